@@ -1,0 +1,17 @@
+import { setTimeout as timer } from 'node:timers/promises'
+
+/** The only source of time. Product code takes one as an argument and never reads the system's clock itself. */
+export type Clock = {
+  /** The instant, in UTC epoch milliseconds. It can jump when the machine's clock is set. */
+  now(): number
+  /** Milliseconds since some fixed moment; never goes backwards. For measuring and for deadlines. */
+  elapsed(): number
+  /** Resolves after the given milliseconds, or at once (without failing) when the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  sleep: (ms, signal) => timer(ms, undefined, signal ? { signal } : {}).catch(() => {}),
+}
