@@ -1,0 +1,36 @@
+import { Kysely, type RawBuilder, SqliteAdapter, sql } from 'kysely'
+import { postgresDialect } from './postgres.ts'
+import type { Tables } from './schema.ts'
+import { sqliteDialect } from './sqlite.ts'
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** A database or a transaction in one: every store function takes it and works in both. */
+export type Database = Kysely<Tables>
+
+/** `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. */
+export function openDatabase(url: string, { connections = 10 }: { connections?: number } = {}): Database {
+  const isSqlite = url.startsWith('sqlite:')
+  return new Kysely<Tables>({
+    dialect: isSqlite ? sqliteDialect(url.slice('sqlite:'.length)) : postgresDialect(url, connections),
+  })
+}
+
+export function engineOf(db: Database): Engine {
+  return db.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres'
+}
+
+/** Runs `work` in one transaction, or in the one that `db` already is. */
+export function inTransaction<T>(db: Database, work: (transaction: Database) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work)
+}
+
+/** Locks the rows that a claim selects against other claimers. SQLite has one writer and needs no such words. */
+export function skipLocked(db: Database): RawBuilder<unknown> {
+  return engineOf(db) === 'postgres' ? sql`for update skip locked` : sql``
+}
+
+/** Locks rows read for a change until the transaction ends. */
+export function forUpdate(db: Database): RawBuilder<unknown> {
+  return engineOf(db) === 'postgres' ? sql`for update` : sql``
+}

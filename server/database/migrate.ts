@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import { type Database, engineOf, inTransaction } from './database.ts'
+import { tables } from './migrations/0001-tables.ts'
+
+/** What a migration writes where the two engines' words differ. */
+export type Dialect = {
+  INTEGER: 'integer' | 'bigint'
+  BLOB: 'blob' | 'bytea'
+  /** A key that the database counts up itself. */
+  SERIAL: string
+  /** Ends a table: strict types. */
+  STRICT: string
+  /** Ends a table that lies in the order of its primary key. */
+  CLUSTERED: string
+}
+
+export type Migration = { name: string; statements: (words: Dialect) => string[] }
+
+/** In order, never changed once released; the number of a migration is its place here, from 1. */
+const MIGRATIONS: Migration[] = [tables]
+
+const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
+  sqlite: {
+    INTEGER: 'integer',
+    BLOB: 'blob',
+    SERIAL: 'integer primary key autoincrement',
+    STRICT: 'strict',
+    CLUSTERED: 'strict, without rowid',
+  },
+  postgres: {
+    INTEGER: 'bigint',
+    BLOB: 'bytea',
+    SERIAL: 'bigint generated always as identity primary key',
+    STRICT: '',
+    CLUSTERED: '',
+  },
+}
+
+/** Any constant: what all processes agree to lock while they migrate. */
+const LOCK = 7_209_461
+
+/** The database was made by a newer Zonewatch than this one. */
+export class NewerDatabase extends Error {}
+
+/**
+ * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran.
+ * Throws `NewerDatabase` when the database knows migrations that this program does not.
+ */
+export async function migrate(db: Database, now: number): Promise<string[]> {
+  const words = WORDS[engineOf(db)]
+  return await inTransaction(db, async (transaction) => {
+    if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
+    const applied = await countApplied(transaction, words)
+    if (applied > MIGRATIONS.length) {
+      throw new NewerDatabase(`The database has ${applied} migrations, this program knows ${MIGRATIONS.length}.`)
+    }
+    const names: string[] = []
+    for (const [index, { name, statements }] of MIGRATIONS.slice(applied).entries()) {
+      for (const statement of statements(words)) await sql.raw(statement).execute(transaction)
+      await sql`insert into migrations (number, name, applied_at) values (${applied + index + 1}, ${name}, ${now})`.execute(
+        transaction,
+      )
+      names.push(name)
+    }
+    return names
+  })
+}
+
+/** Whether every migration has run; for readiness. */
+export async function isMigrated(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from migrations`.execute(db)
+  return rows[0]?.count === MIGRATIONS.length
+}
+
+async function countApplied(db: Database, words: Dialect): Promise<number> {
+  await sql
+    .raw(
+      `create table if not exists migrations
+        (number ${words.INTEGER} primary key, name text not null, applied_at ${words.INTEGER} not null) ${words.STRICT}`,
+    )
+    .execute(db)
+  const { rows } = await sql<{ count: number }>`select count(*) as count from migrations`.execute(db)
+  return rows[0]!.count
+}

