@@ -1,0 +1,55 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** The 4 or 16 octets of an IP address; undefined when the text is not one. An IPv6 zone (`%eth0`) is refused. */
+export function addressOctets(text: string): Uint8Array | undefined {
+  if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number)
+  if (!isIPv6(text) || text.includes('%')) return undefined
+  const [head = '', tail] = text.split('::')
+  const front = groups(head)
+  const back = tail === undefined ? [] : groups(tail)
+  const zeros = new Array<number>(8 - front.length - back.length).fill(0)
+  return Uint8Array.from([...front, ...zeros, ...back].flatMap((group) => [group >> 8, group & 255]))
+}
+
+/** The canonical text of an IP address given in any spelling; undefined when the text is not one. RFC 5952. */
+export function canonicalAddress(text: string): string | undefined {
+  const octets = addressOctets(text)
+  if (octets === undefined) return undefined
+  return octets.length === 4 ? octets.join('.') : ipv6Text(octets)
+}
+
+/** Sixteen octets as RFC 5952 writes them; IPv4-mapped addresses as `::ffff:192.0.2.1` (section 5). */
+export function ipv6Text(octets: Uint8Array): string {
+  if (isMapped(octets)) return `::ffff:${octets.subarray(12).join('.')}`
+  const words: number[] = []
+  for (let at = 0; at < 16; at += 2) words.push((octets[at]! << 8) | octets[at + 1]!)
+  const { from, length } = longestZeroRun(words)
+  const hex = words.map((word) => word.toString(16))
+  if (length < 2) return hex.join(':')
+  return `${hex.slice(0, from).join(':')}::${hex.slice(from + length).join(':')}`
+}
+
+function groups(text: string): number[] {
+  if (text === '') return []
+  return text.split(':').flatMap((group) => {
+    if (!group.includes('.')) return [Number.parseInt(group, 16)]
+    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
+    return [(a << 8) | b, (c << 8) | d]
+  })
+}
+
+function isMapped(octets: Uint8Array): boolean {
+  return octets[10] === 255 && octets[11] === 255 && octets.subarray(0, 10).every((octet) => octet === 0)
+}
+
+// The first of the longest runs. RFC 5952 section 4.2.3.
+function longestZeroRun(words: number[]): { from: number; length: number } {
+  let best = { from: 0, length: 0 }
+  for (let from = 0; from < words.length; from++) {
+    let length = 0
+    while (words[from + length] === 0) length++
+    if (length > best.length) best = { from, length }
+    from += length
+  }
+  return best
+}

@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { nameLabels, normalizeName, reverseName } from './names.ts'
+
+describe('a name is brought to its canonical text', () => {
+  test.each([
+    ['WWW.Example.COM.', 'www.example.com'],
+    ['.', ''],
+    ['com', 'com'],
+    ['_dmarc.example.com', '_dmarc.example.com'],
+    ['*.example.com', '*.example.com'],
+    ['-a-.example', '-a-.example'],
+    ['bücher.de', 'xn--bcher-kva.de'],
+    ['_dmarc.BÜCHER.de', '_dmarc.xn--bcher-kva.de'],
+    ['faß.de', 'xn--fa-hia.de'],
+    ['例え。テスト', 'xn--r8jz45g.xn--zckzah'],
+    ['１.２.example', '1.2.example'],
+    ['xn--not-punycode-at-all-.example', 'xn--not-punycode-at-all-.example'],
+    ['1.0/25.2.0.192.in-addr.arpa', '1.0/25.2.0.192.in-addr.arpa'],
+    ['a\\046b.example', 'a\\046b.example'],
+    ['\\065\\066c.example', 'abc.example'],
+    [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
+  ])('%s', (text, name) => {
+    expect(normalizeName(text)).toEqual({ ok: true, name })
+  })
+})
+
+describe('what is not a name is refused with the reason', () => {
+  test.each([
+    ['', /empty/],
+    ['..', /empty label/],
+    ['a..b', /empty label/],
+    ['.example.com', /empty label/],
+    [`${'a'.repeat(64)}.example`, /1 to 63 octets/],
+    [`${'a.'.repeat(127)}b`, /at most 253 characters/],
+    ['a'.repeat(5000), /at most 253 characters/],
+    ['https://example.com', /":" is not allowed/],
+    ['example.com/path.html', /give no URL/],
+    ['me@example.com', /"@" is not allowed/],
+    ['exam ple.com', /" " is not allowed/],
+    ['a\u0000b.com', /not allowed/],
+    ['a\\999.com', /not allowed/],
+    ['a\\.com', /not allowed/],
+    ['ü%41.de', /internationalized/],
+    ['ü/.de', /internationalized/],
+    ['xn--a.\u00ad', /internationalized/],
+  ])('%s', (text, reason) => {
+    expect(normalizeName(text)).toEqual({ ok: false, reason: expect.stringMatching(reason) })
+  })
+})
+
+test('253 characters are allowed', () => {
+  const name = `${'a.'.repeat(126)}b`
+  expect(normalizeName(name)).toEqual({ ok: true, name })
+})
+
+test('any text is either refused or becomes a name that stays as it is and fits on the wire', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.domain()), (text) => {
+      const parsed = normalizeName(text)
+      if (!parsed.ok) return
+      expect(parsed.name === '' ? normalizeName('.') : normalizeName(parsed.name)).toEqual(parsed)
+      expect(nameLabels(parsed.name).flat().length).toBeLessThan(255)
+    }),
+  )
+})
+
+test('the labels of a name are its octets', () => {
+  expect(nameLabels('a\\046b.c')).toEqual([[97, 46, 98], [99]])
+  expect(nameLabels('')).toEqual([])
+})
+
+test.each([
+  ['192.0.2.1', '1.2.0.192.in-addr.arpa'],
+  ['2001:DB8::1', '1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa'],
+  ['::ffff:192.0.2.1', '1.0.2.0.0.0.0.c.f.f.f.f.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.ip6.arpa'],
+  ['192.0.2', undefined],
+  ['example.com', undefined],
+])('the reverse name of %s is %s', (ip, name) => {
+  expect(reverseName(ip)).toBe(name)
+})
