@@ -1,0 +1,263 @@
+import { describe, expect, test } from 'vitest'
+import { type Networks, parseNetworks, refusalOf, refusalOfUrl } from './addresses.ts'
+
+function networks(text: string): Networks {
+  const parsed = parseNetworks(text)
+  if (!parsed.ok) throw new Error(parsed.reason)
+  return parsed.networks
+}
+
+/** First and last of each block, with the word that the refusal must use. */
+const SPECIAL: [string, string][] = [
+  ['0.0.0.0', 'this network'],
+  ['0.255.255.255', 'this network'],
+  ['10.0.0.0', 'private'],
+  ['10.255.255.255', 'private'],
+  ['100.64.0.0', 'carrier-grade'],
+  ['100.127.255.255', 'carrier-grade'],
+  ['100.100.100.200', 'carrier-grade'],
+  ['127.0.0.1', 'loopback'],
+  ['127.255.255.254', 'loopback'],
+  ['168.63.129.16', 'Azure'],
+  ['169.254.0.1', 'link-local'],
+  ['169.254.169.254', 'link-local'],
+  ['172.16.0.0', 'private'],
+  ['172.31.255.255', 'private'],
+  ['192.0.0.1', 'reserved'],
+  ['192.0.0.192', 'reserved'],
+  ['192.0.2.1', 'reserved'],
+  ['192.31.196.1', 'reserved'],
+  ['192.52.193.1', 'reserved'],
+  ['192.88.99.1', 'reserved'],
+  ['192.168.0.0', 'private'],
+  ['192.168.255.255', 'private'],
+  ['192.175.48.1', 'reserved'],
+  ['198.18.0.0', 'reserved'],
+  ['198.19.255.255', 'reserved'],
+  ['198.51.100.7', 'reserved'],
+  ['203.0.113.7', 'reserved'],
+  ['224.0.0.1', 'multicast'],
+  ['239.255.255.255', 'multicast'],
+  ['240.0.0.1', 'reserved'],
+  ['255.255.255.254', 'reserved'],
+  ['255.255.255.255', 'broadcast'],
+  ['::', 'this network'],
+  ['::1', 'loopback'],
+  ['::2', 'outside'],
+  ['::127.0.0.1', 'outside'],
+  ['::8.8.8.8', 'outside'],
+  ['::ffff:127.0.0.1', 'loopback'],
+  ['::ffff:7f00:1', 'loopback'],
+  ['::ffff:169.254.169.254', 'link-local'],
+  ['::ffff:0:127.0.0.1', 'reserved'],
+  ['64:ff9b::10.0.0.1', 'another form of 10.0.0.1'],
+  ['64:ff9b::7f00:1', 'another form of 127.0.0.1'],
+  ['64:ff9b:1::8.8.8.8', 'reserved'],
+  ['64:ff9b:1:a00:1::', 'reserved'],
+  ['100::1', 'discard'],
+  ['100:0:0:1::1', 'outside'],
+  ['2001::1', 'Teredo'],
+  ['2001:0:7f00:1::', 'Teredo'],
+  ['2001:1::1', 'reserved'],
+  ['2001:2::1', 'benchmarks'],
+  ['2001:3::1', 'reserved'],
+  ['2001:10::1', 'reserved'],
+  ['2001:20::1', 'reserved'],
+  ['2001:30::1', 'reserved'],
+  ['2001:db8::1', 'reserved'],
+  ['2001:db8:ffff:ffff::1', 'reserved'],
+  ['2002:7f00:1::', 'another form of 127.0.0.1'],
+  ['2002:a9fe:a9fe::1', 'another form of 169.254.169.254'],
+  ['2620:4f:8000::1', 'reserved'],
+  ['3fff::1', 'reserved'],
+  ['3fff:fff:ffff::1', 'reserved'],
+  ['4000::1', 'outside'],
+  ['5f00::1', 'reserved'],
+  ['fc00::1', 'private'],
+  ['fd00:ec2::254', 'private'],
+  ['fdff:ffff::1', 'private'],
+  ['fe80::1', 'link-local'],
+  ['fe80::1%eth0', 'link-local'],
+  ['febf::1', 'link-local'],
+  ['fec0::1', 'site-local'],
+  ['ff02::1', 'multicast'],
+  ['ff0e::1', 'multicast'],
+]
+
+const PUBLIC = [
+  '1.1.1.1',
+  '8.8.8.8',
+  '9.255.255.255',
+  '11.0.0.0',
+  '100.63.255.255',
+  '100.128.0.0',
+  '126.255.255.255',
+  '128.0.0.1',
+  '172.15.255.255',
+  '172.32.0.0',
+  '192.0.1.1',
+  '192.167.255.255',
+  '198.17.255.255',
+  '198.20.0.0',
+  '223.255.255.255',
+  '2000::1',
+  '2001:200::1',
+  '2001:4860:4860::8888',
+  '2001:db7::1',
+  '2606:4700::1111',
+  '3ffe:ffff::1',
+  '3fff:1000::1',
+  '::ffff:8.8.8.8',
+  '64:ff9b::8.8.8.8',
+  '2002:808:808::1',
+]
+
+describe('addresses', () => {
+  test.each(SPECIAL)('%s is refused as %s', (ip, word) => {
+    expect(refusalOf(ip, [])).toContain(word)
+    expect(refusalOf(ip, [])).toContain('ask the operator to allow its network.')
+  })
+
+  test.each(PUBLIC)('%s may be connected to', (ip) => {
+    expect(refusalOf(ip, [])).toBeNull()
+  })
+
+  test.each(['', 'example.com', '127.1', '0x7f000001', '0177.0.0.1', '1.2.3', '1.2.3.4.5', ':::', '[::1]'])(
+    '%j is not taken for an address',
+    (text) => {
+      expect(refusalOf(text, networks('0.0.0.0/0 ::/0'))).toBe(`${text} is not an IP address.`)
+    },
+  )
+})
+
+describe('allowed networks', () => {
+  test('lift the refusal of their own addresses only', () => {
+    const allowed = networks('10.1.0.0/16, fd00::/8 127.0.0.1')
+
+    expect(refusalOf('10.1.255.255', allowed)).toBeNull()
+    expect(refusalOf('fd12::1', allowed)).toBeNull()
+    expect(refusalOf('127.0.0.1', allowed)).toBeNull()
+    expect(refusalOf('10.2.0.0', allowed)).not.toBeNull()
+    expect(refusalOf('127.0.0.2', allowed)).not.toBeNull()
+    expect(refusalOf('fc00::1', allowed)).not.toBeNull()
+  })
+
+  test('hold for IPv4-mapped addresses, which the kernel takes for the IPv4 address', () => {
+    expect(refusalOf('::ffff:10.0.0.1', networks('10.0.0.0/8'))).toBeNull()
+    expect(refusalOf('10.0.0.1', networks('::ffff:10.0.0.0/104'))).toBeNull()
+    expect(refusalOf('::ffff:10.0.0.1', networks('::/0'))).not.toBeNull()
+  })
+
+  test.each(['64:ff9b::127.0.0.1', '2002:7f00:1::', '::127.0.0.1'])(
+    'of IPv4 do not hold for %s, which a gateway elsewhere would unwrap',
+    (ip) => {
+      expect(refusalOf(ip, networks('127.0.0.0/8'))).not.toBeNull()
+      expect(refusalOf(ip, networks('::/0'))).toBeNull()
+    },
+  )
+
+  test.each([
+    ['10.0.0.0/33', 'prefix length of 0 to 32'],
+    ['fd00::/129', 'prefix length of 0 to 128'],
+    ['10.0.0.0/', 'prefix length'],
+    ['10.0.0.0/-1', 'prefix length'],
+    ['10.0.0.0/8/8', 'is not a network'],
+    ['10.0.0.0/255.0.0.0', 'prefix length of 0 to 32'],
+    ['::ffff:0.0.0.0/95', 'prefix length of 96 to 128'],
+    ['10/8', 'is not a network'],
+    ['example.com', 'is not a network'],
+    ['fe80::%eth0/64', 'is not a network'],
+    ['10.1.2.3/8', 'write 10.0.0.0/8'],
+    ['fd00::1/8', 'write fd00::/8'],
+  ])('refuse %s and say what is wrong', (text, words) => {
+    expect(parseNetworks(`127.0.0.0/8, ${text}`)).toEqual({
+      ok: false,
+      reason: expect.stringContaining(words),
+    })
+  })
+
+  test('may be none', () => {
+    expect(parseNetworks('  ')).toEqual({ ok: true, networks: [] })
+  })
+})
+
+describe('URLs', () => {
+  test.each([
+    'https://receiver.example/hook?x=1',
+    'http://receiver.example:8080/',
+    'https://8.8.8.8/',
+    'https://[2606:4700::1111]/',
+    'https://receiver.example./',
+    'https://bücher.example/',
+    'https://localhost.example/',
+    `https://receiver.example/${'a'.repeat(1975)}`,
+  ])('%s may be called', (url) => {
+    expect(refusalOfUrl(url, [])).toBeNull()
+  })
+
+  test.each([
+    ['http://127.0.0.1/', 'loopback'],
+    ['http://127.1/', 'loopback'],
+    ['http://127.0.0.1./', 'loopback'],
+    ['http://2130706433/', 'loopback'],
+    ['http://0x7f000001/', 'loopback'],
+    ['http://0x7f.0.0.1/', 'loopback'],
+    ['http://0177.0.0.1/', 'loopback'],
+    ['http://017700000001/', 'loopback'],
+    ['http://%31%32%37.0.0.1/', 'loopback'],
+    ['http://127。0。0。1/', 'loopback'],
+    ['http://①②⑦.0.0.1/', 'loopback'],
+    ['http://127.0.0.1:80@127.0.0.1/', 'credentials'],
+    ['http:127.0.0.1/', 'loopback'],
+    ['http:////127.0.0.1/', 'loopback'],
+    ['HTTP://127.0.0.1/', 'loopback'],
+    ['http://0/', 'this network'],
+    ['http://[::1]/', 'loopback'],
+    ['http://[0:0:0:0:0:0:0:1]/', 'loopback'],
+    ['http://[::ffff:127.0.0.1]/', 'loopback'],
+    ['http://[::ffff:7f00:1]/', 'loopback'],
+    ['http://[::]/', 'this network'],
+    ['http://[fe80::1]/', 'link-local'],
+    ['http://[fe80::1%25eth0]/', 'cannot be read'],
+    ['http://169.254.169.254/latest/meta-data/', 'link-local'],
+    ['http://192.168.1.1/', 'private'],
+    ['http://localhost/', 'localhost is refused'],
+    ['http://LOCALHOST:8080/', 'localhost is refused'],
+    ['http://localhost./', 'localhost is refused'],
+    ['http://a.localhost/', 'localhost is refused'],
+    ['http://user@receiver.example/', 'credentials'],
+    ['http://:secret@receiver.example/', 'credentials'],
+    ['http://receiver.example@127.0.0.1/', 'credentials'],
+    ['ftp://receiver.example/', 'begin with https'],
+    ['file:///etc/passwd', 'begin with https'],
+    ['gopher://127.0.0.1:25/_', 'begin with https'],
+    ['javascript:alert(1)', 'begin with https'],
+    ['data:text/plain,x', 'begin with https'],
+    ['receiver.example', 'cannot be read'],
+    ['https://', 'cannot be read'],
+    ['https://a b/', 'blanks'],
+    ['https://receiver.example/\r\nX: 1', 'blanks'],
+    ['ht\ntps://receiver.example/', 'blanks'],
+    ['https://receiver.example\\@127.0.0.1/', 'backslashes'],
+    ['http://receiver.example:25/', 'Port 25'],
+    ['http://receiver.example:6667/', 'Port 6667'],
+    ['http://receiver.example:0/', 'Port 0'],
+    ['http://receiver.example:65536/', 'cannot be read'],
+    ['', '1 to 2000 characters'],
+    [`https://receiver.example/${'a'.repeat(1976)}`, '1 to 2000 characters'],
+  ])('%s is refused', (url, words) => {
+    expect(refusalOfUrl(url, [])).toContain(words)
+  })
+
+  test('localhost stays refused where its address is allowed', () => {
+    const allowed = networks('127.0.0.0/8')
+
+    expect(refusalOfUrl('http://127.0.0.1:8080/', allowed)).toBeNull()
+    expect(refusalOfUrl('http://localhost:8080/', allowed)).toContain('127.0.0.1')
+  })
+
+  test('the ports to refuse can be chosen', () => {
+    expect(refusalOfUrl('http://receiver.example:25/', [], [])).toBeNull()
+    expect(refusalOfUrl('https://receiver.example/', [], [443])).toContain('Port 443')
+  })
+})

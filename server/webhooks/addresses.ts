@@ -1,0 +1,123 @@
+import net from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { refusalOfRange } from './special-ranges.ts'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** A block of addresses that the operator allows although it is special. */
+export type Network = { address: Address; bits: number }
+export type Networks = readonly Network[]
+
+/** Ports whose services can be made to act on lines of an HTTP request: FTP, SSH, Telnet, mail, memcached, Redis, IRC. */
+export const DENIED_PORTS: readonly number[] = [
+  0, 21, 22, 23, 25, 110, 143, 465, 587, 993, 995, 6379, 6665, 6666, 6667, 6668, 6669, 6697, 11211,
+]
+
+const URL_LIMIT = 2000
+
+/**
+ * Reads blocks or single addresses (`10.0.0.0/8, fd00::/8 127.0.0.1`), separated by commas or blanks.
+ * A refusal names the entry at fault and what to write instead.
+ */
+export function parseNetworks(text: string): { ok: true; networks: Networks } | { ok: false; reason: string } {
+  const networks: Network[] = []
+  for (const entry of text.split(/[\s,]+/).filter((part) => part !== '')) {
+    const network = parseNetwork(entry)
+    if (typeof network === 'string') return { ok: false, reason: network }
+    networks.push(network)
+  }
+  return { ok: true, networks }
+}
+
+/**
+ * Says why requests must not go to the address, or null where they may. Special are the addresses of the IANA registries
+ * (RFC 6890 and its updates), and in IPv6 everything outside 2000::/3. An allowed network lifts the refusal.
+ *
+ * IPv4-mapped addresses are the IPv4 address they carry: the kernel connects to that one. NAT64 (RFC 6052) and 6to4
+ * (RFC 3056) addresses are refused with what they carry, but allowed only by a block of IPv6: a gateway elsewhere unwraps
+ * them, so 64:ff9b::127.0.0.1 is not the 127.0.0.1 that the operator allowed.
+ */
+export function refusalOf(ip: string, allowedNetworks: Networks): string | null {
+  const address = parseAddress(ip)
+  if (address === null) return `${ip} is not an IP address.`
+  if (allowedNetworks.some((network) => contains(network, address))) return null
+  const what = refusalOfRange(address)
+  return what === null ? null : `${ip} is ${what}; use a public address, or ask the operator to allow its network.`
+}
+
+/**
+ * Says why a receiver's URL is refused, in one sentence, or null. Literal addresses are judged here, in any spelling that
+ * a URL allows; names are judged by their addresses when they are connected to.
+ */
+export function refusalOfUrl(
+  text: string,
+  allowedNetworks: Networks,
+  deniedPorts: readonly number[] = DENIED_PORTS,
+): string | null {
+  if (text === '' || text.length > URL_LIMIT) return `The URL must have 1 to ${URL_LIMIT} characters.`
+  // The parser would silently drop them, and then what is shown is not what is called.
+  if (/[\p{Cc}\p{Z}\\]/u.test(text)) return 'The URL must not contain blanks, backslashes or control characters.'
+  const url = URL.parse(text)
+  if (url === null) return 'The URL cannot be read; write it as https://receiver.example/path.'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The URL must begin with https:// or http://.'
+  if (url.username !== '' || url.password !== '') {
+    return 'The URL must not contain credentials; put them into a header such as Authorization.'
+  }
+  if (deniedPorts.includes(portOf(url)))
+    return `Port ${portOf(url)} belongs to another protocol; use a port that serves HTTP.`
+  return refusalOfHost(hostOf(url), allowedNetworks)
+}
+
+/** The port that is connected to, with the scheme's own where the URL names none. */
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port)
+  return url.protocol === 'https:' ? 443 : 80
+}
+
+/** The host without the brackets of IPv6 and without a trailing dot. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$|\.$/g, '')
+}
+
+function refusalOfHost(host: string, allowedNetworks: Networks): string | null {
+  if (host === '') return 'The URL must name a host.'
+  if (host === 'localhost' || host.endsWith('.localhost')) {
+    return 'localhost is refused; write an address such as 127.0.0.1 and ask the operator to allow its network.'
+  }
+  return net.isIP(host) !== 0 ? refusalOf(host, allowedNetworks) : null
+}
+
+/** The network, or the reason why it is none. */
+function parseNetwork(entry: string): Network | string {
+  const [ip = '', prefix, ...rest] = entry.split('/')
+  const address = ip.includes('%') || rest.length > 0 ? null : parseAddress(ip)
+  if (address === null) return `"${entry}" is not a network; write it as 10.0.0.0/8 or fd00::/8.`
+  // Mapped blocks were turned into blocks of IPv4, which are 96 bits shorter.
+  const shorterBy = net.isIPv6(ip) && address.kind() === 'ipv4' ? 96 : 0
+  const width = net.isIPv6(ip) ? 128 : 32
+  const length = prefix === undefined ? width : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1
+  if (length < shorterBy || length > width) return `"${entry}" needs a prefix length of ${shorterBy} to ${width}.`
+  const bits = length - shorterBy
+  const first = firstAddress(address, bits)
+  if (first !== address.toString()) return `"${entry}" has bits set beyond its prefix; write ${first}/${bits}.`
+  return { address, bits }
+}
+
+/** IPv4-mapped addresses come out as IPv4. The zone of a link-local address is dropped. Null for any other text. */
+function parseAddress(ip: string): Address | null {
+  if (net.isIPv4(ip)) return ipaddr.IPv4.parse(ip)
+  if (!net.isIPv6(ip)) return null
+  // ipaddr.js takes ::192.0.2.1 for a mapped address, so that the URL parser writes the groups in hexadecimal first.
+  const groups = new URL(`http://[${ip.replace(/%.*/, '')}]`).hostname.slice(1, -1)
+  return ipaddr.process(groups)
+}
+
+function firstAddress(address: Address, bits: number): string {
+  return address instanceof ipaddr.IPv4
+    ? ipaddr.IPv4.networkAddressFromCIDR(`${address}/${bits}`).toString()
+    : ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`).toString()
+}
+
+function contains(network: Network, address: Address): boolean {
+  return address.kind() === network.address.kind() && address.match(network.address, network.bits)
+}

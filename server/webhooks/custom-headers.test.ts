@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { refusalOfHeader } from './custom-headers.ts'
+
+test.each([
+  ['Authorization', 'Bearer abc'],
+  ['X-Team', 'dns'],
+  ['x_odd.name', ''],
+  ['Cookie', 'a=b\tc'],
+])('%s may be set', (name, value) => {
+  expect(refusalOfHeader(name, value)).toBeNull()
+})
+
+test.each([
+  'Content-Type',
+  'content-length',
+  'HOST',
+  'User-Agent',
+  'Connection',
+  'Transfer-Encoding',
+  'TE',
+  'Upgrade',
+  'Keep-Alive',
+  'Expect',
+  'Proxy-Authorization',
+  'X-Service-Signature',
+  'x-webhook-timestamp',
+  'Webhook-Id',
+  'webhook-timestamp',
+  'webhook-signature',
+])('%s is set by the service', (name) => {
+  expect(refusalOfHeader(name, 'x')).toBe(`${name} is set by the service; choose another name.`)
+})
+
+test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', 'a'.repeat(101), '(x)'])('%j is no name', (name) => {
+  expect(refusalOfHeader(name, 'x')).toMatch(/name must have/)
+})
+
+test.each(['a\r\nX-Injected: 1', 'a\nb', 'a\rb', 'a\0b', 'ü', '\x7f', 'a'.repeat(4001)])('%j is no value', (value) => {
+  expect(refusalOfHeader('X-Team', value)).toMatch(/value of X-Team/)
+})

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { type EventPayload, newPayload } from './payload.ts'
+
+const event: EventPayload = {
+  id: 'evt_1',
+  monitor_id: 'mon_1',
+  occurred: '2026-01-01T00:00:00.000Z',
+  previous_value: ['192.0.2.1'],
+  current_value: ['192.0.2.2'],
+  old_state: 'VALID',
+  new_state: 'MISMATCH',
+  incidence_count: 1,
+  domain: {
+    domain: 'example.com',
+    subdomain: '',
+    record_type: 'A',
+    expected_value: ['192.0.2.1'],
+    is_exact_match: true,
+  },
+}
+
+const payloadOf = (changed: Partial<EventPayload> = {}) =>
+  newPayload({
+    requestId: 'req_1',
+    webhookId: 'whk_1',
+    event: { ...event, ...changed },
+    createdAt: Date.UTC(2026, 0, 1, 0, 0, 1),
+  }).toString()
+
+test('a payload has the fields of the specification, in its order', () => {
+  expect(payloadOf()).toBe(
+    '{"id":"req_1","webhook_id":"whk_1","event":{"id":"evt_1","monitor_id":"mon_1","occurred":"2026-01-01T00:00:00.000Z",' +
+      '"previous_value":["192.0.2.1"],"current_value":["192.0.2.2"],"old_state":"VALID","new_state":"MISMATCH",' +
+      '"incidence_count":1,"domain":{"domain":"example.com","subdomain":"","record_type":"A",' +
+      '"expected_value":["192.0.2.1"],"is_exact_match":true}},"created":"2026-01-01T00:00:01.000Z"}',
+  )
+})
+
+test('values that are not known are left out, and an empty list is kept', () => {
+  const parsed = JSON.parse(payloadOf({ previous_value: undefined, current_value: [] }))
+
+  expect(parsed.event).not.toHaveProperty('previous_value')
+  expect(parsed.event.current_value).toEqual([])
+})
+
+test('nothing that an event carries beside the specification reaches the receiver', () => {
+  const wider = { diagnosis: 'secret', organization: 'org_1' }
+
+  expect(payloadOf(wider as Partial<EventPayload>)).toBe(payloadOf())
+})

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { nextAttemptAt, parseRetryAfter, RETRY_DELAYS_MS } from './retry-schedule.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+test('the nine delays are those of the specification', () => {
+  expect(RETRY_DELAYS_MS.map((ms) => ms / MINUTE_MS)).toEqual([5, 10, 15, 30, 60, 120, 360, 720, 1440])
+})
+
+test('a retry comes at its delay plus 0 to 10 s, never earlier', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.nat(8), (requestId, retries) => {
+      const jitterMs = nextAttemptAt({ retries, now: NOW, requestId })! - NOW - RETRY_DELAYS_MS[retries]!
+      expect(jitterMs).toBeGreaterThanOrEqual(0)
+      expect(jitterMs).toBeLessThanOrEqual(10_000)
+    }),
+  )
+})
+
+test('the jitter spreads requests and is the same whenever it is asked', () => {
+  const instants = Array.from({ length: 100 }, (_, i) => nextAttemptAt({ retries: 0, now: NOW, requestId: `req_${i}` }))
+
+  expect(new Set(instants).size).toBeGreaterThan(90)
+  expect(nextAttemptAt({ retries: 0, now: NOW, requestId: 'req_7' })).toBe(instants[7])
+})
+
+test('nothing follows the ninth retry, whatever the receiver asks', () => {
+  expect(nextAttemptAt({ retries: 8, now: NOW, requestId: 'req_1' })).not.toBeNull()
+  expect(nextAttemptAt({ retries: 9, now: NOW, requestId: 'req_1' })).toBeNull()
+  expect(nextAttemptAt({ retries: 9, now: NOW, requestId: 'req_1', retryAfterMs: HOUR_MS })).toBeNull()
+})
+
+describe('Retry-After', () => {
+  const next = (retryAfterMs?: number) => nextAttemptAt({ retries: 0, now: NOW, requestId: 'req_1', retryAfterMs })!
+
+  test('counts where it is later than the schedule', () => {
+    expect(next(HOUR_MS)).toBeGreaterThanOrEqual(NOW + HOUR_MS)
+    expect(next(HOUR_MS)).toBeLessThanOrEqual(NOW + HOUR_MS + 10_000)
+  })
+
+  test('does not bring a retry forward', () => {
+    expect(next(1000)).toBe(next())
+  })
+
+  test('puts a retry off by at most 24 hours', () => {
+    expect(next(1e15)).toBeLessThanOrEqual(NOW + 24 * HOUR_MS + 10_000)
+  })
+
+  test.each([
+    ['120', 120_000],
+    [' 0 ', 0],
+    ['Thu, 01 Jan 2026 00:01:00 GMT', MINUTE_MS],
+    ['Thursday, 01-Jan-26 00:01:00 GMT', MINUTE_MS],
+    ['Thu Jan  1 00:01:00 2026', MINUTE_MS],
+    ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['soon', undefined],
+    ['Thu, 99 Foo 2026', undefined],
+    ['2026-01-01T00:01:00Z', undefined],
+    ['', undefined],
+  ])('reads %j as %s ms', (value, ms) => {
+    expect(parseRetryAfter(value, NOW)).toBe(ms)
+  })
+
+  test('a number of seconds beyond all measure still leads to an instant', () => {
+    expect(Number.isSafeInteger(next(parseRetryAfter('9'.repeat(400), NOW)))).toBe(true)
+  })
+})

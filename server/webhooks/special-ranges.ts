@@ -1,0 +1,59 @@
+import ipaddr from 'ipaddr.js'
+
+/** What ipaddr.js calls the blocks of the IANA special-purpose registries, in words. Those not listed here are `reserved`. */
+const WORDS: Record<string, string> = {
+  unspecified: 'an address of "this network"',
+  broadcast: 'the broadcast address',
+  multicast: 'a multicast address',
+  linkLocal: 'a link-local address',
+  loopback: 'a loopback address',
+  carrierGradeNat: 'an address of carrier-grade NAT',
+  private: 'a private address',
+  uniqueLocal: 'a private (unique local) address',
+  deprecatedSiteLocal: 'a private (site-local) address',
+  discard: 'an address of the discard block',
+  teredo: 'a Teredo address',
+  benchmarking: 'an address for benchmarks',
+}
+
+/** Reaches a platform's internals from inside its network although the registries call it ordinary. */
+const AZURE_PLATFORM = '168.63.129.16'
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
+const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR('2002::/16')
+
+/**
+ * What the address is, in words, when requests must not go there by default; null for an ordinary public one.
+ * Mapped addresses are expected in their IPv4 form.
+ */
+export function refusalOfRange(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
+  if (address instanceof ipaddr.IPv6) return refusalOfIpv6(address)
+  if (address.toString() === AZURE_PLATFORM) return "the platform's own address at Azure"
+  return wordsOf(address.range())
+}
+
+function refusalOfIpv6(address: ipaddr.IPv6): string | null {
+  const carried = carriedIpv4(address)
+  if (carried !== null) {
+    const what = refusalOfRange(carried)
+    return what === null ? null : `another form of ${carried}, ${what}`
+  }
+  const what = wordsOf(address.range())
+  if (what !== null) return what
+  // RFC 4291 section 2.4 calls the rest of the space unicast too, but nothing is assigned there.
+  return address.match(GLOBAL_UNICAST) ? null : 'outside the public address space 2000::/3'
+}
+
+/** RFC 6052 section 2.1 keeps the IPv4 address in the last 32 bits of 64:ff9b::/96, RFC 3056 in bits 16 to 47 of 2002::/16. */
+function carriedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
+  const octets = address.toByteArray()
+  if (address.match(NAT64)) return new ipaddr.IPv4(octets.slice(12))
+  if (address.match(SIX_TO_FOUR)) return new ipaddr.IPv4(octets.slice(2, 6))
+  return null
+}
+
+function wordsOf(range: string): string | null {
+  if (range === 'unicast') return null
+  return WORDS[range] ?? 'a reserved address'
+}
