@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SPECIAL_ADDRESSES } from '../testing/fixtures/special-addresses.ts'
 import { type Networks, parseNetworks, refusalOf, refusalOfUrl } from './addresses.ts'
 
 function networks(text: string): Networks {
@@ -6,83 +7,6 @@ function networks(text: string): Networks {
   if (!parsed.ok) throw new Error(parsed.reason)
   return parsed.networks
 }
-
-/** First and last of each block, with the word that the refusal must use. */
-const SPECIAL: [string, string][] = [
-  ['0.0.0.0', 'this network'],
-  ['0.255.255.255', 'this network'],
-  ['10.0.0.0', 'private'],
-  ['10.255.255.255', 'private'],
-  ['100.64.0.0', 'carrier-grade'],
-  ['100.127.255.255', 'carrier-grade'],
-  ['100.100.100.200', 'carrier-grade'],
-  ['127.0.0.1', 'loopback'],
-  ['127.255.255.254', 'loopback'],
-  ['168.63.129.16', 'Azure'],
-  ['169.254.0.1', 'link-local'],
-  ['169.254.169.254', 'link-local'],
-  ['172.16.0.0', 'private'],
-  ['172.31.255.255', 'private'],
-  ['192.0.0.1', 'reserved'],
-  ['192.0.0.192', 'reserved'],
-  ['192.0.2.1', 'reserved'],
-  ['192.31.196.1', 'reserved'],
-  ['192.52.193.1', 'reserved'],
-  ['192.88.99.1', 'reserved'],
-  ['192.168.0.0', 'private'],
-  ['192.168.255.255', 'private'],
-  ['192.175.48.1', 'reserved'],
-  ['198.18.0.0', 'reserved'],
-  ['198.19.255.255', 'reserved'],
-  ['198.51.100.7', 'reserved'],
-  ['203.0.113.7', 'reserved'],
-  ['224.0.0.1', 'multicast'],
-  ['239.255.255.255', 'multicast'],
-  ['240.0.0.1', 'reserved'],
-  ['255.255.255.254', 'reserved'],
-  ['255.255.255.255', 'broadcast'],
-  ['::', 'this network'],
-  ['::1', 'loopback'],
-  ['::2', 'outside'],
-  ['::127.0.0.1', 'outside'],
-  ['::8.8.8.8', 'outside'],
-  ['::ffff:127.0.0.1', 'loopback'],
-  ['::ffff:7f00:1', 'loopback'],
-  ['::ffff:169.254.169.254', 'link-local'],
-  ['::ffff:0:127.0.0.1', 'reserved'],
-  ['64:ff9b::10.0.0.1', 'another form of 10.0.0.1'],
-  ['64:ff9b::7f00:1', 'another form of 127.0.0.1'],
-  ['64:ff9b:1::8.8.8.8', 'reserved'],
-  ['64:ff9b:1:a00:1::', 'reserved'],
-  ['100::1', 'discard'],
-  ['100:0:0:1::1', 'outside'],
-  ['2001::1', 'Teredo'],
-  ['2001:0:7f00:1::', 'Teredo'],
-  ['2001:1::1', 'reserved'],
-  ['2001:2::1', 'benchmarks'],
-  ['2001:3::1', 'reserved'],
-  ['2001:10::1', 'reserved'],
-  ['2001:20::1', 'reserved'],
-  ['2001:30::1', 'reserved'],
-  ['2001:db8::1', 'reserved'],
-  ['2001:db8:ffff:ffff::1', 'reserved'],
-  ['2002:7f00:1::', 'another form of 127.0.0.1'],
-  ['2002:a9fe:a9fe::1', 'another form of 169.254.169.254'],
-  ['2620:4f:8000::1', 'reserved'],
-  ['3fff::1', 'reserved'],
-  ['3fff:fff:ffff::1', 'reserved'],
-  ['4000::1', 'outside'],
-  ['5f00::1', 'reserved'],
-  ['fc00::1', 'private'],
-  ['fd00:ec2::254', 'private'],
-  ['fdff:ffff::1', 'private'],
-  ['fe80::1', 'link-local'],
-  ['fe80::1%eth0', 'link-local'],
-  ['febf::1', 'link-local'],
-  ['fec0::1', 'site-local'],
-  ['ff02::1', 'multicast'],
-  ['ff0e::1', 'multicast'],
-]
 
 const PUBLIC = [
   '1.1.1.1',
@@ -113,7 +37,7 @@ const PUBLIC = [
 ]
 
 describe('addresses', () => {
-  test.each(SPECIAL)('%s is refused as %s', (ip, word) => {
+  test.each(SPECIAL_ADDRESSES)('%s is refused as %s', (ip, word) => {
     expect(refusalOf(ip, [])).toContain(word)
     expect(refusalOf(ip, [])).toContain('ask the operator to allow its network.')
   })

@@ -1,0 +1,141 @@
+import { Webhook } from 'standardwebhooks'
+import { afterEach, describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type Clock, systemClock } from '../clock.ts'
+import { type Receiver, startReceiver } from '../testing/receiver.ts'
+import { parseNetworks } from './addresses.ts'
+import { type AttemptRequest, attempt } from './attempt.ts'
+import { createSafeFetch } from './safe-fetch.ts'
+import { newWebhookSecret } from './signature.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const open: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const close of open.splice(0)) await close()
+})
+
+async function givenAttempts(changed: Partial<AttemptRequest> = {}, clock: Clock = { ...systemClock, now: () => NOW }) {
+  const receiver: Receiver = await startReceiver()
+  const loopback = parseNetworks('127.0.0.0/8')
+  const safeFetch = createSafeFetch({
+    clock,
+    lookup: async () => [],
+    allowedNetworks: loopback.ok ? loopback.networks : [],
+    timeoutMs: 200,
+  })
+  open.push(safeFetch.close, receiver.close)
+  const request: AttemptRequest = {
+    id: 'req_1',
+    url: receiver.url,
+    headers: {},
+    body: Buffer.from('{"id":"req_1"}'),
+    secret: newWebhookSecret(),
+    ...changed,
+  }
+  return { receiver, request, send: () => attempt(request, { safeFetch, clock }) }
+}
+
+describe('an attempt', () => {
+  test('carries what the receiver needs, and the headers of the webhook', async () => {
+    const { receiver, send } = await givenAttempts({ headers: { Authorization: 'Bearer abc' } })
+
+    await send()
+
+    expect(receiver.received[0]?.headers).toMatchObject({
+      authorization: 'Bearer abc',
+      'content-type': 'application/json',
+      'user-agent': `Zonewatch/${packageJson.version}`,
+      'x-service-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
+      'x-webhook-timestamp': String(NOW / 1000),
+      'webhook-id': 'req_1',
+    })
+  })
+
+  test('is verified by the published Standard Webhooks library', async () => {
+    const { receiver, request, send } = await givenAttempts({}, systemClock)
+
+    await send()
+
+    const { headers, body } = receiver.received[0]!
+    expect(new Webhook(request.secret).verify(body, headers as Record<string, string>)).toEqual({ id: 'req_1' })
+  })
+
+  test('repeated sends the same octets under the same id', async () => {
+    const { receiver, request, send } = await givenAttempts({ body: Buffer.from('{"text":"ünïcode \u2028"}') })
+
+    await send()
+    await send()
+
+    expect(receiver.received.map(({ body }) => body)).toEqual([request.body, request.body])
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual(['req_1', 'req_1'])
+  })
+})
+
+describe('an attempt is', () => {
+  test.each([200, 201, 204, 299])('delivered by %i', async (status) => {
+    const { receiver, send } = await givenAttempts()
+    receiver.answers({ status })
+
+    expect(await send()).toMatchObject({ at: NOW, statusCode: status, delivered: true, error: null, gone: false })
+  })
+
+  test.each([
+    [301, 'redirects are not followed'],
+    [304, 'redirects are not followed'],
+    [400, 'the receiver answered 400'],
+    [401, 'the receiver answered 401'],
+    [500, 'the receiver answered 500'],
+    [599, 'the receiver answered 599'],
+  ])('failed by %i', async (status, words) => {
+    const { receiver, send } = await givenAttempts()
+    receiver.answers({ status, body: status === 304 ? '' : 'why' })
+
+    expect(await send()).toMatchObject({
+      statusCode: status,
+      delivered: false,
+      gone: false,
+      error: expect.stringContaining(words),
+      excerpt: status === 304 ? '' : 'why',
+    })
+  })
+
+  test('gone by 410', async () => {
+    const { receiver, send } = await givenAttempts()
+    receiver.answers(410)
+
+    expect(await send()).toMatchObject({ statusCode: 410, delivered: false, gone: true })
+  })
+
+  test('failed without a status when no answer comes', async () => {
+    const { receiver, send } = await givenAttempts()
+    receiver.hang()
+
+    expect(await send()).toMatchObject({
+      statusCode: null,
+      excerpt: null,
+      delivered: false,
+      error: 'no answer came within 0.2 s',
+    })
+  })
+
+  test('failed without a connection when the address is refused', async () => {
+    const { send } = await givenAttempts({ url: 'http://169.254.169.254/' })
+
+    expect(await send()).toMatchObject({ statusCode: null, error: expect.stringContaining('a link-local address') })
+  })
+})
+
+test.each([
+  [429, '120', 120_000],
+  [503, '120', 120_000],
+  [503, 'Thu, 01 Jan 2026 00:01:00 GMT', 60_000],
+  [503, 'later', undefined],
+  [500, '120', undefined],
+  [200, '120', undefined],
+])('%i with Retry-After %j asks to wait %s ms', async (status, value, ms) => {
+  const { receiver, send } = await givenAttempts()
+  receiver.answers({ status, headers: { 'retry-after': value } })
+
+  expect((await send()).retryAfterMs).toBe(ms)
+})

@@ -1,0 +1,77 @@
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Clock } from '../clock.ts'
+import { parseRetryAfter } from './retry-schedule.ts'
+import type { PostResult, SafeFetch, Timings } from './safe-fetch.ts'
+import { signatureHeaders } from './signature.ts'
+
+/** What is sent: the same octets under the same id on every attempt. */
+export type AttemptRequest = {
+  id: string
+  url: string
+  /** The webhook's own headers, as `refusalOfHeader` let them pass. */
+  headers: Readonly<Record<string, string>>
+  body: Buffer
+  secret: string
+  /** The secret before a rotation, while its grace lasts. */
+  previousSecret?: string | undefined
+}
+
+/** What one attempt came to. `at` is the instant at which it began. */
+export type AttemptResult = {
+  at: number
+  /** Null when no answer came. */
+  statusCode: number | null
+  /** Plain words; null when delivered. */
+  error: string | null
+  /** The first 4,000 characters of the answer; null when none came. */
+  excerpt: string | null
+  timings: Timings
+  /** The receiver answered 2xx. */
+  delivered: boolean
+  /** The receiver answered 410: it wants no more. */
+  gone: boolean
+  /** How long a 429 or 503 asked to wait. */
+  retryAfterMs?: number
+}
+
+/** Signs and sends a request once. Never rejects; `signal` gives up early, which looks like a failure. */
+export async function attempt(
+  request: AttemptRequest,
+  { safeFetch, clock }: { safeFetch: SafeFetch; clock: Clock },
+  signal?: AbortSignal,
+): Promise<AttemptResult> {
+  const at = clock.now()
+  const headers = {
+    ...request.headers,
+    'content-type': 'application/json',
+    'accept-encoding': 'identity', // nothing here decompresses, so that a small answer cannot become a large one
+    'user-agent': `Zonewatch/${packageJson.version}`,
+    ...signatureHeaders({ ...request, requestId: request.id, sentAt: at }),
+  }
+  const result = await safeFetch.post(request.url, headers, request.body, signal)
+  const resultOf = { at, timings: result.timings, statusCode: null, excerpt: null, delivered: false, gone: false }
+  if (result.kind !== 'response') return { ...resultOf, error: result.reason }
+  const retryAfterMs = askedToWait(result, clock.now())
+  return {
+    ...resultOf,
+    statusCode: result.status,
+    error: errorOf(result.status),
+    excerpt: result.excerpt,
+    delivered: result.status < 300,
+    gone: result.status === 410,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  }
+}
+
+/** RFC 9110 section 10.2.3 gives `Retry-After` a meaning with 503, RFC 6585 section 4 with 429. */
+function askedToWait({ status, retryAfter }: PostResult & { kind: 'response' }, now: number): number | undefined {
+  if (retryAfter === undefined || (status !== 429 && status !== 503)) return undefined
+  return parseRetryAfter(retryAfter, now)
+}
+
+function errorOf(status: number): string | null {
+  if (status < 300) return null
+  if (status < 400) return `the receiver answered ${status}, and redirects are not followed`
+  if (status === 410) return 'the receiver answered 410: it wants no more deliveries'
+  return `the receiver answered ${status}`
+}

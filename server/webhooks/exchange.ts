@@ -1,0 +1,190 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Agent, Dispatcher } from 'undici'
+import type { Clock } from '../clock.ts'
+import { isDisconnect, reasonOf } from './failure-words.ts'
+import type { PostResult, Timings } from './safe-fetch.ts'
+import { type Opening, type Phase, RefusedAddress } from './vetted-connect.ts'
+
+export type Limits = { timeoutMs: number; lookupMs: number; bodyMs: number }
+
+/** The connection had been kept alive and was gone before an answer began. `instead` is what that comes to when final. */
+type Stale = { kind: 'stale'; instead: PostResult }
+
+const BODY_LIMIT_BYTES = 65_536
+const EXCERPT_LIMIT = 4000
+
+/** Interim answers (1xx) are rare and few; a stream of them is an attack on our time. */
+const INTERIM_LIMIT = 16
+
+const UNFINISHED: Record<Phase, string> = {
+  name: 'the name was not resolved',
+  connect: 'no connection was made',
+  tls: 'the TLS handshake did not end',
+  answer: 'no answer came',
+  body: 'the answer did not end',
+}
+
+/** One request and its answer, with its deadlines. `result` never rejects. */
+export class Exchange implements Opening, Dispatcher.DispatchHandler {
+  readonly result: Promise<PostResult | Stale>
+  readonly #settle: (result: PostResult | Stale) => void
+  readonly #over = new AbortController()
+  readonly #clock: Clock
+  readonly #limits: Limits
+  readonly #startedAt: number
+  readonly #timings: Omit<Timings, 'totalMs'> = {}
+  #timer = new AbortController()
+  #phase: Phase = 'answer'
+  #phaseStartedAt: number
+  #isOwnConnection = false
+  #controller: Dispatcher.DispatchController | undefined
+  #interim = 0
+  #answer: { status: number; retryAfter: string | undefined } | undefined
+  #chunks: Buffer[] = []
+  #bodyBytes = 0
+
+  constructor(clock: Clock, limits: Limits, signal: AbortSignal | undefined) {
+    const { promise, resolve } = Promise.withResolvers<PostResult | Stale>()
+    this.result = promise
+    this.#settle = resolve
+    this.#clock = clock
+    this.#limits = limits
+    this.#startedAt = clock.elapsed()
+    this.#phaseStartedAt = this.#startedAt
+    const stop = () => this.#fail('the attempt was broken off because this server is stopping')
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { signal: this.#over.signal })
+  }
+
+  /** Aborted when the exchange is over: a connection still being opened is given up. */
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  dispatch(agent: Agent, url: URL, headers: Record<string, string>, body: Buffer): void {
+    if (this.#isOver) return
+    this.#within(this.#limits.timeoutMs)
+    agent.dispatch({ origin: url.origin, path: url.pathname + url.search, method: 'POST', headers, body }, this)
+  }
+
+  entered(phase: Phase): void {
+    this.#record()
+    if (phase === 'connect') this.#isOwnConnection = true
+    if (phase === 'name') this.#within(this.#limits.lookupMs)
+    if (phase === 'connect') this.#within(this.#limits.timeoutMs)
+    if (phase === 'body') this.#within(this.#limits.bodyMs)
+    this.#phase = phase
+    this.#phaseStartedAt = this.#clock.elapsed()
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isOver) controller.abort(new Error('the exchange is over'))
+    else this.#controller = controller
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) {
+      this.#interim++
+      if (this.#interim > INTERIM_LIMIT) this.#fail(`more than ${INTERIM_LIMIT} interim answers (1xx) came`)
+      return
+    }
+    this.entered('body')
+    this.#answer = { status, retryAfter: headers['retry-after'] }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#bodyBytes += chunk.length
+    if (this.#bodyBytes >= BODY_LIMIT_BYTES) this.#finish(this.#response())
+  }
+
+  onResponseEnd(): void {
+    this.#finish(this.#response())
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return
+    // The status is the answer; a body that breaks off only shortens the excerpt.
+    if (this.#answer !== undefined) {
+      this.#finish(this.#response())
+      return
+    }
+    const kind = error instanceof RefusedAddress ? 'refused' : 'failed'
+    const instead: PostResult = { kind, reason: reasonOf(error), timings: this.#total() }
+    const isStale = !this.#isOwnConnection && this.#interim === 0 && isDisconnect(error)
+    this.#finish(isStale ? { kind: 'stale', instead } : instead)
+  }
+
+  get #isOver(): boolean {
+    return this.#over.signal.aborted
+  }
+
+  #within(ms: number): void {
+    this.#timer.abort()
+    const timer = new AbortController()
+    this.#timer = timer
+    void this.#clock.sleep(ms, timer.signal).then(() => {
+      if (!timer.signal.aborted) this.#expire(ms)
+    })
+  }
+
+  #expire(ms: number): void {
+    if (this.#answer !== undefined) {
+      this.#finish(this.#response())
+      return
+    }
+    this.#record()
+    const reason = `${UNFINISHED[this.#phase]} within ${ms / 1000} s`
+    this.#finish({ kind: 'timeout', phase: this.#phase, reason, timings: this.#total() })
+  }
+
+  #fail(reason: string): void {
+    this.#finish({ kind: 'failed', reason, timings: this.#total() })
+  }
+
+  #response(): PostResult {
+    const { status, retryAfter } = this.#answer!
+    const timings = this.#total()
+    const excerpt = excerptOf(Buffer.concat(this.#chunks))
+    return { kind: 'response', status, excerpt, timings, ...(retryAfter === undefined ? {} : { retryAfter }) }
+  }
+
+  #finish(result: PostResult | Stale): void {
+    if (this.#isOver) return
+    this.#timer.abort()
+    this.#over.abort()
+    this.#settle(result)
+    // A no-op where the answer has ended; else the connection is dropped, because the rest of the answer is still to come.
+    this.#controller?.abort(new Error('the exchange is over'))
+  }
+
+  #record(): void {
+    const ms = Math.round(this.#clock.elapsed() - this.#phaseStartedAt)
+    switch (this.#phase) {
+      case 'name':
+        this.#timings.nameMs = ms
+        return
+      case 'connect':
+        this.#timings.connectMs = ms
+        return
+      case 'tls':
+        this.#timings.tlsMs = ms
+        return
+      case 'answer':
+        this.#timings.firstByteMs = ms
+        return
+      case 'body':
+        return
+    }
+  }
+
+  #total(): Timings {
+    return { ...this.#timings, totalMs: Math.round(this.#clock.elapsed() - this.#startedAt) }
+  }
+}
+
+/** NUL cannot be stored by every database. A pair cut in two by the limit is left out whole. */
+function excerptOf(body: Buffer): string {
+  const text = body.subarray(0, BODY_LIMIT_BYTES).toString('utf8').replaceAll('\0', '\ufffd').slice(0, EXCERPT_LIMIT)
+  return text.isWellFormed() ? text : text.slice(0, -1)
+}

@@ -1,0 +1,55 @@
+import { NameFailure, Orphaned, RefusedAddress } from './vetted-connect.ts'
+
+const WORDS: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset before an answer came',
+  EPIPE: 'the connection was closed before an answer came',
+  ETIMEDOUT: 'no connection was made in time',
+  EHOSTUNREACH: 'the address cannot be reached',
+  ENETUNREACH: 'there is no route to the address',
+  EADDRNOTAVAIL: 'there is no route to the address',
+  EMFILE: 'this server has too many connections open',
+  ENFILE: 'this server has too many connections open',
+  UND_ERR_SOCKET: 'the connection was closed before an answer came',
+  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are larger than 16 KiB",
+  HPE_HEADER_OVERFLOW: "the answer's headers are larger than 16 KiB",
+  HPE_INVALID_EOF_STATE: 'the connection was closed within the answer',
+  UND_ERR_DESTROYED: 'the attempt was broken off because this server is stopping',
+  UND_ERR_CLOSED: 'the attempt was broken off because this server is stopping',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer contradicts itself about its length',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  CERT_REVOKED: 'the certificate was revoked',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate's authority is not a public one",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified; an intermediate certificate may be missing',
+  UNABLE_TO_GET_ISSUER_CERT: 'the certificate cannot be verified; an intermediate certificate may be missing',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate cannot be verified; an intermediate certificate may be missing',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
+}
+
+/** What the socket, TLS or the HTTP parser objects to, in plain words for the owner of a receiver. */
+export function reasonOf(error: Error): string {
+  if (error instanceof RefusedAddress || error instanceof NameFailure) return error.message
+  // undici refuses these two by closing the connection, and the message is all that tells them apart.
+  if (error.message === 'bad upgrade') return 'the receiver wants to change the protocol (status 101)'
+  if (error.message === 'bad response') return 'the receiver sent 100 Continue, which was not asked for'
+  const code = codeOf(error) ?? (error.name === 'HTTPParserError' ? 'HPE_UNKNOWN' : undefined)
+  if (code === undefined) return `the request failed: ${error.message}`
+  if (WORDS[code] !== undefined) return WORDS[code]
+  if (code.startsWith('HPE_')) return 'what came back is not HTTP'
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `TLS could not be agreed on (${code})`
+  return `the request failed (${code})`
+}
+
+/** True where the connection was simply gone: nothing is known to be wrong with the receiver. */
+export function isDisconnect(error: Error): boolean {
+  if (error instanceof Orphaned) return true
+  return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(codeOf(error) ?? '')
+}
+
+function codeOf(error: Error): string | undefined {
+  return 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -1,0 +1,103 @@
+import { Agent } from 'undici'
+import type { Clock } from '../clock.ts'
+import { DENIED_PORTS, type Networks, refusalOfUrl } from './addresses.ts'
+import { Exchange } from './exchange.ts'
+import { type Lookup, opening, type Phase, vettedConnector } from './vetted-connect.ts'
+
+/** Whole milliseconds. What did not happen, on a connection kept alive for one, is left out. */
+export type Timings = {
+  /** Looking up the name. */
+  nameMs?: number
+  /** TCP. */
+  connectMs?: number
+  /** The TLS handshake. */
+  tlsMs?: number
+  /** From the sent request to the end of the answer's headers. */
+  firstByteMs?: number
+  totalMs: number
+}
+
+/** What sending one request came to. Everything here is a fact to record, so nothing throws. */
+export type PostResult =
+  /** `excerpt`: the answer's first 4,000 characters, read as UTF-8. `retryAfter`: the header as it came. */
+  | { kind: 'response'; status: number; excerpt: string; retryAfter?: string; timings: Timings }
+  /** The URL, or an address that its name leads to, must not be connected to. */
+  | { kind: 'refused'; reason: string; timings: Timings }
+  /** `phase` is what did not end in time. */
+  | { kind: 'timeout'; phase: Phase; reason: string; timings: Timings }
+  | { kind: 'failed'; reason: string; timings: Timings }
+
+export type SafeFetch = {
+  /** Never rejects. With `signal`, gives up early: `failed`, without knowing whether the receiver got the request. */
+  post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal): Promise<PostResult>
+  /** Breaks off what is under way (each ends as `failed`) and closes every connection. */
+  close(): Promise<void>
+}
+
+export type SafeFetchOptions = {
+  lookup: Lookup
+  clock: Clock
+  allowedNetworks: Networks
+  deniedPorts?: readonly number[]
+  /** From the start of the connection to the end of the answer's headers. 30 s. */
+  timeoutMs?: number
+  /** For looking up the name, before. 10 s. */
+  lookupMs?: number
+  /** For the answer's body, after which it is cut off. 5 s. */
+  bodyMs?: number
+  /** PEM. Certificate authorities to trust in place of the built-in ones. */
+  authorities?: string
+}
+
+/** Receivers commonly close after 5 s of silence; being first avoids meeting their close with a request. */
+const IDLE_MS = 4000
+
+/** However long a receiver asks to be kept, idle or busy: its name may have moved, and is only asked on connecting. */
+const CONNECTION_LIFE_MS = 60_000
+
+const HEADERS_LIMIT_BYTES = 16_384
+
+/** HTTP/1.1 to receivers that strangers name: every address is vetted, redirects are not followed, all is bounded. */
+export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
+  const { clock, allowedNetworks, deniedPorts = DENIED_PORTS } = options
+  const limits = {
+    timeoutMs: options.timeoutMs ?? 30_000,
+    lookupMs: options.lookupMs ?? 10_000,
+    bodyMs: options.bodyMs ?? 5000,
+  }
+  const common = {
+    connect: vettedConnector(options),
+    maxHeaderSize: HEADERS_LIMIT_BYTES,
+    headersTimeout: 0, // the exchange keeps the time, by our clock
+    bodyTimeout: 0,
+  }
+  const keptAlive = new Agent({
+    ...common,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: CONNECTION_LIFE_MS,
+    clientTtl: CONNECTION_LIFE_MS,
+  })
+  const oneRequestEach = new Agent({ ...common, pipelining: 0 })
+
+  async function post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal) {
+    const refusal = refusalOfUrl(url, allowedNetworks, deniedPorts)
+    if (refusal !== null) return { kind: 'refused', reason: refusal, timings: { totalMs: 0 } } as const
+    const send = (agent: Agent) => {
+      const exchange = new Exchange(clock, limits, signal)
+      opening.run(exchange, () => exchange.dispatch(agent, new URL(url), headers, body))
+      return exchange.result
+    }
+    const result = await send(keptAlive)
+    if (result.kind !== 'stale') return result
+    // The receiver closed an idle connection as we wrote. If it did read the request, it knows the id: delivery is at least once.
+    const again = await send(oneRequestEach)
+    return again.kind === 'stale' ? again.instead : again
+  }
+
+  return {
+    post,
+    close: async () => {
+      await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])
+    },
+  }
+}

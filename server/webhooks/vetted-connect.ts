@@ -1,0 +1,133 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import net from 'node:net'
+import tls from 'node:tls'
+import type { buildConnector } from 'undici'
+import { type Networks, refusalOf } from './addresses.ts'
+
+/**
+ * Every address of a name, IPv4 and IPv6; empty when it does not exist or has none.
+ * Rejects with a sentence in plain words when no server could say.
+ */
+export type Lookup = (hostname: string, signal: AbortSignal) => Promise<string[]>
+
+/** How far an exchange has come. */
+export type Phase = 'name' | 'connect' | 'tls' | 'answer' | 'body'
+
+/** What a connection tells the exchange it is opened for, and how that exchange gives up. */
+export type Opening = { signal: AbortSignal; entered(phase: Phase): void }
+
+/** undici says for which origin it needs a connection, not for which request: this says it. */
+export const opening = new AsyncLocalStorage<Opening>()
+
+/** The address, or one of the name's addresses, must not be connected to. The message says why. */
+export class RefusedAddress extends Error {}
+/** The name led to no address. The message says why. */
+export class NameFailure extends Error {}
+/** undici asked for a connection on behalf of an exchange that is over. */
+export class Orphaned extends Error {}
+
+/** Long enough for a handshake across the world, short enough to reach a second address within the deadline. */
+const ADDRESS_ATTEMPT_MS = 5000
+
+/** A name with more addresses than this gains nothing from the rest. */
+const ADDRESSES_TRIED = 8
+
+type Doors = {
+  lookup: Lookup
+  allowedNetworks: Networks
+  /** PEM. Authorities to trust in place of the built-in ones. */
+  authorities?: string | undefined
+}
+
+/**
+ * Opens connections only to addresses that were vetted: the name is looked up once, here, and what is connected to is the
+ * address that was judged, so a name cannot change between the two. One refused address refuses the name.
+ */
+export function vettedConnector(doors: Doors): buildConnector.connector {
+  return (target, callback) => {
+    const exchange = opening.getStore()
+    if (exchange === undefined || exchange.signal.aborted) {
+      callback(new Orphaned('the exchange is over'), null)
+      return
+    }
+    vettedAddresses(target.hostname, doors, exchange)
+      .then((addresses) => open(target, addresses, doors, exchange))
+      .then(
+        (socket) => callback(null, socket),
+        (error: Error) => callback(error, null),
+      )
+  }
+}
+
+async function vettedAddresses(hostname: string, doors: Doors, exchange: Opening): Promise<string[]> {
+  const isLiteral = net.isIP(hostname) !== 0
+  const addresses = isLiteral ? [hostname] : await resolved(hostname, doors.lookup, exchange)
+  for (const address of addresses) {
+    const refusal = refusalOf(address, doors.allowedNetworks)
+    if (refusal !== null) throw new RefusedAddress(isLiteral ? refusal : `${hostname} leads to ${address}: ${refusal}`)
+  }
+  return addresses.slice(0, ADDRESSES_TRIED)
+}
+
+async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Promise<string[]> {
+  exchange.entered('name')
+  const addresses = await lookup(hostname.replace(/\.$/, ''), exchange.signal).catch((error: Error) => {
+    throw new NameFailure(error.message)
+  })
+  if (addresses.length === 0) throw new NameFailure('the name does not exist or has no address')
+  return addresses
+}
+
+/** Rejects with the socket's error, and with `Orphaned` when the exchange ends before the connection stands. */
+function open(
+  { hostname, protocol, port }: buildConnector.Options,
+  addresses: string[],
+  doors: Doors,
+  exchange: Opening,
+): Promise<net.Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<net.Socket>()
+  if (exchange.signal.aborted) throw new Orphaned('the exchange is over')
+  exchange.entered('connect')
+  const isSecure = protocol === 'https:'
+  const to = {
+    host: hostname,
+    port: Number(port) || (isSecure ? 443 : 80),
+    // Node asks this instead of the system; for a literal address it asks nobody.
+    lookup: answering(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+    noDelay: true,
+  }
+  const socket = isSecure ? tls.connect({ ...to, ...tlsOptions(hostname, doors.authorities) }) : net.connect(to)
+  const abandon = () => socket.destroy(new Orphaned('the exchange is over'))
+  exchange.signal.addEventListener('abort', abandon)
+  // This listener stays: an error that comes when nobody else listens any more would end the process.
+  socket.on('error', (error) => {
+    exchange.signal.removeEventListener('abort', abandon)
+    reject(error)
+  })
+  if (isSecure) socket.once('connect', () => exchange.entered('tls'))
+  socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+    exchange.signal.removeEventListener('abort', abandon)
+    exchange.entered('answer')
+    resolve(socket)
+  })
+  return promise
+}
+
+function tlsOptions(hostname: string, authorities: string | undefined): tls.ConnectionOptions {
+  return {
+    // RFC 6066 section 3: an address is not a server name, and a trailing dot is no part of one.
+    ...(net.isIP(hostname) === 0 ? { servername: hostname.replace(/\.$/, '') } : {}),
+    ...(authorities === undefined ? {} : { ca: authorities }),
+    ALPNProtocols: ['http/1.1'],
+  }
+}
+
+function answering(addresses: string[]): net.LookupFunction {
+  const found = addresses.map((address) => ({ address, family: net.isIP(address) }))
+  return (_hostname, options, callback) => {
+    if (options.all) callback(null, found)
+    else callback(null, found[0]!.address, found[0]!.family)
+  }
+}
