@@ -26,6 +26,12 @@ export type Outcome =
   | { kind: 'nxdomain'; chain: AliasChain }
   /** The answer says that it failed: SERVFAIL, REFUSED, FORMERR, NOTIMP, … */
   | { kind: 'failure'; rcode: string; ede: ExtendedError[] }
+  /**
+   * The server knows no more and says so: ask elsewhere, for the last name of `chain` (where empty: the question's own).
+   * `zone` and `nameServers` are the delegation, undefined and empty where only an alias chain broke off. `glue` are the
+   * addresses that came with it. RFC 1034 section 4.3.2. From a server that was asked to recurse it is a failure.
+   */
+  | { kind: 'referral'; chain: AliasChain; zone: string | undefined; nameServers: string[]; glue: Glue[] }
   /** An alias loop, or more than 16 CNAME records. */
   | { kind: 'endless_alias'; chain: AliasChain }
   /** A packet came from the right place and cannot be read or answers something else. */
@@ -34,6 +40,9 @@ export type Outcome =
   | { kind: 'timeout' }
   /** The server could not be reached: the network said so (ECONNREFUSED, ENETUNREACH, …). */
   | { kind: 'unreachable'; reason: string }
+
+/** An address of a name server, told by the server that refers to it. `ip` in canonical text. */
+export type Glue = { name: string; ip: string }
 
 /** `ip` in canonical text. */
 export type ServerAddress = { ip: string; port: number }
@@ -46,7 +55,7 @@ export type Evidence = {
   flags: string[] // of aa, tc, rd, ra, ad, cd: those that were set
   ede: ExtendedError[]
   ms: number
-  outcome: Outcome
+  outcome: Outcome | null // null: truncated, so asked again over TCP
 }
 
 /** A lookup's outcome, and every exchange that led to it, in order. */

@@ -1,0 +1,29 @@
+import { TYPE } from './codes.ts'
+import type { ResourceRecord } from './messages.ts'
+import type { AliasChain, Outcome } from './outcome.ts'
+
+/** The longest alias chain that is followed, in CNAME records. */
+export const MAX_ALIASES = 16
+
+/** The chain that leads on from `name` inside one answer section, or why it cannot be followed. */
+export function followAliases(answer: ResourceRecord[], name: string): AliasChain | Outcome {
+  const aliases = answer.filter((record) => record.type === TYPE.CNAME)
+  const chain: AliasChain = []
+  for (let at = name; ; ) {
+    const links = aliases.filter((record) => record.name === at)
+    if (links.length === 0) return chain
+    const [value, ...others] = new Set(links.map((record) => record.value!))
+    // RFC 2181 section 10.1: which one is meant cannot be told.
+    if (others.length > 0) return { kind: 'malformed', reason: `${at} has more than one CNAME record` }
+    const target = value === '.' ? '' : value!
+    chain.push({ name: at, target, ttl: links.reduce((lowest, link) => Math.min(lowest, link.ttl), links[0]!.ttl) })
+    if (isEndless(chain)) return { kind: 'endless_alias', chain }
+    at = target
+  }
+}
+
+/** Whether a chain comes back to a name on it, or is longer than is followed. */
+export function isEndless(chain: AliasChain): boolean {
+  const names = new Set(chain.map((link) => link.name))
+  return chain.length > MAX_ALIASES || names.size < chain.length || names.has(chain.at(-1)?.target ?? '.')
+}

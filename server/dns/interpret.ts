@@ -1,0 +1,75 @@
+import { followAliases } from './aliases.ts'
+import { TYPE } from './codes.ts'
+import type { Message, ResourceRecord } from './messages.ts'
+import type { AliasChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
+
+/**
+ * What a readable response means for the question, whatever the order of its records. For a CNAME question the first
+ * CNAME is the RRset, and `chain` what of the further chain came along.
+ */
+export function interpret(message: Message, question: Question): Outcome {
+  const { rcode, ede } = message
+  if (rcode !== 'NOERROR' && rcode !== 'NXDOMAIN') return { kind: 'failure', rcode, ede }
+
+  const direct = rrsetOf(message.answer, question.name, question.type)
+  if (direct && question.type === 'CNAME') return aliasAnswer(message.answer, direct)
+  const chain = direct ? [] : followAliases(message.answer, question.name)
+  if (!Array.isArray(chain)) return chain
+
+  const last = chain.at(-1)?.target ?? question.name
+  const rrset = direct ?? rrsetOf(message.answer, last, question.type)
+  // RFC 6604 section 3: the code is about the last name of the chain.
+  if (rcode === 'NXDOMAIN') return rrset ? malformed('NXDOMAIN with an answer') : { kind: 'nxdomain', chain }
+  if (rrset) return { kind: 'answer', rrset, chain }
+  return withoutRecords(message, question, chain, last)
+}
+
+function aliasAnswer(answer: ResourceRecord[], rrset: RRset): Outcome {
+  // With two targets there is no further chain, and both are shown.
+  const chain = rrset.values.length > 1 ? [] : followAliases(answer, rrset.name)
+  return Array.isArray(chain) ? { kind: 'answer', rrset, chain: chain.slice(1) } : chain
+}
+
+/** NODATA, or a referral: told apart as RFC 2308 section 2.2 does. */
+function withoutRecords(message: Message, question: Question, chain: AliasChain, last: string): Outcome {
+  if (message.authority.some((record) => record.type === TYPE.SOA)) return { kind: 'nodata', chain }
+  if (chain.length > 0) return { kind: 'referral', chain, ...delegation(message, last) }
+  if (message.answer.some((record) => record.type === TYPE[question.type] || record.type === TYPE.CNAME)) {
+    return malformed('its answer is about another name')
+  }
+  const plain = !message.flags.includes('aa') && !message.flags.includes('ra')
+  if (!plain || !message.authority.some((record) => record.type === TYPE.NS)) return { kind: 'nodata', chain }
+  const referral = delegation(message, last)
+  if (referral.zone === undefined) return malformed('it refers to a zone that does not hold the name')
+  return { kind: 'referral', chain, ...referral }
+}
+
+function delegation({ authority, additional }: Message, name: string) {
+  const zone = authority.find((record) => record.type === TYPE.NS && isBelow(name, record.name))?.name
+  const nameServers = zone === undefined ? [] : (rrsetOf(authority, zone, 'NS')?.values ?? []).map(targetOf)
+  const wanted = new Set(nameServers)
+  const glue = additional
+    .filter(({ name, type }) => (type === TYPE.A || type === TYPE.AAAA) && wanted.has(name))
+    .map(({ name, value }) => ({ name, ip: value! }))
+  return { zone, nameServers, glue }
+}
+
+function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): RRset | undefined {
+  const set = records.filter((record) => record.name === name && record.type === TYPE[type])
+  if (set.length === 0) return undefined
+  // The lowest TTL counts: RFC 2181 section 5.2.
+  const ttl = set.reduce((lowest, record) => Math.min(lowest, record.ttl), Number.POSITIVE_INFINITY)
+  return { name, type, ttl, values: [...new Set(set.map((record) => record.value!))].sort() }
+}
+
+function isBelow(name: string, zone: string): boolean {
+  return zone === '' || name === zone || name.endsWith(`.${zone}`)
+}
+
+function targetOf(value: string): string {
+  return value === '.' ? '' : value
+}
+
+function malformed(reason: string): Outcome {
+  return { kind: 'malformed', reason }
+}

@@ -1,0 +1,109 @@
+import { CLASS_IN, rcodeName, TYPE } from './codes.ts'
+import { type Edns, readEdns } from './edns.ts'
+import type { ExtendedError, Question } from './outcome.ts'
+import { rdataText } from './rdata.ts'
+import { MalformedPacket, readName, readUint16, readUint32 } from './wire.ts'
+
+/** `value`: canonical text, undefined for types that Zonewatch does not read. `ttl` in seconds. */
+export type ResourceRecord = { name: string; type: number; ttl: number; value: string | undefined }
+
+/** `flags`: of aa, tc, rd, ra, ad, cd, those that are set. */
+export type Header = { rcode: string; flags: string[] }
+
+/** A response to the question asked. Of a truncated one only the header counts (RFC 2181 section 9): it has no records. */
+export type Message = Header & {
+  ede: ExtendedError[]
+  answer: ResourceRecord[]
+  authority: ResourceRecord[]
+  additional: ResourceRecord[]
+}
+
+/** `header` as far as there was one. */
+export type Decoded = { ok: true; message: Message } | { ok: false; reason: string; header: Header | undefined }
+
+const QR = 0x8000
+const OPCODE = 0x7800
+const FLAGS: readonly [number, string][] = [
+  [0x0400, 'aa'],
+  [0x0200, 'tc'],
+  [0x0100, 'rd'],
+  [0x0080, 'ra'],
+  [0x0020, 'ad'],
+  [0x0010, 'cd'],
+]
+
+/** Reads the answer to `question`. Whatever the octets are, it returns, in time proportional to their number. */
+export function decodeResponse(packet: Buffer, question: Question): Decoded {
+  let header: Header | undefined
+  try {
+    header = readHeader(packet)
+    return { ok: true, message: readMessage(packet, header, question) }
+  } catch (error) {
+    if (error instanceof MalformedPacket) return { ok: false, reason: error.message, header }
+    throw error
+  }
+}
+
+function readHeader(packet: Buffer): Header {
+  if (packet.length < 12) throw new MalformedPacket('it is shorter than a header')
+  const bits = packet.readUInt16BE(2)
+  return { rcode: rcodeName(bits & 15), flags: FLAGS.filter(([bit]) => bits & bit).map(([, flag]) => flag) }
+}
+
+function readMessage(packet: Buffer, header: Header, question: Question): Message {
+  const bits = packet.readUInt16BE(2)
+  if (!(bits & QR)) throw new MalformedPacket('it is a query, not a response')
+  if (bits & OPCODE) throw new MalformedPacket('it answers another kind of request')
+  const message: Message = { ...header, ede: [], answer: [], authority: [], additional: [] }
+  // A server that knows no EDNS often sends back what it could not read: the code is all there is to learn.
+  if (header.rcode === 'FORMERR' || header.rcode === 'NOTIMP') return message
+
+  let at = readQuestion(packet, header, question)
+  if (header.flags.includes('tc')) return message
+  const end = packet.length
+  let edns: Edns | undefined
+  for (const [section, countAt] of [
+    ['answer', 6],
+    ['authority', 8],
+    ['additional', 10],
+  ] as const) {
+    for (let left = packet.readUInt16BE(countAt); left > 0; left--) {
+      const { name, next } = readName(packet, at, end)
+      const type = readUint16(packet, next, end)
+      const recordClass = readUint16(packet, next + 2, end)
+      const ttl = readUint32(packet, next + 4, end)
+      const from = next + 10
+      at = from + readUint16(packet, next + 8, end)
+      if (at > end) throw new MalformedPacket('a record reaches past the end')
+      if (type === TYPE.OPT) {
+        if (edns || name !== '' || section !== 'additional') throw new MalformedPacket('its OPT record is out of place')
+        edns = readEdns(packet, ttl, from, at)
+      } else if (recordClass === CLASS_IN) {
+        message[section].push({ name, type, ttl: readableTtl(ttl), value: rdataText(type, packet, from, at) })
+      } else if (section !== 'additional') throw new MalformedPacket('it has a record of another class')
+    }
+  }
+  if (at !== end) throw new MalformedPacket('it has octets after its last record')
+  if (!edns) return message
+  return { ...message, ede: edns.ede, rcode: rcodeName((edns.rcodeHigh << 4) | (bits & 15)) }
+}
+
+/** Returns where the records begin. Only a failure may leave the question out. */
+function readQuestion(packet: Buffer, header: Header, question: Question): number {
+  const questions = packet.readUInt16BE(4)
+  const failed = header.rcode !== 'NOERROR' && header.rcode !== 'NXDOMAIN'
+  if (questions === 0 && failed) return 12
+  if (questions !== 1) throw new MalformedPacket('it does not hold the one question asked')
+  const { name, next } = readName(packet, 12, packet.length)
+  const type = readUint16(packet, next, packet.length)
+  const questionClass = readUint16(packet, next + 2, packet.length)
+  if (name !== question.name || type !== TYPE[question.type] || questionClass !== CLASS_IN) {
+    throw new MalformedPacket('it answers another question')
+  }
+  return next + 4
+}
+
+// RFC 2181 section 8: with the first bit set, a TTL counts as zero.
+function readableTtl(ttl: number): number {
+  return ttl > 0x7fffffff ? 0 : ttl
+}
