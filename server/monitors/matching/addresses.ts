@@ -1,0 +1,67 @@
+import ipaddr from 'ipaddr.js'
+import { canonicalAddress } from '../../dns/addresses.ts'
+import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
+import type { Matcher, ParsedValue } from './matcher.ts'
+
+type Family = { questionType: 'A' | 'AAAA'; kind: 'ipv4' | 'ipv6'; bits: number; example: string; block: string }
+
+/** A and AAAA differ in the family alone. */
+export function addressMatcher(family: Family): Matcher {
+  return {
+    questionType: family.questionType,
+    parseExpected: (text, isExactMatch) => parseExpected(family, text.trim(), isExactMatch),
+    observe: observeAll,
+    difference: (expected, observed, isExactMatch) => compareBy(ADDRESSES, expected, observed, isExactMatch),
+  }
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+const ADDRESSES: Comparison<string | [Address, number], string> = {
+  expected: (text) => (text.includes('/') ? ipaddr.parseCIDR(text) : text),
+  observed: (text) => text,
+  meets: (wanted, found) => (typeof wanted === 'string' ? wanted === found : isInBlock(found, wanted)),
+}
+
+function parseExpected(family: Family, text: string, isExactMatch: boolean): ParsedValue {
+  const [ip = '', prefix, ...more] = text.split('/')
+  const address = canonicalAddress(ip)
+  if (address === undefined || more.length > 0 || address.includes(':') !== (family.kind === 'ipv6')) {
+    const block = isExactMatch ? '' : ` or a block like ${family.block}`
+    const name = family.kind === 'ipv4' ? 'IPv4' : 'IPv6'
+    return refused(`${quoted(text)} is not an ${name} address; write one like ${family.example}${block}.`)
+  }
+  if (prefix === undefined) return { ok: true, value: address }
+  if (isExactMatch) return refused(`${quoted(text)} is a block, which needs is_exact_match false; write one address.`)
+  return parseBlock(family, address, prefix)
+}
+
+function parseBlock(family: Family, address: string, prefix: string): ParsedValue {
+  if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > family.bits) {
+    return refused(`The prefix "/${prefix.slice(0, 20)}" is not a length from 0 to ${family.bits}.`)
+  }
+  const length = Number(prefix)
+  const network = networkAddress(address, length)
+  // Zeroing the bits would be a guess: the address alone may be meant.
+  if (network !== address) {
+    return refused(
+      `"${address}/${length}" has bits behind its prefix; write ${network}/${length} for the block or ${address} for the address.`,
+    )
+  }
+  return { ok: true, value: `${network}/${length}` }
+}
+
+function networkAddress(address: string, length: number): string {
+  const family = address.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
+  const network = family.networkAddressFromCIDR(`${address}/${length}`).toString()
+  return canonicalAddress(network) ?? network
+}
+
+function isInBlock(text: string, [network, length]: [Address, number]): boolean {
+  const address = ipaddr.parse(text)
+  return address.kind() === network.kind() && address.match(network, length)
+}
+
+function refused(reason: string): ParsedValue {
+  return { ok: false, reason }
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { MAX_EXPECTED_VALUE, parseExpectedValues } from './expected-values.ts'
+
+test.each([
+  ['A', 'www.example.com', true, /not an IPv4 address/],
+  ['A', '2001:db8::1', true, /not an IPv4 address; write one like 192/],
+  ['A', '192.0.2.01', true, /not an IPv4 address/],
+  ['A', '192.0.2.0/24', true, /needs is_exact_match false/],
+  ['A', '192.0.2.7/24', false, /write 192\.0\.2\.0\/24 for the block or 192\.0\.2\.7 for the address/],
+  ['A', '192.0.2.0/33', false, /not a length from 0 to 32/],
+  ['A', '192.0.2.0/', false, /not a length from 0 to 32/],
+  ['AAAA', '192.0.2.1', true, /not an IPv6 address; write one like 2001:db8::1/],
+  ['AAAA', 'fe80::1%eth0', true, /not an IPv6 address/],
+  ['AAAA', '2001:db8::/129', false, /0 to 128/],
+  ['CNAME', '192.0.2.1', true, /is an address; write a host name/],
+  ['CNAME', 'https://example.com', true, /":" is not allowed/],
+  ['NS', 'ns1..example.net', true, /empty label/],
+  ['NS', '.', true, /no host name/],
+  ['MX', 'high mail.example.com', true, /number from 0 to 65535/],
+  ['MX', '65536 mail.example.com', true, /number from 0 to 65535/],
+  ['MX', '10 192.0.2.1', true, /is an address/],
+  ['SPF', 'v=spf10 -all', true, /begins with "v=spf1"/],
+  ['SPF', 'include:_spf.google.com', false, /begins with "v=spf1"/],
+  ['CAA', 'letsencrypt.org', true, /no CAA property/],
+  ['CAA', '0 issue', true, /no CAA property/],
+  ['CAA', '256 issue "ca.example"', true, /0 to 255/],
+  ['CAA', 'issue "a" "b"', true, /no CAA property/],
+  ['TXT', ' \n', true, /must not be empty/],
+  ['TXT', 'x'.repeat(MAX_EXPECTED_VALUE + 1), true, /at most 1000 characters/],
+] as const)('%s refuses "%s"', (type, text, isExactMatch, reason) => {
+  expect(parseExpectedValues(text, type, isExactMatch)).toEqual({
+    ok: false,
+    problems: { expected_value: expect.stringMatching(reason) },
+  })
+})
+
+test.each([
+  ['MX', '010 Mail.Example.com.', '10 mail.example.com'],
+  ['MX', 'mail.example.com', 'mail.example.com'],
+  ['CAA', 'ISSUE letsencrypt.org', 'issue "letsencrypt.org"'],
+  ['CAA', '0  issue  ";"', '0 issue ";"'],
+  ['CAA', 'iodef "mailto:a\\"b@example.com"', 'iodef "mailto:a\\"b@example.com"'],
+  ['AAAA', '2001:DB8::0:1', '2001:db8::1'],
+  ['TXT', '"a" "b"', 'ab'],
+  ['TXT', '"\\"a\\""', '"\\"a\\""'],
+  ['TXT', '"he said" hi', '"he said" hi'],
+  ['SPF', ' "v=spf1  mx" " -all"', 'v=spf1 mx -all'],
+] as const)('%s stores %s as %s', (type, written, stored) => {
+  expect(parseExpectedValues(written, type, true)).toEqual({ ok: true, values: [stored] })
+})
+
+test('duplicates are folded, and the order in which they were written is kept', () => {
+  const parsed = parseExpectedValues(['B.example.', 'a.example', 'b.EXAMPLE'], 'NS', true)
+  expect(parsed).toEqual({ ok: true, values: ['b.example', 'a.example'] })
+})
+
+test('every value at fault is named by its place', () => {
+  const parsed = parseExpectedValues(['192.0.2.1', 'x', '', '::1'], 'A', true)
+  expect(parsed.ok || Object.keys(parsed.problems)).toEqual([
+    'expected_value.1',
+    'expected_value.2',
+    'expected_value.3',
+  ])
+})
+
+test.each([0, 11])('%i values are refused', (count) => {
+  const parsed = parseExpectedValues(new Array(count).fill('192.0.2.1'), 'A', true)
+  expect(parsed).toEqual({ ok: false, problems: { expected_value: expect.stringMatching(/1 to 10 are allowed/) } })
+})

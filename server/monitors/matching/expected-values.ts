@@ -1,0 +1,50 @@
+import { quoted } from './compare.ts'
+import { matcherFor, type ParsedValue, type RecordType } from './matcher.ts'
+
+/** The path of the value at fault (`expected_value` or `expected_value.<i>`) → one sentence. */
+export type ExpectedValueProblems = Record<string, string>
+export type ParsedExpectedValues = { ok: true; values: string[] } | { ok: false; problems: ExpectedValueProblems }
+
+export const MAX_EXPECTED_VALUES = 10
+/** In characters, each. */
+export const MAX_EXPECTED_VALUE = 1000
+
+/**
+ * Checks and normalises 1 to 10 expected values; a bare string is a list of one, duplicates are folded.
+ * Stored values must pass again when the type or the mode changes: exact mode refuses a block of addresses.
+ */
+export function parseExpectedValues(
+  given: string | readonly string[],
+  recordType: RecordType,
+  isExactMatch: boolean,
+): ParsedExpectedValues {
+  const texts = typeof given === 'string' ? [given] : given
+  if (texts.length < 1 || texts.length > MAX_EXPECTED_VALUES) {
+    const reason = `There are ${texts.length} expected values; 1 to ${MAX_EXPECTED_VALUES} are allowed.`
+    return { ok: false, problems: { expected_value: reason } }
+  }
+  const problems: ExpectedValueProblems = {}
+  const values = new Set<string>()
+  for (const [index, text] of texts.entries()) {
+    const parsed = parseOne(text, recordType, isExactMatch)
+    if (parsed.ok) values.add(parsed.value)
+    else problems[typeof given === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
+  }
+  return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
+}
+
+function parseOne(text: string, recordType: RecordType, isExactMatch: boolean): ParsedValue {
+  if (isOverlong(text)) return refused(text)
+  if (text.trim() === '') return { ok: false, reason: 'An expected value must not be empty.' }
+  const parsed = matcherFor(recordType).parseExpected(text, isExactMatch)
+  // Escapes can make a value longer than what was written.
+  return parsed.ok && isOverlong(parsed.value) ? refused(parsed.value) : parsed
+}
+
+function isOverlong(text: string): boolean {
+  return text.length > MAX_EXPECTED_VALUE && Array.from(text).length > MAX_EXPECTED_VALUE
+}
+
+function refused(text: string): ParsedValue {
+  return { ok: false, reason: `${quoted(text)} is too long; a value has at most ${MAX_EXPECTED_VALUE} characters.` }
+}

@@ -1,0 +1,52 @@
+import type { AliasChain, Outcome, QuestionType } from '../../dns/outcome.ts'
+import { a } from './a.ts'
+import { aaaa } from './aaaa.ts'
+import { caa } from './caa.ts'
+import { cname } from './cname.ts'
+import type { Difference } from './compare.ts'
+import { mx } from './mx.ts'
+import { ns } from './ns.ts'
+import { ptr } from './ptr.ts'
+import { spf } from './spf.ts'
+import { txt } from './txt.ts'
+
+/** What a monitor can watch, in the order of the API. SPF is a kind of TXT record; its own type is retired. RFC 7208 section 3.1. */
+export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
+export type RecordType = (typeof RECORD_TYPES)[number]
+
+export type Answer = Extract<Outcome, { kind: 'answer' }>
+
+/** `value` is what is stored and compared. `reason` is one sentence: what is wrong and what is allowed. */
+export type ParsedValue = { ok: true; value: string } | { ok: false; reason: string }
+
+/** All that is particular to one record type. Every function is pure. */
+export type Matcher = {
+  questionType: QuestionType
+  /** One expected value as a person writes it. Given its own `value` again it returns the same. */
+  parseExpected(text: string, isExactMatch: boolean): ParsedValue
+  /** The values that a monitor shows, sorted, without duplicates; empty when the answer holds none of the type. */
+  observe(answer: Answer): string[]
+  /** `expected` comes from `parseExpected`, `observed` from `observe`, `chain` from the same answer. */
+  difference(
+    expected: readonly string[],
+    observed: readonly string[],
+    isExactMatch: boolean,
+    chain: AliasChain,
+  ): Difference
+}
+
+const MATCHERS: { readonly [T in RecordType]: Matcher } = {
+  A: a,
+  AAAA: aaaa,
+  CNAME: cname,
+  MX: mx,
+  TXT: txt,
+  NS: ns,
+  PTR: ptr,
+  SPF: spf,
+  CAA: caa,
+}
+
+export function matcherFor(recordType: RecordType): Matcher {
+  return MATCHERS[recordType]
+}

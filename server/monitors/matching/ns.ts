@@ -1,0 +1,3 @@
+import { hostMatcher } from './hosts.ts'
+
+export const ns = hostMatcher('NS')

@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalAddress } from '../../dns/addresses.ts'
+import { utf8Text } from '../../dns/rdata.ts'
+import { isMatch } from './compare.ts'
+import { parseExpectedValues } from './expected-values.ts'
+import { type Answer, matcherFor, RECORD_TYPES, type RecordType } from './matcher.ts'
+
+const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,8}[a-z0-9])?$/)
+const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => `${labels.join('.')}.example`)
+const ipv6 = fc.ipV6().map((text) => canonicalAddress(text)!)
+const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }).map((text) => utf8Text(Buffer.from(text)))
+// Blanks alone must be written in quotes, and quotes are read away: both have cases of their own.
+const plainText = anyText.filter((text) => text.trim() !== '' && !text.includes('"'))
+const issuer = fc.tuple(fc.constantFrom(0, 128), fc.constantFrom('issue', 'issuewild'), host)
+
+/** Records as the DNS holds them, in canonical text. */
+const RECORDS: { [T in RecordType]: fc.Arbitrary<string> } = {
+  A: fc.ipV4(),
+  AAAA: ipv6,
+  CNAME: host,
+  MX: fc.tuple(fc.nat(65_535), host).map(([priority, name]) => `${priority} ${name}`),
+  TXT: plainText,
+  NS: host,
+  PTR: host,
+  SPF: fc
+    .array(fc.constantFrom('mx', '-all', '?a', 'include:a.example', 'ip4:192.0.2.1'))
+    .map((terms) => ['v=spf1', ...terms].join(' ')),
+  CAA: issuer.map(([flags, tag, name]) => `${flags} ${tag} "${name}"`),
+}
+
+describe.each(RECORD_TYPES)('%s', (type) => {
+  const atMost = type === 'CNAME' || type === 'SPF' ? 1 : 6
+  const records = fc.uniqueArray(RECORDS[type], { minLength: 1, maxLength: atMost }).map((values) => values.sort())
+
+  test('records match themselves in both modes, whatever order and duplicates', () => {
+    fc.assert(
+      fc.property(records, fc.boolean(), fc.nat(), (values, isExactMatch, at) => {
+        const turned = [...values.slice(at % values.length), ...values.slice(0, at % values.length), values[0]!]
+        expect(matches(type, turned, values, isExactMatch)).toBe(true)
+      }),
+    )
+  })
+
+  test('what matches in exact mode matches in flexible mode', () => {
+    fc.assert(
+      fc.property(records, records, (expected, values) => {
+        if (matches(type, expected, values, true)) expect(matches(type, expected, values, false)).toBe(true)
+      }),
+    )
+  })
+
+  test('any text is refused with a sentence or stored in a form that is stored as itself', () => {
+    const written = fc.oneof(
+      RECORDS[type],
+      anyText,
+      anyText.map((text) => `"${text}"`),
+      fc.string(),
+    )
+    fc.assert(
+      fc.property(written, fc.boolean(), (text, isExactMatch) => {
+        const parsed = parseExpectedValues(text, type, isExactMatch)
+        if (parsed.ok) expect(parseExpectedValues(parsed.values, type, isExactMatch)).toEqual(parsed)
+        else expect(parsed.problems.expected_value).toMatch(/^[A-Z".].*\.$/su)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+// A name has one CNAME and one SPF record, so sets are of no interest there.
+test.each(['A', 'AAAA', 'MX', 'TXT', 'NS', 'PTR', 'CAA'] as const)(
+  '%s: exact mode takes no record less or more',
+  (type) => {
+    const records = fc.uniqueArray(RECORDS[type], { minLength: 2, maxLength: 6 })
+    fc.assert(
+      fc.property(records, ([other = '', ...values]) => {
+        expect(matches(type, [other, ...values], values, true)).toBe(false)
+        expect(matches(type, values, [other, ...values], true)).toBe(false)
+        expect(matches(type, [other, ...values], values, false)).toBe(false)
+        expect(matches(type, values, [other, ...values], false)).toBe(true)
+      }),
+    )
+  },
+)
+
+test.each(['CNAME', 'NS', 'PTR', 'MX', 'AAAA', 'CAA'] as const)(
+  '%s: letter case and a trailing dot do not matter',
+  (type) => {
+    const dot = type === 'AAAA' || type === 'CAA' ? '' : '.'
+    fc.assert(
+      fc.property(RECORDS[type], fc.boolean(), (value, isExactMatch) => {
+        expect(matches(type, [`${value.toUpperCase()}${dot}`], [value], isExactMatch)).toBe(true)
+      }),
+    )
+  },
+)
+
+test('AAAA: the spelling does not matter', () => {
+  fc.assert(
+    fc.property(fc.ipV6(), fc.boolean(), (text, isExactMatch) => {
+      expect(matches('AAAA', [text], [canonicalAddress(text)!], isExactMatch)).toBe(true)
+    }),
+  )
+})
+
+test('TXT: letter case matters', () => {
+  fc.assert(
+    fc.property(plainText, fc.boolean(), (text, isExactMatch) => {
+      fc.pre(text.toLowerCase() !== text && !/^\s*v\s*=/i.test(text))
+      expect(matches('TXT', [text.toLowerCase()], [text], isExactMatch)).toBe(false)
+    }),
+  )
+})
+
+test('TXT: any text can be expected in quotes, in any number of chunks', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { minLength: 1, maxLength: 4 }), (chunks) => {
+      const written = chunks.map((chunk) => `"${chunk.replace(/["\\]/g, '\\$&')}"`).join(' ')
+      expect(matches('TXT', [written], [utf8Text(Buffer.from(chunks.join('')))], true)).toBe(true)
+    }),
+  )
+})
+
+test('SPF: the order of terms does not matter in flexible mode', () => {
+  fc.assert(
+    fc.property(RECORDS.SPF, (text) => {
+      const [version, ...terms] = text.split(' ')
+      expect(matches('SPF', [[version, ...terms.reverse()].join(' ')], [text], false)).toBe(true)
+    }),
+  )
+})
+
+test('a hostile RRset is compared within a moment', () => {
+  // Shapes that naive patterns read in quadratic time, longer than a packet so that it would show.
+  const shapes = ['v=spf1 ', '%{', '; a', '=', ' ', '"', '\\', '"\\', 'a=', ';'].map((part) =>
+    part.repeat(500_000 / part.length),
+  )
+  const many = Array.from({ length: 2500 }, (_, index) => `0 issue "ca${index}.example; a=b"`)
+  for (const shape of shapes) {
+    for (const prefix of ['', 'v=spf1 ', 'v=DMARC1;', 'v=DKIM1;p='])
+      matches('TXT', ['v=DMARC1; p=none'], [prefix + shape], false)
+    matches('SPF', ['v=spf1 -all'], [`v=spf1 ${shape}`], false)
+    matches('CAA', ['issue "ca.example"'], [`0 issue "ca.example;${shape}"`], true)
+  }
+  matches('CAA', ['issue "ca.example"'], many, true)
+}, 5000)
+
+function matches(type: RecordType, written: string[], records: string[], isExactMatch: boolean): boolean {
+  const parsed = parseExpectedValues(written, type, isExactMatch)
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  const matcher = matcherFor(type)
+  const rrset = { name: 'www.example.com', type: matcher.questionType, ttl: 60, values: records }
+  const answer: Answer = { kind: 'answer', rrset, chain: [] }
+  return isMatch(matcher.difference(parsed.values, matcher.observe(answer), isExactMatch, []))
+}
