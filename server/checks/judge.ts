@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto'
+import type { AliasChain, ExtendedError, Outcome } from '../dns/outcome.ts'
+import { isMatch } from '../monitors/matching/compare.ts'
+import { type Answer, matcherFor, type RecordType } from '../monitors/matching/matcher.ts'
+import { differenceSentence, plain } from '../monitors/matching/wording.ts'
+
+/** What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. */
+export type Expectation = {
+  recordType: RecordType
+  expectedValues: readonly string[]
+  isExactMatch: boolean
+  owner: string
+}
+
+export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_FOUND' | 'NO_DATA' | 'BAD_SETUP'
+
+/** `values`: what was learned, sorted; absent where nothing was. `reason`: one plain sentence that says why. */
+export type Verdict = { state: VerdictState; values?: string[]; reason: string }
+
+/** What an outcome means for a monitor. Pure. */
+export function judge(expectation: Expectation, outcome: Outcome): Verdict {
+  const owner = expectation.owner || '.'
+  switch (outcome.kind) {
+    case 'answer':
+      return judgeAnswer(expectation, owner, outcome)
+    case 'nodata':
+      return noData(owner, outcome.chain, `no ${expectation.recordType} record`)
+    case 'nxdomain':
+      return { state: 'NOT_FOUND', values: [], reason: `${endOf(owner, outcome.chain, 'does')} not exist (NXDOMAIN).` }
+    case 'endless_alias':
+      return { state: 'BAD_SETUP', reason: endlessAlias(owner, outcome.chain) }
+    case 'failure':
+      return { state: 'INVALID', reason: `The question for ${owner} failed with ${failure(outcome)}.` }
+    case 'referral':
+      return { state: 'INVALID', reason: `The server asked for ${owner} answered with a referral to other servers.` }
+    case 'malformed':
+      return { state: 'INVALID', reason: `The answer for ${owner} cannot be used: ${plain(outcome.reason)}.` }
+    case 'timeout':
+      return { state: 'TIMEOUT', reason: `No server answered for ${owner} in time.` }
+    case 'unreachable':
+      return { state: 'TIMEOUT', reason: `No server could be reached to ask for ${owner} (${plain(outcome.reason)}).` }
+  }
+}
+
+/**
+ * A whole number below 2^52 that stands for all facts of an outcome that a judgement rests on. Equal fingerprints have the
+ * same state and values under every expectation; only what a reason quotes of a server's own words may differ.
+ * TTL, order, EDE and timings do not count.
+ */
+export function fingerprint(outcome: Outcome): number {
+  return Number.parseInt(hash('sha1', JSON.stringify(facts(outcome))).slice(0, 13), 16)
+}
+
+function judgeAnswer(expectation: Expectation, owner: string, answer: Answer): Verdict {
+  const { recordType, expectedValues, isExactMatch } = expectation
+  const matcher = matcherFor(recordType)
+  const observed = matcher.observe(answer)
+  if (observed.length === 0) return noData(owner, answer.chain, `no ${recordType} record among its TXT records`)
+  // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
+  if (recordType === 'SPF' && observed.length > 1) {
+    return { state: 'BAD_SETUP', reason: `${owner} has ${observed.length} SPF records; one is allowed.` }
+  }
+  const difference = matcher.difference(expectedValues, observed, isExactMatch, answer.chain)
+  const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
+  return { state, values: observed, reason: `${owner} answers ${differenceSentence(observed, difference)}.` }
+}
+
+function noData(owner: string, chain: AliasChain, what: string): Verdict {
+  return { state: 'NO_DATA', values: [], reason: `${endOf(owner, chain, 'exists and has')} ${what}.` }
+}
+
+/** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
+function endOf(owner: string, chain: AliasChain, verb: string): string {
+  const end = chain.at(-1)?.target
+  return end === undefined ? `${owner} ${verb}` : `${owner} is an alias of ${end || '.'}, which ${verb}`
+}
+
+function endlessAlias(owner: string, chain: AliasChain): string {
+  const names = [owner, ...chain.map((alias) => alias.target)]
+  const loops = new Set(names).size < names.length
+  const path = names.slice(0, 5).join(' → ')
+  const detail = names.length > 5 ? `${path} → …` : path
+  return `The aliases of ${owner} ${loops ? 'lead back to themselves' : 'are too many to follow'} (${detail}).`
+}
+
+function failure({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): string {
+  const errors = ede.slice(0, 3).map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)
+  return errors.length === 0 ? rcode : `${rcode} (${errors.join('; ')})`
+}
+
+function facts(outcome: Outcome): unknown[] {
+  switch (outcome.kind) {
+    case 'answer':
+      return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), path(outcome.chain)]
+    case 'nodata':
+    case 'nxdomain':
+    case 'endless_alias':
+      return [outcome.kind, path(outcome.chain)]
+    case 'failure':
+      return [outcome.kind, outcome.rcode]
+    case 'referral':
+    case 'malformed':
+    case 'timeout':
+    case 'unreachable':
+      return [outcome.kind]
+  }
+}
+
+function path(chain: AliasChain): string[] {
+  return chain.flatMap(({ name, target }) => [name, target])
+}
