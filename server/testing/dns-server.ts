@@ -1,0 +1,136 @@
+import type { ExtendedError, QuestionType, ServerAddress } from '../dns/outcome.ts'
+import { encodeReply, type Query, readQuery } from './dns-server-reply.ts'
+import { listenForQueries, type Transport } from './dns-server-sockets.ts'
+import { createZone } from './dns-server-zone.ts'
+
+/** One query as it came. */
+export type Asked = { name: string; type: string; transport: Transport; edns: boolean; id: number; port: number }
+
+/** Raw octets for a query: one packet, several, or none. Over TCP each is sent behind its length. */
+export type Respond = (query: Buffer, transport: Transport) => Buffer | Buffer[] | null
+
+/** A scriptable server. Where a script takes a name, `*` stands for every name that has no script of its own. */
+export type DnsServer = {
+  address: ServerAddress
+  /** `log` holds the last 1,000 queries; `of` counts all that came for a name. */
+  asked: { total: number; udp: number; tcp: number; log: Asked[]; of(name: string, type?: QuestionType): number }
+  /** `values` in canonical text: `10 mail.example.com`, `v=spf1 -all`, `0 issue "ca.example"`. `ttl` in seconds, else 300. */
+  set(name: string, type: QuestionType, values: string[], options?: { ttl?: number }): void
+  remove(name: string, type: QuestionType): void
+  fail(name: string, rcode: string, ede?: ExtendedError): void
+  drop(name: string): void
+  delay(name: string, ms: number): void
+  /** Sets TC over UDP and leaves the records out. */
+  truncate(name: string): void
+  respond(name: string, respond: Respond): void
+  /** Takes back what `fail`, `drop`, `delay`, `truncate` and `respond` said. */
+  recover(name: string): void
+  /** From now on a query with an OPT record is answered FORMERR. */
+  refuseEdns(): void
+  /** From now on an alias is answered without its target. */
+  leaveAliases(): void
+  close(): Promise<void>
+}
+
+type Script = {
+  rcode?: string
+  ede?: ExtendedError
+  drop?: boolean
+  delayMs?: number
+  truncate?: boolean
+  respond?: Respond
+}
+
+const MAX_LOG = 1_000
+
+/** A name server on UDP and TCP of one port, a free one unless given. `authoritative`: AA in place of RA, no chasing. */
+export async function startDnsServer(
+  options: { port?: number; ip?: string; authoritative?: boolean } = {},
+): Promise<DnsServer> {
+  const { port = 0, ip = '127.0.0.1', authoritative = false } = options
+  const zone = createZone()
+  const scripts = new Map<string, Script>()
+  const delayed = new Set<NodeJS.Timeout>()
+  const { asked, note } = createRecord()
+  let readsEdns = true
+  let chases = !authoritative
+
+  const sockets = await listenForQueries(ip, port, (octets, transport, fromPort, send) => {
+    const query = readQuery(octets)
+    if (!query) return
+    const { name, type, edns } = query
+    note({ name, type, edns, transport, id: query.packet.id ?? 0, port: fromPort })
+    const script = scripts.get(name) ?? scripts.get('*') ?? {}
+    if (script.drop) return
+    const reply = () =>
+      send([script.respond ? (script.respond(octets, transport) ?? []) : compose(query, script, transport)].flat())
+    if (script.delayMs) later(script.delayMs, reply)
+    else reply()
+  })
+
+  function compose(query: Query, script: Script, transport: Transport): Buffer {
+    const room = transport === 'tcp' ? 65_535 : script.truncate ? 0 : query.udpPayload
+    const common = { authoritative, room, ...(script.ede && { ede: script.ede }) }
+    if (query.edns && !readsEdns)
+      return encodeReply({ ...query, edns: false }, { ...common, found: { rcode: 'FORMERR' } })
+    if (script.rcode) return encodeReply(query, { ...common, found: { rcode: script.rcode } })
+    return encodeReply(query, { ...common, found: zone.lookUp(query.name, query.type, chases) })
+  }
+
+  function later(ms: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      delayed.delete(timer)
+      act()
+    }, ms)
+    delayed.add(timer)
+  }
+
+  function change(name: string, script: Script): void {
+    scripts.set(name.toLowerCase(), { ...scripts.get(name.toLowerCase()), ...script })
+  }
+
+  return {
+    address: { ip, port: sockets.port },
+    asked,
+    set: (name, type, values, { ttl = 300 } = {}) => zone.set(name, type, values, ttl),
+    remove: zone.remove,
+    fail: (name, rcode, ede) => change(name, ede ? { rcode, ede } : { rcode }),
+    drop: (name) => change(name, { drop: true }),
+    delay: (name, delayMs) => change(name, { delayMs }),
+    truncate: (name) => change(name, { truncate: true }),
+    respond: (name, respond) => change(name, { respond }),
+    recover: (name) => void scripts.delete(name.toLowerCase()),
+    refuseEdns: () => {
+      readsEdns = false
+    },
+    leaveAliases: () => {
+      chases = false
+    },
+    async close() {
+      for (const timer of delayed) clearTimeout(timer)
+      await sockets.close()
+    },
+  }
+}
+
+function createRecord(): { asked: DnsServer['asked']; note(query: Asked): void } {
+  const counts = new Map<string, number>()
+  const asked: DnsServer['asked'] = {
+    total: 0,
+    udp: 0,
+    tcp: 0,
+    log: [],
+    of: (name, type = undefined) => counts.get(`${name} ${type ?? ''}`) ?? 0,
+  }
+  return {
+    asked,
+    note(query) {
+      asked.total++
+      asked[query.transport]++
+      asked.log.push(query)
+      if (asked.log.length > MAX_LOG) asked.log.shift()
+      for (const type of ['', query.type])
+        counts.set(`${query.name} ${type}`, (counts.get(`${query.name} ${type}`) ?? 0) + 1)
+    },
+  }
+}
