@@ -1,10 +1,117 @@
-import type { Question, Reply, ServerAddress } from './outcome.ts'
+import type { Clock } from '../clock.ts'
+import { isEndless } from './aliases.ts'
+import { createDeadlines } from './deadlines.ts'
+import { type Lookup, tryServers } from './lookup.ts'
+import type { AliasChain, Outcome, Question, Reply, ServerAddress } from './outcome.ts'
+import { createPaths, isSilent, type Path } from './paths.ts'
+
+/**
+ * `servers` replaces the default list for this question, and is asked in the order given. Without `recursionDesired`
+ * (default true) a referral is a good answer and alias chains are not asked on. `checkingDisabled` (default false) lets
+ * bogus DNSSEC data through.
+ */
+export type AskOptions = {
+  servers?: readonly ServerAddress[]
+  signal?: AbortSignal
+  recursionDesired?: boolean
+  checkingDisabled?: boolean
+}
 
 /** Asks name servers. Never throws for what the network does: every way it can go is an `Outcome`. */
 export type DnsClient = {
   /** Servers asked by default: the configured recursive servers, in order. */
   readonly servers: readonly ServerAddress[]
-  /** Resolves within `timeoutMs * tries`. `servers` replaces the default list for this question. */
-  ask(question: Question, options?: { servers?: readonly ServerAddress[]; signal?: AbortSignal }): Promise<Reply>
+  /**
+   * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects
+   * with the signal's reason when aborted, and with an `Error` when the client is closed or far too much waits already.
+   */
+  ask(question: Question, options?: AskOptions): Promise<Reply>
   close(): Promise<void>
+}
+
+/** Times in milliseconds. `tries`: servers asked for one question, at most. The last two are bounds for each server. */
+export type DnsClientOptions = {
+  servers: readonly ServerAddress[]
+  clock: Clock
+  timeoutMs?: number
+  tries?: number
+  inFlightPerServer?: number
+  waitingPerServer?: number
+}
+
+export function createDnsClient({
+  servers,
+  clock,
+  timeoutMs = 2000,
+  tries = 3,
+  inFlightPerServer = 256,
+  waitingPerServer = 20_000,
+}: DnsClientOptions): DnsClient {
+  const deadlines = createDeadlines(clock)
+  const paths = createPaths(clock, deadlines, { inFlightPerServer, waitingPerServer })
+  const doors = { clock, deadlines }
+  let turn = 0
+  let closed: Error | undefined
+
+  // Every question begins at another server; the silent come last.
+  function order(list: readonly ServerAddress[], rotate: boolean): Path[] {
+    const first = rotate && list.length > 0 ? turn++ % list.length : 0
+    const rotated = [...list.slice(first), ...list.slice(0, first)].map(paths.to)
+    const now = clock.elapsed()
+    const silent = new Set(rotated.filter((path) => isSilent(path, now)))
+    return [...rotated.filter((path) => !silent.has(path)), ...silent]
+  }
+
+  return {
+    servers,
+    async ask(question, options = {}) {
+      if (closed) throw closed
+      const { recursionDesired = true, checkingDisabled = false, signal } = options
+      const query = { recursionDesired, checkingDisabled }
+      const lookup: Lookup = { query, timeoutMs, tries, leftMs: timeoutMs * tries, signal, evidence: [] }
+      const asked = order(options.servers ?? servers, options.servers === undefined)
+      if (asked.length === 0)
+        return { outcome: { kind: 'unreachable', reason: 'there is no name server to ask' }, evidence: [] }
+      const ask = (part: Question) => tryServers(doors, asked, part, lookup)
+      const outcome = recursionDesired ? await askOn(ask, question) : await ask(question)
+      if (closed) throw closed
+      return { outcome, evidence: lookup.evidence }
+    },
+    async close() {
+      closed ??= new Error('The DNS client is closed.')
+      paths.close(closed)
+      deadlines.close()
+    },
+  }
+}
+
+/** Some servers give an alias and leave its target to the asker: the chain is then put together from several answers. */
+async function askOn(ask: (question: Question) => Promise<Outcome>, question: Question): Promise<Outcome> {
+  let outcome = await ask(question)
+  while (outcome.kind === 'referral' && outcome.chain.length > 0) {
+    const { chain } = outcome
+    if (isEndless(chain)) return { kind: 'endless_alias', chain }
+    const next = await ask({ ...question, name: chain.at(-1)!.target })
+    outcome = withChainBefore(chain, next)
+    if (next.kind === 'referral' && next.chain.length === 0) return outcome // it leads no further
+  }
+  return outcome
+}
+
+function withChainBefore(before: AliasChain, outcome: Outcome): Outcome {
+  switch (outcome.kind) {
+    case 'answer':
+    case 'nodata':
+    case 'nxdomain':
+    case 'endless_alias':
+    case 'referral': {
+      const chain = [...before, ...outcome.chain]
+      return isEndless(chain) ? { kind: 'endless_alias', chain } : { ...outcome, chain }
+    }
+    case 'failure':
+    case 'malformed':
+    case 'timeout':
+    case 'unreachable':
+      return outcome
+  }
 }

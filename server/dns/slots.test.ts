@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { createSlots } from './slots.ts'
+
+test('no more than the limit are under way, and the others come in their order', async () => {
+  const slots = createSlots(2, 10)
+  const admitted: number[] = []
+  const all = [0, 1, 2, 3, 4].map((number) => slots.acquire(undefined).then(() => admitted.push(number)))
+  await all[1]
+  expect(admitted).toEqual([0, 1])
+  slots.release()
+  await all[2]
+  expect(admitted).toEqual([0, 1, 2])
+  slots.release()
+  slots.release()
+  await all[4]
+  expect(admitted).toEqual([0, 1, 2, 3, 4])
+  expect(slots.isIdle()).toBe(false)
+  slots.release()
+  slots.release()
+  expect(slots.isIdle()).toBe(true)
+})
+
+test('who gives up takes no place', async () => {
+  const slots = createSlots(1, 10)
+  await slots.acquire(undefined)
+  const leaving = new AbortController()
+  const left = slots.acquire(leaving.signal)
+  const stayed = slots.acquire(undefined)
+  leaving.abort(new Error('enough'))
+  await expect(left).rejects.toThrow('enough')
+  slots.release()
+  await stayed
+  slots.release()
+  expect(slots.isIdle()).toBe(true)
+})
+
+test('a full queue refuses', async () => {
+  const slots = createSlots(1, 1)
+  await slots.acquire(undefined)
+  void slots.acquire(undefined)
+  await expect(slots.acquire(undefined)).rejects.toThrow('More than 1 questions wait')
+})
+
+test('closing refuses those that wait and those that come later', async () => {
+  const slots = createSlots(1, 10)
+  await slots.acquire(undefined)
+  const waiting = slots.acquire(undefined)
+  slots.close(new Error('closed'))
+  await expect(waiting).rejects.toThrow('closed')
+  await expect(slots.acquire(undefined)).rejects.toThrow('closed')
+})

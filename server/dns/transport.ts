@@ -1,0 +1,16 @@
+import type { Outcome } from './outcome.ts'
+
+/** What came of sending a query: a packet with its id from the server it went to, or why there will be none. */
+export type Received = { kind: 'packet'; packet: Buffer } | Extract<Outcome, { kind: 'malformed' | 'unreachable' }>
+
+/**
+ * Sends a query, writing a fresh random id into it, and calls `done` at most once. Returns how to give up, after which
+ * `done` is not called. Knows no deadline.
+ */
+export type Send = (query: Buffer, done: (received: Received) => void) => () => void
+
+/** ECONNREFUSED, ENETUNREACH, …: what the network or the operating system had to say. */
+export function unreachable(error: Error): Received {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message
+  return { kind: 'unreachable', reason: code }
+}
