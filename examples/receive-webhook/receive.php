@@ -1,0 +1,35 @@
+<?php
+// A receiver in PHP 8, under any web server, or: WEBHOOK_SECRET=… php -S 127.0.0.1:8000 receive.php
+declare(strict_types=1);
+
+const TOLERANCE_SECONDS = 300;
+
+function is_genuine(string $timestamp, string $signature, string $body, string $secret): bool
+{
+    if (preg_match('/\A[0-9]{1,12}\z/', $timestamp) !== 1) {
+        return false;
+    }
+    if (abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) {
+        return false;
+    }
+    return hash_equals(hash_hmac('sha256', $body, $secret), $signature);
+}
+
+$secret = getenv('WEBHOOK_SECRET');
+if ($secret === false || $secret === '') {
+    http_response_code(500);
+    exit('Set WEBHOOK_SECRET to the secret of the webhook.');
+}
+
+$body = file_get_contents('php://input'); // the octets as they came: parse only what was verified
+$timestamp = $_SERVER['HTTP_X_WEBHOOK_TIMESTAMP'] ?? '';
+$signature = $_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '';
+if ($body === false || !is_genuine($timestamp, $signature, $body, $secret)) {
+    http_response_code(401);
+    exit;
+}
+
+$delivery = json_decode($body, true);
+// The same id can come again: do the work once per id, and soon, because the sender waits 30 seconds.
+error_log("received {$delivery['id']}: {$delivery['event']['new_state']}");
+http_response_code(204);
