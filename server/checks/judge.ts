@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import type { AliasChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { isMatch } from '../monitors/matching/compare.ts'
-import { type Answer, matcherFor, type RecordType } from '../monitors/matching/matcher.ts'
+import { type Answer, matcherFor } from '../monitors/matching/matcher.ts'
 import { differenceSentence, plain } from '../monitors/matching/wording.ts'
 
 /** What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. */
 export type Expectation = {
-  recordType: RecordType
+  recordType: MonitorRecordType
   expectedValues: readonly string[]
   isExactMatch: boolean
   owner: string

@@ -124,6 +124,7 @@ async function insertDue(db: Database, count: number, { dueAt }: { dueAt: number
     due_at: typeof dueAt === 'number' ? dueAt : dueAt(index),
     owner: 'www.example.com',
     record_type: 'A',
+    is_exact_match: 1 as const,
     frequency: 5,
     streak: 0,
     doubts: 0,

@@ -106,9 +106,10 @@ export type DueChecksTable = {
   /** Everything that an unchanged check needs to know. */
   owner: string
   record_type: string
+  is_exact_match: Truth
   frequency: number
   /** Of the outcome last judged; null when the next outcome must be judged whatever it is. */
-  fingerprint: string | null
+  fingerprint: number | null
   /** How many checks in a row found the state. */
   streak: number
   /** How often in a row the paths disagreed. */
@@ -168,6 +169,8 @@ export type WebhookRequestsTable = {
   body: Once<Buffer>
   status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
   attempts: number
+  /** Of the schedule's nine; a probe of a paused webhook uses none up. */
+  retries: number
   delivered_at: number | null
   status_code: number | null
   error: string | null

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RecordType } from './matching/matcher.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import { type NameInput, parseMonitorName, parseNameFilter } from './names.ts'
 
 describe('a full domain is split at the registrable domain', () => {
@@ -148,7 +148,7 @@ test('a filter that is no name is refused for each field', () => {
 
 test('any text is refused with a sentence or stored as a name that is accepted again', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.domain(), fc.ipV4(), fc.ipV6())
-  const types = fc.constantFrom<RecordType>('A', 'PTR')
+  const types = fc.constantFrom<MonitorRecordType>('A', 'PTR')
   fc.assert(
     fc.property(text, text, types, (domain, subdomain, type) => {
       const parsed = parseMonitorName({ domain, subdomain }, type)

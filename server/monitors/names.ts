@@ -1,6 +1,6 @@
 import { parse as splitAtPublicSuffix } from 'tldts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import { normalizeName, reverseName } from '../dns/names.ts'
-import type { RecordType } from './matching/matcher.ts'
 
 /** As a caller gives it. `full_domain` overrides the other two, as it does in the list's filter. */
 export type NameInput = {
@@ -26,7 +26,7 @@ type ParsedField = { ok: true; name: string } | { ok: false; reason: string }
 /** The name to watch. For PTR an IP address is accepted as `domain` or `full_domain` and becomes its reverse name. */
 export function parseMonitorName(
   input: NameInput,
-  recordType: RecordType,
+  recordType: MonitorRecordType,
 ): { ok: true; name: MonitorName } | { ok: false; problems: NameProblems } {
   if (input.full_domain !== undefined) {
     const parsed = parseName('full_domain', input.full_domain, recordType === 'PTR')
@@ -63,7 +63,7 @@ export function parseNameFilter(
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, filter }
 }
 
-function parseDomain(text: string | undefined, recordType: RecordType): ParsedField {
+function parseDomain(text: string | undefined, recordType: MonitorRecordType): ParsedField {
   if (text === undefined) return refused('Either domain or full_domain is required.')
   return parseName('domain', text, recordType === 'PTR')
 }

@@ -44,6 +44,7 @@ export const tables: Migration = {
       unique (organization_id, slug)
     ) ${CLUSTERED}`,
     'create index groups_by_created on groups (organization_id, id)',
+    'create unique index groups_default on groups (organization_id) where is_default = 1',
     'create index groups_by_name on groups (organization_id, name, id)',
 
     `create table monitors (
@@ -80,8 +81,9 @@ export const tables: Migration = {
       claimed_by ${INTEGER},
       owner text not null,
       record_type text not null,
+      is_exact_match ${INTEGER} not null,
       frequency ${INTEGER} not null,
-      fingerprint text,
+      fingerprint ${INTEGER},
       streak ${INTEGER} not null default 0,
       doubts ${INTEGER} not null default 0,
       last_checked_at ${INTEGER},
@@ -145,6 +147,7 @@ export const tables: Migration = {
       body ${BLOB} not null,
       status text not null check (status in ('PENDING', 'DELIVERED', 'RETRYING', 'FAILED')),
       attempts ${INTEGER} not null default 0,
+      retries ${INTEGER} not null default 0,
       delivered_at ${INTEGER},
       status_code ${INTEGER},
       error text,

@@ -1,5 +1,6 @@
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import { quoted } from './compare.ts'
-import { matcherFor, type ParsedValue, type RecordType } from './matcher.ts'
+import { matcherFor, type ParsedValue } from './matcher.ts'
 
 /** The path of the value at fault (`expected_value` or `expected_value.<i>`) → one sentence. */
 export type ExpectedValueProblems = Record<string, string>
@@ -15,7 +16,7 @@ export const MAX_EXPECTED_VALUE = 1000
  */
 export function parseExpectedValues(
   given: string | readonly string[],
-  recordType: RecordType,
+  recordType: MonitorRecordType,
   isExactMatch: boolean,
 ): ParsedExpectedValues {
   const texts = typeof given === 'string' ? [given] : given
@@ -33,7 +34,7 @@ export function parseExpectedValues(
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
 }
 
-function parseOne(text: string, recordType: RecordType, isExactMatch: boolean): ParsedValue {
+function parseOne(text: string, recordType: MonitorRecordType, isExactMatch: boolean): ParsedValue {
   if (isOverlong(text)) return refused(text)
   if (text.trim() === '') return { ok: false, reason: 'An expected value must not be empty.' }
   const parsed = matcherFor(recordType).parseExpected(text, isExactMatch)

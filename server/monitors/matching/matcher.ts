@@ -1,3 +1,4 @@
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import type { AliasChain, Outcome, QuestionType } from '../../dns/outcome.ts'
 import { a } from './a.ts'
 import { aaaa } from './aaaa.ts'
@@ -9,10 +10,6 @@ import { ns } from './ns.ts'
 import { ptr } from './ptr.ts'
 import { spf } from './spf.ts'
 import { txt } from './txt.ts'
-
-/** What a monitor can watch, in the order of the API. SPF is a kind of TXT record; its own type is retired. RFC 7208 section 3.1. */
-export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
-export type RecordType = (typeof RECORD_TYPES)[number]
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
 
@@ -35,7 +32,7 @@ export type Matcher = {
   ): Difference
 }
 
-const MATCHERS: { readonly [T in RecordType]: Matcher } = {
+const MATCHERS: { readonly [T in MonitorRecordType]: Matcher } = {
   A: a,
   AAAA: aaaa,
   CNAME: cname,
@@ -47,6 +44,6 @@ const MATCHERS: { readonly [T in RecordType]: Matcher } = {
   CAA: caa,
 }
 
-export function matcherFor(recordType: RecordType): Matcher {
+export function matcherFor(recordType: MonitorRecordType): Matcher {
   return MATCHERS[recordType]
 }

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
 import { utf8Text } from '../../dns/rdata.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
-import { type Answer, matcherFor, RECORD_TYPES, type RecordType } from './matcher.ts'
+import { type Answer, matcherFor } from './matcher.ts'
 
 const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,8}[a-z0-9])?$/)
 const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => `${labels.join('.')}.example`)
@@ -15,7 +16,7 @@ const plainText = anyText.filter((text) => text.trim() !== '' && !text.includes(
 const issuer = fc.tuple(fc.constantFrom(0, 128), fc.constantFrom('issue', 'issuewild'), host)
 
 /** Records as the DNS holds them, in canonical text. */
-const RECORDS: { [T in RecordType]: fc.Arbitrary<string> } = {
+const RECORDS: { [T in MonitorRecordType]: fc.Arbitrary<string> } = {
   A: fc.ipV4(),
   AAAA: ipv6,
   CNAME: host,
@@ -146,7 +147,7 @@ test('a hostile RRset is compared within a moment', () => {
   matches('CAA', ['issue "ca.example"'], many, true)
 }, 5000)
 
-function matches(type: RecordType, written: string[], records: string[], isExactMatch: boolean): boolean {
+function matches(type: MonitorRecordType, written: string[], records: string[], isExactMatch: boolean): boolean {
   const parsed = parseExpectedValues(written, type, isExactMatch)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
   const matcher = matcherFor(type)

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import type { AliasChain } from '../../dns/outcome.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
-import { type Answer, matcherFor, type RecordType } from './matcher.ts'
+import { type Answer, matcherFor } from './matcher.ts'
 
 /** Expected as a person writes it, records as the DNS holds them, and whether they match: `exact` and `flexible`. */
 type Case = [about: string, expected: string[], records: string[], exact: boolean | 'refused', flexible: boolean]
 
-const CASES: Partial<Record<RecordType, Case[]>> = {
+const CASES: Partial<Record<MonitorRecordType, Case[]>> = {
   A: [
     ['the same address', ['192.0.2.1'], ['192.0.2.1'], true, true],
     ['the same pool in another order', ['192.0.2.2', '192.0.2.1'], ['192.0.2.1', '192.0.2.2'], true, true],
@@ -193,7 +194,7 @@ const CASES: Partial<Record<RecordType, Case[]>> = {
   ],
 }
 
-for (const [recordType, cases] of Object.entries(CASES) as [RecordType, Case[]][]) {
+for (const [recordType, cases] of Object.entries(CASES) as [MonitorRecordType, Case[]][]) {
   describe(recordType, () => {
     test.each(cases)('%s', (_, expected, records, exact, flexible) => {
       expect({ exact: outcome(recordType, expected, records, true) }).toEqual({ exact })
@@ -241,7 +242,7 @@ test('the difference names what is missing and, in exact mode, what is extra', (
 })
 
 function outcome(
-  type: RecordType,
+  type: MonitorRecordType,
   expected: string[],
   records: string[],
   isExactMatch: boolean,
@@ -253,7 +254,7 @@ function outcome(
   return isMatch(matcher.difference(parsed.values, matcher.observe(answer(type, records, chain)), isExactMatch, chain))
 }
 
-function answer(type: RecordType, values: string[], chain: AliasChain = []): Answer {
+function answer(type: MonitorRecordType, values: string[], chain: AliasChain = []): Answer {
   const { questionType } = matcherFor(type)
   return { kind: 'answer', rrset: { name: 'www.example.com', type: questionType, ttl: 60, values }, chain }
 }

@@ -1,0 +1,53 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+/** `{code, error}`; a 400 and a 422 also name each field at fault in `errors`. */
+export const ErrorBody = Type.Object(
+  {
+    code: Type.Integer({ description: 'The HTTP status code.', examples: [400] }),
+    error: Type.String({ description: 'What happened and what to do, in one sentence.' }),
+    errors: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'The path of each field at fault (`expected_value.2`) and one sentence: what is wrong, what is allowed.',
+      }),
+    ),
+    request_id: Type.Optional(Type.String({ description: 'Only with 500: name it when you ask for help.' })),
+  },
+  { additionalProperties: false },
+)
+export type ErrorBody = Static<typeof ErrorBody>
+
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** ISO 8601 in UTC with milliseconds and `Z`. */
+export const Instant = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
+
+/** Unix seconds or ISO 8601. */
+export const TimeFilter = (description: string) => Type.String({ description, maxLength: 40 })
+
+export const pageQuery = {
+  after: Type.Optional(
+    Type.String({ description: 'Cursor of the next page, from the `after` of the page before it.', maxLength: 2048 }),
+  ),
+  before: Type.Optional(Type.String({ description: 'Cursor of the previous page, from `before`.', maxLength: 2048 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Items per page.' })),
+  order_by: Type.Optional(Type.String({ description: 'What to order by; see the list.', maxLength: 40 })),
+  order_way: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc' })),
+}
+
+export const PageOf = <T extends TSchema>(item: T) =>
+  Type.Object(
+    {
+      limit: Type.Integer({ description: 'Items per page, at most 100.' }),
+      after: Nullable(Type.String({ description: 'Cursor of the next page; null on the last.' })),
+      before: Nullable(Type.String({ description: 'Cursor of the previous page; null on the first.' })),
+      has_more: Type.Boolean({ description: 'Whether more items exist after this page.' }),
+      data: Type.Array(item),
+    },
+    { additionalProperties: false },
+  )
+
+/** An object whose keys are exactly these. */
+export const Exactly = <T extends Record<string, TSchema>>(properties: T, options: { description?: string } = {}) =>
+  Type.Object(properties, { additionalProperties: false, ...options })

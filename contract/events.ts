@@ -1,0 +1,54 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, pageQuery, TimeFilter } from './common.ts'
+import { RECORD_TYPES, STATES } from './monitors.ts'
+
+export const Event = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `evt_`.' }),
+    monitor_id: Type.String({ description: 'Begins with `mon_`.' }),
+    occurred: Instant('When the change was confirmed.'),
+    previous_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was known.' })),
+    current_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was learned.' })),
+    old_state: Type.Enum(STATES),
+    new_state: Type.Enum(STATES),
+    incidence_count: Type.Integer({ description: 'How many checks in a row found new_state, this one included.' }),
+    domain: Exactly(
+      {
+        domain: Type.String(),
+        subdomain: Type.String(),
+        record_type: Type.Enum(RECORD_TYPES),
+        expected_value: Type.Array(Type.String()),
+        is_exact_match: Type.Boolean(),
+      },
+      { description: 'The monitor as it was then.' },
+    ),
+  },
+  { description: 'A confirmed change.' },
+)
+export type Event = Static<typeof Event>
+
+export const eventFilters = {
+  occurred_before: Type.Optional(TimeFilter('Only events before this time.')),
+  occurred_after: Type.Optional(TimeFilter('Only events after this time.')),
+  old_state: Type.Optional(Type.Enum(STATES)),
+  new_state: Type.Optional(Type.Enum(STATES)),
+}
+export const MonitorEventQuery = Exactly({ ...pageQuery, ...eventFilters })
+export const EventQuery = Exactly({
+  ...pageQuery,
+  ...eventFilters,
+  group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
+  monitor_id: Type.Optional(Type.String({ maxLength: 40 })),
+})
+export type EventQuery = Static<typeof EventQuery>
+
+/** What a webhook receives. */
+export const Delivery = Exactly({
+  id: Type.String({
+    description: 'Id of this request (`req_…`), the same over all attempts; use it for de-duplication.',
+  }),
+  webhook_id: Type.String(),
+  event: Event,
+  created: Instant('When the request was made.'),
+})
+export type Delivery = Static<typeof Delivery>

@@ -1,0 +1,98 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable, pageQuery, TimeFilter } from './common.ts'
+import { Delivery } from './events.ts'
+
+export const Webhook = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `whk_`.' }),
+    created: Instant('When the webhook was made.'),
+    url: Type.String({ examples: ['https://hooks.example.com/dns'] }),
+    secret: Type.String({ description: 'In full when made or rotated, else masked to its last 4 characters.' }),
+    headers: Type.Record(Type.String(), Type.String(), { description: 'Sent with every request.' }),
+    groups: Type.Array(Type.String(), { description: 'Groups whose changes it hears of (`grp_…`).' }),
+    is_active: Type.Boolean(),
+    state: Type.Enum(['active', 'paused'], {
+      description: 'Paused after the ninth retry failed, until a request succeeds.',
+    }),
+    last_error: Nullable(Type.String()),
+    last_executed: Nullable(Instant('When a request was last attempted.')),
+  },
+  { description: 'Where changes are reported to.' },
+)
+export type Webhook = Static<typeof Webhook>
+
+export const NewWebhook = Exactly({
+  url: Type.String({ minLength: 1, maxLength: 2000, description: 'An http or https address.' }),
+  secret: Type.Optional(Type.String({ minLength: 16, maxLength: 256, description: 'Made here when absent.' })),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+      maxProperties: 20,
+      description: 'At most 20, sent with every request.',
+    }),
+  ),
+  groups: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      maxItems: 100,
+      description: 'Ids or slugs of groups.',
+    }),
+  ),
+})
+export type NewWebhook = Static<typeof NewWebhook>
+
+export const WebhookQuery = Exactly({
+  ...pageQuery,
+  group: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id of a group.' })),
+  is_active: Type.Optional(Type.Boolean()),
+  state: Type.Optional(Type.Enum(['active', 'paused'])),
+})
+export type WebhookQuery = Static<typeof WebhookQuery>
+
+export const REQUEST_STATUSES = ['PENDING', 'DELIVERED', 'RETRYING', 'FAILED'] as const
+
+const request = {
+  id: Type.String({ description: 'Begins with `req_`.' }),
+  webhook_id: Type.String(),
+  event_id: Nullable(Type.String({ description: 'Null for a test.' })),
+  created: Instant('When the request was made.'),
+  status: Type.Enum(REQUEST_STATUSES),
+  retries: Type.Integer({ description: '0 after the first attempt.' }),
+  delivered: Nullable(Instant('When a 2xx answer came.')),
+  status_code: Nullable(Type.Integer({ description: "The last answer's status." })),
+  error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
+  response_body: Nullable(Type.String({ description: 'The first 4,000 characters of the last answer.' })),
+  last_attempt: Nullable(Instant('When it was last attempted.')),
+  next_attempt: Nullable(Instant('When it will be attempted next.')),
+}
+export const WebhookRequest = Exactly(request, { description: 'One delivery of one event to one webhook.' })
+export type WebhookRequest = Static<typeof WebhookRequest>
+
+export const WebhookAttempt = Exactly({
+  number: Type.Integer({ description: '1 is the first attempt.' }),
+  attempted: Instant('When it was made.'),
+  status_code: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  response_body: Nullable(Type.String()),
+  timings: Type.Record(Type.String(), Type.Number(), { description: 'Milliseconds of each phase.' }),
+})
+
+export const WebhookRequestInFull = Exactly({
+  ...request,
+  payload: Delivery,
+  attempts: Type.Array(WebhookAttempt),
+})
+export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
+
+export const WebhookRequestQuery = Exactly({
+  ...pageQuery,
+  status: Type.Optional(Type.Enum(REQUEST_STATUSES)),
+  status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
+  monitor_id: Type.Optional(Type.String({ maxLength: 40 })),
+  event_id: Type.Optional(Type.String({ maxLength: 40 })),
+  created_before: Type.Optional(TimeFilter('Only requests made before this time.')),
+  created_after: Type.Optional(TimeFilter('Only requests made after this time.')),
+  delivered_before: Type.Optional(TimeFilter('Only requests delivered before this time.')),
+  delivered_after: Type.Optional(TimeFilter('Only requests delivered after this time.')),
+  last_attempt_before: Type.Optional(TimeFilter('Only requests last attempted before this time.')),
+  last_attempt_after: Type.Optional(TimeFilter('Only requests last attempted after this time.')),
+})
+export type WebhookRequestQuery = Static<typeof WebhookRequestQuery>

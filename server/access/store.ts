@@ -1,0 +1,84 @@
+import type { Selectable } from 'kysely'
+import type { Database } from '../database/database.ts'
+import type { ApiKeysTable } from '../database/schema.ts'
+import { newId } from '../ids.ts'
+import { notFound } from '../problem.ts'
+import { hashOfApiKey, isApiKey, newApiKey } from './keys.ts'
+
+export type KeyRole = ApiKeysTable['role']
+export type ApiKey = Omit<Selectable<ApiKeysTable>, 'hash'>
+
+/** `last_used` is written at most this often for each key. */
+const LAST_USED_MS = 60_000
+
+/** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
+export async function findLiveKey(db: Database, text: string, now: number): Promise<ApiKey | undefined> {
+  if (!isApiKey(text)) return undefined
+  const key = await db.selectFrom('api_keys').selectAll().where('hash', '=', hashOfApiKey(text)).executeTakeFirst()
+  if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
+  if (key.last_used_at === null || now - key.last_used_at >= LAST_USED_MS) {
+    await db
+      .updateTable('api_keys')
+      .set({ last_used_at: now })
+      .where('organization_id', '=', key.organization_id)
+      .where('id', '=', key.id)
+      .execute()
+  }
+  return key
+}
+
+export type NewKey = {
+  organizationId: string
+  name: string
+  role: KeyRole
+  createdBy?: string
+  expiresAt?: number
+  /** A key of the caller's own choosing, instead of a random one. */
+  key?: string
+}
+
+/** Returns the key's id and the key itself, which is not kept. */
+export async function insertKey(db: Database, given: NewKey, now: number): Promise<{ id: string; key: string }> {
+  const key = given.key ?? newApiKey()
+  const id = newId('key', now)
+  await db
+    .insertInto('api_keys')
+    .values({
+      id,
+      organization_id: given.organizationId,
+      created_at: now,
+      name: given.name,
+      role: given.role,
+      hash: hashOfApiKey(key),
+      created_by: given.createdBy ?? null,
+      last_used_at: null,
+      expires_at: given.expiresAt ?? null,
+      revoked_at: null,
+    })
+    .execute()
+  return { id, key }
+}
+
+/** Of one organization or, for the operator's command line, of all. Newest last. */
+export async function listKeys(db: Database, organizationId?: string): Promise<(ApiKey & { organization: string })[]> {
+  let query = db
+    .selectFrom('api_keys')
+    .innerJoin('organizations', 'organizations.id', 'api_keys.organization_id')
+    .selectAll('api_keys')
+    .select('organizations.slug as organization')
+    .orderBy('api_keys.id')
+    .limit(1_000)
+  if (organizationId !== undefined) query = query.where('organization_id', '=', organizationId)
+  return await query.execute()
+}
+
+/** Holds in every process at once, because each request looks its key up. Throws `not_found`. */
+export async function revokeKey(db: Database, id: string, now: number): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('api_keys')
+    .set({ revoked_at: now })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw notFound()
+}

@@ -1,0 +1,22 @@
+import { authenticator } from './access/authenticate.ts'
+import { eventRoutes } from './events/routes.ts'
+import { groupRoutes } from './groups/routes.ts'
+import { healthRoutes } from './http/health.ts'
+import { createHttpServer } from './http/server.ts'
+import { monitorRoutes } from './monitors/routes.ts'
+import type { Doors } from './outside.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+
+/** The HTTP side, put together: what needs no key, and the API behind its keys. */
+export async function createApp(doors: Doors) {
+  const app = createHttpServer(doors.log)
+  await app.register(healthRoutes(doors))
+  await app.register(async (api) => {
+    api.addHook('onRequest', authenticator(doors))
+    await api.register(monitorRoutes(doors))
+    await api.register(eventRoutes(doors))
+    await api.register(groupRoutes(doors))
+    await api.register(webhookRoutes(doors))
+  })
+  return app
+}

@@ -1,0 +1,41 @@
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { isEndless } from '../dns/aliases.ts'
+import type { AskOptions, DnsClient } from '../dns/client.ts'
+import type { AliasChain, Reply, RRset } from '../dns/outcome.ts'
+import { matcherFor } from '../monitors/matching/matcher.ts'
+
+/** Asks all that a monitor's check needs to know, on the path that the options name. */
+export type Lookup = (dns: DnsClient, options: AskOptions) => Promise<Reply>
+
+export type Watched = { owner: string; recordType: MonitorRecordType; isExactMatch: boolean }
+
+/** One question for most monitors. A flexible CNAME is met by any name on the chain, which takes one question a link. */
+export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
+  const { questionType } = matcherFor(recordType)
+  if (recordType === 'CNAME' && !isExactMatch) return (dns, options) => followAliases(owner, dns, options)
+  return (dns, options) => dns.ask({ name: owner, type: questionType }, options)
+}
+
+async function followAliases(owner: string, dns: DnsClient, options: AskOptions): Promise<Reply> {
+  const first = await dns.ask({ name: owner, type: 'CNAME' }, options)
+  if (first.outcome.kind !== 'answer') return first
+  const { rrset } = first.outcome
+  const evidence = [...first.evidence]
+  const links: AliasChain = [linkOf(rrset), ...first.outcome.chain]
+  for (;;) {
+    if (isEndless(links)) return { outcome: { kind: 'endless_alias', chain: links }, evidence }
+    const { outcome, evidence: more } = await dns.ask({ name: links.at(-1)!.target, type: 'CNAME' }, options)
+    evidence.push(...more)
+    if (outcome.kind === 'answer') links.push(linkOf(outcome.rrset), ...outcome.chain)
+    else if (outcome.kind === 'nodata' || outcome.kind === 'nxdomain') {
+      return { outcome: { kind: 'answer', rrset, chain: links.slice(1) }, evidence }
+    }
+    // Where a link cannot be asked, what lies behind it is not known: that is a failure, not a mismatch.
+    else return { outcome, evidence }
+  }
+}
+
+function linkOf({ name, values, ttl }: RRset): AliasChain[number] {
+  const target = values[0]!
+  return { name, target: target === '.' ? '' : target, ttl }
+}

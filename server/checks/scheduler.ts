@@ -1,0 +1,70 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type Claim, claimDue } from '../database/due.ts'
+import { WriteBatches } from '../database/write-batches.ts'
+import type { DnsClient } from '../dns/client.ts'
+import type { Heart } from '../heart.ts'
+import { type CheckResult, runCheck } from './run-check.ts'
+import { recordChecks } from './store.ts'
+
+export type SchedulerDoors = {
+  db: Database
+  clock: Clock
+  dns: DnsClient
+  log: Logger
+  heart: Heart
+  process: number
+}
+
+/** Checks under way at a time; what is overdue beyond that waits in the database, oldest first. */
+const IN_FLIGHT = 2_000
+const BATCH = 500
+/** How long the loop rests when nothing is due. */
+const IDLE_MS = 200
+const GATHER_MS = 5
+
+/** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is under way. */
+export async function runScheduler(
+  doors: SchedulerDoors,
+  { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
+): Promise<void> {
+  const { db, clock, log, heart, process } = doors
+  const underWay = new Set<Promise<void>>()
+  const records = new WriteBatches<CheckResult>(
+    async (results) => {
+      const events = await recordChecks(db, results, clock.now())
+      if (events > 0) log.debug({ events }, 'Changes were recorded.')
+    },
+    {
+      clock,
+      gatherMs: GATHER_MS,
+      onGivenUp: (err) => log.error({ err }, 'A check could not be recorded; it will be done again.'),
+    },
+  )
+  const check = async (claim: Claim<'due_checks'>) => {
+    try {
+      await records.add(await runCheck(claim, doors, abandon))
+    } catch (err) {
+      // The lease runs out and the check is done again.
+      if (!abandon.aborted) log.error({ err, monitor: claim.monitor_id }, 'A check broke off; it will be done again.')
+    }
+  }
+  while (!stop.aborted) {
+    heart.beat('checker', clock.elapsed())
+    try {
+      const room = Math.min(BATCH, IN_FLIGHT - underWay.size)
+      const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []
+      for (const claim of claims) {
+        const checked = check(claim).finally(() => underWay.delete(checked))
+        underWay.add(checked)
+      }
+      const isIdle = room > 0 && claims.length === 0
+      if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
+    } catch (err) {
+      log.error({ err }, 'The checker cannot read what is due; it tries again.')
+      await clock.sleep(1_000, stop)
+    }
+  }
+  await Promise.allSettled(underWay)
+}

@@ -1,0 +1,132 @@
+import type { Selectable } from 'kysely'
+import type { MonitorRecordType, MonitorState, Notify } from '#contract/monitors.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type WriteBack, writeBack } from '../database/due.ts'
+import type { MonitorsTable } from '../database/schema.ts'
+import { isNotified } from '../events/notify.ts'
+import { type EventRow, insertEvents } from '../events/store.ts'
+import { newId } from '../ids.ts'
+import { nextDueAt } from '../monitors/schedule.ts'
+import { insertRequests } from '../webhooks/request-store.ts'
+import { diagnosisText } from './diagnosis.ts'
+import { fingerprint, judge, type Verdict } from './judge.ts'
+import type { CheckResult } from './run-check.ts'
+
+/** When to ask again after the first, second and third time in a row that the paths disagreed. */
+const DOUBT_DELAYS_MS = [30_000, 60_000, 120_000]
+
+type MonitorRow = Selectable<MonitorsTable>
+type Settled = Extract<CheckResult, { kind: 'settled' }>
+/** What a settled check changes: `event` is absent where state and values are those recorded. */
+type Change = { monitor: MonitorRow; verdict: Verdict; event?: EventRow; diagnosis: string }
+
+/**
+ * Records a batch of checks in one transaction: their places in the schedule and, where something changed, monitor, event
+ * and webhook requests. A check whose claim is no longer its own records nothing. Returns how many events it made.
+ */
+export async function recordChecks(db: Database, results: readonly CheckResult[], now: number): Promise<number> {
+  return await inTransaction(db, async (transaction) => {
+    const monitors = await lockMonitors(transaction, results)
+    const changes = new Map<CheckResult, Change>()
+    const items = results.flatMap((result): WriteBack<'due_checks'>[] => {
+      if (result.kind !== 'settled') return [{ claim: result.claim, set: placeOfUnsettled(result, now) }]
+      const monitor = monitors.get(result.claim.monitor_id)
+      if (!monitor) return [] // deleted meanwhile
+      const change = changeOf(monitor, result)
+      changes.set(result, change)
+      return [{ claim: result.claim, set: placeOfSettled(result, change, now) }]
+    })
+    const held = new Set(await writeBack(transaction, 'due_checks', items))
+    const kept = [...changes].filter(([{ claim }]) => held.has(claim)).map(([, change]) => change)
+    return await recordChanges(transaction, kept, now)
+  })
+}
+
+async function recordChanges(db: Database, changes: readonly Change[], now: number): Promise<number> {
+  const events = changes.flatMap(({ event }) => (event ? [event] : []))
+  for (const { monitor, verdict, event, diagnosis } of changes) {
+    if (!event) continue
+    const isFirst = monitor.state === 'UNSET'
+    await db
+      .updateTable('monitors')
+      .set({
+        state: verdict.state,
+        current_values: verdict.values === undefined ? monitor.current_values : JSON.stringify(verdict.values),
+        incidence_count: monitor.incidence_count + (isFirst ? 0 : 1),
+        diagnosis,
+      })
+      .where('organization_id', '=', monitor.organization_id)
+      .where('id', '=', monitor.id)
+      .execute()
+  }
+  await insertEvents(db, events)
+  const notify = new Map(changes.map(({ monitor }) => [monitor.id, monitor.notify as Notify]))
+  const reported = events.filter((event) =>
+    isNotified(notify.get(event.monitor_id)!, event.old_state as MonitorState, event.new_state as MonitorState),
+  )
+  await insertRequests(db, reported, now)
+  return events.length
+}
+
+/** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. */
+function changeOf(monitor: MonitorRow, { claim, at, outcome, evidence }: Settled): Change {
+  const expectation = {
+    recordType: monitor.record_type as MonitorRecordType,
+    expectedValues: JSON.parse(monitor.expected_values),
+    isExactMatch: monitor.is_exact_match === 1,
+    owner: monitor.owner,
+  }
+  const verdict = judge(expectation, outcome)
+  const diagnosis = diagnosisText(verdict.reason, evidence)
+  const values = verdict.values === undefined ? null : JSON.stringify(verdict.values)
+  const isSameState = verdict.state === monitor.state
+  if (isSameState && (values === null || values === monitor.current_values)) return { monitor, verdict, diagnosis }
+  const event: EventRow = {
+    id: newId('evt', at),
+    organization_id: monitor.organization_id,
+    monitor_id: monitor.id,
+    group_id: monitor.group_id,
+    occurred_at: at,
+    old_state: monitor.state,
+    new_state: verdict.state,
+    previous_values: monitor.state === 'UNSET' ? null : monitor.current_values,
+    current_values: values,
+    incidence_count: isSameState ? claim.streak + 1 : 1,
+    domain: monitor.domain,
+    subdomain: monitor.subdomain,
+    record_type: monitor.record_type,
+    expected_values: monitor.expected_values,
+    is_exact_match: monitor.is_exact_match,
+    diagnosis,
+  }
+  return { monitor, verdict, event, diagnosis }
+}
+
+type Place = WriteBack<'due_checks'>['set']
+
+function placeOfUnsettled({ kind, claim, at }: CheckResult, now: number): Place {
+  const { fingerprint, streak, doubts } = claim
+  const regular = { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint }
+  if (kind !== 'doubtful') return { ...regular, streak: streak + 1, doubts: 0 }
+  const soon = now + DOUBT_DELAYS_MS[Math.min(doubts, DOUBT_DELAYS_MS.length - 1)]!
+  return { ...regular, due_at: Math.min(soon, regular.due_at), streak, doubts: doubts + 1 }
+}
+
+function placeOfSettled({ claim, at, outcome }: Settled, { monitor, verdict }: Change, now: number): Place {
+  const streak = verdict.state === monitor.state ? claim.streak + 1 : 1
+  return { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint: fingerprint(outcome), streak, doubts: 0 }
+}
+
+/** The wide rows of settled checks, locked until the transaction ends: only these are touched at all. */
+async function lockMonitors(db: Database, results: readonly CheckResult[]): Promise<Map<string, MonitorRow>> {
+  const ids = results.flatMap(({ kind, claim }) => (kind === 'settled' ? [claim.monitor_id] : []))
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('monitors')
+    .selectAll()
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .modifyEnd(forUpdate(db))
+    .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '../clock.ts'
+import { BadConfig, type Config, readConfig } from '../config.ts'
+import { type Database, engineOf, openDatabase } from '../database/database.ts'
+import { migrate, NewerDatabase } from '../database/migrate.ts'
+import { Failure } from '../failure.ts'
+
+/** The settings, or a `Failure` that lists every wrong one. */
+export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof BadConfig)) throw error
+    const lines = Object.entries(error.errors).map(([name, sentence]) => `  ${name} ${sentence}`)
+    throw new Failure(`These settings cannot be used:\n${lines.join('\n')}`)
+  }
+}
+
+/** Makes the data folder where it is needed. */
+export function prepareDataFolder({ dataDir }: Config): void {
+  try {
+    mkdirSync(dataDir, { recursive: true })
+    const probe = join(dataDir, `.writable-${process.pid}`)
+    writeFileSync(probe, '', { flag: 'w' })
+    rmSync(probe)
+  } catch (error) {
+    throw new Failure(
+      `The data folder ${dataDir} cannot be written (${reasonOf(error)}); set DATA_DIR to one that can.`,
+    )
+  }
+}
+
+/** The server's own secret: from the settings, or made once in the data folder. */
+export function loadSecret({ secret, dataDir }: Config): string {
+  if (secret !== null) return secret
+  const path = join(dataDir, 'secret')
+  try {
+    writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new Failure(`${path} cannot be written (${reasonOf(error)}).`)
+  }
+  const text = readFileSync(path, 'utf8').trim()
+  if (text.length < 32)
+    throw new Failure(`${path} does not hold a secret of 32 or more characters; restore it from a backup.`)
+  return text
+}
+
+/** Brings the database up to date, or ends with one sentence that says why it cannot be used. */
+export async function prepareDatabase(db: Database, { databaseUrl }: Config): Promise<string[]> {
+  try {
+    return await migrate(db, systemClock.now())
+  } catch (error) {
+    await db.destroy().catch(() => {})
+    if (error instanceof NewerDatabase)
+      throw new Failure(`${error.message} Start the newer version, or restore a backup.`)
+    const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
+    throw new Failure(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and that the database runs.`)
+  }
+}
+
+/** For commands that work on the database and end. */
+export async function withDatabase<T>(work: (db: Database, config: Config) => Promise<T>): Promise<T> {
+  const config = loadConfig()
+  prepareDataFolder(config)
+  const db = openDatabase(config.databaseUrl, { connections: 2 })
+  await prepareDatabase(db, config)
+  try {
+    return await work(db, config)
+  } finally {
+    await db.destroy()
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  return error instanceof Error ? error.message || error.name : String(error)
+}

@@ -1,0 +1,103 @@
+import { hostname } from 'node:os'
+import { hashPassword } from '../access/passwords.ts'
+import { createApp } from '../app.ts'
+import { runScheduler } from '../checks/scheduler.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { type Database, engineOf } from '../database/database.ts'
+import { enterProcess, leaveProcess, takeOverFromDead } from '../database/processes.ts'
+import { Failure } from '../failure.ts'
+import { createLog } from '../log.ts'
+import { hasOrganizations, insertOrganization } from '../organization/store.ts'
+import { closeDoors, type Doors, openDoors } from '../outside.ts'
+import { runCourier } from '../webhooks/courier.ts'
+import { loadConfig, loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
+
+/** What is under way at SIGTERM is finished within this, then given up and left to be done again. */
+const DRAIN_MS = 7_000
+
+/** Starts everything, serves until a signal comes, and ends with nothing claimed. */
+export async function serve(): Promise<void> {
+  const config = loadConfig()
+  prepareDataFolder(config)
+  const doors = openDoors(config, loadSecret(config), createLog(config))
+  const { db, clock, log } = doors
+  await prepareDatabase(db, config)
+  await makeAdmin(db, config, clock.now())
+  const self = { pid: process.pid, machine: hostname() }
+  if (engineOf(db) === 'sqlite') await takeOverFromDead(db, self, isAlive, clock.now())
+  const id = await enterProcess(db, self, clock.now())
+
+  const stop = new AbortController()
+  const abandon = new AbortController()
+  const signals = { stop: stop.signal, abandon: abandon.signal }
+  const app = config.roles.has('api') ? await createApp(doors) : undefined
+  await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
+  const loops: Promise<void>[] = []
+  if (config.roles.has('checker')) loops.push(runScheduler({ ...doors, process: id }, signals))
+  if (config.roles.has('courier')) loops.push(runCourier({ ...doors, process: id }, signals))
+  await greet(doors)
+
+  await terminationSignal()
+  log.info('Stopping: what is under way is finished first.')
+  stop.abort()
+  const drained = Promise.allSettled([app?.close(), ...loops])
+  await Promise.race([drained, systemClock.sleep(DRAIN_MS)])
+  abandon.abort()
+  await Promise.race([drained, systemClock.sleep(1_000)])
+  await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
+    log.error({ err }, 'Claims could not be given back; their leases run out.'),
+  )
+  await Promise.race([closeDoors(doors), systemClock.sleep(1_000)])
+  log.info('Stopped.')
+  process.exit(0)
+}
+
+async function makeAdmin(db: Database, { admin }: Config, now: number): Promise<void> {
+  if (!admin || (await hasOrganizations(db))) return
+  const passwordHash = await hashPassword(admin.password)
+  const name = admin.email.split('@')[1]!
+  await insertOrganization(
+    db,
+    { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) },
+    now,
+  )
+}
+
+/** Says in plain words where to go first. */
+async function greet({ config, db, log }: Doors): Promise<void> {
+  const at = config.roles.has('api') ? `Zonewatch answers at ${config.baseUrl}` : 'Zonewatch is running'
+  log.info(`${at} and keeps its data in ${config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'}.`)
+  if (await hasOrganizations(db)) {
+    log.info(
+      'Send your API key in the header X-Api-Key. A further key: npm run zonewatch -- keys create --name NAME --role write',
+    )
+    return
+  }
+  log.info('There is no organization yet. Make one, and get your first API key, with this command in another terminal:')
+  log.info('npm run zonewatch -- setup --organization "My company" --email you@example.com --password "a long one"')
+}
+
+function refuseToListen({ host, port }: Config) {
+  return (error: unknown): never => {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE')
+      throw new Failure(`Port ${port} on ${host} is in use by another program; set PORT to a free one.`)
+    throw new Failure(`Port ${port} on ${host} cannot be listened on (${reasonOf(error)}); set HOST and PORT.`)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function terminationSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+}

@@ -1,0 +1,40 @@
+import { hashPassword } from '../access/passwords.ts'
+import { systemClock } from '../clock.ts'
+import { Failure } from '../failure.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { withDatabase } from './open.ts'
+
+export type SetupOptions = { organization: string; email: string; password: string; json?: boolean }
+
+/** Makes an organization with its owner, its default group and its first API key. */
+export async function setup({ organization, email, password, json }: SetupOptions): Promise<void> {
+  if (organization.trim() === '' || organization.length > 250)
+    throw new Failure('--organization needs a name of 1 to 250 characters.')
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Failure(`--email: "${email}" is not an e-mail address.`)
+  if (password.length < 8) throw new Failure('--password needs at least 8 characters.')
+  await withDatabase(async (db, { baseUrl }) => {
+    const passwordHash = await hashPassword(password)
+    const made = await insertOrganization(db, { name: organization.trim(), email, passwordHash }, systemClock.now())
+    if (json) {
+      const shown = {
+        organization_id: made.id,
+        organization: made.slug,
+        owner_id: made.ownerId,
+        api_key_id: made.keyId,
+        api_key: made.key,
+      }
+      process.stdout.write(`${JSON.stringify(shown)}\n`)
+      return
+    }
+    process.stdout.write(`${organization} is set up (slug ${made.slug}), with ${email} as its owner.
+
+Its first API key may do everything, and is shown this once:
+
+  ${made.key}
+
+Try it while the server runs:
+
+  curl -H "X-Api-Key: ${made.key}" ${baseUrl}/monitors
+`)
+  })
+}

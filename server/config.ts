@@ -1,0 +1,255 @@
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { ServerAddress } from './dns/outcome.ts'
+import { parseServerAddress } from './dns/servers.ts'
+import { type Networks, parseNetworks } from './webhooks/addresses.ts'
+
+export type Role = 'api' | 'checker' | 'courier'
+const ROLES: Role[] = ['api', 'checker', 'courier']
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export type Config = {
+  host: string
+  port: number
+  /** Without a slash at the end. */
+  baseUrl: string
+  /** Absolute. */
+  dataDir: string
+  /** `sqlite:<path>` or `postgres://…`. */
+  databaseUrl: string
+  roles: ReadonlySet<Role>
+  /** Null: made once in the data folder. */
+  secret: string | null
+  /** Null: the system's resolvers. */
+  dnsServers: ServerAddress[] | null
+  dnsTimeoutMs: number
+  dnsTries: number
+  dnsInFlight: number
+  webhookAllowedNetworks: Networks
+  admin: { email: string; password: string; apiKey: string | null } | null
+  logLevel: LogLevel
+  logFormat: 'pretty' | 'json'
+}
+
+/** Every setting at fault, each with one sentence. */
+export class BadConfig extends Error {
+  readonly errors: Record<string, string>
+
+  constructor(errors: Record<string, string>) {
+    super(
+      Object.entries(errors)
+        .map(([name, error]) => `${name} ${error}`)
+        .join('\n'),
+    )
+    this.errors = errors
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+export type SettingLine = { name: string; value: string; isDefault: boolean; about: string }
+
+/** Throws `BadConfig` with every wrong setting at once. The only reader of the environment. */
+export function readConfig(environment: Environment = process.env): Config {
+  return new Settings(environment).config()
+}
+
+/** Every setting with its value (secrets hidden), for `zonewatch config`. Throws `BadConfig` like `readConfig`. */
+export function describeConfig(environment: Environment = process.env): SettingLine[] {
+  const settings = new Settings(environment)
+  settings.config()
+  return settings.lines
+}
+
+/** A setting that cannot be used; the message continues a sentence that begins with the setting's name. */
+class Refusal extends Error {}
+
+/** Reads settings one by one and remembers what it read and what was wrong. */
+class Settings {
+  readonly lines: SettingLine[] = []
+  readonly #environment: Environment
+  readonly #errors: Record<string, string> = {}
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  config(): Config {
+    const host = this.#read('HOST', '127.0.0.1', 'the address to listen on; 0.0.0.0 for every one', parseHost)
+    const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseWhole(text, 0, 65_535))
+    const shown = host.includes(':') ? `[${host}]` : host === '127.0.0.1' || host === '0.0.0.0' ? 'localhost' : host
+    const baseUrl = this.#read('BASE_URL', `http://${shown}:${port}`, 'the address people and links use', parseBaseUrl)
+    const dataDir = this.#read('DATA_DIR', './data', 'the folder of the SQLite file and the generated secret', (text) =>
+      resolve(text),
+    )
+    const databaseUrl = this.#read(
+      'DATABASE_URL',
+      `sqlite:${resolve(dataDir, 'zonewatch.db')}`,
+      'sqlite:<file>, or postgres://user:password@host/database for many nodes',
+      parseDatabaseUrl,
+    )
+    const config: Config = {
+      host,
+      port,
+      baseUrl,
+      dataDir,
+      databaseUrl,
+      roles: this.#read('ROLES', ROLES.join(','), 'what this process does', parseRoles),
+      secret: this.#secret('SECRET', 'encrypts webhook secrets and signs cursors; made once in DATA_DIR', parseSecret),
+      dnsServers: this.#read(
+        'DNS_SERVERS',
+        '',
+        "ip[:port], comma separated; the system's resolvers when empty",
+        parseServers,
+      ),
+      dnsTimeoutMs: this.#read('DNS_TIMEOUT_MS', '2000', 'how long one try waits for an answer', (text) =>
+        parseWhole(text, 10, 30_000),
+      ),
+      dnsTries: this.#read('DNS_TRIES', '3', 'how many tries, over different servers, a question gets', (text) =>
+        parseWhole(text, 1, 10),
+      ),
+      dnsInFlight: this.#read('DNS_IN_FLIGHT', '256', 'questions waiting at one server at a time', (text) =>
+        parseWhole(text, 1, 10_000),
+      ),
+      webhookAllowedNetworks: this.#read(
+        'WEBHOOK_ALLOWED_NETWORKS',
+        '',
+        'CIDRs of private receivers to allow, comma separated',
+        parseAllowed,
+      ),
+      admin: this.#admin(),
+      logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
+        parseOneOf(text, LOG_LEVELS),
+      ),
+      logFormat: this.#read('LOG_FORMAT', process.stdout.isTTY ? 'pretty' : 'json', 'pretty or json', (text) =>
+        parseOneOf(text, ['pretty', 'json'] as const),
+      ),
+    }
+    if (databaseUrl.startsWith('postgres') && config.secret === null && this.#errors.SECRET === undefined) {
+      this.#errors.SECRET =
+        'is required with PostgreSQL, so that all nodes share one: set 32 or more random characters.'
+    }
+    if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
+    return config
+  }
+
+  #admin(): Config['admin'] {
+    const email = this.#read('ADMIN_EMAIL', '', 'the first owner, made once on an empty database', (text) => {
+      if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an e-mail address.')
+      return text
+    })
+    const password = this.#secret('ADMIN_PASSWORD', "the first owner's password", (text) => {
+      if (text.length < 8) throw new Refusal('needs at least 8 characters.')
+      return text
+    })
+    const apiKey = this.#secret('ADMIN_API_KEY', 'the first API key: zw_ and 43 letters or digits', (text) => {
+      if (!/^zw_[0-9A-Za-z]{43}$/.test(text)) throw new Refusal('must be zw_ followed by 43 letters or digits.')
+      return text
+    })
+    if (email === '' && password === null && apiKey === null) return null
+    if (email === '') this.#errors.ADMIN_EMAIL ??= 'is needed together with ADMIN_PASSWORD and ADMIN_API_KEY.'
+    if (password === null) this.#errors.ADMIN_PASSWORD ??= 'is needed together with ADMIN_EMAIL.'
+    return { email, password: password ?? '', apiKey }
+  }
+
+  #read<T>(name: string, preset: string, about: string, parse: (text: string) => T): T {
+    const given = this.#given(name)
+    const text = given ?? preset
+    this.lines.push({ name, value: text, isDefault: given === undefined, about })
+    return this.#parse(name, text, parse) ?? parse(preset)
+  }
+
+  #secret(name: string, about: string, parse: (text: string) => string): string | null {
+    const given = this.#given(name)
+    this.lines.push({ name, value: given === undefined ? '' : '(hidden)', isDefault: given === undefined, about })
+    return given === undefined ? null : (this.#parse(name, given, parse) ?? null)
+  }
+
+  #parse<T>(name: string, text: string, parse: (text: string) => T): T | undefined {
+    try {
+      return parse(text)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      this.#errors[name] ??= error.message
+      return undefined
+    }
+  }
+
+  /** The setting, or the content of the file that `<name>_FILE` names; an empty one counts as not given. */
+  #given(name: string): string | undefined {
+    const path = this.#environment[`${name}_FILE`]
+    if (!path) return this.#environment[name] || undefined
+    if (this.#environment[name]) this.#errors[name] = `and ${name}_FILE are both set; set one.`
+    try {
+      return readFileSync(path, 'utf8').trim() || undefined
+    } catch {
+      this.#errors[`${name}_FILE`] = `names a file that cannot be read: ${path}`
+      return undefined
+    }
+  }
+}
+
+function parseHost(text: string): string {
+  if (isIP(text) === 0 && text !== 'localhost') throw new Refusal(`must be an IP address or localhost, not "${text}".`)
+  return text === 'localhost' ? '127.0.0.1' : text
+}
+
+function parseWhole(text: string, least: number, most: number): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < least || number > most) {
+    throw new Refusal(`must be a whole number from ${least} to ${most}, not "${text}".`)
+  }
+  return number
+}
+
+function parseBaseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)
+  }
+  return text.replace(/\/+$/, '')
+}
+
+function parseDatabaseUrl(text: string): string {
+  if (/^sqlite:./.test(text)) return `sqlite:${resolve(text.slice('sqlite:'.length))}`
+  if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new Refusal('must be sqlite:<file> or postgres://user:password@host:port/database.')
+}
+
+function parseRoles(text: string): ReadonlySet<Role> {
+  const roles = split(text).map((role) => parseOneOf(role, ROLES))
+  if (roles.length === 0) throw new Refusal(`needs at least one of ${ROLES.join(', ')}.`)
+  return new Set(roles)
+}
+
+function parseServers(text: string): ServerAddress[] | null {
+  const servers = split(text).map((each) => {
+    const server = parseServerAddress(each)
+    if (!server.ok) throw new Refusal(`has an entry that is no server address: ${server.reason}`)
+    return server.server
+  })
+  return servers.length > 0 ? servers : null
+}
+
+function parseAllowed(text: string): Networks {
+  const networks = parseNetworks(text)
+  if (!networks.ok) throw new Refusal(`has an entry that is no network: ${networks.reason}`)
+  return networks.networks
+}
+
+function parseSecret(text: string): string {
+  if (text.length < 32) throw new Refusal('needs at least 32 characters; make one with: openssl rand -base64 32')
+  return text
+}
+
+function parseOneOf<T extends string>(text: string, allowed: readonly T[]): T {
+  const found = allowed.find((each) => each === text)
+  if (found === undefined) throw new Refusal(`must be one of ${allowed.join(', ')}, not "${text}".`)
+  return found
+}
+
+const split = (text: string) =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')

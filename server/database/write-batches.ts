@@ -1,0 +1,56 @@
+import type { Clock } from '../clock.ts'
+
+type Waiting<T> = { item: T; done: () => void }
+
+/**
+ * Gathers what finishes one by one and writes it together: one write at a time, and what comes meanwhile is the next one.
+ * A write that fails is tried again item by item, so that one bad item cannot hold back the others; what still fails is
+ * reported and given up, because its lease runs out and the work is done again.
+ */
+export class WriteBatches<T> {
+  readonly #write: (items: T[]) => Promise<void>
+  readonly #options: { clock: Clock; gatherMs: number; onGivenUp: (error: unknown, items: number) => void }
+  #waiting: Waiting<T>[] = []
+  #writing = false
+
+  constructor(
+    write: (items: T[]) => Promise<void>,
+    options: { clock: Clock; gatherMs: number; onGivenUp: (error: unknown, items: number) => void },
+  ) {
+    this.#write = write
+    this.#options = options
+  }
+
+  /** Resolves when the item was written or given up. The caller bounds how many wait. */
+  add(item: T): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ item, done: resolve })
+      if (!this.#writing) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#writing = true
+    while (this.#waiting.length > 0) {
+      await this.#options.clock.sleep(this.#options.gatherMs)
+      const batch = this.#waiting.splice(0, MOST)
+      await this.#writeOrSplit(batch.map(({ item }) => item))
+      for (const { done } of batch) done()
+    }
+    this.#writing = false
+  }
+
+  async #writeOrSplit(items: T[]): Promise<void> {
+    try {
+      await this.#write(items)
+    } catch (error) {
+      if (items.length === 1) return this.#options.onGivenUp(error, 1)
+      for (const item of items) {
+        await this.#write([item]).catch((error: unknown) => this.#options.onGivenUp(error, 1))
+      }
+    }
+  }
+}
+
+/** Both engines bound the number of parameters in one statement. */
+const MOST = 500

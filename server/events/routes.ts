@@ -1,0 +1,31 @@
+import { PageOf } from '#contract/common.ts'
+import { Event, EventQuery, MonitorEventQuery } from '#contract/events.ts'
+import { Answers, Params, type Routes } from '../http/routes.ts'
+import { getMonitor } from '../monitors/store.ts'
+import type { Doors } from '../outside.ts'
+import { getEvent, listEvents } from './store.ts'
+
+export function eventRoutes({ db, seal }: Doors): Routes {
+  return async (app) => {
+    app.get(
+      '/events',
+      { schema: { querystring: EventQuery, response: Answers(200, PageOf(Event)) } },
+      ({ query, caller }) => listEvents(db, seal, caller.organizationId, query),
+    )
+
+    app.get(
+      '/monitors/:monitor/events',
+      { schema: { params: Params('monitor'), querystring: MonitorEventQuery, response: Answers(200, PageOf(Event)) } },
+      async ({ params, query, caller }) => {
+        const { id } = await getMonitor(db, caller.organizationId, params.monitor)
+        return await listEvents(db, seal, caller.organizationId, { ...query, monitor_id: id })
+      },
+    )
+
+    app.get(
+      '/monitors/:monitor/events/:event',
+      { schema: { params: Params('monitor', 'event'), response: Answers(200, Event) } },
+      ({ params, caller }) => getEvent(db, caller.organizationId, params.monitor, params.event),
+    )
+  }
+}

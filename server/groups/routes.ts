@@ -1,0 +1,47 @@
+import { PageOf } from '#contract/common.ts'
+import { Group, GroupChange, GroupQuery, NewGroup } from '#contract/groups.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import type { Doors } from '../outside.ts'
+import { deleteGroup, getGroup, insertGroup, listGroups, updateGroup } from './store.ts'
+
+/** A group is named by its id or by its slug. */
+export function groupRoutes({ db, clock, seal }: Doors): Routes {
+  return async (app) => {
+    const params = Params('group')
+
+    app.get(
+      '/groups',
+      { schema: { querystring: GroupQuery, response: Answers(200, PageOf(Group)) } },
+      ({ query, caller }) => listGroups(db, seal, caller.organizationId, query),
+    )
+
+    app.post(
+      '/groups',
+      { schema: { body: NewGroup, response: Answers(201, Group) } },
+      async ({ body, caller }, reply) => {
+        const id = await insertGroup(db, caller.organizationId, body, clock.now())
+        reply.code(201).header('location', `/groups/${id}`)
+        return await getGroup(db, caller.organizationId, id)
+      },
+    )
+
+    app.get('/groups/:group', { schema: { params, response: Answers(200, Group) } }, ({ params, caller }) =>
+      getGroup(db, caller.organizationId, params.group),
+    )
+
+    app.patch(
+      '/groups/:group',
+      { schema: { params, body: GroupChange, response: Answers(200, Group) } },
+      ({ params, body, caller }) => updateGroup(db, caller.organizationId, params.group, body),
+    )
+
+    app.delete(
+      '/groups/:group',
+      { schema: { params, response: Answers(204, NoContent) } },
+      async ({ params, caller }, reply) => {
+        await deleteGroup(db, caller.organizationId, params.group)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

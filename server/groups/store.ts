@@ -1,0 +1,243 @@
+import { type Selectable, sql } from 'kysely'
+import type { Group, GroupChange } from '#contract/groups.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { GroupsTable } from '../database/schema.ts'
+import { listPage, type Page, type PageQuery } from '../http/pages.ts'
+import { newId } from '../ids.ts'
+import { conflict, invalid, notFound } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { isSlug, MAX_SLUG, slugOf } from './slug.ts'
+
+type GroupRow = Selectable<GroupsTable>
+
+const ORDERS = { created: { column: 'groups.id' }, name: { column: 'groups.name' }, slug: { column: 'groups.slug' } }
+
+export async function listGroups(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  query: PageQuery,
+): Promise<Page<Group>> {
+  const base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
+  const page = await listPage<GroupRow>(base as never, {
+    seal,
+    query,
+    id: 'groups.id',
+    orders: ORDERS,
+    scope: ['groups', organizationId],
+  })
+  return { ...page, data: await toGroups(db, organizationId, page.data) }
+}
+
+/** By id or slug. Throws `not_found` when there is none, or it is another organization's. */
+export async function getGroup(db: Database, organizationId: string, named: string): Promise<Group> {
+  const [group] = await toGroups(db, organizationId, [await getGroupRow(db, organizationId, named)])
+  return group!
+}
+
+export async function getGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow> {
+  const row = await findGroupRow(db, organizationId, named)
+  if (!row) throw notFound()
+  return row
+}
+
+export async function findGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow | undefined> {
+  if (!/^(grp_)?[a-z0-9-]{1,100}$/.test(named)) return undefined
+  return await db
+    .selectFrom('groups')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where(named.startsWith('grp_') ? 'id' : 'slug', '=', named)
+    .executeTakeFirst()
+}
+
+/**
+ * The groups' ids by the id or slug that names them. An unknown slug makes the group; an unknown id or an impossible
+ * slug is left out of the answer.
+ */
+export async function resolveGroups(
+  db: Database,
+  organizationId: string,
+  named: readonly string[],
+  now: number,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (const each of new Set(named)) {
+    const row = await findGroupRow(db, organizationId, each)
+    if (row) found.set(each, row.id)
+    else if (isSlug(each)) found.set(each, await makeGroup(db, organizationId, each, now))
+  }
+  return found
+}
+
+/** Makes a group unless another request makes the same one at this moment. */
+async function makeGroup(db: Database, organizationId: string, slug: string, now: number): Promise<string> {
+  try {
+    return await insertGroup(db, organizationId, { name: slug, slug }, now)
+  } catch (error) {
+    const made = await findGroupRow(db, organizationId, slug)
+    if (!made) throw error
+    return made.id
+  }
+}
+
+export async function getDefaultGroupId(db: Database, organizationId: string): Promise<string> {
+  const query = db
+    .selectFrom('groups')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('is_default', '=', 1)
+  return (await query.executeTakeFirstOrThrow()).id
+}
+
+export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] }
+
+/** Throws 409 when the slug is taken, 400 when a webhook is unknown. */
+export async function insertGroup(
+  db: Database,
+  organizationId: string,
+  given: NewGroupRow,
+  now: number,
+): Promise<string> {
+  return await inTransaction(db, async (transaction) => {
+    const id = newId('grp', now)
+    const slug = given.slug ?? (await freeSlug(transaction, organizationId, slugOf(given.name)))
+    const { numInsertedOrUpdatedRows } = await transaction
+      .insertInto('groups')
+      .values({
+        id,
+        organization_id: organizationId,
+        created_at: now,
+        name: given.name,
+        slug,
+        is_default: given.isDefault ? 1 : 0,
+        monitors: 0,
+      })
+      .onConflict((conflict) => conflict.columns(['organization_id', 'slug']).doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 0n) throw slugTaken(slug)
+    if (given.webhooks) await setWebhooks(transaction, organizationId, id, given.webhooks)
+    return id
+  })
+}
+
+export async function updateGroup(
+  db: Database,
+  organizationId: string,
+  named: string,
+  change: GroupChange,
+): Promise<Group> {
+  return await inTransaction(db, async (transaction) => {
+    const row = await getGroupRow(transaction, organizationId, named)
+    if (change.slug !== undefined && change.slug !== row.slug) {
+      if (await findGroupRow(transaction, organizationId, change.slug)) throw slugTaken(change.slug)
+    }
+    await transaction
+      .updateTable('groups')
+      .set({ name: change.name ?? row.name, slug: change.slug ?? row.slug })
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', row.id)
+      .execute()
+    if (change.webhooks !== undefined) await setWebhooks(transaction, organizationId, row.id, change.webhooks ?? [])
+    return await getGroup(transaction, organizationId, row.id)
+  })
+}
+
+/** Its monitors move to the default group, which itself cannot be deleted (409). */
+export async function deleteGroup(db: Database, organizationId: string, named: string): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await getGroupRow(transaction, organizationId, named)
+    if (row.is_default) throw conflict('The default group cannot be deleted; its monitors would have no group.')
+    const defaultId = await getDefaultGroupId(transaction, organizationId)
+    await transaction
+      .updateTable('monitors')
+      .set({ group_id: defaultId })
+      .where('organization_id', '=', organizationId)
+      .where('group_id', '=', row.id)
+      .execute()
+    const { monitors } = await getGroupRow(transaction, organizationId, row.id)
+    await countMonitors(transaction, organizationId, defaultId, monitors)
+    await transaction
+      .deleteFrom('groups')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', row.id)
+      .execute()
+  })
+}
+
+/** Keeps `groups.monitors` true as monitors come (positive) and go (negative). */
+export async function countMonitors(
+  db: Database,
+  organizationId: string,
+  groupId: string,
+  difference: number,
+): Promise<void> {
+  if (difference === 0) return
+  await db
+    .updateTable('groups')
+    .set({ monitors: sql<number>`monitors + ${difference}` })
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', groupId)
+    .execute()
+}
+
+async function setWebhooks(db: Database, organizationId: string, groupId: string, webhookIds: string[]): Promise<void> {
+  const ids = [...new Set(webhookIds)]
+  const known = new Set(
+    ids.length === 0
+      ? []
+      : (
+          await db
+            .selectFrom('webhooks')
+            .select('id')
+            .where('organization_id', '=', organizationId)
+            .where('id', 'in', ids)
+            .execute()
+        ).map(({ id }) => id),
+  )
+  const unknown = webhookIds.flatMap((id, index) =>
+    known.has(id) ? [] : [[`webhooks.${index}`, 'is not a webhook of yours.']],
+  )
+  if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
+  await db
+    .deleteFrom('group_webhooks')
+    .where('organization_id', '=', organizationId)
+    .where('group_id', '=', groupId)
+    .execute()
+  if (ids.length === 0) return
+  const rows = ids.map((id) => ({ organization_id: organizationId, group_id: groupId, webhook_id: id }))
+  await db.insertInto('group_webhooks').values(rows).execute()
+}
+
+async function toGroups(db: Database, organizationId: string, rows: GroupRow[]): Promise<Group[]> {
+  if (rows.length === 0) return []
+  const links = await db
+    .selectFrom('group_webhooks')
+    .select(['group_id', 'webhook_id'])
+    .where('organization_id', '=', organizationId)
+    .where(
+      'group_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .orderBy('webhook_id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    is_default: row.is_default === 1,
+    monitors: row.monitors,
+    webhooks: links.filter((link) => link.group_id === row.id).map((link) => link.webhook_id),
+  }))
+}
+
+/** A slug made from a name gets a number when it is taken; only a slug that the caller chose is a conflict. */
+async function freeSlug(db: Database, organizationId: string, wanted: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const slug = number === 1 ? wanted : `${wanted.slice(0, MAX_SLUG - 8)}-${number}`
+    if (!(await findGroupRow(db, organizationId, slug))) return slug
+  }
+}
+
+const slugTaken = (slug: string) => conflict(`The slug "${slug}" is taken by another group; choose another.`)

@@ -1,0 +1,80 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorBody } from '#contract/common.ts'
+import { Problem } from '../problem.ts'
+import { InvalidInput } from './validation.ts'
+
+/** Every failure leaves here, in the one shape of the specification. */
+export function answerErrors(app: FastifyInstance): void {
+  const methods = methodsByPath(app)
+  app.setErrorHandler((error: FastifyError, request, reply) => answer(error, request, reply))
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0]!
+    const allowed = methods(path)
+    if (allowed.length === 0) return send(reply, { code: 404, error: 'Not found' })
+    reply.header('allow', allowed.join(', '))
+    return send(reply, { code: 405, error: `${request.method} is not possible here; possible: ${allowed.join(', ')}.` })
+  })
+}
+
+function answer(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  if (error instanceof InvalidInput) {
+    return send(reply, { code: 400, error: 'Some of the input is not valid; see errors.', errors: error.errors })
+  }
+  if (error instanceof Problem) {
+    return send(reply, { code: error.status, error: error.message, ...(error.errors ? { errors: error.errors } : {}) })
+  }
+  const known = KNOWN[error.code]
+  if (known) return send(reply, known)
+  if (isTaken(error))
+    return send(reply, { code: 409, error: 'Another request changed the same thing just now; try again.' })
+  if (isDatabaseAway(error)) {
+    request.log.error({ err: error }, 'The database does not answer.')
+    reply.header('retry-after', '5')
+    return send(reply, { code: 503, error: 'The database does not answer at the moment; try again in 5 seconds.' })
+  }
+  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+    return send(reply, { code: error.statusCode, error: error.message })
+  }
+  request.log.error({ err: error }, 'A request failed: this is a bug.')
+  return send(reply, { code: 500, error: 'Something went wrong here; it has been logged.', request_id: request.id })
+}
+
+function send(reply: FastifyReply, body: ErrorBody) {
+  return reply.code(body.code).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+}
+
+const notJson = { code: 400, error: 'The body is not JSON; see errors.', errors: { body: 'must be one JSON object.' } }
+
+const KNOWN: Record<string, ErrorBody> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: notJson,
+  FST_ERR_CTP_EMPTY_JSON_BODY: notJson,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 400, error: 'The body is not as long as Content-Length says.' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 413, error: 'The body is larger than this server takes.' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 415, error: 'Send JSON, with the header Content-Type: application/json.' },
+}
+
+/** A unique index refused the row. */
+function isTaken(error: FastifyError & { errcode?: number }): boolean {
+  return error.code === '23505' || error.errcode === 2067 || error.errcode === 1555
+}
+
+const AWAY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', '57P01', '57P02', '57P03', '08006', '53300'])
+const LOCKED_OR_FULL = new Set([5, 10, 13]) // SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL
+
+function isDatabaseAway(error: FastifyError & { errcode?: number }): boolean {
+  if (AWAY.has(error.code) || LOCKED_OR_FULL.has((error.errcode ?? 0) & 0xff)) return true
+  return /Connection terminated|timeout exceeded when trying to connect/.test(error.message)
+}
+
+/** Which methods a path has, for 405 and `Allow`. */
+function methodsByPath(app: FastifyInstance): (path: string) => string[] {
+  const routes: { pattern: RegExp; methods: string[] }[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}$`)
+    routes.push({ pattern, methods: [method].flat() })
+  })
+  return (path) => {
+    const found = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
+    return [...new Set(found)].sort()
+  }
+}

@@ -1,0 +1,20 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type TSchema, Type } from 'typebox'
+import { ErrorBody } from '#contract/common.ts'
+
+export type Routes = FastifyPluginAsyncTypebox
+
+/** Path parameters are text; one that cannot be an id simply names nothing. */
+export const Params = <T extends string>(...names: T[]) =>
+  Type.Object(
+    Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<T, ReturnType<typeof Type.String>>,
+  )
+
+/** What a route may answer: its success and, everywhere, an error. */
+export const Answers = <S extends number, T extends TSchema>(status: S, body: T) =>
+  ({ [status]: body, '4xx': ErrorBody, '5xx': ErrorBody }) as Record<S, T> & {
+    '4xx': typeof ErrorBody
+    '5xx': typeof ErrorBody
+  }
+
+export const NoContent = Type.Null({ description: 'No body.' })

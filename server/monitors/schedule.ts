@@ -1,0 +1,19 @@
+import { hash } from 'node:crypto'
+
+const SLOTS = 2 ** 31
+
+/** A monitor's fixed place within every interval, 0..2^31-1, spread evenly whatever the ids look like. */
+export function slotOf(monitorId: string): number {
+  return hash('sha1', monitorId, 'buffer').readUInt32BE(0) >>> 1
+}
+
+/**
+ * The first instant after `now` at which a monitor of this slot comes round. It depends on slot and interval alone, so
+ * monitors made together do not come due together, and a check that ran late does not shift those after it.
+ */
+export function nextDueAt(now: number, { slot, frequency }: { slot: number; frequency: number }): number {
+  const intervalMs = frequency * 60_000
+  const place = Math.floor((slot / SLOTS) * intervalMs)
+  const intervals = Math.floor((now - place) / intervalMs) + 1
+  return intervals * intervalMs + place
+}

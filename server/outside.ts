@@ -1,0 +1,57 @@
+import type { Logger } from 'pino'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { type Database, openDatabase } from './database/database.ts'
+import { createDnsClient, type DnsClient } from './dns/client.ts'
+import { systemServers } from './dns/servers.ts'
+import { Heart } from './heart.ts'
+import { createSeal, type Seal } from './seal.ts'
+import { lookupThrough } from './webhooks/lookup.ts'
+import { createSafeFetch, type SafeFetch } from './webhooks/safe-fetch.ts'
+
+/** The doors to the world. Whatever the product does outside of itself goes through one of these. */
+export type Doors = {
+  config: Config
+  clock: Clock
+  log: Logger
+  db: Database
+  dns: DnsClient
+  safeFetch: SafeFetch
+  seal: Seal
+  heart: Heart
+}
+
+/** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */
+export function openDoors(config: Config, secret: string, log: Logger, clock: Clock = systemClock): Doors {
+  const dns = openDns(config, clock)
+  const safeFetch = createSafeFetch({
+    lookup: lookupThrough(dns),
+    clock,
+    allowedNetworks: config.webhookAllowedNetworks,
+  })
+  return {
+    config,
+    clock,
+    log,
+    db: openDatabase(config.databaseUrl),
+    dns,
+    safeFetch,
+    seal: createSeal(secret),
+    heart: new Heart(),
+  }
+}
+
+export function openDns(config: Config, clock: Clock = systemClock): DnsClient {
+  return createDnsClient({
+    servers: config.dnsServers ?? systemServers(),
+    clock,
+    timeoutMs: config.dnsTimeoutMs,
+    tries: config.dnsTries,
+    inFlightPerServer: config.dnsInFlight,
+  })
+}
+
+export async function closeDoors({ dns, safeFetch, db }: Doors): Promise<void> {
+  await Promise.allSettled([dns.close(), safeFetch.close()])
+  await db.destroy()
+}

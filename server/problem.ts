@@ -1,0 +1,23 @@
+/** Which field is at fault (`expected_value.2`) and one sentence that says what is wrong and what is allowed. */
+export type FieldErrors = Record<string, string>
+
+/** A failure that the caller can act on. Everything else that throws is a bug, and answers 500. */
+export class Problem extends Error {
+  readonly status: number
+  readonly errors: FieldErrors | undefined
+
+  constructor(status: number, message: string, errors?: FieldErrors) {
+    super(message)
+    this.status = status
+    this.errors = errors
+  }
+}
+
+export function invalid(errors: FieldErrors): Problem {
+  return new Problem(400, 'Some of the input is not valid; see errors.', errors)
+}
+
+export const notFound = (): Problem => new Problem(404, 'Not found')
+export const unauthorized = (): Problem => new Problem(401, 'Unauthorized')
+export const forbidden = (message: string): Problem => new Problem(403, message)
+export const conflict = (message: string): Problem => new Problem(409, message)
