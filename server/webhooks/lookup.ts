@@ -1,0 +1,41 @@
+import type { DnsClient } from '../dns/client.ts'
+import type { Outcome } from '../dns/outcome.ts'
+import type { Lookup } from './vetted-connect.ts'
+
+/** Receivers' addresses by our own DNS client: A and AAAA at once, never the machine's hosts file. */
+export function lookupThrough(dns: DnsClient): Lookup {
+  return async (name, signal) => {
+    const replies = await Promise.all([
+      dns.ask({ name, type: 'A' }, { signal }),
+      dns.ask({ name, type: 'AAAA' }, { signal }),
+    ])
+    const addresses = replies.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values : []))
+    if (addresses.length > 0) return addresses
+    for (const { outcome } of replies) {
+      const trouble = troubleOf(outcome)
+      if (trouble !== null) throw new Error(`the name could not be looked up: ${trouble}`)
+    }
+    return []
+  }
+}
+
+function troubleOf(outcome: Outcome): string | null {
+  switch (outcome.kind) {
+    case 'answer':
+    case 'nodata':
+    case 'nxdomain':
+      return null
+    case 'failure':
+      return `the name server answered ${outcome.rcode}`
+    case 'referral':
+      return 'the name server does not look names up for others'
+    case 'endless_alias':
+      return 'its aliases lead nowhere'
+    case 'malformed':
+      return outcome.reason
+    case 'timeout':
+      return 'no name server answered in time'
+    case 'unreachable':
+      return outcome.reason
+  }
+}
