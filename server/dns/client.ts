@@ -3,12 +3,12 @@ import { isEndless } from './aliases.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type Lookup, tryServers } from './lookup.ts'
 import type { AliasChain, Outcome, Question, Reply, ServerAddress } from './outcome.ts'
-import { createPaths, isSilent, type Path } from './paths.ts'
+import { createPaths, type Path, takeTurn } from './paths.ts'
 
 /**
- * `servers` replaces the default list for this question, and is asked in the order given. Without `recursionDesired`
- * (default true) a referral is a good answer and alias chains are not asked on. `checkingDisabled` (default false) lets
- * bogus DNSSEC data through.
+ * `servers` replaces the default list for this question, and is asked in the order given (the long silent last).
+ * Without `recursionDesired` (default true) a referral is a good answer and alias chains are not asked on.
+ * `checkingDisabled` (default false) lets bogus DNSSEC data through.
  */
 export type AskOptions = {
   servers?: readonly ServerAddress[]
@@ -39,6 +39,8 @@ export type DnsClientOptions = {
   waitingPerServer?: number
 }
 
+const noServer: Outcome = { kind: 'unreachable', reason: 'there is no name server to ask' }
+
 export function createDnsClient({
   servers,
   clock,
@@ -58,8 +60,8 @@ export function createDnsClient({
     const first = rotate && list.length > 0 ? turn++ % list.length : 0
     const rotated = [...list.slice(first), ...list.slice(0, first)].map(paths.to)
     const now = clock.elapsed()
-    const silent = new Set(rotated.filter((path) => isSilent(path, now)))
-    return [...rotated.filter((path) => !silent.has(path)), ...silent]
+    const inTurn = new Set(rotated.filter((path) => takeTurn(path, now)))
+    return [...inTurn, ...rotated.filter((path) => !inTurn.has(path))]
   }
 
   return {
@@ -70,8 +72,7 @@ export function createDnsClient({
       const query = { recursionDesired, checkingDisabled }
       const lookup: Lookup = { query, timeoutMs, tries, leftMs: timeoutMs * tries, signal, evidence: [] }
       const asked = order(options.servers ?? servers, options.servers === undefined)
-      if (asked.length === 0)
-        return { outcome: { kind: 'unreachable', reason: 'there is no name server to ask' }, evidence: [] }
+      if (asked.length === 0) return { outcome: noServer, evidence: [] }
       const ask = (part: Question) => tryServers(doors, asked, part, lookup)
       const outcome = recursionDesired ? await askOn(ask, question) : await ask(question)
       if (closed) throw closed
@@ -90,7 +91,6 @@ async function askOn(ask: (question: Question) => Promise<Outcome>, question: Qu
   let outcome = await ask(question)
   while (outcome.kind === 'referral' && outcome.chain.length > 0) {
     const { chain } = outcome
-    if (isEndless(chain)) return { kind: 'endless_alias', chain }
     const next = await ask({ ...question, name: chain.at(-1)!.target })
     outcome = withChainBefore(chain, next)
     if (next.kind === 'referral' && next.chain.length === 0) return outcome // it leads no further

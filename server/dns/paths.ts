@@ -7,7 +7,7 @@ import { tcpTo } from './tcp.ts'
 import type { Send } from './transport.ts'
 import { createUdpPool, type UdpPool } from './udp.ts'
 
-/** All that is kept about one server. `silences`: exchanges in a row without a packet; `retryAt`: see `isSilent`. */
+/** All that is kept about one server. `silences`: exchanges in a row without a packet; `retryAt`: see `takeTurn`. */
 export type Path = { server: ServerAddress; slots: Slots; udp: UdpPool; tcp: Send; silences: number; retryAt: number }
 
 export type PathLimits = { inFlightPerServer: number; waitingPerServer: number }
@@ -58,12 +58,12 @@ export function noteExchange(path: Path, heard: boolean): void {
 }
 
 /**
- * Whether a server has been silent for long: it is then asked last, so that questions do not queue up for their deadlines
- * there. From time to time one question takes it in its turn, to find out.
+ * Whether a server may be asked in its turn. One that has long been silent is asked last, so that questions do not wait
+ * there for their deadlines, but from time to time one question finds out whether it is back.
  */
-export function isSilent(path: Path, now: number): boolean {
-  if (path.silences < SILENCES) return false
-  if (now < path.retryAt) return true
+export function takeTurn(path: Path, now: number): boolean {
+  if (path.silences < SILENCES) return true
+  if (now < path.retryAt) return false
   path.retryAt = now + RETRY_MS
-  return false
+  return true
 }

@@ -10,7 +10,7 @@ export type UdpPool = { send: Send; close(): void }
 
 // A forger must guess id and port, and a port lives for few questions: RFC 5452 section 9.
 const LINES = 4
-const QUESTIONS_PER_LINE = 250
+const QUESTIONS_PER_LINE = 100
 const LINE_LIFE_MS = 10_000
 
 export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: Deadlines): UdpPool {

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../clock.ts'
+import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
+
+const www = { name: 'www.example.com', type: 'A' } as const
+
+test('a single silent server is asked again, and the whole keeps within its time', async () => {
+  const dns = await givenDnsServer()
+  dns.drop('*')
+  const before = systemClock.elapsed()
+  const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 50 }).ask(www)
+  const elapsed = systemClock.elapsed() - before
+  expect(outcome).toEqual({ kind: 'timeout' })
+  expect(evidence).toHaveLength(3)
+  expect(elapsed).toBeGreaterThanOrEqual(140) // and no upper bound: the machine may be busy
+  expect(evidence.reduce((sum, one) => sum + one.ms, 0)).toBeGreaterThanOrEqual(140)
+})
+
+test('what a fallback takes is not there for the next exchange', async () => {
+  const dns = await givenDnsServer()
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  dns.refuseEdns()
+  dns.delay('www.example.com', 250)
+  const { evidence } = await givenDnsClient([dns], { timeoutMs: 400, tries: 1 }).ask(www)
+  expect(evidence.map((one) => one.outcome?.kind)).toEqual(['failure', 'timeout'])
+})
+
+test('2,000 questions at once pass through the cap, none lost', async () => {
+  const dns = await givenDnsServer()
+  for (let at = 0; at < 2_000; at++) dns.set(`n${at}.example.com`, 'TXT', [`text ${at}`])
+  const client = givenDnsClient([dns], { inFlightPerServer: 64, timeoutMs: 2_000 })
+  const replies = await Promise.all(
+    Array.from({ length: 2_000 }, (_, at) => client.ask({ name: `n${at}.example.com`, type: 'TXT' })),
+  )
+  const values = replies.map(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values[0] : outcome.kind))
+  expect(values).toEqual(Array.from({ length: 2_000 }, (_, at) => `text ${at}`))
+  expect(dns.asked.total).toBe(2_000)
+})
+
+test('no more than the cap are in flight, and waiting for a place costs no time of the question', async () => {
+  const dns = await givenDnsServer()
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  dns.delay('www.example.com', 60)
+  const client = givenDnsClient([dns], { inFlightPerServer: 2, timeoutMs: 300, tries: 1 })
+  const asking = Array.from({ length: 14 }, () => client.ask(www))
+  await systemClock.sleep(40)
+  expect(dns.asked.total).toBe(2)
+  const kinds = (await Promise.all(asking)).map(({ outcome }) => outcome.kind)
+  expect(kinds).toEqual(Array(14).fill('answer'))
+})
+
+describe('giving up', () => {
+  test.each(['at once', 'in flight'])(
+    'a question aborted %s rejects with the reason and leaves its place',
+    async (when) => {
+      const dns = await givenDnsServer()
+      dns.drop('gone.example.com')
+      dns.set('www.example.com', 'A', ['192.0.2.1'])
+      const client = givenDnsClient([dns], { inFlightPerServer: 1, timeoutMs: 60_000 })
+      const leaving = new AbortController()
+      const left = client.ask({ name: 'gone.example.com', type: 'A' }, { signal: leaving.signal })
+      const next = client.ask(www)
+      if (when === 'in flight') await expect.poll(() => dns.asked.total).toBe(1)
+      leaving.abort(new Error('enough'))
+      await expect(left).rejects.toThrow('enough')
+      expect((await next).outcome.kind).toBe('answer')
+    },
+  )
+
+  test('closing the client ends what is in flight, what waits and what comes later', async () => {
+    const dns = await givenDnsServer()
+    dns.drop('*')
+    const client = givenDnsClient([dns], { inFlightPerServer: 1, timeoutMs: 60_000 })
+    const asking = [client.ask(www), client.ask(www)].map((one) => expect(one).rejects.toThrow('closed'))
+    await expect.poll(() => dns.asked.total).toBe(1)
+    await client.close()
+    await Promise.all(asking)
+    await expect(client.ask(www)).rejects.toThrow('closed')
+  })
+
+  test('without a server there is nothing to ask', async () => {
+    const { outcome, evidence } = await givenDnsClient([]).ask(www)
+    expect(outcome).toEqual({ kind: 'unreachable', reason: 'there is no name server to ask' })
+    expect(evidence).toEqual([])
+  })
+})

@@ -1,0 +1,23 @@
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../clock.ts'
+import { createDnsClient, type DnsClient, type DnsClientOptions } from '../dns/client.ts'
+import type { ServerAddress } from '../dns/outcome.ts'
+import { type DnsServer, startDnsServer } from './dns-server.ts'
+
+/** A test DNS server that is closed when the test is over. */
+export async function givenDnsServer(options: Parameters<typeof startDnsServer>[0] = {}): Promise<DnsServer> {
+  const dns = await startDnsServer(options)
+  onTestFinished(() => dns.close())
+  return dns
+}
+
+/** A DNS client for the given servers that is closed when the test is over. Patient, so that a busy machine fails no test. */
+export function givenDnsClient(
+  servers: (DnsServer | ServerAddress)[],
+  options: Partial<DnsClientOptions> = {},
+): DnsClient {
+  const addresses = servers.map((server) => ('address' in server ? server.address : server))
+  const client = createDnsClient({ clock: systemClock, timeoutMs: 2_000, tries: 3, ...options, servers: addresses })
+  onTestFinished(() => client.close())
+  return client
+}
