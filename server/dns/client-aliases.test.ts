@@ -31,6 +31,23 @@ describe('an alias chain over several answers', () => {
     expect(outcome).toMatchObject({ kind: 'endless_alias', chain: { length: 2 } })
   })
 
+  test('ends where a server only refers to others', async () => {
+    const dns = await givenDnsServer()
+    dns.set('www.example.com', 'CNAME', ['a.example.net'])
+    dns.leaveAliases()
+    dns.respond('a.example.net', (query) => {
+      // In place of the OPT record, in the authority section: NS ns.<zone> for the zone that the pointer leads to.
+      const reply = Buffer.concat([query.subarray(0, -11), Buffer.from('c01600020001000000090005026e73c016', 'hex')])
+      reply.writeUInt16BE(0x8000, 2)
+      reply.writeUInt16BE(1, 8)
+      reply.writeUInt16BE(0, 10)
+      return reply
+    })
+    const { outcome, evidence } = await givenDnsClient([dns]).ask(www)
+    expect(outcome).toMatchObject({ kind: 'referral', chain: [{ target: 'a.example.net' }] })
+    expect(evidence.map((one) => one.outcome?.kind)).toEqual(['referral', 'referral'])
+  })
+
   test('ends after 16 aliases', async () => {
     const dns = await givenDnsServer()
     for (let at = 0; at < 40; at++) dns.set(`n${at}.example.com`, 'CNAME', [`n${at + 1}.example.com`])

@@ -144,6 +144,16 @@ describe('over TCP', () => {
     expect(evidence.map((one) => one.transport)).toEqual(['udp', 'tcp'])
   })
 
+  test.each(['answered', 'silent'])('no connection stays open to a server that was %s', async (kind) => {
+    const connections: Socket[] = []
+    const client = await givenTcp((socket, query) => {
+      connections.push(socket)
+      if (kind === 'answered') socket.write(framed(answerTo(query, RECORD)))
+    }, 200)
+    await client.ask(www)
+    await expect.poll(() => connections.map((socket) => socket.destroyed)).toEqual([true])
+  })
+
   test('an answer that is truncated there too is malformed', async () => {
     const { dns, client } = await givenServerAndClient()
     dns.respond('*', (query) => {
