@@ -1,5 +1,5 @@
 import type { ExtendedError } from './outcome.ts'
-import { MalformedPacket, readUint16 } from './wire.ts'
+import { MalformedPacket, type Packet, readUint16 } from './wire.ts'
 
 /** `rcodeHigh`: the upper eight bits of the extended response code. RFC 6891 section 6.1.3. */
 export type Edns = { rcodeHigh: number; ede: ExtendedError[] }
@@ -9,7 +9,7 @@ const MAX_ERRORS = 8
 const MAX_TEXT = 500
 
 /** Reads an OPT record; its TTL field carries the extended code and the version. Throws `MalformedPacket`. */
-export function readEdns(packet: Buffer, ttl: number, at: number, end: number): Edns {
+export function readEdns(packet: Packet, ttl: number, at: number, end: number): Edns {
   const ede: ExtendedError[] = []
   for (let cursor = at; cursor < end; ) {
     const option = readUint16(packet, cursor, end)
@@ -17,7 +17,7 @@ export function readEdns(packet: Buffer, ttl: number, at: number, end: number): 
     cursor = from + readUint16(packet, cursor + 2, end)
     if (cursor > end) throw new MalformedPacket('an EDNS option reaches past its record')
     if (option !== EDE_OPTION || ede.length === MAX_ERRORS) continue
-    ede.push({ code: readUint16(packet, from, cursor), text: readableText(packet.subarray(from + 2, cursor)) })
+    ede.push({ code: readUint16(packet, from, cursor), text: readableText(packet.octets.subarray(from + 2, cursor)) })
   }
   return { rcodeHigh: ttl >>> 24, ede }
 }

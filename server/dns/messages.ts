@@ -2,7 +2,7 @@ import { CLASS_IN, rcodeName, TYPE } from './codes.ts'
 import { type Edns, readEdns } from './edns.ts'
 import type { ExtendedError, Question } from './outcome.ts'
 import { rdataText } from './rdata.ts'
-import { MalformedPacket, readName, readUint16, readUint32 } from './wire.ts'
+import { MalformedPacket, type Packet, readName, readUint16, readUint32 } from './wire.ts'
 
 /** `value`: canonical text, undefined for types that Zonewatch does not read. `ttl` in seconds. */
 export type ResourceRecord = { name: string; type: number; ttl: number; value: string | undefined }
@@ -33,7 +33,8 @@ const FLAGS: readonly [number, string][] = [
 ]
 
 /** Reads the answer to `question`. Whatever the octets are, it returns, in time proportional to their number. */
-export function decodeResponse(packet: Buffer, question: Question): Decoded {
+export function decodeResponse(octets: Buffer, question: Question): Decoded {
+  const packet: Packet = { octets, tails: new Map() }
   let header: Header | undefined
   try {
     header = readHeader(packet)
@@ -44,14 +45,14 @@ export function decodeResponse(packet: Buffer, question: Question): Decoded {
   }
 }
 
-function readHeader(packet: Buffer): Header {
-  if (packet.length < 12) throw new MalformedPacket('it is shorter than a header')
-  const bits = packet.readUInt16BE(2)
+function readHeader({ octets }: Packet): Header {
+  if (octets.length < 12) throw new MalformedPacket('it is shorter than a header')
+  const bits = octets.readUInt16BE(2)
   return { rcode: rcodeName(bits & 15), flags: FLAGS.filter(([bit]) => bits & bit).map(([, flag]) => flag) }
 }
 
-function readMessage(packet: Buffer, header: Header, question: Question): Message {
-  const bits = packet.readUInt16BE(2)
+function readMessage(packet: Packet, header: Header, question: Question): Message {
+  const bits = packet.octets.readUInt16BE(2)
   if (!(bits & QR)) throw new MalformedPacket('it is a query, not a response')
   if (bits & OPCODE) throw new MalformedPacket('it answers another kind of request')
   const message: Message = { ...header, ede: [], answer: [], authority: [], additional: [] }
@@ -60,14 +61,14 @@ function readMessage(packet: Buffer, header: Header, question: Question): Messag
 
   let at = readQuestion(packet, header, question)
   if (header.flags.includes('tc')) return message
-  const end = packet.length
+  const end = packet.octets.length
   let edns: Edns | undefined
   for (const [section, countAt] of [
     ['answer', 6],
     ['authority', 8],
     ['additional', 10],
   ] as const) {
-    for (let left = packet.readUInt16BE(countAt); left > 0; left--) {
+    for (let left = packet.octets.readUInt16BE(countAt); left > 0; left--) {
       const { name, next } = readName(packet, at, end)
       const type = readUint16(packet, next, end)
       const recordClass = readUint16(packet, next + 2, end)
@@ -89,14 +90,14 @@ function readMessage(packet: Buffer, header: Header, question: Question): Messag
 }
 
 /** Returns where the records begin. Only a failure may leave the question out. */
-function readQuestion(packet: Buffer, header: Header, question: Question): number {
-  const questions = packet.readUInt16BE(4)
+function readQuestion(packet: Packet, header: Header, question: Question): number {
+  const questions = packet.octets.readUInt16BE(4)
   const failed = header.rcode !== 'NOERROR' && header.rcode !== 'NXDOMAIN'
   if (questions === 0 && failed) return 12
   if (questions !== 1) throw new MalformedPacket('it does not hold the one question asked')
-  const { name, next } = readName(packet, 12, packet.length)
-  const type = readUint16(packet, next, packet.length)
-  const questionClass = readUint16(packet, next + 2, packet.length)
+  const { name, next } = readName(packet, 12, packet.octets.length)
+  const type = readUint16(packet, next, packet.octets.length)
+  const questionClass = readUint16(packet, next + 2, packet.octets.length)
   if (name !== question.name || type !== TYPE[question.type] || questionClass !== CLASS_IN) {
     throw new MalformedPacket('it answers another question')
   }

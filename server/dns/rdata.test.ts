@@ -7,7 +7,7 @@ function textOf(type: keyof typeof TYPE, octets: (number | string)[]): string | 
     octets.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from([part]))),
   )
   // What stands before the rdata must not be needed, what stands after it must not be read.
-  const packet = Buffer.concat([Buffer.alloc(12), rdata, Buffer.from('after')])
+  const packet = { octets: Buffer.concat([Buffer.alloc(12), rdata, Buffer.from('after')]), tails: new Map() }
   return rdataText(TYPE[type], packet, 12, 12 + rdata.length)
 }
 
@@ -61,7 +61,7 @@ describe('rdata that does not fit its type is malformed', () => {
 })
 
 test('a type that Zonewatch does not read has no text', () => {
-  expect(rdataText(99, Buffer.alloc(20), 12, 20)).toBeUndefined()
+  expect(rdataText(99, { octets: Buffer.alloc(20), tails: new Map() }, 12, 20)).toBeUndefined()
 })
 
 test('text is UTF-8 where it is, and octets where it is not', () => {

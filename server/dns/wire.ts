@@ -7,53 +7,72 @@ const HEADER_LENGTH = 12
 const MAX_WIRE_NAME = 255 // RFC 1035 section 2.3.4
 const MAX_POINTERS = 127 // as many as a name can have labels: keeps the cost of a name bounded
 
-export function readUint8(packet: Buffer, at: number, end: number): number {
+/** `tails`: the names that pointers led to so far, by their place, so that a packet full of pointers is read in one pass. */
+export type Packet = { octets: Buffer; tails: Map<number, Tail> }
+
+type Tail = { name: string; octets: number }
+
+export function readUint8({ octets }: Packet, at: number, end: number): number {
   need(at + 1, end)
-  return packet[at]!
+  return octets[at]!
 }
 
-export function readUint16(packet: Buffer, at: number, end: number): number {
+export function readUint16({ octets }: Packet, at: number, end: number): number {
   need(at + 2, end)
-  return packet.readUInt16BE(at)
+  return octets.readUInt16BE(at)
 }
 
-export function readUint32(packet: Buffer, at: number, end: number): number {
+export function readUint32({ octets }: Packet, at: number, end: number): number {
   need(at + 4, end)
-  return packet.readUInt32BE(at)
+  return octets.readUInt32BE(at)
 }
 
 /**
  * The canonical text of the name at `at`, and where the octets after it begin; the name itself must not reach past
  * `end`. A pointer leads to what stands before it, so reading always ends. RFC 1035 section 4.1.4.
  */
-export function readName(packet: Buffer, at: number, end: number): { name: string; next: number } {
+export function readName(packet: Packet, at: number, end: number): { name: string; next: number } {
+  return readLabels(packet, at, end, 0)
+}
+
+function readLabels(packet: Packet, at: number, end: number, pointers: number): Tail & { next: number } {
   let name = ''
   let octets = 1
-  let pointers = 0
-  let next: number | undefined
-  let segment = at
-  let limit = end
   for (let cursor = at; ; ) {
-    const length = readUint8(packet, cursor, limit)
+    const length = readUint8(packet, cursor, end)
+    if (length === 0) return { name, octets, next: cursor + 1 }
     if (length >= 0xc0) {
-      const target = readUint16(packet, cursor, limit) & 0x3fff
-      next ??= cursor + 2
-      if (target >= segment || target < HEADER_LENGTH) throw new MalformedPacket('a compression pointer leads nowhere')
-      if (++pointers > MAX_POINTERS) throw new MalformedPacket('a name has too many compression pointers')
-      limit = segment // what is pointed to must itself stand before the pointer
-      cursor = target
-      segment = target
-      continue
+      const target = readUint16(packet, cursor, end) & 0x3fff
+      if (target >= at || target < HEADER_LENGTH) throw new MalformedPacket('a compression pointer leads nowhere')
+      const tail = tailAt(packet, target, pointers + 1)
+      return { name: joined(name, tail.name), octets: checked(octets + tail.octets - 1), next: cursor + 2 }
     }
     if (length > MAX_LABEL) throw new MalformedPacket('a name has a label of an unknown kind')
-    cursor++
-    if (length === 0) return { name, next: next ?? cursor }
-    need(cursor + length, limit)
-    octets += length + 1
-    if (octets > MAX_WIRE_NAME) throw new MalformedPacket('a name is longer than 255 octets')
-    if (name !== '') name += '.'
-    for (const labelEnd = cursor + length; cursor < labelEnd; cursor++) name += OCTET_TEXT[packet[cursor]!]
+    const labelEnd = cursor + 1 + length
+    need(labelEnd, end)
+    octets = checked(octets + length + 1)
+    let label = ''
+    while (++cursor < labelEnd) label += OCTET_TEXT[packet.octets[cursor]!]
+    name = joined(name, label)
   }
+}
+
+function tailAt(packet: Packet, target: number, pointers: number): Tail {
+  const known = packet.tails.get(target)
+  if (known) return known
+  if (pointers > MAX_POINTERS) throw new MalformedPacket('a name has too many compression pointers')
+  const tail = readLabels(packet, target, packet.octets.length, pointers)
+  packet.tails.set(target, tail)
+  return tail
+}
+
+function joined(name: string, more: string): string {
+  return name === '' || more === '' ? name + more : `${name}.${more}`
+}
+
+function checked(octets: number): number {
+  if (octets > MAX_WIRE_NAME) throw new MalformedPacket('a name is longer than 255 octets')
+  return octets
 }
 
 function need(upTo: number, end: number): void {
