@@ -1,0 +1,61 @@
+import { onTestFinished } from 'vitest'
+import type { NewMonitor } from '#contract/monitors.ts'
+import { runCheck } from '../checks/run-check.ts'
+import { recordChecks } from '../checks/store.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { claimDue } from '../database/due.ts'
+import { createDnsClient } from '../dns/client.ts'
+import { listEvents } from '../events/store.ts'
+import { parseMonitor, toMonitor } from '../monitors/monitor.ts'
+import { getMonitor, insertMonitors } from '../monitors/store.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { createSeal } from '../seal.ts'
+import { type DnsServer, startDnsServer } from './dns-server.ts'
+
+const MINUTE_MS = 60_000
+const everything = { frequency: true, group: true, diagnosis: true }
+
+/** Monitors and real DNS servers; a test moves the time from one check to the next. */
+export async function givenChecks(db: Database, { resolvers = 1 }: { resolvers?: number } = {}) {
+  let now = Date.UTC(2026, 10, 21, 9, 30)
+  // Pauses pass at once; the network's own deadlines are real.
+  const clock: Clock = { ...systemClock, now: () => now, sleep: async () => {} }
+  const servers: DnsServer[] = []
+  for (let count = 0; count < resolvers; count++) servers.push(await startDnsServer())
+  const addresses = servers.map(({ address }) => address)
+  const dns = createDnsClient({ servers: addresses, clock: systemClock, timeoutMs: 150, tries: 2 })
+  onTestFinished(async () => {
+    await dns.close()
+    for (const server of servers) await server.close()
+  })
+  const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
+  const seal = createSeal('x'.repeat(32))
+
+  return {
+    organizationId: organization.id,
+    servers,
+    /** Every resolver answers this. */
+    set: (...record: Parameters<DnsServer['set']>) => {
+      for (const server of servers) server.set(...record)
+    },
+    each: (act: (server: DnsServer) => void) => servers.forEach(act),
+    async monitor(given: Partial<NewMonitor> & Pick<NewMonitor, 'record_type' | 'expected_value'>): Promise<string> {
+      const parsed = parseMonitor({ full_domain: 'www.example.com', ...given })
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+      const [id] = await insertMonitors(db, organization.id, [parsed.draft], now)
+      return id!
+    },
+    /** Lets time pass, then checks once what is due. Returns how many events that made. */
+    async check({ afterMs = 6 * MINUTE_MS }: { afterMs?: number } = {}): Promise<number> {
+      now += afterMs
+      const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
+      const results = await Promise.all(
+        claims.map((claim) => runCheck(claim, { dns, clock }, new AbortController().signal)),
+      )
+      return await recordChecks(db, results, now)
+    },
+    read: async (id: string) => toMonitor(await getMonitor(db, organization.id, id), everything),
+    events: async (id: string) => (await listEvents(db, seal, organization.id, { monitor_id: id, limit: 100 })).data,
+  }
+}
