@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { findUnfinished } from './house-words.ts'
+import { importsOf, wrongImports } from './import-rule.ts'
+import { startAndStop } from './start-and-stop.ts'
+
+/** Everything that `npm run check` holds the code to. A step resolves with what is wrong, or with nothing. */
+const STEPS: [name: string, run: () => Promise<string>][] = [
+  ['format and lint', () => outputOfFailed('node_modules/.bin/biome', ['ci', '--colors=force', '.'])],
+  ['types', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty'])],
+  ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
+  ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
+  ['the server starts and stops under plain node', startAndStop],
+]
+
+let failed = 0
+for (const [name, run] of STEPS) {
+  const from = performance.now()
+  const wrong = await run()
+  const seconds = ((performance.now() - from) / 1000).toFixed(1)
+  process.stdout.write(`${wrong ? 'FAILED' : 'ok    '} ${seconds.padStart(5)} s  ${name}\n`)
+  if (wrong) process.stdout.write(`\n${wrong.trimEnd()}\n\n`)
+  if (wrong) failed++
+}
+process.exit(failed === 0 ? 0 : 1)
+
+function outputOfFailed(command: string, args: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const output: Buffer[] = []
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
+    child.on('error', (error) => resolve(error.message))
+    child.on('close', (code) =>
+      resolve(code === 0 ? '' : Buffer.concat(output).toString() || `${command} ended with ${code}.`),
+    )
+  })
+}
+
+function sources(): { path: string; text: string }[] {
+  const paths = globSync('{contract,server,client,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
+    exclude: (path) => path.includes('node_modules'),
+  })
+  return paths.sort().map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { importsOf, refusalOf, TO_BE_MENDED, wrongImports } from './import-rule.ts'
+
+const mended = Object.keys(TO_BE_MENDED).map((entry) => {
+  const [from, to] = entry.split(' ')
+  return { from: from!, to: to! }
+})
+
+test('imports that run along the arrows are accepted', () => {
+  expect(refusalOf('server/checks/store.ts', 'server/events/store.ts')).toBeUndefined()
+  expect(refusalOf('server/checks/store.ts', 'server/checks/judge.ts')).toBeUndefined()
+  expect(refusalOf('server/dns/client.ts', 'server/clock.ts')).toBeUndefined()
+  expect(refusalOf('server/events/routes.ts', 'contract/events.ts')).toBeUndefined()
+  expect(refusalOf('dashboard/api.ts', 'contract/events.ts')).toBeUndefined()
+  expect(refusalOf('server/commands/serve.ts', 'server/app.ts')).toBeUndefined()
+})
+
+test('an import against the arrows is refused with a sentence that names both files and the reason', () => {
+  const wrong = { from: 'server/events/store.ts', to: 'server/checks/judge.ts' }
+
+  expect(wrongImports([...mended, wrong])).toEqual([
+    'server/events/store.ts must not import server/checks/judge.ts: checks builds on events, not the other way round; see ARCHITECTURE.md.',
+  ])
+})
+
+test.each([
+  ['server/monitors/store.ts', 'server/testing/database.ts'],
+  ['server/webhooks/store.ts', 'server/app.ts'],
+  ['server/app.ts', 'server/main.ts'],
+  ['server/http/server.ts', 'server/commands/open.ts'],
+  ['server/dns/client.ts', 'server/database/database.ts'],
+  ['server/monitors/routes.ts', 'server/database/database.ts'],
+  ['server/checks/store.ts', 'server/events/routes.ts'],
+  ['contract/events.ts', 'server/clock.ts'],
+  ['contract/events.ts', 'dashboard/api.ts'],
+  ['client/client.ts', 'server/clock.ts'],
+  ['server/http/server.ts', 'dashboard/api.ts'],
+  ['server/new-folder/thing.ts', 'server/dns/client.ts'],
+])('%s may not import %s', (from, to) => {
+  expect(refusalOf(from, to)).toBeDefined()
+})
+
+test('a test may import what it needs', () => {
+  expect(refusalOf('server/dns/client.test.ts', 'server/testing/dns-server.ts')).toBeUndefined()
+})
+
+test('an exception that nothing needs any more is to be taken out', () => {
+  expect(wrongImports([])).toHaveLength(mended.length)
+})
+
+test('every way of writing an import is read', () => {
+  const source = `
+import { a } from './a.ts'
+import type { b } from '../dns/b.ts'
+import './c.ts'
+import {
+  d,
+} from '#contract/d.ts'
+export { e } from './e.ts'
+const f = await import('./f.ts')
+import fs from 'node:fs'`
+
+  expect(importsOf('server/checks/x.ts', source).map(({ to }) => to)).toEqual([
+    'server/checks/a.ts',
+    'server/dns/b.ts',
+    'server/checks/c.ts',
+    'contract/d.ts',
+    'server/checks/e.ts',
+    'server/checks/f.ts',
+  ])
+})

@@ -1,0 +1,137 @@
+/** Small things that everything may use, and that use nothing of ours themselves. */
+const GROUND = ['clock', 'problem', 'failure', 'heart', 'ids', 'seal', 'contract']
+
+/** Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder, or a file beside them. */
+const PARTS: Record<string, readonly string[]> = {
+  main: ['commands'],
+  commands: [
+    'app',
+    'outside',
+    'checks',
+    'webhooks',
+    'monitors',
+    'organization',
+    'access',
+    'http',
+    'database',
+    'dns',
+    'config',
+    'log',
+  ],
+  app: ['outside', 'events', 'webhooks', 'monitors', 'groups', 'organization', 'agents', 'access', 'metrics', 'http'],
+  checks: ['events', 'webhooks', 'monitors', 'database', 'dns'],
+  events: ['webhooks', 'monitors', 'groups', 'outside', 'http', 'database'],
+  webhooks: ['groups', 'outside', 'http', 'database', 'dns'],
+  monitors: ['groups', 'outside', 'http', 'database', 'dns'],
+  agents: ['organization', 'access', 'mail', 'outside', 'http', 'database'],
+  organization: ['groups', 'access', 'outside', 'http', 'database'],
+  groups: ['outside', 'http', 'database'],
+  access: ['outside', 'http', 'database'],
+  metrics: ['outside', 'http', 'database'],
+  http: ['outside', 'database'],
+  outside: ['config', 'database', 'dns', 'mail'],
+  mail: ['config'],
+  log: ['config'],
+  config: ['dns'],
+  database: [],
+  dns: [],
+  clock: [],
+  problem: [],
+  failure: [],
+  heart: [],
+  ids: [],
+  seal: [],
+  contract: [],
+}
+
+/** These look at the whole server from outside. */
+const FROM_OUTSIDE = ['scripts', 'e2e', 'bench']
+
+/** Why some imports are refused, where the sentence can be better than "it comes after". */
+const REASONS: Record<string, string> = {
+  app: 'only commands/serve.ts puts the server together',
+  main: 'it is the command line, where everything ends',
+  commands: 'only main.ts starts commands',
+  testing: 'it is for tests and the demonstration',
+}
+
+/**
+ * Imports that stand against the rule today, each with how it is to be mended. An entry that no import needs any more is
+ * refused, so that this list only becomes shorter.
+ */
+export const TO_BE_MENDED: Record<string, string> = {
+  'server/webhooks/request-store.ts server/events/store.ts':
+    'checks hands over the events in their form on the wire, then webhooks needs no event rows',
+  'server/config.ts server/webhooks/addresses.ts': 'the guarded HTTP client moves to a folder of its own below config',
+  'server/outside.ts server/webhooks/lookup.ts': 'the guarded HTTP client moves to a folder of its own below outside',
+  'server/outside.ts server/webhooks/safe-fetch.ts':
+    'the guarded HTTP client moves to a folder of its own below outside',
+}
+
+export type Import = { from: string; to: string }
+
+/** One sentence for each import that runs the wrong way. Paths from the repository's root, with `/`. */
+export function wrongImports(imports: readonly Import[]): string[] {
+  const needed = new Set<string>()
+  const sentences = imports.flatMap(({ from, to }) => {
+    const reason = refusalOf(from, to)
+    if (reason === undefined) return []
+    const entry = `${from} ${to}`
+    if (entry in TO_BE_MENDED) {
+      needed.add(entry)
+      return []
+    }
+    return [`${from} must not import ${to}: ${reason}; see ARCHITECTURE.md.`]
+  })
+  const stale = Object.keys(TO_BE_MENDED)
+    .filter((entry) => !needed.has(entry))
+    .map(
+      (entry) => `${entry.replace(' ', ' no longer imports ')}: take it out of TO_BE_MENDED in scripts/import-rule.ts.`,
+    )
+  return [...sentences, ...stale]
+}
+
+/** Why `from` must not import `to`; undefined where it may. */
+export function refusalOf(from: string, to: string): string | undefined {
+  if (isTest(from)) return undefined
+  const [fromTop, toTop] = [topOf(from), topOf(to)]
+  if (fromTop !== toTop && toTop !== 'contract') {
+    if (FROM_OUTSIDE.includes(fromTop)) return undefined
+    return `${fromTop}/ may import nothing of ${toTop}/`
+  }
+  if (fromTop !== 'server') return undefined
+  const [part, other] = [partOf(from), partOf(to)]
+  if (to.endsWith('/routes.ts') && from !== 'server/app.ts' && !to.endsWith('/http/routes.ts'))
+    return 'only app.ts mounts routes'
+  if (from.endsWith('/routes.ts') && other === 'database') return 'routes call the store, and the store the database'
+  if (part === other || GROUND.includes(other)) return undefined
+  const allowed = PARTS[part]
+  if (!allowed) return `${part} is not in the table of scripts/import-rule.ts; say there what it may import`
+  if (allowed.includes(other)) return undefined
+  if (PARTS[other]?.includes(part)) return `${other} builds on ${part}, not the other way round`
+  return REASONS[other] ?? `${part} may import only ${['the ground', ...allowed].join(', ')}`
+}
+
+/** The files of ours that a source text imports: relative ones and `#contract/…`, `#server/…`. */
+export function importsOf(path: string, source: string): Import[] {
+  const found = source.matchAll(/(?:\bfrom|\bimport\s*\(|^import)\s*['"]([^'"]+\.tsx?)['"]/gm)
+  return [...found].flatMap(([, name]) => {
+    const to = resolveName(path, name!)
+    return to === undefined ? [] : [{ from: path, to }]
+  })
+}
+
+function resolveName(path: string, name: string): string | undefined {
+  if (name.startsWith('#')) return name.slice(1)
+  if (!name.startsWith('.')) return undefined
+  return new URL(name, `file:///${path}`).pathname.slice(1)
+}
+
+const topOf = (path: string) => path.split('/')[0]!
+const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('server/testing/')
+
+/** The folder of a file below server/, or the name of a file that stands beside the folders. */
+function partOf(path: string): string {
+  if (!path.startsWith('server/')) return topOf(path)
+  return path.split('/')[1]!.replace(/\.ts$/, '')
+}
