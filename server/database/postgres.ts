@@ -14,8 +14,9 @@ export function postgresDialect(url: string, connections: number): Dialect {
         connectionTimeoutMillis: 5_000,
         application_name: 'zonewatch',
       })
-      // A connection that breaks while idle is replaced at the next use; without a listener it would end the process.
+      // A connection that breaks, idle or in use, is replaced at the next use; without listeners it would end the process.
       pool.on('error', () => {})
+      pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     },
   })

@@ -1,10 +1,12 @@
 import type { Clock } from '../clock.ts'
+import { isDatabaseAway } from './away.ts'
 
 type Waiting<T> = { item: T; done: () => void }
 
 /**
  * Gathers what finishes one by one and writes it together: one write at a time, and what comes meanwhile is the next one.
- * A write that fails is tried again item by item, so that one bad item cannot hold back the others; what still fails is
+ * While the database is away a write is tried again, for as long as the leases of its items are likely to hold. One that
+ * fails otherwise is tried again item by item, so that one bad item cannot hold back the others. What still fails is
  * reported and given up, because its lease runs out and the work is done again.
  */
 export class WriteBatches<T> {
@@ -42,15 +44,30 @@ export class WriteBatches<T> {
 
   async #writeOrSplit(items: T[]): Promise<void> {
     try {
-      await this.#write(items)
+      await this.#writeWhenBack(items)
     } catch (error) {
-      if (items.length === 1) return this.#options.onGivenUp(error, 1)
+      if (items.length === 1 || isDatabaseAway(error)) return this.#options.onGivenUp(error, items.length)
       for (const item of items) {
-        await this.#write([item]).catch((error: unknown) => this.#options.onGivenUp(error, 1))
+        await this.#writeWhenBack([item]).catch((error: unknown) => this.#options.onGivenUp(error, 1))
       }
     }
   }
+
+  async #writeWhenBack(items: T[]): Promise<void> {
+    for (const delayMs of AWAY_DELAYS_MS) {
+      try {
+        return await this.#write(items)
+      } catch (error) {
+        if (!isDatabaseAway(error)) throw error
+        await this.#options.clock.sleep(delayMs)
+      }
+    }
+    await this.#write(items)
+  }
 }
+
+/** 30 s in all: half of a lease, since the work itself took its part. */
+const AWAY_DELAYS_MS = [100, 200, 400, 800, 1_500, ...Array<number>(9).fill(3_000)]
 
 /** Both engines bound the number of parameters in one statement. */
 const MOST = 500

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '#contract/common.ts'
+import { isDatabaseAway } from '../database/away.ts'
 import { Problem } from '../problem.ts'
 import { InvalidInput } from './validation.ts'
 
@@ -56,14 +57,6 @@ const KNOWN: Record<string, ErrorBody> = {
 /** A unique index refused the row. */
 function isTaken(error: FastifyError & { errcode?: number }): boolean {
   return error.code === '23505' || error.errcode === 2067 || error.errcode === 1555
-}
-
-const AWAY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', '57P01', '57P02', '57P03', '08006', '53300'])
-const LOCKED_OR_FULL = new Set([5, 10, 13]) // SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL
-
-function isDatabaseAway(error: FastifyError & { errcode?: number }): boolean {
-  if (AWAY.has(error.code) || LOCKED_OR_FULL.has((error.errcode ?? 0) & 0xff)) return true
-  return /Connection terminated|timeout exceeded when trying to connect/.test(error.message)
 }
 
 /** Which methods a path has, for 405 and `Allow`. */

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { WriteBatches } from './write-batches.ts'
+
+const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+
+test('one item that cannot be written holds back none of the others', async () => {
+  const { batches, written, givenUp } = givenBatches((items) => {
+    if (items.includes(2)) throw new Error('value too long')
+  })
+  await Promise.all([1, 2, 3].map((item) => batches.add(item)))
+  expect(written).toEqual([1, 3])
+  expect(givenUp).toEqual([1])
+})
+
+test('what is to be written waits while the database is away', async () => {
+  let away = 5
+  const { batches, written, givenUp } = givenBatches(() => {
+    if (away-- > 0) throw refused
+  })
+  await Promise.all([1, 2].map((item) => batches.add(item)))
+  expect(written).toEqual([1, 2])
+  expect(givenUp).toEqual([])
+})
+
+test('a database that stays away is given up before the leases run out, for all items at once', async () => {
+  const { batches, written, givenUp, sleptMs } = givenBatches(() => {
+    throw refused
+  })
+  await Promise.all([1, 2, 3].map((item) => batches.add(item)))
+  expect(written).toEqual([])
+  expect(givenUp).toEqual([3])
+  expect(sleptMs()).toBeGreaterThan(20_000)
+  expect(sleptMs()).toBeLessThan(45_000)
+})
+
+function givenBatches(write: (items: number[]) => void) {
+  const written: number[] = []
+  const givenUp: number[] = []
+  let slept = 0
+  const clock = {
+    now: () => slept,
+    elapsed: () => slept,
+    async sleep(ms: number) {
+      slept += ms
+    },
+  }
+  const batches = new WriteBatches<number>(
+    async (items) => {
+      write(items)
+      written.push(...items)
+    },
+    { clock, gatherMs: 1, onGivenUp: (_error, items) => givenUp.push(items) },
+  )
+  return { batches, written, givenUp, sleptMs: () => slept }
+}
