@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
+import { systemClock } from '#server/clock.ts'
 import { createApi } from '#server/testing/api.ts'
+import { startPostgres } from '#server/testing/postgres.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
 test('connections that PostgreSQL ends in the middle of work cost nothing but a new try', async () => {
@@ -33,4 +35,47 @@ test('connections that PostgreSQL ends in the middle of work cost nothing but a 
   )
   await receiver.waitFor(made.length, 10_000)
   expect(server.stderr()).toBe('')
+}, 60_000)
+
+test('a PostgreSQL that goes away and comes back is told by /readyz, and changes found meanwhile are reported', async () => {
+  const postgres = await startPostgres()
+  onTestFinished(() => postgres.stop())
+  const { dns, receiver, settings } = await givenWorld('sqlite')
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const server = await givenServer({ ...settings, ...ADMIN, DATABASE_URL: `${postgres.url}/postgres` })
+  const api = createApi(server.url, ADMIN_KEY)
+  await api.post('/webhooks', { url: receiver.url, groups: ['default'] })
+  const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+  const { id } = (await api.post<Monitor>('/monitors', monitor)).body
+  await receiver.waitFor(1, 15_000)
+
+  dns.set('www.example.com', 'A', ['192.0.2.2'])
+  dns.delay('www.example.com', 700) // the check is under way when the database goes
+  expect((await api.post(`/monitors/${id}/check`)).status).toBe(202)
+  await eventually(
+    async () => dns.asked.of('www.example.com'),
+    (asked) => asked > 2,
+  )
+  await postgres.halt()
+
+  const away = await eventually(
+    () => api.get<{ problems: string[] }>('/readyz'),
+    ({ status }) => status === 503,
+  )
+  expect(away.body.problems).toEqual(['the database does not answer'])
+  expect(away.headers.get('retry-after')).toBe('5')
+  expect(await api.get('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
+  expect(await api.get('/monitors')).toMatchObject({ status: 503, body: { code: 503 } })
+  await systemClock.sleep(1_500)
+  await postgres.resume()
+
+  await eventually(
+    () => api.get('/readyz'),
+    ({ status }) => status === 200,
+  )
+  const [, changed] = await receiver.waitFor(2, 10_000)
+  expect(JSON.parse(changed!.body.toString()).event).toMatchObject({ current_value: ['192.0.2.2'] })
+  expect(receiver.received).toHaveLength(2)
+  server.send('SIGTERM')
+  expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
 }, 60_000)

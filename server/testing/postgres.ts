@@ -19,13 +19,23 @@ export default async function setup(project: TestProject) {
   return server.stop
 }
 
-export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
+export type Postgres = {
+  /** Without the database's name. */
+  url: string
+  /** Stops it, its data kept, as an operator or an accident does; `resume` starts it again on the same port. */
+  halt: () => Promise<void>
+  resume: () => Promise<void>
+  /** Stops it and removes its data. */
+  stop: () => Promise<void>
+}
+
+export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
   const databaseDir = join(tmpdir(), `zonewatch-postgres-${process.pid}-${port}`)
   const server = new EmbeddedPostgres({
     databaseDir,
     port,
-    persistent: false,
+    persistent: true,
     createPostgresUser: userInfo().uid === 0, // PostgreSQL refuses to run as root
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
     postgresFlags: [
@@ -41,6 +51,8 @@ export async function startPostgres(): Promise<{ url: string; stop: () => Promis
   await server.start()
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}`,
+    halt: () => server.stop(),
+    resume: () => server.start(),
     stop: async () => {
       await server.stop()
       await rm(databaseDir, { recursive: true, force: true })
