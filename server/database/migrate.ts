@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from './database.ts'
 import { tables } from './migrations/0001-tables.ts'
+import { requests } from './migrations/0002-requests.ts'
+import { peopleAndPlans } from './migrations/0003-people-and-plans.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -17,7 +19,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [tables]
+const MIGRATIONS: Migration[] = [tables, peopleAndPlans]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
