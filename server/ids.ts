@@ -1,6 +1,6 @@
 import { monotonicFactory } from 'ulid'
 
-export type IdPrefix = 'org' | 'agt' | 'inv' | 'key' | 'grp' | 'mon' | 'evt' | 'whk' | 'req'
+export type IdPrefix = 'org' | 'agt' | 'inv' | 'key' | 'grp' | 'mon' | 'evt' | 'whk' | 'req' | 'usr' | 'mail'
 
 const nextUlid = monotonicFactory()
 

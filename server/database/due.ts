@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { type Database, skipLocked } from './database.ts'
+import { type Database, engineOf, runForEach, skipLocked } from './database.ts'
 import type { DueChecksTable, DueRequestsTable } from './schema.ts'
+import type { DueMailsTable } from './schema-people.ts'
 
 /**
  * The due-row mechanism, for checks and for deliveries alike. A row is due when its `due_at` has come. A claim moves
@@ -9,16 +10,19 @@ import type { DueChecksTable, DueRequestsTable } from './schema.ts'
  */
 export const LEASE_MS = 60_000
 
-type DueTables = { due_checks: Selectable<DueChecksTable>; due_requests: Selectable<DueRequestsTable> }
+type DueTables = {
+  due_checks: Selectable<DueChecksTable>
+  due_requests: Selectable<DueRequestsTable>
+  due_mails: Selectable<DueMailsTable>
+}
 export type DueTable = keyof DueTables
 type Column = { name: string; type: 'bigint' | 'text' }
 
-/** The two columns that name a row, then all others. */
+/** The two columns that name a row, then whatever a claim needs to know. */
 const COLUMNS: Record<DueTable, [Column, Column, ...Column[]]> = {
   due_checks: [
     { name: 'slot', type: 'bigint' },
     { name: 'monitor_id', type: 'text' },
-    { name: 'organization_id', type: 'text' },
     { name: 'due_at', type: 'bigint' },
     { name: 'claimed_by', type: 'bigint' },
     { name: 'owner', type: 'text' },
@@ -33,6 +37,11 @@ const COLUMNS: Record<DueTable, [Column, Column, ...Column[]]> = {
   due_requests: [
     { name: 'webhook_id', type: 'text' },
     { name: 'request_id', type: 'text' },
+    { name: 'due_at', type: 'bigint' },
+    { name: 'claimed_by', type: 'bigint' },
+  ],
+  due_mails: [
+    { name: 'mail_id', type: 'text' },
     { name: 'due_at', type: 'bigint' },
     { name: 'claimed_by', type: 'bigint' },
   ],
@@ -80,29 +89,78 @@ export async function writeBack<T extends DueTable>(
   items: readonly WriteBack<T>[],
 ): Promise<Claim<T>[]> {
   if (items.length === 0) return []
-  const [first, second] = COLUMNS[table]
   const changed = COLUMNS[table].filter(({ name }) => name in items[0]!.set)
-  const rows = items.map(({ claim, set }) => {
-    const read = (values: object, { name, type }: Column) => cast((values as Record<string, unknown>)[name], type)
-    const claimed = [claim.due_at, claim.claimed_by].map((value) => cast(value, 'bigint'))
-    return sql`(${sql.join([read(claim, first), read(claim, second), ...claimed, ...changed.map((column) => read(set, column))])})`
-  })
+  const held =
+    engineOf(db) === 'sqlite' ? await writeEach(db, table, items, changed) : await writeAll(db, table, items, changed)
+  return items.map(({ claim }) => claim).filter((_, index) => held[index])
+}
+
+type Values = Record<string, unknown>
+
+/** SQLite: a prepared statement for each row is the quickest. */
+async function writeEach<T extends DueTable>(
+  db: Database,
+  table: T,
+  items: readonly WriteBack<T>[],
+  changed: Column[],
+) {
+  const [first, second] = COLUMNS[table]
+  const assignments = changed.map(({ name }) => `${name} = ?`).join(', ')
+  const statement = `update ${table} set claimed_by = null, ${assignments}
+    where ${first.name} = ? and ${second.name} = ? and due_at = ? and claimed_by = ?`
+  const lists = items.map(({ claim, set }) => [
+    ...changed.map(({ name }) => (set as Values)[name]),
+    (claim as Values)[first.name],
+    (claim as Values)[second.name],
+    claim.due_at,
+    claim.claimed_by,
+  ])
+  return (await runForEach(db, statement, lists)).map((changes) => changes > 0)
+}
+
+/** PostgreSQL: one statement over arrays, a column each, saves the journeys. */
+async function writeAll<T extends DueTable>(db: Database, table: T, items: readonly WriteBack<T>[], changed: Column[]) {
+  const [first, second] = COLUMNS[table]
+  const array = (values: unknown[], { type }: Pick<Column, 'type'>) => sql`${values}::${sql.raw(type)}[]`
+  const ofClaim = (column: Column) =>
+    array(
+      items.map(({ claim }) => (claim as Values)[column.name]),
+      column,
+    )
+  const columns = [
+    ofClaim(first),
+    ofClaim(second),
+    array(
+      items.map(({ claim }) => claim.due_at),
+      { type: 'bigint' },
+    ),
+    array(
+      items.map(({ claim }) => claim.claimed_by),
+      { type: 'bigint' },
+    ),
+    ...changed.map((column) =>
+      array(
+        items.map(({ set }) => (set as Values)[column.name]),
+        column,
+      ),
+    ),
+  ]
   const names = [first.name, second.name, 'leased_until', 'leased_by', ...changed.map(({ name }) => `new_${name}`)]
   const assignments = changed.map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`back.new_${name}`)}`)
-  const { rows: held } = await sql<Record<string, unknown>>`
-    with back (${sql.join(names.map((name) => sql.ref(name)))}) as (values ${sql.join(rows)})
-    update ${sql.table(table)} set claimed_by = null, ${sql.join(assignments)} from back
+  const { rows } = await sql<{ id: unknown }>`
+    update ${sql.table(table)} set claimed_by = null, ${sql.join(assignments)}
+    from unnest(${sql.join(columns)}) as back (${sql.join(names.map((name) => sql.ref(name)))})
     where ${sameKey(table, 'back')}
       and ${sql.ref(`${table}.due_at`)} = back.leased_until and ${sql.ref(`${table}.claimed_by`)} = back.leased_by
     returning ${sql.ref(`${table}.${second.name}`)} as id`.execute(db)
-  const ids = new Set(held.map(({ id }) => id))
-  return items.map(({ claim }) => claim).filter((claim) => ids.has((claim as Record<string, unknown>)[second.name]))
+  const ids = new Set(rows.map(({ id }) => id))
+  return items.map(({ claim }) => ids.has((claim as Values)[second.name]))
 }
 
 /** Makes what these processes had claimed due again at once. For a process that stops, and for those found dead. */
 export async function releaseClaims(db: Database, processes: readonly number[], now: number): Promise<void> {
   if (processes.length === 0) return
-  for (const table of ['due_checks', 'due_requests'] as const) {
+  for (const table of ['due_checks', 'due_requests', 'due_mails'] as const) {
     await sql`update ${sql.table(table)} set due_at = ${now}, claimed_by = null
       where claimed_by in (${sql.join(processes)}) and due_at > ${now}`.execute(db)
   }
@@ -118,9 +176,4 @@ function sameKey(table: DueTable, other: string): RawBuilder<unknown> {
   const [first, second] = COLUMNS[table]
   return sql`${sql.ref(`${table}.${first.name}`)} = ${sql.ref(`${other}.${first.name}`)}
     and ${sql.ref(`${table}.${second.name}`)} = ${sql.ref(`${other}.${second.name}`)}`
-}
-
-/** PostgreSQL takes an untyped parameter in VALUES for text. */
-function cast(value: unknown, type: Column['type']): RawBuilder<unknown> {
-  return type === 'bigint' ? sql`cast(${value} as bigint)` : sql`cast(${value} as text)`
 }

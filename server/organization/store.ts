@@ -5,6 +5,7 @@ import { slugOf } from '../groups/slug.ts'
 import { insertGroup } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
+import { ensurePerson, insertAgent } from './people.ts'
 
 export type NewOrganization = {
   name: string
@@ -19,19 +20,10 @@ export type MadeOrganization = { id: string; slug: string; ownerId: string; keyI
 export async function insertOrganization(db: Database, given: NewOrganization, now: number): Promise<MadeOrganization> {
   return await inTransaction(db, async (transaction) => {
     const id = newId('org', now)
-    const ownerId = newId('agt', now)
     const slug = await freeSlug(transaction, slugOf(given.name))
     await transaction.insertInto('organizations').values({ id, created_at: now, name: given.name, slug }).execute()
-    await transaction
-      .insertInto('owners')
-      .values({
-        id: ownerId,
-        organization_id: id,
-        created_at: now,
-        email: given.email,
-        password_hash: given.passwordHash,
-      })
-      .execute()
+    const person = await ensurePerson(transaction, given, now)
+    const ownerId = (await insertAgent(transaction, id, { person, role: 'owner' }, now))!
     await insertGroup(transaction, id, { name: 'Default', slug: 'default', isDefault: true }, now)
     const role: KeyRole = 'admin'
     const first = { organizationId: id, name: 'First key', role, createdBy: ownerId }

@@ -10,15 +10,6 @@ export const tables: Migration = {
       slug text not null unique
     ) ${CLUSTERED}`,
 
-    `create table owners (
-      id text primary key,
-      organization_id text not null references organizations (id) on delete cascade,
-      created_at ${INTEGER} not null,
-      email text not null,
-      password_hash text
-    ) ${CLUSTERED}`,
-    'create index owners_by_organization on owners (organization_id)',
-
     `create table api_keys (
       id text primary key,
       organization_id text not null references organizations (id) on delete cascade,

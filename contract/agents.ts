@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+
+export const AGENT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const
+export type AgentRole = (typeof AGENT_ROLES)[number]
+
+/** Deliberately loose: whether an address exists shows only when mail arrives there. */
+export const EMAIL = '^[^\\s@<>,;:"()\\[\\]\\\\]+@[^\\s@<>,;:"()\\[\\]\\\\]+$'
+export const Email = Type.String({ maxLength: 254, pattern: EMAIL, description: 'an e-mail address' })
+
+const role = Type.Enum(AGENT_ROLES, {
+  description:
+    'viewer reads; member manages monitors, groups and webhooks; admin also agents, invitations, keys and settings; owner also billing and deletion.',
+})
+
+export const Agent = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `agt_`.' }),
+    name: Type.String({ examples: ['Ada Example'] }),
+    email: Type.String({ description: 'What the person signs in with.' }),
+    role,
+    is_owner: Type.Boolean(),
+    notification_email: Nullable(Type.String({ description: 'Where notices go instead of `email`.' })),
+    created: Instant('When the person joined.'),
+    last_seen: Nullable(Instant('When the person last used the dashboard.')),
+  },
+  { description: 'A member of the team.' },
+)
+export type Agent = Static<typeof Agent>
+
+export const AgentChange = Exactly({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
+  role: Type.Optional(role),
+  notification_email: Type.Optional(Nullable(Email)),
+})
+export type AgentChange = Static<typeof AgentChange>
+
+export const INVITATION_STATES = ['pending', 'accepted', 'expired', 'revoked'] as const
+export type InvitationState = (typeof INVITATION_STATES)[number]
+
+export const Invitation = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `inv_`.' }),
+    email: Type.String(),
+    role,
+    state: Type.Enum(INVITATION_STATES),
+    created: Instant('When it was made.'),
+    expires: Instant('Until when it can be accepted: 7 days after it was last sent.'),
+    invited_by: Nullable(Type.String({ description: 'The agent (`agt_…`) or API key (`key_…`) that invited.' })),
+  },
+  { description: 'An invitation to join the team; it can be accepted once.' },
+)
+export type Invitation = Static<typeof Invitation>
+
+export const NewInvitation = Exactly({
+  email: Email,
+  role: Type.Optional(Type.Enum(AGENT_ROLES, { default: 'member' })),
+})
+export type NewInvitation = Static<typeof NewInvitation>
+
+export const AgentQuery = Exactly(pageQuery)

@@ -1,0 +1,79 @@
+import { type Static, Type } from 'typebox'
+import { Email } from './agents.ts'
+import { Exactly, Instant, Nullable } from './common.ts'
+
+const settings = {
+  timezone: Type.String({ description: 'An IANA name.', examples: ['Europe/Berlin'], maxLength: 64 }),
+  event_retention_days: Nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 36_500,
+      description: 'How long events are kept; null: as long as the plan allows.',
+    }),
+  ),
+  alert_emails: Type.Array(Type.String(), { description: 'Are told beside the owners when a webhook is paused.' }),
+}
+
+export const Organization = Exactly({
+  id: Type.String({ description: 'Begins with `org_`.' }),
+  name: Type.String(),
+  slug: Type.String(),
+  created: Instant('When the organization was made.'),
+  settings: Exactly(settings),
+})
+export type Organization = Static<typeof Organization>
+
+export const OrganizationChange = Exactly({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
+  slug: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+      description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
+    }),
+  ),
+  settings: Type.Optional(
+    Exactly({
+      timezone: Type.Optional(settings.timezone),
+      event_retention_days: Type.Optional(settings.event_retention_days),
+      alert_emails: Type.Optional(Nullable(Type.Array(Email, { maxItems: 20 }))),
+    }),
+  ),
+})
+export type OrganizationChange = Static<typeof OrganizationChange>
+
+const line = (description: string, maxLength = 250) => Nullable(Type.String({ maxLength, description }))
+const billing = {
+  name: line('A person or a company.'),
+  email: Nullable(Email),
+  line1: line('Street and number.'),
+  line2: line('More of the address.'),
+  zipcode: line('Postal code.', 40),
+  city: line('City.'),
+  state: line('State or region.'),
+  country: Nullable(
+    Type.String({ pattern: '^[A-Za-z]{2}$', description: 'a country, as the two letters of ISO 3166-1' }),
+  ),
+  vat: line('VAT identification number.', 40),
+  currency: Nullable(
+    Type.String({ pattern: '^[A-Za-z]{3}$', description: 'a currency, as the three letters of ISO 4217' }),
+  ),
+}
+
+export const Billing = Exactly(billing, { description: 'Who is billed; null where nothing was said.' })
+export type Billing = Static<typeof Billing>
+
+export const BillingChange = Exactly({
+  name: Type.Optional(billing.name),
+  email: Type.Optional(billing.email),
+  line1: Type.Optional(billing.line1),
+  line2: Type.Optional(billing.line2),
+  zipcode: Type.Optional(billing.zipcode),
+  city: Type.Optional(billing.city),
+  state: Type.Optional(billing.state),
+  country: Type.Optional(billing.country),
+  vat: Type.Optional(billing.vat),
+  currency: Type.Optional(billing.currency),
+})
+export type BillingChange = Static<typeof BillingChange>

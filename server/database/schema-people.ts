@@ -1,0 +1,144 @@
+import type { ColumnType, Generated } from 'kysely'
+import type { AgentRole } from '#contract/agents.ts'
+import type { Billing } from '#contract/organization.ts'
+import type { InvoiceStatus, SubscriptionStatus } from '#contract/subscription.ts'
+
+/** The tables of people, money and mail; the same conventions as `schema.ts`. */
+
+type Json = string
+type Once<T> = ColumnType<T, T, never>
+
+/** Who can sign in. One person can be an agent of several organizations. */
+export type PeopleTable = {
+  id: Once<string>
+  created_at: Once<number>
+  /** In lower case. */
+  email: string
+  name: string
+  password_hash: string | null
+}
+
+/** A person's membership in an organization. `email` repeats the person's, so that a list is read in an index's order. */
+export type AgentsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  person_id: Once<string>
+  created_at: Once<number>
+  name: string
+  email: string
+  role: AgentRole
+  notification_email: string | null
+  last_seen_at: number | null
+}
+
+export type InvitationsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  /** In lower case. */
+  email: string
+  role: AgentRole
+  /** How often it was sent; each time with another token. */
+  issue: number
+  /** SHA-256 of the token of the last issue, hex. */
+  token_hash: string
+  expires_at: number
+  invited_by: string | null
+  accepted_at: number | null
+  revoked_at: number | null
+}
+
+export type BillingDetailsTable = { organization_id: Once<string> } & Billing
+
+/** What an organization pays for. Without a row it has the first free plan. */
+export type SubscriptionsTable = {
+  organization_id: Once<string>
+  /** Null: the plan of those who pay nothing. */
+  plan: string | null
+  status: SubscriptionStatus
+  quantity: number
+  current_period_start: number | null
+  current_period_end: number | null
+  cancel_at: number | null
+  stripe_customer: string | null
+  stripe_subscription: string | null
+  /** When we asked Stripe for what the row says; an older answer does not replace it. */
+  as_of: number
+}
+
+/** Invoices as Stripe last told them; the amounts in the smallest unit of the currency. */
+export type InvoicesTable = {
+  /** Stripe's. */
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: number
+  number: string | null
+  status: InvoiceStatus
+  currency: string
+  total: number
+  amount_due: number
+  amount_paid: number
+  period_start: number
+  period_end: number
+  url: string | null
+  pdf: string | null
+  as_of: number
+}
+
+/** Stripe's events that were dealt with, so that one sent again changes nothing. */
+export type StripeEventsTable = {
+  id: Once<string>
+  received_at: Once<number>
+}
+
+/** Every mail that was written, sent or not. */
+export type MailsTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  /** Id of the invitation or webhook. */
+  about: Once<string>
+  recipient: Once<string>
+  /** What the text is made from when the mail is sent; no secrets. */
+  content: Once<Json>
+  /** `kept`: no mail server is configured, so it stands in the log and here. */
+  status: 'waiting' | 'sent' | 'kept' | 'failed'
+  attempts: Generated<number>
+  error: string | null
+  sent_at: number | null
+}
+
+/** What is due to be sent by mail. */
+export type DueMailsTable = {
+  organization_id: Once<string>
+  mail_id: Once<string>
+  due_at: number | null
+  claimed_by: number | null
+}
+
+/** One row for each counted request, numbered within its bucket, so that two processes cannot count the same place twice. */
+export type RateLogTable = {
+  /** An API key or a client address, and the class of request. */
+  bucket: Once<string>
+  number: Once<number>
+  counted_at: Once<number>
+}
+
+/** A POST that carried an `Idempotency-Key`: reserved while it runs, then its answer. */
+export type IdempotentRequestsTable = {
+  organization_id: Once<string>
+  /** The API key's id: an answer is given only to the key that it was made for. */
+  key_id: Once<string>
+  /** SHA-256 of the caller's `Idempotency-Key`. */
+  name: Once<string>
+  /** SHA-256 of path and body. */
+  fingerprint: string
+  created_at: number
+  /** Until then the request is taken to be running; a process that died does not hold it for ever. */
+  leased_until: number
+  /** Null while it runs. */
+  status: number | null
+  headers: Json | null
+  /** Sealed, because answers can hold secrets; null without a body, or when it was too large to keep. */
+  body: Buffer | null
+}
