@@ -18,7 +18,7 @@ export type Finding =
   /** Something else, confirmed. */
   | { kind: 'settled'; outcome: Outcome; evidence: Evidence[] }
 
-/** One pass over one claimed monitor. Rejects only when `signal` is aborted or the DNS client is closed. */
+/** One pass over one claimed monitor. Rejects only when the DNS client is closed, or `signal` aborted in a confirmation. */
 export async function runCheck(
   claim: Claim<'due_checks'>,
   doors: { dns: DnsClient; clock: Clock },
@@ -29,7 +29,7 @@ export async function runCheck(
     recordType: claim.record_type as MonitorRecordType,
     isExactMatch: claim.is_exact_match === 1,
   })
-  const first = await ask(doors.dns, { signal })
+  const first = await ask(doors.dns, {})
   const { fingerprint: recorded, doubts } = claim
   const finding: Finding =
     fingerprint(first.outcome) === recorded

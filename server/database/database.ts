@@ -1,7 +1,7 @@
-import { Kysely, type RawBuilder, SqliteAdapter, sql } from 'kysely'
+import { CompiledQuery, Kysely, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
-import { sqliteDialect } from './sqlite.ts'
+import { FOR_EACH, sqliteDialect } from './sqlite.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
@@ -33,4 +33,14 @@ export function skipLocked(db: Database): RawBuilder<unknown> {
 /** Locks rows read for a change until the transaction ends. */
 export function forUpdate(db: Database): RawBuilder<unknown> {
   return engineOf(db) === 'postgres' ? sql`for update` : sql``
+}
+
+/** SQLite only: runs one statement, with `?` for its parameters, once for each list of them. Returns how many rows each changed. */
+export async function runForEach(
+  db: Database,
+  statement: string,
+  lists: readonly (readonly unknown[])[],
+): Promise<number[]> {
+  const { rows } = await db.executeQuery<{ changes: number }>(CompiledQuery.raw(FOR_EACH + statement, [...lists]))
+  return rows.map(({ changes }) => changes)
 }

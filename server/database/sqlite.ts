@@ -1,6 +1,12 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { type Dialect, SqliteDialect } from 'kysely'
 
+/**
+ * Stands in front of a statement that is to be run once for each of a list of parameter lists: far cheaper here than one
+ * statement with a long VALUES. Answers a row `{ changes }` for each. See `runForEach` in `database.ts`.
+ */
+export const FOR_EACH = '/* for each */ '
+
 /** How many compiled statements are kept. The program has fewer texts than this but for its batches. */
 const KEPT_STATEMENTS = 256
 
@@ -21,12 +27,20 @@ function openSqlite(path: string) {
       const kept = statements.get(text)
       if (kept) return kept
       // A deferred transaction that turns into a writer fails at once when another process wrote meanwhile.
-      const statement = asStatement(database.prepare(text === 'begin' ? 'begin immediate' : text))
+      const prepared = database.prepare(text === 'begin' ? 'begin immediate' : text)
+      const statement = text.startsWith(FOR_EACH) ? asStatementForEach(prepared) : asStatement(prepared)
       if (statements.size >= KEPT_STATEMENTS) statements.delete(statements.keys().next().value!)
       statements.set(text, statement)
       return statement
     },
   }
+}
+
+function asStatementForEach(statement: StatementSync) {
+  const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[][]
+  const all = (lists: readonly unknown[]) =>
+    values(lists).map((list) => ({ changes: Number(statement.run(...list).changes) }))
+  return { ...asStatement(statement), reader: true, all }
 }
 
 function asStatement(statement: StatementSync) {
