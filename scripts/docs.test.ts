@@ -1,0 +1,33 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import packageJson from '../package.json' with { type: 'json' }
+import { settingsTable, withTable } from './settings-table.ts'
+
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'])
+
+test('docs/operating.md lists every setting with its default; write it anew with scripts/settings-table.ts', () => {
+  const document = readFileSync('docs/operating.md', 'utf8')
+
+  expect(document).toBe(withTable(document, settingsTable()))
+})
+
+test.each(DOCUMENTS)('%s links to nothing that does not exist', (path) => {
+  const links = [...readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(
+    ([, link]) => link!,
+  )
+
+  expect(links.filter((link) => !existsSync(join(dirname(path), link)))).toEqual([])
+})
+
+test.each(DOCUMENTS)('%s names no file of ours that does not exist', (path) => {
+  const named = [...readFileSync(path, 'utf8').matchAll(/`((?:contract|server|scripts|docs|e2e)\/[\w./-]+\w)`/g)]
+
+  expect(named.map(([, name]) => name!).filter((name) => !existsSync(name))).toEqual([])
+})
+
+test.each(DOCUMENTS)('%s names no script that package.json does not have', (path) => {
+  const named = [...readFileSync(path, 'utf8').matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name!)
+
+  expect(named.filter((name) => !(name in packageJson.scripts))).toEqual([])
+})
