@@ -19,7 +19,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [tables, peopleAndPlans]
+const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {

@@ -1,5 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
 import type * as people from './schema-people.ts'
+import type * as requests from './schema-requests.ts'
 
 /**
  * Every table, as both engines hold it. Instants are UTC epoch milliseconds, truth values 0 or 1, lists and objects JSON
@@ -28,8 +29,8 @@ export type Tables = {
   mails: people.MailsTable
   due_mails: people.DueMailsTable
   processes: ProcessesTable
-  rate_log: RateLogTable
-  idempotent_requests: IdempotentRequestsTable
+  rate_log: requests.RateLogTable
+  idempotent_requests: requests.IdempotentRequestsTable
 }
 
 type Truth = 0 | 1
