@@ -1,5 +1,5 @@
 /** Small things that everything may use, and that use nothing of ours themselves. */
-const GROUND = ['clock', 'problem', 'failure', 'heart', 'ids', 'seal', 'contract']
+const GROUND = ['clock', 'problem', 'failure', 'heart', 'ids', 'seal', 'plan', 'contract']
 
 /** Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder, or a file beside them. */
 const PARTS: Record<string, readonly string[]> = {
@@ -12,6 +12,7 @@ const PARTS: Record<string, readonly string[]> = {
     'monitors',
     'organization',
     'access',
+    'mail',
     'http',
     'database',
     'dns',
@@ -21,8 +22,8 @@ const PARTS: Record<string, readonly string[]> = {
   app: ['outside', 'events', 'webhooks', 'monitors', 'groups', 'organization', 'agents', 'access', 'metrics', 'http'],
   checks: ['events', 'webhooks', 'monitors', 'database', 'dns'],
   events: ['webhooks', 'monitors', 'groups', 'outside', 'http', 'database'],
-  webhooks: ['groups', 'outside', 'http', 'database', 'dns'],
-  monitors: ['groups', 'outside', 'http', 'database', 'dns'],
+  webhooks: ['groups', 'organization', 'mail', 'outside', 'http', 'database', 'dns'],
+  monitors: ['groups', 'organization', 'outside', 'http', 'database', 'dns'],
   agents: ['organization', 'access', 'mail', 'outside', 'http', 'database'],
   organization: ['groups', 'access', 'outside', 'http', 'database'],
   groups: ['outside', 'http', 'database'],
@@ -30,9 +31,10 @@ const PARTS: Record<string, readonly string[]> = {
   metrics: ['outside', 'http', 'database'],
   http: ['outside', 'database'],
   outside: ['config', 'database', 'dns', 'mail'],
-  mail: ['config'],
+  mail: ['config', 'database'],
   log: ['config'],
-  config: ['dns'],
+  config: ['setting-values', 'dns'],
+  'setting-values': ['dns'],
   database: [],
   dns: [],
   clock: [],
@@ -41,6 +43,7 @@ const PARTS: Record<string, readonly string[]> = {
   heart: [],
   ids: [],
   seal: [],
+  plan: [],
   contract: [],
 }
 
@@ -63,6 +66,8 @@ export const TO_BE_MENDED: Record<string, string> = {
   'server/webhooks/request-store.ts server/events/store.ts':
     'checks hands over the events in their form on the wire, then webhooks needs no event rows',
   'server/config.ts server/webhooks/addresses.ts': 'the guarded HTTP client moves to a folder of its own below config',
+  'server/setting-values.ts server/webhooks/addresses.ts':
+    'the guarded HTTP client moves to a folder of its own below config',
   'server/outside.ts server/webhooks/lookup.ts': 'the guarded HTTP client moves to a folder of its own below outside',
   'server/outside.ts server/webhooks/safe-fetch.ts':
     'the guarded HTTP client moves to a folder of its own below outside',

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { BadConfig, readConfig } from './config.ts'
+import { freePlan, parsePlans, planOfPrice } from './plan.ts'
+
+const price = { currency: 'EUR', amount: 900, interval: 'month', stripe_price: 'price_team' }
+const free = { id: 'free', name: 'Free', limits: { monitors: 10 } }
+const team = { id: 'team', name: 'Team', prices: [price], limits: {} }
+
+test('a limit that is not named is none', () => {
+  const read = parsePlans(JSON.stringify([free, team]))
+
+  expect(read).toMatchObject({ ok: true, plans: [{ id: 'free', prices: [] }, { limits: { monitors: null } }] })
+  if (!read.ok) return
+  expect(freePlan(read.plans).id).toBe('free')
+  expect(planOfPrice(read.plans, 'price_team')?.id).toBe('team')
+  expect(planOfPrice(read.plans, 'price_other')).toBeUndefined()
+})
+
+test.each([
+  ['no JSON', '{', 'is not JSON.'],
+  ['no plan', '[]', '/ must not have fewer than 1 items'],
+  ['an unknown limit', JSON.stringify([{ ...free, limits: { monitor: 1 } }]), '/0/limits'],
+  ['a negative limit', JSON.stringify([{ ...free, limits: { monitors: -1 } }]), '/0/limits/monitors'],
+  ['nothing free', JSON.stringify([team]), 'needs one plan without prices'],
+  ['one id twice', JSON.stringify([free, free]), 'names free twice'],
+  ['one price twice', JSON.stringify([free, { ...team, prices: [price, price] }]), 'names price_team twice'],
+  ['an impossible frequency', JSON.stringify([{ ...free, limits: { min_frequency: 121 } }]), 'above 120 minutes'],
+])('plans with %s are refused with the place and the reason', (_what, text, reason) => {
+  const read = parsePlans(text)
+
+  expect(read.ok).toBe(false)
+  if (!read.ok) expect(read.reason).toContain(reason)
+})
+
+test('settings that need each other are asked for by name', () => {
+  const wrong = { STRIPE_SECRET_KEY: 'sk_test_1', SMTP_URL: 'smtp://mail.example.com', PLANS: '[]' }
+  const read = () => readConfig(wrong)
+
+  expect(read).toThrow(BadConfig)
+  expect(read).toThrow(/STRIPE_WEBHOOK_SECRET is needed/)
+  expect(read).toThrow(/MAIL_FROM is needed/)
+  expect(read).toThrow(/PLANS has a plan/)
+})
