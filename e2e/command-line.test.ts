@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { createApi } from '#server/testing/api.ts'
+import { runCommand } from '#server/testing/server-process.ts'
+import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+
+test.each(['sqlite', 'postgres'] as const)(
+  'keys are made, listed and revoked while the server runs (%s)',
+  async (engine) => {
+    const { settings } = await givenWorld(engine)
+    const server = await givenServer({ ...settings, ...ADMIN })
+    const made = await runCommand(['keys', 'create', '--name', 'ci', '--role', 'read', '--json'], settings)
+    const { id, key } = JSON.parse(made.stdout)
+    expect(key).toMatch(/^zw_[0-9A-Za-z]{43}$/)
+    const reader = createApi(server.url, key)
+    expect((await reader.get('/monitors')).status).toBe(200)
+    expect((await reader.post('/monitors', {})).status).toBe(403)
+
+    const listed = await runCommand(['keys', 'list'], settings)
+    expect(listed.stdout).toMatch(new RegExp(`^${id} .* ci +read .* live$`, 'm'))
+    expect(listed.stdout).not.toContain(key)
+    expect(await runCommand(['keys', 'revoke', id], settings)).toMatchObject({ code: 0, stderr: '' })
+    const refused = await reader.get('/monitors')
+    expect(refused).toMatchObject({ status: 401, body: { code: 401, error: 'Unauthorized' } })
+    expect((await createApi(server.url, ADMIN_KEY).get('/monitors')).status).toBe(200)
+
+    expect(JSON.parse((await runCommand(['keys', 'list', '--json'], settings)).stdout)).toMatchObject([
+      { name: 'First key', revoked: null },
+      { id, name: 'ci', role: 'read', revoked: expect.any(String), last_used: expect.any(String) },
+    ])
+    const again = await runCommand(['keys', 'revoke', id], settings)
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`There is no live key ${id}`) })
+  },
+  30_000,
+)
+
+test('check prints a verdict with its evidence, and its exit code says whether all is well', async () => {
+  const { dns, settings } = await givenWorld('sqlite')
+  dns.set('example.com', 'MX', ['10 mail.example.com'])
+  const good = await runCommand(['check', 'example.com', 'mx', 'mail.example.com'], settings)
+  expect(good).toMatchObject({ code: 0, stderr: '' })
+  expect(good.stdout).toMatch(/^VALID {2}example\.com MX\n/)
+  expect(good.stdout).toMatch(
+    new RegExp(`^127\\.0\\.0\\.1:${dns.address.port} +udp +NOERROR .* 10 mail\\.example\\.com`, 'm'),
+  )
+
+  const bad = await runCommand(['check', 'example.com', 'MX', 'mx.example.net'], settings)
+  expect(bad).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^MISMATCH {2}example\.com MX\n.*mx\.example\.net/),
+  })
+  const gone = await runCommand(['check', 'nowhere.example.com', 'A', '--json'], settings)
+  expect(gone.code).toBe(1)
+  expect(JSON.parse(gone.stdout)).toMatchObject({
+    state: 'NOT_FOUND',
+    values: [],
+    evidence: [{ rcode: 'NXDOMAIN' }, {}],
+  })
+  const unknown = await runCommand(['check', 'example.com', 'SRV'], settings)
+  expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"SRV" is not a record type') })
+}, 30_000)
+
+test('config lists every setting and hides what is secret', async () => {
+  const given = {
+    DATA_DIR: await givenFolder(),
+    SECRET: 'hush-hush-hush-hush-hush-hush-hush',
+    DATABASE_URL: 'postgres://zonewatch:hunter2@db.example.com/zonewatch',
+    ...ADMIN,
+  }
+  for (const args of [['config'], ['config', '--json']]) {
+    const { code, stdout } = await runCommand(args, given)
+    expect(code).toBe(0)
+    for (const name of [
+      'HOST',
+      'PORT',
+      'BASE_URL',
+      'DATA_DIR',
+      'DATABASE_URL',
+      'ROLES',
+      'SECRET',
+      'DNS_SERVERS',
+      'LOG_LEVEL',
+    ]) {
+      expect(stdout).toContain(name)
+    }
+    expect(stdout).toContain('db.example.com')
+    for (const secret of [given.SECRET, 'hunter2', ADMIN.ADMIN_PASSWORD, ADMIN_KEY])
+      expect(stdout).not.toContain(secret)
+  }
+})

@@ -1,0 +1,75 @@
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort, runCommand, type Settings } from '#server/testing/server-process.ts'
+import { ADMIN, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+
+test('a port in use is said in one sentence', async () => {
+  const port = await freePort()
+  const other = createServer().listen(port, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  const said = await refused({ DATA_DIR: await givenFolder(), PORT: String(port) })
+  expect(said).toBe(`Port ${port} on 127.0.0.1 is in use by another program; set PORT to a free one.\n`)
+})
+
+test('a data folder that cannot be written is said in one sentence', async () => {
+  const file = join(await givenFolder(), 'a-file')
+  await writeFile(file, '')
+  const said = await refused({ DATA_DIR: join(file, 'data') })
+  expect(said).toMatch(/^The data folder \S+a-file\/data cannot be written \(.+\); set DATA_DIR to one that can\.\n$/)
+})
+
+test('a PostgreSQL that does not answer is said in one sentence, without its password', async () => {
+  const port = await freePort()
+  const url = `postgres://zonewatch:hunter2@127.0.0.1:${port}/zonewatch`
+  const said = await refused({ DATA_DIR: await givenFolder(), DATABASE_URL: url, SECRET: 'x'.repeat(32) })
+  expect(said).toMatch(new RegExp(`^The database at 127.0.0.1:${port} cannot be used: .+ Check DATABASE_URL .+\\.\n$`))
+  expect(said).not.toContain('hunter2')
+})
+
+test('a SQLite file that is none is said in one sentence', async () => {
+  const file = join(await givenFolder(), 'notes.txt')
+  await writeFile(file, 'milk, bread, and more text than the header of a database has octets; '.repeat(20))
+  const said = await refused({ DATA_DIR: await givenFolder(), DATABASE_URL: `sqlite:${file}` })
+  expect(said).toMatch(/^sqlite:\S+ cannot be used: file is not a database\. Check DATABASE_URL .+\.\n$/)
+})
+
+test('all wrong settings are said at once, one line for each', async () => {
+  const wrong = { PORT: 'eighty', ROLES: 'api,chef', DNS_SERVERS: '999.1.1.1', LOG_LEVEL: 'loud', SECRET: 'short' }
+  const lines = (await refused(wrong)).trimEnd().split('\n')
+  expect(lines[0]).toBe('These settings cannot be used:')
+  expect(
+    lines
+      .slice(1)
+      .map((line) => line.trim().split(' ')[0])
+      .sort(),
+  ).toEqual(Object.keys(wrong).sort())
+  expect(lines.find((line) => line.includes('PORT'))).toContain('must be a whole number from 0 to 65535, not "eighty".')
+})
+
+test('it is ready soon, on a new database and on one that exists', async () => {
+  const { settings } = await givenWorld('sqlite')
+  const first = await givenServer({ ...settings, ...ADMIN })
+  first.send('SIGTERM')
+  await first.ended
+  const second = await givenServer(settings)
+  console.log(
+    `ready after ${first.startMs.toFixed(0)} ms on a new database, ${second.startMs.toFixed(0)} ms on an existing one`,
+  )
+  expect(second.startMs).toBeLessThan(10_000)
+  expect(second.stdout()).toContain(`Zonewatch answers at ${second.url.replace('127.0.0.1', 'localhost')}`)
+}, 30_000)
+
+test('without an organization the log says how to make one', async () => {
+  const { settings } = await givenWorld('sqlite')
+  const server = await givenServer(settings)
+  expect(server.stdout()).toContain('npm run zonewatch -- setup')
+}, 30_000)
+
+/** What it says on standard error when it does not start: no stack trace, and exit code 1. */
+async function refused(settings: Settings): Promise<string> {
+  const { code, stderr } = await runCommand(['serve'], settings)
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.not.stringMatching(/^\s+at /m) })
+  return stderr
+}
