@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { Monitor } from '#contract/monitors.ts'
+import { systemClock } from '#server/clock.ts'
+import { openDatabase } from '#server/database/database.ts'
+import { createApi } from '#server/testing/api.ts'
+import { NPM_START } from '#server/testing/server-process.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+
+test.each([
+  { how: 'the server', engine: 'postgres', options: {} },
+  { how: 'npm start', engine: 'sqlite', options: { command: NPM_START } },
+] as const)(
+  'SIGTERM to $how on $engine, in the middle of a check and a delivery, ends it in time with nothing claimed',
+  async ({ engine, options }) => {
+    const { dns, receiver, settings, databaseUrl } = await givenWorld(engine)
+    dns.set('*.example.com', 'A', ['192.0.2.1'])
+    const server = await givenServer({ ...settings, ...ADMIN }, options)
+    const api = createApi(server.url, ADMIN_KEY)
+    receiver.hang()
+    await api.post('/webhooks', { url: receiver.url, groups: ['default'] })
+    const monitor = { record_type: 'A', expected_value: '192.0.2.1' }
+    await api.post<Monitor>('/monitors', { ...monitor, full_domain: 'delivered.example.com' })
+    await receiver.waitFor(1, 15_000)
+    dns.drop('silent.example.com')
+    await api.post<Monitor>('/monitors', { ...monitor, full_domain: 'silent.example.com' })
+    await eventually(
+      async () => dns.asked.of('silent.example.com'),
+      (asked) => asked > 0,
+    )
+
+    const stoppedAt = systemClock.elapsed()
+    server.send('SIGTERM')
+    expect(await server.ended).toMatchObject({ code: 0, signal: null })
+    expect(systemClock.elapsed() - stoppedAt).toBeLessThan(10_000)
+
+    const db = openDatabase(databaseUrl)
+    onTestFinished(() => db.destroy())
+    const claimed = [
+      await db.selectFrom('due_checks').select('owner').where('claimed_by', 'is not', null).execute(),
+      await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute(),
+      await db.selectFrom('processes').selectAll().execute(),
+    ]
+    expect(claimed).toEqual([[], [], []])
+
+    receiver.reset()
+    dns.recover('silent.example.com')
+    await givenServer(settings)
+    await receiver.waitFor(2, 10_000) // the one that was given up, and the other monitor's
+  },
+  60_000,
+)
+
+test.each(['sqlite', 'postgres'] as const)(
+  'an API, a checker and a courier in processes of their own share one database (%s)',
+  async (engine) => {
+    const { dns, receiver, settings } = await givenWorld(engine)
+    dns.set('www.example.com', 'A', ['192.0.2.1'])
+    const front = await givenServer({ ...settings, ...ADMIN, ROLES: 'api' })
+    const api = createApi(front.url, ADMIN_KEY)
+    await api.post('/webhooks', { url: receiver.url, groups: ['default'] })
+    const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+    const { body } = await api.post<Monitor>('/monitors', monitor)
+    const state = async () => (await api.get<Monitor>(`/monitors/${body.id}`)).body.state
+    await systemClock.sleep(600)
+    expect(await state()).toBe('UNSET') // nobody checks yet
+
+    const checker = await givenServer({ ...settings, ROLES: 'checker' })
+    await eventually(state, (now) => now === 'VALID')
+    await systemClock.sleep(600)
+    expect(receiver.received).toEqual([]) // nobody delivers yet
+
+    const courier = await givenServer({ ...settings, ROLES: 'courier' })
+    await receiver.waitFor(1, 10_000)
+
+    dns.remove('www.example.com', 'A')
+    await api.post(`/monitors/${body.id}/check`)
+    await receiver.waitFor(2, 10_000)
+    for (const server of [front, checker, courier]) {
+      server.send('SIGTERM')
+      expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
+    }
+  },
+  60_000,
+)
