@@ -1,14 +1,27 @@
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ServerAddress } from './dns/outcome.ts'
-import { parseServerAddress } from './dns/servers.ts'
-import { type Networks, parseNetworks } from './webhooks/addresses.ts'
-
-export type Role = 'api' | 'checker' | 'courier'
-const ROLES: Role[] = ['api', 'checker', 'courier']
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+import type { Plans } from './plan.ts'
+import {
+  LOG_LEVELS,
+  type LogLevel,
+  parseAllowed,
+  parseBaseUrl,
+  parseDatabaseUrl,
+  parseHost,
+  parseOneOf,
+  parsePlansOf,
+  parseRoles,
+  parseSecret,
+  parseSender,
+  parseServers,
+  parseSmtpUrl,
+  parseWhole,
+  Refusal,
+  ROLES,
+  type Role,
+} from './setting-values.ts'
+import type { Networks } from './webhooks/addresses.ts'
 
 export type Config = {
   host: string
@@ -29,6 +42,11 @@ export type Config = {
   dnsInFlight: number
   webhookAllowedNetworks: Networks
   admin: { email: string; password: string; apiKey: string | null } | null
+  plans: Plans
+  /** Null: nothing can be paid here. */
+  stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
+  /** Null: mail is written to the log and kept for the dashboard. */
+  smtp: { url: string; from: string } | null
   logLevel: LogLevel
   logFormat: 'pretty' | 'json'
 }
@@ -61,9 +79,6 @@ export function describeConfig(environment: Environment = process.env): SettingL
   settings.config()
   return settings.lines
 }
-
-/** A setting that cannot be used; the message continues a sentence that begins with the setting's name. */
-class Refusal extends Error {}
 
 /** Reads settings one by one and remembers what it read and what was wrong. */
 class Settings {
@@ -119,6 +134,14 @@ class Settings {
         parseAllowed,
       ),
       admin: this.#admin(),
+      plans: this.#read(
+        'PLANS',
+        '',
+        'the plans you sell, as JSON; self-hosted without limits when empty',
+        parsePlansOf,
+      ),
+      stripe: this.#stripe(),
+      smtp: this.#smtp(),
       logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
         parseOneOf(text, LOG_LEVELS),
       ),
@@ -151,6 +174,28 @@ class Settings {
     if (email === '') this.#errors.ADMIN_EMAIL ??= 'is needed together with ADMIN_PASSWORD and ADMIN_API_KEY.'
     if (password === null) this.#errors.ADMIN_PASSWORD ??= 'is needed together with ADMIN_EMAIL.'
     return { email, password: password ?? '', apiKey }
+  }
+
+  #stripe(): Config['stripe'] {
+    const secretKey = this.#secret('STRIPE_SECRET_KEY', 'turns on payments through Stripe', (text) => text)
+    const webhookSecret = this.#secret(
+      'STRIPE_WEBHOOK_SECRET',
+      'verifies what Stripe reports (whsec_…)',
+      (text) => text,
+    )
+    const apiBase = this.#read('STRIPE_API_BASE', 'https://api.stripe.com', "where Stripe's API answers", parseBaseUrl)
+    if (secretKey === null && webhookSecret === null) return null
+    if (secretKey === null) this.#errors.STRIPE_SECRET_KEY ??= 'is needed together with STRIPE_WEBHOOK_SECRET.'
+    if (webhookSecret === null) this.#errors.STRIPE_WEBHOOK_SECRET ??= 'is needed together with STRIPE_SECRET_KEY.'
+    return { secretKey: secretKey ?? '', webhookSecret: webhookSecret ?? '', apiBase: new URL(apiBase) }
+  }
+
+  #smtp(): Config['smtp'] {
+    const url = this.#secret('SMTP_URL', 'the mail server: smtp://user:password@host:587, or smtps://', parseSmtpUrl)
+    const from = this.#read('MAIL_FROM', '', 'the sender: alerts@example.com, or Zonewatch <…>', parseSender)
+    if (url === null) return null
+    if (from === '') this.#errors.MAIL_FROM ??= 'is needed together with SMTP_URL.'
+    return { url, from }
   }
 
   #read<T>(name: string, preset: string, about: string, parse: (text: string) => T): T {
@@ -194,67 +239,3 @@ class Settings {
 function withoutPassword(text: string): string {
   return text.replace(/(\/\/[^/@\s:]*:)[^/\s]*@/g, '$1(hidden)@').replace(/([?&]password=)[^&\s]*/g, '$1(hidden)')
 }
-
-function parseHost(text: string): string {
-  if (isIP(text) === 0 && text !== 'localhost') throw new Refusal(`must be an IP address or localhost, not "${text}".`)
-  return text === 'localhost' ? '127.0.0.1' : text
-}
-
-function parseWhole(text: string, least: number, most: number): number {
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || number < least || number > most) {
-    throw new Refusal(`must be a whole number from ${least} to ${most}, not "${text}".`)
-  }
-  return number
-}
-
-function parseBaseUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)
-  }
-  return text.replace(/\/+$/, '')
-}
-
-function parseDatabaseUrl(text: string): string {
-  if (/^sqlite:./.test(text)) return `sqlite:${resolve(text.slice('sqlite:'.length))}`
-  if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return text
-  throw new Refusal('must be sqlite:<file> or postgres://user:password@host:port/database.')
-}
-
-function parseRoles(text: string): ReadonlySet<Role> {
-  const roles = split(text).map((role) => parseOneOf(role, ROLES))
-  if (roles.length === 0) throw new Refusal(`needs at least one of ${ROLES.join(', ')}.`)
-  return new Set(roles)
-}
-
-function parseServers(text: string): ServerAddress[] | null {
-  const servers = split(text).map((each) => {
-    const server = parseServerAddress(each)
-    if (!server.ok) throw new Refusal(`has an entry that is no server address: ${server.reason}`)
-    return server.server
-  })
-  return servers.length > 0 ? servers : null
-}
-
-function parseAllowed(text: string): Networks {
-  const networks = parseNetworks(text)
-  if (!networks.ok) throw new Refusal(`has an entry that is no network: ${networks.reason}`)
-  return networks.networks
-}
-
-function parseSecret(text: string): string {
-  if (text.length < 32) throw new Refusal('needs at least 32 characters; make one with: openssl rand -base64 32')
-  return text
-}
-
-function parseOneOf<T extends string>(text: string, allowed: readonly T[]): T {
-  const found = allowed.find((each) => each === text)
-  if (found === undefined) throw new Refusal(`must be one of ${allowed.join(', ')}, not "${text}".`)
-  return found
-}
-
-const split = (text: string) =>
-  text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
