@@ -16,7 +16,7 @@ import { createDnsClient, type DnsClient } from '../server/dns/client.ts'
 import type { Outcome } from '../server/dns/outcome.ts'
 import { Heart } from '../server/heart.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
-import { nextDueAt } from '../server/monitors/schedule.ts'
+import { nextDueAt, slotOf } from '../server/monitors/schedule.ts'
 import { insertMonitors } from '../server/monitors/store.ts'
 import { insertOrganization } from '../server/organization/store.ts'
 
@@ -67,9 +67,9 @@ async function measure(engine: Engine, count: number): Promise<Row> {
   try {
     const [{ port }] = (await once(responder, 'message')) as [{ port: number }]
     await migrate(db, systemClock.now())
-    await fill(db, count)
+    const slots = await fill(db, count)
     const dns = createDnsClient({ servers: [{ ip: '127.0.0.1', port }], clock: systemClock })
-    const result = await run(db, dns, responder, Number(options.seconds))
+    const result = await run(db, watch(dns, slots), responder, Number(options.seconds))
     await dns.close()
     return { bench: 'checks', engine, monitors: count, ...result }
   } finally {
@@ -80,7 +80,8 @@ async function measure(engine: Engine, count: number): Promise<Row> {
 }
 
 /** Monitors of which each was checked before and found as expected: the common case, again and again. */
-async function fill(db: Database, count: number): Promise<void> {
+async function fill(db: Database, count: number): Promise<number[]> {
+  const slots: number[] = []
   const now = systemClock.now()
   const { id } = await insertOrganization(db, { name: 'Bench', email: 'bench@example.com', passwordHash: '' }, now)
   const batch = 5_000
@@ -94,27 +95,23 @@ async function fill(db: Database, count: number): Promise<void> {
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
       return parsed.draft
     })
-    await insertMonitors(db, id, drafts, now)
+    slots.push(...(await insertMonitors(db, id, drafts, now)).map(slotOf))
   }
   await sql`update monitors set state = 'VALID', current_values = '["192.0.2.1"]'`.execute(db)
   await sql`update due_checks set fingerprint = ${fingerprint(ANSWER)}, streak = 1, due_at = null`.execute(db)
+  return slots
 }
 
 type Figures = Omit<Row, 'bench' | 'engine' | 'monitors'>
 
-async function run(db: Database, dns: DnsClient, responder: ChildProcess, seconds: number): Promise<Figures> {
-  const count = await db
-    .selectFrom('due_checks')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  const watched = watch(dns)
+async function run(db: Database, watched: Watched, responder: ChildProcess, seconds: number): Promise<Figures> {
   const stop = new AbortController()
   const heart = new Heart()
   const scheduler = runScheduler(
     { db, clock: systemClock, dns: watched.dns, log: pino({ level: 'warn' }), heart, process: 1 },
     { stop: stop.signal, abandon: new AbortController().signal },
   )
-  const busy = await flatOut(db, watched, responder, Number(count.count), seconds)
+  const busy = await flatOut(db, watched, responder, seconds)
   const steady = await onSchedule(db, watched, seconds)
   stop.abort()
   await scheduler
@@ -122,13 +119,13 @@ async function run(db: Database, dns: DnsClient, responder: ChildProcess, second
 }
 
 /** Everything is overdue, over and over: how much can be done. Only the time from a round's first to its last answer counts. */
-async function flatOut(db: Database, watched: Watched, responder: ChildProcess, count: number, seconds: number) {
+async function flatOut(db: Database, watched: Watched, responder: ChildProcess, seconds: number) {
   let [checks, busyMs, cpuUs, dnsUs] = [0, 0, 0, 0]
   while (busyMs < seconds * 1_000) {
     await makeOverdue(db)
     const [cpu, dns] = [process.cpuUsage(), await cpuOf(responder)]
     watched.restart()
-    const target = Math.min(count, 1_000_000)
+    const target = watched.count
     const until = systemClock.elapsed() + seconds * 1_000
     while (watched.asked() < target && systemClock.elapsed() < until) await systemClock.sleep(5)
     const { user, system } = process.cpuUsage(cpu)
@@ -194,14 +191,17 @@ async function makeOverdue(db: Database): Promise<void> {
 
 type Watched = ReturnType<typeof watch>
 
-/** The DNS client, with what it is asked counted. */
-function watch(dns: DnsClient) {
+/** The DNS client, with what it is asked counted, and how late after its due time. */
+function watch(dns: DnsClient, slots: number[]) {
   let [asked, first, last] = [0, 0, 0]
   let late: number[] = []
   const watched: DnsClient = {
     ...dns,
     async ask(question, askOptions) {
       if (asked === 0) first = systemClock.elapsed()
+      const now = systemClock.now()
+      const slot = slots[Number.parseInt(question.name.slice(1), 10)]!
+      late.push(now - (nextDueAt(now, { slot, frequency: 5 }) - 300_000))
       const reply = await dns.ask(question, askOptions)
       asked++
       last = systemClock.elapsed()
@@ -210,6 +210,7 @@ function watch(dns: DnsClient) {
   }
   return {
     dns: watched,
+    count: slots.length,
     asked: () => asked,
     busyMs: () => last - first,
     late: () => late,
@@ -217,7 +218,6 @@ function watch(dns: DnsClient) {
       asked = 0
       late = []
     },
-    noteLate: (ms: number) => late.push(ms),
   }
 }
 
