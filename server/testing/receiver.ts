@@ -22,7 +22,7 @@ export type Receiver = {
   /** How many connections were opened since the start. */
   connections(): number
   /** From now on every request is answered so. */
-  answers(answer: number | Answer | ((request: Received) => number | Answer)): void
+  answers(answer: number | Answer | ((request: Received) => number | Answer | Promise<number | Answer>)): void
   /** From now on requests are read and never answered. */
   hang(): void
   /** Forgets what came and answers 200 again. */
@@ -33,7 +33,7 @@ export type Receiver = {
   close(): Promise<void>
 }
 
-type Replying = (request: Received) => number | Answer | 'hang'
+type Replying = (request: Received) => number | Answer | 'hang' | Promise<number | Answer>
 
 /** A real receiver of webhooks on 127.0.0.1, for tests and the demonstration. It records, answers, and verifies nothing. */
 export async function startReceiver(
@@ -54,7 +54,7 @@ export async function startReceiver(
     const one = newReceived(request, Buffer.concat(chunks))
     received.push(one)
     for (const look of waiting) look()
-    const answer = reply(one)
+    const answer = await reply(one)
     if (answer === 'hang') return
     const { status, headers = {}, body = '' } = typeof answer === 'number' ? { status: answer } : answer
     response.writeHead(status, headers).end(body)

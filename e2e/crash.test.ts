@@ -1,0 +1,210 @@
+import { Webhook as Verifier } from 'standardwebhooks'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Delivery, Event } from '#contract/events.ts'
+import type { Monitor } from '#contract/monitors.ts'
+import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
+import { systemClock } from '#server/clock.ts'
+import { type Database, openDatabase } from '#server/database/database.ts'
+import { LEASE_MS } from '#server/database/due.ts'
+import { type Api, createApi } from '#server/testing/api.ts'
+import type { DnsServer } from '#server/testing/dns-server.ts'
+import type { Receiver } from '#server/testing/receiver.ts'
+import { freePort, type ServerProcess } from '#server/testing/server-process.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld, type World } from '#server/testing/server-world.ts'
+
+const MONITORS = 20
+const EXPECTED = '192.0.2.1'
+/** Until this long after the checks were asked for, a process is killed: from before the first claim to after the last. */
+const KILL_WITHIN_MS = 500
+
+test('killed ten times in the middle of its work, a server on SQLite loses nothing, repeats nothing and waits for nothing', async () => {
+  const random = givenRandom()
+  const { world, watched, webhook, settings } = await givenWatching('sqlite', random)
+  let server = await givenServer(settings)
+  await becomes(createApi(server.url, ADMIN_KEY), watched)
+  for (let round = 0; round < 10; round++) {
+    change(world.dns, watched, round, random)
+    const unasked = new Set(watched)
+    const asking = askForChecks([server], unasked)
+    await systemClock.sleep(random() * KILL_WITHIN_MS)
+    await server.kill()
+    await asking
+    server = await givenServer(settings)
+    await askForChecks([server], unasked)
+    // Far less than a lease: what the dead process had claimed is taken up at once.
+    await becomes(createApi(server.url, ADMIN_KEY), watched)
+  }
+  await nothingIsLeft(world.db)
+  await allIsTold(createApi(server.url, ADMIN_KEY), watched, webhook, world.receiver)
+}, 120_000)
+
+test('of two servers on PostgreSQL one is killed again and again, and together they lose and repeat nothing', async () => {
+  const random = givenRandom()
+  const { world, watched, webhook, settings } = await givenWatching('postgres', random)
+  const other = { ...settings, PORT: String(await freePort()) }
+  let servers = [await givenServer(settings), await givenServer(other)]
+  await becomes(createApi(servers[0]!.url, ADMIN_KEY), watched)
+  for (let round = 0; round < 6; round++) {
+    change(world.dns, watched, round, random)
+    const unasked = new Set(watched)
+    const asking = askForChecks(servers, unasked)
+    await systemClock.sleep(random() * KILL_WITHIN_MS)
+    const [killed, left] = random() < 0.5 ? [servers[0]!, servers[1]!] : [servers[1]!, servers[0]!]
+    await killed.kill()
+    await asking
+    await letLeasesRunOut(world.db, killed.pid)
+    servers = [left, await givenServer(killed.url.endsWith(settings.PORT) ? settings : other)]
+    await askForChecks(servers, unasked)
+    await becomes(createApi(left.url, ADMIN_KEY), watched)
+  }
+  await nothingIsLeft(world.db)
+  await allIsTold(createApi(servers[0]!.url, ADMIN_KEY), watched, webhook, world.receiver)
+}, 120_000)
+
+/** A monitor, and every value its record has had. */
+type Watched = { id: string; owner: string; history: string[][] }
+
+async function givenWatching(engine: 'sqlite' | 'postgres', random: () => number) {
+  const world: World & { db: Database } = { ...(await givenWorld(engine)), db: undefined as never }
+  world.db = openDatabase(world.databaseUrl, { connections: 2 })
+  onTestFinished(() => world.db.destroy())
+  // Time in which a process can be killed: with a question asked, and with a delivery made but not yet recorded.
+  world.dns.delay('*', 30)
+  world.receiver.answers(async () => {
+    await systemClock.sleep(random() * 100)
+    return 200
+  })
+  const settings = { ...world.settings, ...ADMIN, PORT: String(await freePort()) }
+  const server = await givenServer(settings)
+  const api = createApi(server.url, ADMIN_KEY)
+  const { body: webhook } = await api.post<Webhook>('/webhooks', { url: world.receiver.url, groups: ['default'] })
+  const watched = await Promise.all(
+    Array.from({ length: MONITORS }, async (_, index) => {
+      const owner = `m${index}.example.com`
+      world.dns.set(owner, 'A', [EXPECTED])
+      const made = { full_domain: owner, record_type: 'A', expected_value: [EXPECTED] }
+      const { body } = await api.post<Monitor>('/monitors', made)
+      return { id: body.id, owner, history: [[EXPECTED]] }
+    }),
+  )
+  await server.kill()
+  return { world, watched, webhook, settings }
+}
+
+/** Gives every record a value that it did not just have: as expected, two others, or none. */
+function change(dns: DnsServer, watched: Watched[], round: number, random: () => number): void {
+  for (const { owner, history } of watched) {
+    const others = [`198.51.100.${round}`, `203.0.113.${round}`]
+    const choices = [[EXPECTED], others, []].filter((values) => values.join() !== history.at(-1)!.join())
+    const values = choices[Math.floor(random() * choices.length)]!
+    history.push(values)
+    if (values.length > 0) dns.set(owner, 'A', values)
+    else dns.remove(owner, 'A')
+  }
+}
+
+/** Takes from `unasked` what a server accepted to check; one that is killed meanwhile accepts no more. */
+async function askForChecks(servers: ServerProcess[], unasked: Set<Watched>): Promise<void> {
+  const apis = servers.map(({ url }) => createApi(url, ADMIN_KEY))
+  for (const [index, each] of [...unasked].entries()) {
+    const api = apis[index % apis.length]!
+    const status = await api.post(`/monitors/${each.id}/check`).then(
+      (answer) => answer.status,
+      () => 0,
+    )
+    if (status === 202) unasked.delete(each)
+  }
+}
+
+/** Waits until every monitor shows what the DNS says. */
+async function becomes(api: Api, watched: Watched[]): Promise<void> {
+  const shown = async () => {
+    const { body } = await api.get<{ data: Monitor[] }>('/monitors?limit=100')
+    return body.data.map((monitor) => [monitor.id, monitor.current_value?.join()])
+  }
+  const wanted = new Map(watched.map(({ id, history }) => [id, history.at(-1)!.join()]))
+  await eventually(shown, (now) => now.every(([id, values]) => wanted.get(id!) === values), 15_000)
+}
+
+/** Lets the time pass until the claims of a process that was killed end, and sees that none would last longer. */
+async function letLeasesRunOut(db: Database, pid: number): Promise<void> {
+  const { id } = await db.selectFrom('processes').select('id').where('pid', '=', pid).executeTakeFirstOrThrow()
+  for (const table of ['due_checks', 'due_requests'] as const) {
+    const held = await db.selectFrom(table).select('due_at').where('claimed_by', '=', id).execute()
+    for (const { due_at } of held) expect(due_at).toBeLessThanOrEqual(Date.now() + LEASE_MS)
+    await db
+      .updateTable(table)
+      .set((columns) => ({ due_at: columns('due_at', '-', LEASE_MS) }))
+      .where('claimed_by', '=', id)
+      .execute()
+  }
+  await db
+    .updateTable('due_webhooks')
+    .set((columns) => ({ due_at: columns('due_at', '-', LEASE_MS) }))
+    .execute()
+}
+
+/** Every request is delivered and gone from the queue, and nothing is claimed. */
+async function nothingIsLeft(db: Database): Promise<void> {
+  const left = async () => [
+    ...(await db.selectFrom('webhook_requests').select(['id', 'status']).where('status', '!=', 'DELIVERED').execute()),
+    ...(await db.selectFrom('due_requests').selectAll().execute()),
+    ...(await db.selectFrom('due_checks').selectAll().where('claimed_by', 'is not', null).execute()),
+  ]
+  await eventually(left, (rows) => rows.length === 0, 15_000)
+}
+
+/** One event for each change, in an unbroken chain; each in one request; each request received, the same every time. */
+async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receiver: Receiver): Promise<void> {
+  const told = new Map<string, Delivery>()
+  const bodies = new Map<string, string>()
+  const verifier = new Verifier(webhook.secret)
+  for (const { headers, body } of receiver.received) {
+    const delivery = verifier.verify(body.toString(), headers as Record<string, string>) as Delivery
+    expect(headers['webhook-id']).toBe(delivery.id)
+    expect(bodies.get(delivery.id) ?? body.toString()).toBe(body.toString())
+    bodies.set(delivery.id, body.toString())
+    expect(told.get(delivery.event.id)?.id ?? delivery.id).toBe(delivery.id)
+    told.set(delivery.event.id, delivery)
+  }
+  for (const { id, history } of watched) {
+    const events = (await api.get<{ data: Event[] }>(`/monitors/${id}/events?limit=100`)).body.data
+    expect(events.map(({ current_value }) => current_value)).toEqual(history)
+    expect(events.map(({ previous_value }) => previous_value)).toEqual([undefined, ...history.slice(0, -1)])
+    expect(events.map(({ new_state }) => new_state)).toEqual(history.map(stateOf))
+    expect(events.map(({ old_state }) => old_state)).toEqual(['UNSET', ...history.slice(0, -1).map(stateOf)])
+    for (const event of events) expect(told.get(event.id)?.event).toEqual(event)
+    const { body } = await api.get<Monitor>(`/monitors/${id}`)
+    expect(body).toMatchObject({ state: stateOf(history.at(-1)!), incidence_count: history.length - 1 })
+  }
+  const requests = await allRequests(api, `/webhooks/${webhook.id}/requests?limit=100`)
+  expect(requests.map(({ id }) => id).sort()).toEqual([...bodies.keys()].sort())
+  expect(requests).toHaveLength(watched.reduce((sum, { history }) => sum + history.length, 0))
+  console.log(`${requests.length} events, ${receiver.received.length - requests.length} delivered more than once`)
+}
+
+async function allRequests(api: Api, path: string): Promise<WebhookRequest[]> {
+  const all: WebhookRequest[] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`
+    const { body } = await api.get<{ data: WebhookRequest[]; after: string | null }>(`${path}${cursor}`)
+    all.push(...body.data)
+    after = body.after
+  }
+  return all
+}
+
+function stateOf(values: string[]): string {
+  if (values.length === 0) return 'NOT_FOUND'
+  return values.join() === EXPECTED ? 'VALID' : 'MISMATCH'
+}
+
+/** Numbers from 0 to 1 that `SEED` in the environment repeats. */
+function givenRandom(): () => number {
+  let state = Number(process.env.SEED ?? Date.now() % 1_000_000)
+  console.log(`SEED=${state}`)
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}
