@@ -1,0 +1,40 @@
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { confirm } from '#server/checks/confirm.ts'
+import { judge, type Verdict } from '#server/checks/judge.ts'
+import { lookupFor } from '#server/checks/lookup.ts'
+import { systemClock } from '#server/clock.ts'
+import { createDnsClient } from '#server/dns/client.ts'
+import type { Evidence, Outcome } from '#server/dns/outcome.ts'
+import { parseMonitor } from '#server/monitors/monitor.ts'
+import type { Server } from './servers/server.ts'
+
+/** A monitor in short: what is watched and what is expected, both as a person writes them. */
+export type Watched = { name: string; type: MonitorRecordType; expected: string | string[]; flexible?: boolean }
+
+export type Checked = { verdict: Verdict; outcome: Outcome; evidence: Evidence[] }
+
+/** One first check of a new monitor, as the product does it, on the given recursive or authoritative servers. */
+export async function check(
+  { name, type, expected, flexible = false }: Watched,
+  servers: readonly Server[],
+  { timeoutMs = 2_000 } = {},
+): Promise<Checked> {
+  const monitor = parseMonitor({
+    full_domain: name,
+    record_type: type,
+    expected_value: expected,
+    is_exact_match: !flexible,
+  })
+  if (!monitor.ok) throw new Error(JSON.stringify(monitor.errors))
+  const dns = createDnsClient({ servers: servers.map(({ address }) => address), clock: systemClock, timeoutMs })
+  const { signal } = new AbortController()
+  try {
+    const ask = lookupFor(monitor.draft)
+    const first = await ask(dns, { signal })
+    const found = await confirm({ ask, first, recorded: null, doubts: 0 }, { dns, clock: systemClock }, signal)
+    if (found.kind === 'doubtful') throw new Error(`the paths disagree: ${JSON.stringify(found.evidence)}`)
+    return { verdict: judge(monitor.draft, found.outcome), outcome: found.outcome, evidence: found.evidence }
+  } finally {
+    await dns.close()
+  }
+}

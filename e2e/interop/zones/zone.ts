@@ -1,0 +1,27 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { KNOT, NSD } from '../addresses.ts'
+
+/** What a zone holds besides its SOA and NS records: lines of a zone file. `ttl` in seconds. */
+export type ZoneContent = { name: string; servers: readonly string[]; ttl: number; lines: string }
+
+/** A zone in a file (a path), and the addresses of the servers that answer for it. */
+export type Zone = { name: string; servers: readonly string[]; file: string }
+
+/** The names of the authoritative servers. */
+export const NAME_SERVERS = [
+  { name: 'ns1.zone.test', address: KNOT },
+  { name: 'ns2.zone.test', address: NSD },
+] as const
+
+export async function writeZone(folder: string, content: ZoneContent): Promise<Zone> {
+  const file = join(folder, `${content.name}.zone`)
+  await writeFile(file, zoneText(content))
+  return { name: content.name, servers: content.servers, file }
+}
+
+export function zoneText({ name, servers, ttl, lines }: ZoneContent, serial = 1): string {
+  const soa = `@ SOA ns1.zone.test. hostmaster.zone.test. ${serial} 3600 600 86400 ${ttl}`
+  const nameServers = NAME_SERVERS.filter(({ address }) => servers.includes(address)).map(({ name }) => `@ NS ${name}.`)
+  return `${[`$ORIGIN ${name}.`, `$TTL ${ttl}`, soa, ...nameServers, lines].join('\n')}\n`
+}

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs the DNS servers of `npm run test:interop` from Debian's (or Ubuntu's) packages. Starts none of them.
+set -eu
+
+# Debian keeps servers where an ordinary user's PATH does not look.
+PATH="$PATH:/usr/sbin:/sbin"
+
+missing=
+for pair in knotd:knot nsd:nsd unbound:unbound named:bind9 dnssec-signzone:bind9-utils; do
+  command -v "${pair%%:*}" >/dev/null || missing="$missing ${pair##*:}"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "Install these DNS servers by hand, this machine has no apt-get:$missing" >&2
+  exit 1
+fi
+
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+  as_root=sudo
+else
+  echo "Installing the DNS servers needs root: run 'sudo sh scripts/install-dns-servers.sh' once, then again as yourself." >&2
+  exit 1
+fi
+
+# While this file says 101, Debian's packages start no service. One that is here already is somebody else's.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap '$as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+  $as_root chmod 755 "$policy"
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+# shellcheck disable=SC2086 # a list of packages, and a command that may be empty
+$as_root apt-get install -y -qq --no-install-recommends $missing
