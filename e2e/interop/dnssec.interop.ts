@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '#server/clock.ts'
+import { createDnsClient } from '#server/dns/client.ts'
+import type { Reply } from '#server/dns/outcome.ts'
+import { check } from './check.ts'
+import { startWorld, type World } from './world.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await startWorld()
+})
+
+afterAll(() => world?.end())
+
+const watched = (zone: string) => ({ name: `www.${zone}`, type: 'A', expected: '192.0.2.80' }) as const
+const BROKEN = ['expired.test', 'forged.test']
+
+describe.each(['unbound', 'bind'] as const)('%s', (server) => {
+  test('a signed zone is VALID', async () => {
+    expect((await check(watched('signed.test'), [world[server]])).verdict.state).toBe('VALID')
+  })
+
+  test.concurrent.each(BROKEN)('%s is INVALID', async (zone) => {
+    const { verdict } = await check(watched(zone), [world[server]])
+
+    expect(verdict).toMatchObject({ state: 'INVALID', reason: expect.stringContaining('SERVFAIL') })
+  })
+
+  test.each([
+    ['expired.test', '192.0.2.80'],
+    ['forged.test', '192.0.2.66'],
+  ])('%s gives its data when nobody is to check it', async (zone, value) => {
+    const { outcome } = await askUnchecked(`www.${zone}`, server)
+
+    expect(outcome).toMatchObject({ kind: 'answer', rrset: { values: [value] } })
+  })
+})
+
+// BIND 9.18 sends no extended error about DNSSEC. RFC 8914 sections 4.7 to 4.11.
+test.concurrent.each(BROKEN)('unbound says what is wrong with %s', async (zone) => {
+  const { verdict } = await check(watched(zone), [world.unbound])
+
+  expect(verdict.reason).toMatch(/\(EDE (6|7|8|9|10)\b/)
+})
+
+test('the two recursive servers agree that a broken zone is INVALID', async () => {
+  const { verdict, evidence } = await check(watched('forged.test'), [world.unbound, world.bind])
+
+  expect(verdict.state).toBe('INVALID')
+  expect(new Set(evidence.map(({ server }) => server)).size).toBe(2)
+})
+
+async function askUnchecked(name: string, server: 'unbound' | 'bind'): Promise<Reply> {
+  const dns = createDnsClient({ servers: [world[server].address], clock: systemClock })
+  try {
+    return await dns.ask({ name, type: 'A' }, { checkingDisabled: true })
+  } finally {
+    await dns.close()
+  }
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { check } from './check.ts'
+import { everyMonitorOf } from './records.ts'
+import { SERVERS, type ServerName, startWorld, type World } from './world.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await startWorld()
+})
+
+afterAll(() => world?.end())
+
+const silentChecks = (server: ServerName) =>
+  Promise.all(
+    everyMonitorOf('www.zone.test').map(async (watched) => {
+      const { verdict, outcome } = await check(watched, [world[server]], { timeoutMs: 250 })
+      return `${verdict.state}: ${outcome.kind}`
+    }),
+  )
+
+// NSD answers from processes of its own, which are not held with it.
+test.concurrent.each(['knot', 'unbound', 'bind'] as const)('%s: a server that is held is TIMEOUT', async (server) => {
+  process.kill(world[server].pid, 'SIGSTOP')
+  try {
+    expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: timeout']))
+  } finally {
+    process.kill(world[server].pid, 'SIGCONT')
+  }
+})
+
+test.each(SERVERS)('%s: a server that was stopped is TIMEOUT', async (server) => {
+  await world[server].stop()
+
+  expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: unreachable']))
+})

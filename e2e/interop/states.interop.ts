@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { check } from './check.ts'
+import { everyMonitorOf } from './records.ts'
+import type { Server } from './servers/server.ts'
+import { SERVERS, startWorld, type World } from './world.ts'
+
+let world: World
+
+beforeAll(async () => {
+  world = await startWorld()
+})
+
+afterAll(() => world?.end())
+
+/** The states that monitors of every type and mode come to for a name, each with the kinds of what was found. */
+async function statesOf(name: string, server: Server): Promise<string[]> {
+  const checks = await Promise.all(everyMonitorOf(name).map((watched) => check(watched, [server])))
+  return [...new Set(checks.map(({ verdict, outcome }) => `${verdict.state}: ${codeOf(outcome)}`))].sort()
+}
+
+function codeOf(outcome: Awaited<ReturnType<typeof check>>['outcome']): string {
+  return outcome.kind === 'failure' ? outcome.rcode : outcome.kind
+}
+
+describe.each(SERVERS)('%s: every type, exact and flexible', (server) => {
+  test.concurrent('a name that does not exist is NOT_FOUND', async () => {
+    expect(await statesOf('absent.zone.test', world[server])).toEqual(['NOT_FOUND: nxdomain'])
+  })
+
+  test.concurrent('an empty non-terminal is NO_DATA', async () => {
+    expect(await statesOf('ent.zone.test', world[server])).toEqual(['NO_DATA: nodata'])
+  })
+
+  test.concurrent('a zone that cannot be loaded is INVALID', async () => {
+    expect(await statesOf('www.unloaded.test', world[server])).toEqual(['INVALID: SERVFAIL'])
+  })
+
+  test.concurrent('a server that refuses is INVALID', async () => {
+    expect(await statesOf('www.refused.test', world[server])).toEqual(['INVALID: REFUSED'])
+  })
+})
+
+describe.each(SERVERS)('%s', (server) => {
+  test('an alias of a name that does not exist is NOT_FOUND', async () => {
+    const { verdict } = await check({ name: 'dangling.zone.test', type: 'A', expected: '192.0.2.1' }, [world[server]])
+
+    expect(verdict).toMatchObject({ state: 'NOT_FOUND', reason: expect.stringContaining('nowhere.other.test') })
+  })
+
+  test('TXT records without SPF among them are NO_DATA', async () => {
+    const watched = { name: 'nospf.zone.test', type: 'SPF', expected: 'v=spf1 -all' } as const
+
+    expect((await check(watched, [world[server]])).verdict.state).toBe('NO_DATA')
+  })
+
+  test.each([true, false])('two SPF records are BAD_SETUP, flexible: %s', async (flexible) => {
+    const watched = { name: 'twospf.zone.test', type: 'SPF', expected: 'v=spf1 mx -all', flexible } as const
+
+    expect((await check(watched, [world[server]])).verdict.state).toBe('BAD_SETUP')
+  })
+
+  test.each(['loop1.zone.test', 'long0.zone.test'])(
+    'the endless chain of %s is BAD_SETUP for a flexible CNAME',
+    async (name) => {
+      const watched = { name, type: 'CNAME', expected: 'www.zone.test', flexible: true } as const
+
+      expect((await check(watched, [world[server]])).verdict.state).toBe('BAD_SETUP')
+    },
+  )
+})
+
+test.each([
+  ['loop1.zone.test', ['knot']],
+  ['loop1.zone.test', ['nsd']],
+  ['long0.zone.test', ['knot']],
+  ['long0.zone.test', ['nsd']],
+  // A recursive server gives up on a loop with SERVFAIL; what it is only the authoritative ones tell.
+  ['loop1.zone.test', ['unbound', 'knot']],
+  ['loop1.zone.test', ['bind', 'nsd']],
+] as const)('the endless chain of %s is BAD_SETUP, asked of %s', async (name, servers) => {
+  const { verdict } = await check(
+    { name, type: 'A', expected: '192.0.2.1' },
+    servers.map((server) => world[server]),
+  )
+
+  expect(verdict.state).toBe('BAD_SETUP')
+})
+
+describe('a delegation to a server that knows nothing of it', () => {
+  test.each([
+    ['knot', 'referral'],
+    ['nsd', 'REFUSED'],
+    ['unbound', 'SERVFAIL'],
+    ['bind', 'SERVFAIL'],
+  ] as const)('%s: INVALID by %s', async (server, code) => {
+    const { verdict, outcome } = await check({ name: 'www.sub.lame.test', type: 'A', expected: '192.0.2.1' }, [
+      world[server],
+    ])
+
+    expect(`${verdict.state}: ${codeOf(outcome)}`).toBe(`INVALID: ${code}`)
+  })
+})
