@@ -9,6 +9,8 @@ const END = '<!-- end of settings -->'
 const RULES: Record<string, string> = {
   BASE_URL: 'from `HOST` and `PORT`',
   DATABASE_URL: '`zonewatch.db` in `DATA_DIR`',
+  SECRET: 'made once, in `DATA_DIR`',
+  DNS_SERVERS: "the system's",
   LOG_FORMAT: '`pretty` on a terminal, else `json`',
 }
 
