@@ -8,6 +8,7 @@ import { type Database, engineOf } from '../database/database.ts'
 import { enterProcess, leaveProcess, takeOverFromDead } from '../database/processes.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
+import { runPostman } from '../mail/postman.ts'
 import { hasOrganizations, insertOrganization } from '../organization/store.ts'
 import { closeDoors, type Doors, openDoors } from '../outside.ts'
 import { runCourier } from '../webhooks/courier.ts'
@@ -36,6 +37,7 @@ export async function serve(): Promise<void> {
   const loops: Promise<void>[] = []
   if (config.roles.has('checker')) loops.push(runScheduler({ ...doors, process: id }, signals))
   if (config.roles.has('courier')) loops.push(runCourier({ ...doors, process: id }, signals))
+  if (config.roles.has('courier')) loops.push(runPostman({ ...doors, process: id }, signals))
   await greet(doors)
 
   await terminationSignal()

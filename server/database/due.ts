@@ -41,6 +41,7 @@ const COLUMNS: Record<DueTable, [Column, Column, ...Column[]]> = {
     { name: 'claimed_by', type: 'bigint' },
   ],
   due_mails: [
+    { name: 'organization_id', type: 'text' },
     { name: 'mail_id', type: 'text' },
     { name: 'due_at', type: 'bigint' },
     { name: 'claimed_by', type: 'bigint' },

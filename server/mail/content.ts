@@ -1,0 +1,42 @@
+import type { AgentRole } from '#contract/agents.ts'
+import type { Seal } from '../seal.ts'
+import { invitationLink, invitationToken } from './invitation-link.ts'
+import { type Block, type Message, newMessage } from './message.ts'
+
+/** What a mail says. Kept as it is in the outbox, therefore without secrets; the text is made when it is sent. */
+export type MailContent =
+  | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number }
+  | { kind: 'webhook_paused'; organization: string; url: string; error: string; statusCode: number | null }
+  | { kind: 'webhook_active'; organization: string; url: string }
+
+export type Rendering = { baseUrl: string; seal: Seal; about: string }
+
+export function messageOf(content: MailContent, { baseUrl, seal, about }: Rendering): Message {
+  const dashboard: Block = { label: 'Open the webhook', href: `${baseUrl}/dashboard/webhooks/${about}` }
+  switch (content.kind) {
+    case 'invitation': {
+      const href = invitationLink(baseUrl, invitationToken(seal, about, content.issue))
+      const day = new Date(content.expiresAt).toISOString().slice(0, 10)
+      return newMessage(`You are invited to ${content.organization} on Zonewatch`, [
+        `${content.organization} invites you to its DNS monitoring on Zonewatch, with the role ${content.role}.`,
+        { label: 'Accept the invitation', href },
+        `The link works once, until ${day} (UTC). If you did not expect this, do nothing.`,
+      ])
+    }
+    case 'webhook_paused':
+      return newMessage(`A webhook of ${content.organization} is paused`, [
+        `The webhook ${about} to ${shownUrl(content.url)} is paused, because its receiver failed for too long.`,
+        `The last failure: ${content.error.slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
+        'Its events are kept. Zonewatch tries once an hour, and sends all of them when the receiver answers again; a test or a retry that succeeds resumes at once.',
+        dashboard,
+      ])
+    case 'webhook_active':
+      return newMessage(`A webhook of ${content.organization} is active again`, [
+        `The webhook ${about} to ${shownUrl(content.url)} answers again; what was kept is being sent, oldest first.`,
+        dashboard,
+      ])
+  }
+}
+
+/** Without its query, which often holds a secret. */
+const shownUrl = (url: string): string => url.replace(/[?#].*$/s, '').slice(0, 200)

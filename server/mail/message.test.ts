@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { createSeal } from '../seal.ts'
+import { messageOf } from './content.ts'
+import { hashOfToken, invitationToken } from './invitation-link.ts'
+import { newMessage } from './message.ts'
+
+const seal = createSeal('x'.repeat(32))
+const rendering = { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' }
+
+test('a name that is HTML stays text', () => {
+  const { html, text } = newMessage('Hello', ['<b>Evil</b> & "sons"', { label: 'Open', href: 'https://x/?a=1&b="2"' }])
+
+  expect(html).not.toContain('<b>')
+  expect(html).toContain('&#60;b&#62;Evil&#60;/b&#62; &#38; &#34;sons&#34;')
+  expect(html).toContain('href="https://x/?a=1&#38;b=&#34;2&#34;"')
+  expect(text).toBe('<b>Evil</b> & "sons"\n\nOpen:\nhttps://x/?a=1&b="2"\n')
+})
+
+test('a name with a line break makes no header', () => {
+  expect(newMessage('Hello\r\nBcc: all@example.com', []).subject).toBe('Hello Bcc: all@example.com')
+})
+
+test('an invitation carries the link that its token opens, in text and in HTML', () => {
+  const content = { kind: 'invitation', organization: 'Acme', role: 'member', issue: 2, expiresAt: 0 } as const
+  const { text, html } = messageOf(content, rendering)
+
+  const link = `https://dns.example.com/dashboard/invitations/${invitationToken(seal, 'inv_1', 2)}`
+  expect(text).toContain(link)
+  expect(html).toContain(link)
+})
+
+test('each issue of an invitation has a token of its own, and the hash does not tell it', () => {
+  const tokens = [
+    invitationToken(seal, 'inv_1', 1),
+    invitationToken(seal, 'inv_1', 2),
+    invitationToken(seal, 'inv_2', 1),
+  ]
+
+  expect(new Set(tokens).size).toBe(3)
+  expect(hashOfToken(tokens[0]!)).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test("a paused webhook's mail names the failure and hides the query of its address", () => {
+  const { text } = messageOf(
+    {
+      kind: 'webhook_paused',
+      organization: 'Acme',
+      url: 'https://hooks.example.com/dns?token=secret',
+      error: 'The receiver answered 500.',
+      statusCode: 500,
+    },
+    { ...rendering, about: 'whk_1' },
+  )
+
+  expect(text).toContain('https://hooks.example.com/dns is paused')
+  expect(text).toContain('The receiver answered 500. (status 500)')
+  expect(text).toContain('https://dns.example.com/dashboard/webhooks/whk_1')
+  expect(text).not.toContain('secret')
+})

@@ -1,0 +1,145 @@
+import { type Database, inTransaction } from '../database/database.ts'
+import { type Claim, claimDue, writeBack } from '../database/due.ts'
+import { newId } from '../ids.ts'
+import type { MailContent } from './content.ts'
+import { nextTryAt } from './retry.ts'
+import type { Sending } from './smtp.ts'
+
+export type NewMail = {
+  /** Id of what it is about: an invitation or a webhook. */
+  about: string
+  recipients: readonly string[]
+  content: MailContent
+}
+
+/** Writes mails into the outbox, in the transaction of the fact that they tell. They are sent soon after it. */
+export async function queueMail(
+  db: Database,
+  organizationId: string,
+  { about, recipients, content }: NewMail,
+  now: number,
+): Promise<void> {
+  const ids = [...new Set(recipients)].map((recipient) => ({ id: newId('mail', now), recipient }))
+  if (ids.length === 0) return
+  await inTransaction(db, async (transaction) => {
+    const common = { organization_id: organizationId, created_at: now, about, content: JSON.stringify(content) }
+    await transaction
+      .insertInto('mails')
+      .values(ids.map(({ id, recipient }) => ({ ...common, id, recipient, status: 'waiting' as const })))
+      .execute()
+    await transaction
+      .insertInto('due_mails')
+      .values(ids.map(({ id }) => ({ organization_id: organizationId, mail_id: id, due_at: now })))
+      .execute()
+  })
+}
+
+/** Takes back what waits and is no longer true. A mail that is being sent at this moment still goes out. */
+export async function dropWaitingMail(db: Database, organizationId: string, about: string): Promise<void> {
+  const waiting = await db
+    .deleteFrom('mails')
+    .where('organization_id', '=', organizationId)
+    .where('about', '=', about)
+    .where('status', '=', 'waiting')
+    .returning('id')
+    .execute()
+  const ids = waiting.map(({ id }) => id)
+  if (ids.length === 0) return
+  await db.deleteFrom('due_mails').where('organization_id', '=', organizationId).where('mail_id', 'in', ids).execute()
+}
+
+export type ClaimedMail = {
+  claim: Claim<'due_mails'>
+  recipient: string
+  about: string
+  content: MailContent
+  attempts: number
+}
+
+/** Claims mails that are due, longest waiting first. */
+export async function claimMails(
+  db: Database,
+  options: { now: number; process: number; limit: number },
+): Promise<ClaimedMail[]> {
+  const claims = await claimDue(db, 'due_mails', options)
+  if (claims.length === 0) return []
+  const rows = await db
+    .selectFrom('mails')
+    .select(['id', 'recipient', 'about', 'content', 'attempts'])
+    .where(
+      'id',
+      'in',
+      claims.map(({ mail_id }) => mail_id),
+    )
+    .execute()
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return claims.flatMap((claim) => {
+    const row = byId.get(claim.mail_id)
+    return row ? [{ claim, ...row, content: JSON.parse(row.content) as MailContent }] : []
+  })
+}
+
+/** `kept`: there is no mail server, and the mail was written to the log. */
+export type MailOutcome = Sending | { kind: 'kept' }
+export type MailStatus = 'waiting' | 'sent' | 'kept' | 'failed'
+
+/** Records what came of one try. Returns the mail's status, or undefined when another process holds it by now. */
+export async function recordMail(
+  db: Database,
+  mail: ClaimedMail,
+  outcome: MailOutcome,
+  now: number,
+): Promise<MailStatus | undefined> {
+  const { claim } = mail
+  const attempts = mail.attempts + 1
+  const next = outcome.kind === 'deferred' ? nextTryAt(attempts, now) : null
+  const status = statusAfter(outcome, next)
+  return await inTransaction(db, async (transaction) => {
+    const held = await writeBack(transaction, 'due_mails', [{ claim, set: { due_at: next } }])
+    if (held.length === 0) return undefined
+    if (next === null) {
+      await transaction
+        .deleteFrom('due_mails')
+        .where('organization_id', '=', claim.organization_id)
+        .where('mail_id', '=', claim.mail_id)
+        .execute()
+    }
+    await transaction
+      .updateTable('mails')
+      .set({
+        status,
+        attempts,
+        error: 'reason' in outcome ? outcome.reason : null,
+        sent_at: status === 'sent' ? now : null,
+      })
+      .where('organization_id', '=', claim.organization_id)
+      .where('id', '=', claim.mail_id)
+      .execute()
+    return status
+  })
+}
+
+/** Forgets mails made before `until` that wait for nothing; at most `limit`. Returns how many. */
+export async function forgetMails(db: Database, until: number, limit: number): Promise<number> {
+  const old = db
+    .selectFrom('mails')
+    .select('id')
+    .where('created_at', '<', until)
+    .where('status', '!=', 'waiting')
+    .orderBy('created_at')
+    .limit(limit)
+  const { numDeletedRows } = await db.deleteFrom('mails').where('id', 'in', old).executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {
+  switch (outcome.kind) {
+    case 'sent':
+    case 'kept':
+      return outcome.kind
+    case 'deferred':
+      return next === null ? 'failed' : 'waiting'
+    case 'refused':
+      return 'failed'
+  }
+}

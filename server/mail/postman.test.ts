@@ -1,0 +1,231 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { systemClock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { Heart } from '../heart.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { createSeal } from '../seal.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { type MailServer, startMailServer } from '../testing/smtp.ts'
+import { dropWaitingMail, forgetMails, queueMail } from './outbox.ts'
+import { sendDueMails } from './postman.ts'
+import { openSmtp } from './smtp.ts'
+import { tellWebhookActive, tellWebhookPaused } from './tell.ts'
+
+const MINUTE_MS = 60_000
+const failure = { webhookId: 'whk_1', url: 'https://hooks.example.com/dns', error: 'It answered 500.', statusCode: 500 }
+
+onBothEngines('mail', (fresh) => {
+  test('a mail is sent once, with user and password, in text and HTML', async () => {
+    const server = await startMailServer({ password: 'a secret' })
+    const { queue, pass, rows } = await givenOutbox(await fresh(), server)
+    await queue()
+
+    expect(await pass()).toBe(1)
+    expect(await pass({ afterMs: 90 * MINUTE_MS })).toBe(0)
+
+    expect(server.received).toMatchObject([
+      { from: 'alerts@example.com', to: ['owner@example.com'], user: 'zonewatch' },
+    ])
+    const { source } = server.received[0]!
+    expect(source).toContain('From: Zonewatch <alerts@example.com>')
+    expect(source).toContain('Date: Sat, 21 Nov 2026 09:30:00 +0000')
+    expect(source).toContain(`Message-ID: <${(await rows())[0]!.id}@example.com>`)
+    expect(source).toMatch(/text\/plain[\s\S]*text\/html/)
+    expect(await rows()).toMatchObject([{ status: 'sent', attempts: 1, error: null }])
+  })
+
+  test('a mail that is put off with 450 comes a minute later', async () => {
+    const server = await startMailServer()
+    const { queue, pass, rows } = await givenOutbox(await fresh(), server)
+    await queue()
+    server.rejects({ code: 450, message: 'Try later' })
+
+    await pass()
+    expect(await rows()).toMatchObject([{ status: 'waiting', attempts: 1, error: expect.stringContaining('450') }])
+    expect(await pass({ afterMs: MINUTE_MS - 1 })).toBe(0)
+    expect(await pass({ afterMs: 1 })).toBe(1)
+
+    expect(server.received).toHaveLength(1)
+    expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2, error: null }])
+  })
+
+  test('a recipient that the server refuses with 550 is not asked again', async () => {
+    const server = await startMailServer()
+    const { queue, pass, rows } = await givenOutbox(await fresh(), server)
+    await queue()
+    server.rejects({ code: 550, message: 'No such user' })
+
+    await pass()
+
+    expect(await rows()).toMatchObject([{ status: 'failed', error: expect.stringContaining('No such user') }])
+    expect(await pass({ afterMs: 3 * 24 * 60 * MINUTE_MS })).toBe(0)
+  })
+
+  test('while the mail server is away nothing is lost, and after two and a half days it is given up and kept', async () => {
+    const server = await startMailServer()
+    await server.close()
+    const { queue, pass, rows } = await givenOutbox(await fresh(), server)
+    await queue()
+
+    const delays = [0, 1, 5, 15, 60, 240, 480, 960, 1_440]
+    for (const [index, minutes] of delays.entries()) {
+      expect(await rows()).toMatchObject([{ status: 'waiting', attempts: index }])
+      expect(await pass({ afterMs: minutes * MINUTE_MS })).toBe(1)
+    }
+
+    expect(await rows()).toMatchObject([
+      { status: 'failed', attempts: 9, error: expect.stringContaining('ECONNREFUSED') },
+    ])
+    expect(await pass({ afterMs: 1_440 * MINUTE_MS })).toBe(0)
+  })
+
+  test('a wrong password is worth another try', async () => {
+    const server = await startMailServer({ password: 'right' })
+    const { queue, pass, rows } = await givenOutbox(await fresh(), {
+      ...server,
+      url: server.url.replace('right', 'wrong'),
+    })
+    await queue()
+
+    await pass()
+
+    expect(await rows()).toMatchObject([{ status: 'waiting', attempts: 1 }])
+  })
+
+  test('two processes send each mail once', async () => {
+    const server = await startMailServer()
+    const { queue, pass } = await givenOutbox(await fresh(), server)
+    await queue(...Array.from({ length: 12 }, (_, index) => `agent-${index}@example.com`))
+
+    await Promise.all([pass({ process: 1 }), pass({ process: 2 })])
+
+    expect(new Set(server.received.flatMap(({ to }) => to)).size).toBe(12)
+    expect(server.received).toHaveLength(12)
+  })
+
+  test('a mail whose sender died is sent by another when the lease runs out', async () => {
+    const server = await startMailServer()
+    const db = await fresh()
+    const { queue, pass, rows } = await givenOutbox(db, server)
+    await queue()
+    server.hang()
+    const dying = new AbortController()
+    setTimeout(() => dying.abort(), 300)
+    await pass({ abandon: dying.signal })
+    expect(await rows()).toMatchObject([{ status: 'waiting', attempts: 0 }])
+
+    const other = await startMailServer()
+    const again = await givenOutbox(db, other, { organization: false })
+    expect(await again.pass({ afterMs: 59_000 })).toBe(0)
+    expect(await again.pass({ afterMs: 1_000 })).toBe(1)
+
+    expect(other.received).toHaveLength(1)
+  })
+
+  test('without a mail server the text stands in the log, and the mail is kept', async () => {
+    const { queue, pass, rows, logged } = await givenOutbox(await fresh(), null)
+    await queue()
+
+    expect(await pass()).toBe(1)
+
+    expect(logged()).toContain('is paused')
+    expect(await rows()).toMatchObject([{ status: 'kept', recipient: 'owner@example.com' }])
+    expect(await pass({ afterMs: 90 * MINUTE_MS })).toBe(0)
+  })
+
+  test('a mail that was taken back before it was sent is not sent', async () => {
+    const server = await startMailServer()
+    const db = await fresh()
+    const { queue, pass, organizationId } = await givenOutbox(db, server)
+    await queue()
+
+    await dropWaitingMail(db, organizationId, 'whk_1')
+
+    expect(await pass()).toBe(0)
+    expect(server.received).toHaveLength(0)
+  })
+
+  test('owners, at the address they chose, and the alert addresses are told once each', async () => {
+    const db = await fresh()
+    const { organizationId, now, rows } = await givenOutbox(db, null)
+    await db.updateTable('agents').set({ notification_email: 'pager@example.com' }).execute()
+    const alerts = JSON.stringify(['team@example.com', 'pager@example.com'])
+    await db.updateTable('organizations').set({ alert_emails: alerts }).execute()
+
+    await tellWebhookPaused(db, organizationId, failure, now)
+    await tellWebhookActive(db, organizationId, failure, now)
+
+    const told = (await rows()).map(({ recipient, content }) => [recipient, JSON.parse(content).kind])
+    expect(told.sort()).toEqual([
+      ['pager@example.com', 'webhook_active'],
+      ['pager@example.com', 'webhook_paused'],
+      ['team@example.com', 'webhook_active'],
+      ['team@example.com', 'webhook_paused'],
+    ])
+  })
+
+  test('what happens in a transaction that fails is told to nobody', async () => {
+    const db = await fresh()
+    const { organizationId, now, rows } = await givenOutbox(db, null)
+
+    const broken = db.transaction().execute(async (transaction) => {
+      await tellWebhookPaused(transaction, organizationId, failure, now)
+      throw new Error('the pause could not be written')
+    })
+
+    await expect(broken).rejects.toThrow('the pause could not be written')
+    expect(await rows()).toEqual([])
+  })
+
+  test('old mails are forgotten, those that wait are not', async () => {
+    const { queue, pass, rows, now, db } = await givenOutbox(await fresh(), null)
+    await queue()
+    await pass()
+    await queue()
+
+    expect(await forgetMails(db, now + MINUTE_MS, 10)).toBe(1)
+    expect(await rows()).toMatchObject([{ status: 'waiting' }])
+  })
+})
+
+async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null, { organization = true } = {}) {
+  let now = Date.UTC(2026, 10, 21, 9, 30)
+  const lines: string[] = []
+  const smtp = server ? { url: server.url, from: 'Zonewatch <alerts@example.com>' } : null
+  const doors = {
+    config: { baseUrl: 'https://dns.example.com', smtp },
+    db,
+    clock: { ...systemClock, now: () => now },
+    log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
+    seal: createSeal('x'.repeat(32)),
+    heart: new Heart(),
+  }
+  const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
+  const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
+  const post = smtp && openSmtp(smtp)
+  const { webhookId, ...content } = failure
+  return {
+    db,
+    now,
+    organizationId,
+    queue: (...recipients: string[]) =>
+      queueMail(
+        db,
+        organizationId,
+        {
+          about: webhookId,
+          recipients: recipients.length > 0 ? recipients : ['owner@example.com'],
+          content: { kind: 'webhook_paused', organization: 'Acme', ...content },
+        },
+        now,
+      ),
+    /** Lets time pass, then sends what is due. */
+    pass({ afterMs = 0, process = 1, abandon = new AbortController().signal } = {}) {
+      now += afterMs
+      return sendDueMails({ ...doors, process }, post, abandon)
+    },
+    rows: () => db.selectFrom('mails').selectAll().orderBy('id').execute(),
+    logged: () => lines.join(''),
+  }
+}

@@ -1,0 +1,97 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import type { Heart } from '../heart.ts'
+import type { Seal } from '../seal.ts'
+import { messageOf } from './content.ts'
+import { type ClaimedMail, claimMails, forgetMails, type MailOutcome, recordMail } from './outbox.ts'
+import { openSmtp, type Post } from './smtp.ts'
+
+export type PostmanDoors = {
+  config: Pick<Config, 'baseUrl' | 'smtp'>
+  db: Database
+  clock: Clock
+  log: Logger
+  seal: Seal
+  heart: Heart
+  process: number
+}
+
+/** How long the loop rests when nothing is due. */
+const IDLE_MS = 1_000
+/** Mails under way at a time. */
+const BATCH = 8
+/** Within the lease, so that no other process sends the mail while this one still tries. */
+const DEADLINE_MS = 45_000
+const FORGET_EVERY_MS = 60 * 60_000
+const FORGET_AFTER_MS = 90 * 24 * 60 * 60_000
+const FORGET_LIMIT = 1_000
+
+/** The loop that sends what is due. Runs until `stop`; what is under way then is given up when `abandon` is aborted. */
+export async function runPostman(
+  doors: PostmanDoors,
+  { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
+): Promise<void> {
+  const { config, db, clock, log, heart } = doors
+  const post = config.smtp ? openSmtp(config.smtp) : null
+  let forgetAt = clock.elapsed()
+  while (!stop.aborted) {
+    heart.beat('postman', clock.elapsed())
+    try {
+      const sent = await sendDueMails(doors, post, abandon)
+      if (clock.elapsed() >= forgetAt) {
+        await forgetMails(db, clock.now() - FORGET_AFTER_MS, FORGET_LIMIT)
+        forgetAt = clock.elapsed() + FORGET_EVERY_MS
+      }
+      if (sent < BATCH) await clock.sleep(IDLE_MS, stop)
+    } catch (err) {
+      log.error({ err }, 'Mails that are due cannot be read or recorded; this is tried again.')
+      await clock.sleep(5_000, stop)
+    }
+  }
+}
+
+/** One pass: claims what is due, sends it and records what came of it. Returns how many mails it took. */
+export async function sendDueMails(doors: PostmanDoors, post: Post | null, abandon: AbortSignal): Promise<number> {
+  const { db, clock, process, log } = doors
+  const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH })
+  await Promise.all(
+    mails.map(async (mail) => {
+      const outcome = await sendMail(doors, post, mail, abandon)
+      if (abandon.aborted && outcome.kind === 'deferred') return // given up by us: the lease is given back
+      const status = await recordMail(db, mail, outcome, clock.now())
+      const fields = {
+        mail: mail.claim.mail_id,
+        about: mail.about,
+        reason: 'reason' in outcome ? outcome.reason : undefined,
+      }
+      if (status === 'failed') log.error(fields, 'A mail could not be sent and is given up.')
+      if (status === 'waiting') log.warn(fields, 'A mail could not be sent; it is tried again later.')
+    }),
+  )
+  return mails.length
+}
+
+async function sendMail(
+  { config, clock, seal, log }: PostmanDoors,
+  post: Post | null,
+  { claim, recipient, about, content }: ClaimedMail,
+  abandon: AbortSignal,
+): Promise<MailOutcome> {
+  const message = messageOf(content, { baseUrl: config.baseUrl, seal, about })
+  if (!post) {
+    const { subject, text } = message
+    log.info({ to: recipient, subject, text }, 'A mail, written here because SMTP_URL is not set.')
+    return { kind: 'kept' }
+  }
+  const deadline = new AbortController()
+  const signal = AbortSignal.any([abandon, deadline.signal])
+  const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
+  try {
+    return await post({ id: claim.mail_id, to: recipient, at: clock.now() }, message, signal)
+  } finally {
+    deadline.abort()
+    await expire
+  }
+}

@@ -1,0 +1,48 @@
+import { createTransport } from 'nodemailer'
+import type { Message } from './message.ts'
+
+/** What handing a mail to the mail server can come to. */
+export type Sending =
+  | { kind: 'sent' }
+  /** Worth another try: no connection, a 4xx answer, a wrong password. */
+  | { kind: 'deferred'; reason: string }
+  /** The server will never take this mail: a 5xx answer about it. */
+  | { kind: 'refused'; reason: string }
+
+export type Envelope = { id: string; to: string; at: number }
+export type Post = (envelope: Envelope, message: Message, signal: AbortSignal) => Promise<Sending>
+
+const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 }
+
+/** The door to the mail server. Opens a connection for each mail and closes it again. */
+export function openSmtp({ url, from }: { url: string; from: string }): Post {
+  const transport = createTransport({ ...TIMEOUTS, url, disableFileAccess: true, disableUrlAccess: true })
+  const ourDomain = from.replace(/^.*@|>$/g, '')
+  return async ({ id, to, at }, message, signal) => {
+    try {
+      // The id stays the same over all tries, so that a mail which arrives twice can be recognised.
+      const messageId = `<${id}@${ourDomain}>`
+      const headers = { 'Auto-Submitted': 'auto-generated' }
+      await transport.sendMail({
+        ...message,
+        from,
+        to: [{ name: '', address: to }],
+        messageId,
+        headers,
+        date: new Date(at),
+        signal,
+      })
+      return { kind: 'sent' }
+    } catch (error) {
+      return outcomeOf(error)
+    }
+  }
+}
+
+function outcomeOf(error: unknown): Sending {
+  if (!(error instanceof Error)) throw error
+  const { code, responseCode = 0 } = error as Error & { code?: string; responseCode?: number }
+  const reason = error.message.slice(0, 500)
+  const isAboutThisMail = code === 'EENVELOPE' || code === 'EMESSAGE'
+  return isAboutThisMail && responseCode >= 500 ? { kind: 'refused', reason } : { kind: 'deferred', reason }
+}

@@ -1,0 +1,68 @@
+import { SMTPServer } from 'smtp-server'
+import { onTestFinished } from 'vitest'
+
+export type ReceivedMail = { from: string; to: string[]; user: string | undefined; source: string }
+/** A reply of SMTP: 450 puts the mail off, 550 refuses it. */
+export type Rejection = { code: number; message: string }
+
+export type MailServer = {
+  /** With user and password where the server asks for them. */
+  url: string
+  received: ReceivedMail[]
+  /** The next recipients are refused so, in this order; those after them are accepted. */
+  rejects(...rejections: Rejection[]): void
+  /** From now on mails are read and never answered. */
+  hang(): void
+  close(): Promise<void>
+}
+
+/** A real mail server on 127.0.0.1 that keeps what it gets. Closed when the test is over. */
+export async function startMailServer({ password }: { password?: string } = {}): Promise<MailServer> {
+  const received: ReceivedMail[] = []
+  const rejections: Rejection[] = []
+  let hangs = false
+  const server = new SMTPServer({
+    authOptional: password === undefined,
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    closeTimeout: 100,
+    onAuth: (auth, _session, done) =>
+      auth.password === password
+        ? done(null, { user: auth.username })
+        : done(Object.assign(new Error('Wrong user or password'), { responseCode: 535 })),
+    onRcptTo(_address, _session, done) {
+      const rejection = rejections.shift()
+      done(rejection ? Object.assign(new Error(rejection.message), { responseCode: rejection.code }) : null)
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        if (hangs) return
+        const { mailFrom, rcptTo } = session.envelope
+        received.push({
+          from: mailFrom ? mailFrom.address : '',
+          to: rcptTo.map(({ address }) => address),
+          user: session.user,
+          source: Buffer.concat(chunks).toString(),
+        })
+        done(null)
+      })
+    },
+  })
+  // A client that goes away in the middle is no failure of a test.
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as { port: number } // always this form for a TCP server that listens
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  onTestFinished(close)
+  return {
+    url: password === undefined ? `smtp://127.0.0.1:${port}` : `smtp://zonewatch:${password}@127.0.0.1:${port}`,
+    received,
+    rejects: (...more) => void rejections.push(...more),
+    hang: () => {
+      hangs = true
+    },
+    close,
+  }
+}
