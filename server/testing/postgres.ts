@@ -14,6 +14,8 @@ declare module 'vitest' {
 
 /** Starts one real PostgreSQL server for the whole test run and ends it afterwards. */
 export default async function setup(project: TestProject) {
+  // The library ends this process with code 0 whatever happened, which would hide that tests failed.
+  process.prependListener('beforeExit', (code) => process.exit(code))
   const server = await startPostgres()
   project.provide('postgres', server.url)
   return server.stop
