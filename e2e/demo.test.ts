@@ -1,0 +1,52 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { run } from '#server/testing/server-process.ts'
+import { eventually, givenFolder } from '#server/testing/server-world.ts'
+
+const DEMO = [process.execPath, 'server/testing/demo.ts']
+
+test('the demo tells its story within 80 columns, without colours in a pipe, and leaves nothing behind', async () => {
+  const folder = await givenFolder()
+  const { code, stdout, stderr } = await run(['npm', 'run', '--silent', 'demo'], { TMPDIR: folder }).ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).not.toContain('\x1b')
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  for (const word of ['Watch', 'Check', 'Change', 'Confirm', 'Told']) expect(stdout).toContain(word)
+  expect(stdout).toContain('Standard Webhooks (id, time, body): holds')
+  await isGone(stdout, folder)
+}, 30_000)
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s in the middle of the demo leaves nothing behind either',
+  async (signal) => {
+    const folder = await givenFolder()
+    const demo = run(DEMO, { TMPDIR: folder })
+    onTestFinished(() => demo.send('SIGKILL'))
+    await eventually(
+      async () => demo.stdout(),
+      (said) => said.includes('ready after'),
+    )
+    demo.send(signal)
+    const { code, stdout } = await demo.ended
+    expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
+    await isGone(stdout, folder)
+  },
+  30_000,
+)
+
+test('a demo that cannot be shown says why in one sentence', async () => {
+  const file = join(await givenFolder(), 'a-file')
+  await writeFile(file, '')
+  const { code, stdout, stderr } = await run(DEMO, { TMPDIR: file }).ended
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  expect(stdout).toMatch(/✗ {2}The demo broke off: ENOTDIR/)
+})
+
+/** No folder, and nobody who answers at any of the addresses that it showed. */
+async function isGone(stdout: string, folder: string): Promise<void> {
+  expect(await readdir(folder)).toEqual([])
+  const addresses = [...stdout.matchAll(/http:\/\/127\.0\.0\.1:\d+/g)].map(([address]) => address)
+  expect(addresses.length).toBeGreaterThanOrEqual(2)
+  for (const address of addresses) await expect(fetch(address)).rejects.toThrow()
+}
