@@ -1,6 +1,7 @@
-import { authenticator } from './access/authenticate.ts'
+import { authenticator, permit } from './access/authenticate.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
+import { needKey } from './http/gate.ts'
 import { healthRoutes } from './http/health.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
@@ -9,10 +10,10 @@ import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
 export async function createApp(doors: Doors) {
-  const app = createHttpServer(doors.log)
+  const app = createHttpServer(doors, { identify: authenticator(doors), permit })
   await app.register(healthRoutes(doors))
   await app.register(async (api) => {
-    api.addHook('onRequest', authenticator(doors))
+    needKey(api)
     await api.register(monitorRoutes(doors))
     await api.register(eventRoutes(doors))
     await api.register(groupRoutes(doors))

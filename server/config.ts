@@ -9,7 +9,9 @@ import {
   parseBaseUrl,
   parseDatabaseUrl,
   parseHost,
+  parseLimit,
   parseOneOf,
+  parseOrigins,
   parsePlansOf,
   parseRoles,
   parseSecret,
@@ -47,6 +49,10 @@ export type Config = {
   stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
   /** Null: mail is written to the log and kept for the dashboard. */
   smtp: { url: string; from: string } | null
+  /** Requests per minute and API key; 0 = no limit. */
+  limits: { read: number; write: number; create: number }
+  /** Pages that may call the API from a browser; `*` is every one. */
+  corsOrigins: string[]
   logLevel: LogLevel
   logFormat: 'pretty' | 'json'
 }
@@ -142,6 +148,17 @@ class Settings {
       ),
       stripe: this.#stripe(),
       smtp: this.#smtp(),
+      limits: {
+        read: this.#read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
+        write: this.#read('WRITE_LIMIT', '5', 'writes per minute and API key; 0 = no limit', parseLimit),
+        create: this.#read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
+      },
+      corsOrigins: this.#read(
+        'CORS_ORIGINS',
+        '',
+        'pages that may call the API from a browser: https://status.example.com, comma separated; * for all',
+        parseOrigins,
+      ),
       logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
         parseOneOf(text, LOG_LEVELS),
       ),

@@ -26,6 +26,15 @@ export function parseWhole(text: string, least: number, most: number): number {
   return number
 }
 
+export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_000)
+
+export function parseOrigins(text: string): string[] {
+  const origins = split(text)
+  const wrong = origins.find((each) => each !== '*' && !(URL.canParse(each) && new URL(each).origin === each))
+  if (wrong !== undefined) throw new Refusal(`must hold origins like https://status.example.com, or *, not "${wrong}".`)
+  return origins
+}
+
 export function parseBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { forbidden, unauthorized } from '../problem.ts'
-import { findLiveKey, type KeyRole } from './store.ts'
+import { forbidden } from '../problem.ts'
+import { findLiveKey, type KeyRole, touchKey } from './store.ts'
 
 /** On whose behalf a request acts. */
 export type Caller = { organizationId: string; role: KeyRole; keyId: string }
@@ -13,15 +13,23 @@ declare module 'fastify' {
   }
 }
 
-/** Puts `caller` on the request by its `X-Api-Key`; throws 401 without a live key, 403 where the key may only read. */
+/** Who sends a request, by its `X-Api-Key`; undefined without a live key. Looked up each time: revoking holds at once. */
 export function authenticator({ db, clock }: { db: Database; clock: Clock }) {
-  return async (request: FastifyRequest): Promise<void> => {
+  const touch = touchKey(db)
+  return async (request: FastifyRequest): Promise<Caller | undefined> => {
     const sent = request.headers['x-api-key']
-    const key = typeof sent === 'string' ? await findLiveKey(db, sent, clock.now()) : undefined
-    if (!key) throw unauthorized()
-    if (key.role === 'read' && request.method !== 'GET' && request.method !== 'HEAD') {
-      throw forbidden('This API key may only read; use a key with the role write or admin.')
-    }
-    request.caller = { organizationId: key.organization_id, role: key.role, keyId: key.id }
+    if (typeof sent !== 'string') return undefined
+    const now = clock.now()
+    const key = await findLiveKey(db, sent, now)
+    if (!key) return undefined
+    await touch(key, now)
+    return { organizationId: key.organization_id, role: key.role, keyId: key.id }
+  }
+}
+
+/** Throws 403 where the key may only read. */
+export function permit({ role }: Caller, method: string): void {
+  if (role === 'read' && method !== 'GET' && method !== 'HEAD') {
+    throw forbidden('This API key may only read; use a key with the role write or admin.')
   }
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { ApiKeysTable } from '../database/schema.ts'
 import { newId } from '../ids.ts'
@@ -16,15 +16,26 @@ export async function findLiveKey(db: Database, text: string, now: number): Prom
   if (!isApiKey(text)) return undefined
   const key = await db.selectFrom('api_keys').selectAll().where('hash', '=', hashOfApiKey(text)).executeTakeFirst()
   if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
-  if (key.last_used_at === null || now - key.last_used_at >= LAST_USED_MS) {
+  return key
+}
+
+/** Writes a key's `last_used`, at most once in `LAST_USED_MS` however many requests and processes use it. */
+export function touchKey(db: Database) {
+  const underWay = new Set<string>()
+  return async ({ id, organization_id, last_used_at }: ApiKey, now: number): Promise<void> => {
+    const isFresh = last_used_at !== null && now - last_used_at < LAST_USED_MS && last_used_at <= now
+    if (isFresh || underWay.has(id)) return
+    underWay.add(id)
+    const isStale = sql<boolean>`(last_used_at is null or last_used_at <= ${now - LAST_USED_MS} or last_used_at > ${now})`
     await db
       .updateTable('api_keys')
       .set({ last_used_at: now })
-      .where('organization_id', '=', key.organization_id)
-      .where('id', '=', key.id)
+      .where('organization_id', '=', organization_id)
+      .where('id', '=', id)
+      .where(isStale)
       .execute()
+      .finally(() => underWay.delete(id))
   }
-  return key
 }
 
 export type NewKey = {

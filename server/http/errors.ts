@@ -6,21 +6,21 @@ import { InvalidInput } from './validation.ts'
 
 /** Every failure leaves here, in the one shape of the specification. */
 export function answerErrors(app: FastifyInstance): void {
-  const methods = methodsByPath(app)
+  const allowedMethods = methodsByPath(app)
   app.setErrorHandler((error: FastifyError, request, reply) => answer(error, request, reply))
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0]!
-    const allowed = methods(path)
-    if (allowed.length === 0) return send(reply, { code: 404, error: 'Not found' })
+  app.setNotFoundHandler((_request, reply) => send(reply, { code: 404, error: 'Not found' }))
+  // Before the body is read: what it holds does not matter to a route that is not there.
+  app.addHook('preParsing', async (request, reply) => {
+    if (!request.is404) return
+    const allowed = allowedMethods(request.url.split('?')[0]!)
+    if (allowed.length === 0 || allowed.includes(request.method)) throw new Problem(404, 'Not found')
     reply.header('allow', allowed.join(', '))
-    return send(reply, { code: 405, error: `${request.method} is not possible here; possible: ${allowed.join(', ')}.` })
+    throw new Problem(405, `${request.method} is not possible here; possible: ${allowed.join(', ')}.`)
   })
 }
 
-function answer(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  if (error instanceof InvalidInput) {
-    return send(reply, { code: 400, error: 'Some of the input is not valid; see errors.', errors: error.errors })
-  }
+export function answer(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  if (error instanceof InvalidInput) return send(reply, invalidInput(error.errors))
   if (error instanceof Problem) {
     return send(reply, { code: error.status, error: error.message, ...(error.errors ? { errors: error.errors } : {}) })
   }
@@ -33,7 +33,8 @@ function answer(error: FastifyError, request: FastifyRequest, reply: FastifyRepl
     reply.header('retry-after', '5')
     return send(reply, { code: 503, error: 'The database does not answer at the moment; try again in 5 seconds.' })
   }
-  if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
+  if (error.statusCode === 400) return send(reply, invalidInput({ body: 'is not JSON that can be used here.' }))
+  if (error.statusCode !== undefined && error.statusCode > 400 && error.statusCode < 500) {
     return send(reply, { code: error.statusCode, error: error.message })
   }
   request.log.error({ err: error }, 'A request failed: this is a bug.')
@@ -44,12 +45,18 @@ function send(reply: FastifyReply, body: ErrorBody) {
   return reply.code(body.code).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 
+const invalidInput = (errors: Record<string, string>): ErrorBody => ({
+  code: 400,
+  error: 'Some of the input is not valid; see errors.',
+  errors,
+})
+
 const notJson = { code: 400, error: 'The body is not JSON; see errors.', errors: { body: 'must be one JSON object.' } }
 
 const KNOWN: Record<string, ErrorBody> = {
   FST_ERR_CTP_INVALID_JSON_BODY: notJson,
   FST_ERR_CTP_EMPTY_JSON_BODY: notJson,
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 400, error: 'The body is not as long as Content-Length says.' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'is not as long as Content-Length says.' }),
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 413, error: 'The body is larger than this server takes.' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 415, error: 'Send JSON, with the header Content-Type: application/json.' },
 }
@@ -63,8 +70,8 @@ function isTaken(error: FastifyError & { errcode?: number }): boolean {
 function methodsByPath(app: FastifyInstance): (path: string) => string[] {
   const routes: { pattern: RegExp; methods: string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
-    const pattern = new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')}$`)
-    routes.push({ pattern, methods: [method].flat() })
+    const pattern = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')
+    routes.push({ pattern: new RegExp(`^${pattern.replace(/\/$/, '')}/?$`), methods: [method].flat() })
   })
   return (path) => {
     const found = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)

@@ -1,14 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { type FastifyBaseLogger, fastify, LogController } from 'fastify'
-import { answerErrors } from './errors.ts'
+import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, fastify, LogController } from 'fastify'
+import type { Doors } from '../outside.ts'
+import { invalid, Problem } from '../problem.ts'
+import { allowOrigins } from './cors.ts'
+import { answer, answerErrors } from './errors.ts'
+import { count, type Gate, guard } from './gate.ts'
+import { takeJsonOnly } from './json.ts'
+import { Limiter } from './limiter.ts'
+import { answerRawErrors } from './raw-errors.ts'
 import { validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
 
 /** A server without routes: what every route shares. */
-export function createHttpServer(log: FastifyBaseLogger) {
+export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | 'permit'>) {
+  const { clock, db, config } = doors
+  const log: FastifyBaseLogger = doors.log
+  const gate: Gate = { clock, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -16,20 +26,27 @@ export function createHttpServer(log: FastifyBaseLogger) {
     genReqId: requestId,
     requestTimeout: 30_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false,
+    http: { requireHostHeader: false },
+    clientErrorHandler: answerRawErrors(clock.now),
     routerOptions: { maxParamLength: 1_000, caseSensitive: true, ignoreTrailingSlash: true },
+    // A path that cannot be decoded, or a part of one that is too long: it names nothing.
     frameworkErrors: (_error, request, reply) => {
-      reply
-        .header('x-request-id', request.id)
-        .code(404 as never)
-        .send({ code: 404, error: 'Not found' } as never)
+      reply.header('x-request-id', request.id)
+      count(gate, request as never, reply as never)
+        .then(() => new Problem(404, 'Not found'))
+        .catch((error: FastifyError) => error)
+        .then((error) => answer(error as FastifyError, request as never, reply as never))
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  answerErrors(app)
   app.setValidatorCompiler(validatorCompiler)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
   })
+  allowOrigins(app, config.corsOrigins)
+  refuseWhileStopping(app)
+  guard(app, gate)
+  answerErrors(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method, url } = request
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
@@ -38,18 +55,31 @@ export function createHttpServer(log: FastifyBaseLogger) {
   return app
 }
 
+export type HttpServer = ReturnType<typeof createHttpServer>
+
 /** The caller's own id where it is 1 to 128 visible ASCII characters, else a new one. */
 function requestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** An empty body counts as none, so that clients which always send a content type can call routes without one. */
-function takeJsonOnly(app: ReturnType<typeof createHttpServer>): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0) return done(null, undefined)
-    parse(request, body as string, done)
+/** Connections that are kept alive may bring requests after the server began to stop. */
+function refuseWhileStopping(app: FastifyInstance): void {
+  let isStopping = false
+  app.addHook('preClose', async () => {
+    isStopping = true
   })
+  app.addHook('onRequest', async (request, reply) => {
+    if (isStopping) {
+      reply.headers({ 'retry-after': '5', connection: 'close' })
+      throw new Problem(503, 'The server is stopping; try again in 5 seconds.')
+    }
+    const { host, expect } = request.headers
+    if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: 'is required.' })
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+      throw new Problem(417, 'Only Expect: 100-continue is understood.')
+    }
+  })
+  // Node would answer an unknown Expect without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { type FieldErrors, notFound } from '../problem.ts'
+import { findImpossible } from './impossible.ts'
 
 const bodies = new Ajv({ allErrors: true, strict: false, useDefaults: true })
 /** A query string holds text only: "20" is a number and "true" a truth value where the schema says so. */
@@ -21,10 +22,11 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
   const validate: ValidateFunction = (isQuery ? queries : bodies).compile(schema)
   return (input: unknown) => {
     if (isQuery) matchEnumsInAnyCase(schema as EnumSchema, input as Record<string, unknown>)
-    const value = input === undefined || input === null ? {} : input
-    if (!hasForbiddenText(value) && validate(value)) return { value }
+    const value = input === undefined ? {} : input
+    const impossible = findImpossible(value)
+    if (!impossible && validate(value)) return { value }
     if (httpPart === 'params') return { error: notFound() } // nothing has such a name
-    return { error: new InvalidInput(fieldErrors(validate.errors ?? [], value)) }
+    return { error: new InvalidInput(impossible ?? fieldErrors(validate.errors ?? [], value)) }
   }
 }
 
@@ -39,17 +41,13 @@ function matchEnumsInAnyCase({ properties = {} }: EnumSchema, query: Record<stri
   }
 }
 
-/** U+0000 is in no name, address or text that we keep, and PostgreSQL cannot store it. */
-function hasForbiddenText(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0')
-  if (value === null || typeof value !== 'object') return false
-  return Object.entries(value).some(([key, each]) => key.includes('\0') || hasForbiddenText(each))
-}
+/** Fields at fault that one answer names. */
+const MOST_ERRORS = 10_000
 
 function fieldErrors(errors: ErrorObject[], input: unknown): FieldErrors {
-  if (errors.length === 0) return { body: 'contains the character U+0000, which is not allowed anywhere.' }
-  const fields: FieldErrors = {}
-  for (const error of errors) {
+  // Without a prototype, so that a field called `constructor` is a field like any other.
+  const fields: FieldErrors = Object.create(null)
+  for (const error of errors.slice(0, MOST_ERRORS)) {
     // Of a choice of shapes each alternative complains; the choice itself says it in one sentence.
     if (error.schemaPath.includes('/anyOf/') && error.keyword !== 'anyOf') continue
     const { path, sentence } = describe(error, input)
@@ -59,7 +57,7 @@ function fieldErrors(errors: ErrorObject[], input: unknown): FieldErrors {
 }
 
 function describe(error: ErrorObject, input: unknown): { path: string; sentence: string } {
-  const path = error.instancePath.slice(1).replaceAll('/', '.')
+  const path = keysOf(error.instancePath).join('.')
   const inside = (name: string) => (path === '' ? name : `${path}.${name}`)
   const schema = error.parentSchema as { description?: string; properties?: object } | undefined
   switch (error.keyword) {
@@ -115,8 +113,14 @@ function article(type: string | string[]): string {
 
 function given(input: unknown, instancePath: string): string {
   let value = input
-  for (const key of instancePath.split('/').slice(1)) value = (value as Record<string, unknown> | undefined)?.[key]
+  for (const key of keysOf(instancePath)) value = (value as Record<string, unknown> | undefined)?.[key]
   if (value === null) return ', not null'
   if (Array.isArray(value)) return ', not a list'
   return typeof value === 'object' ? ', not an object' : `, not ${JSON.stringify(value)?.slice(0, 40)}`
+}
+
+/** The keys of a JSON pointer, RFC 6901 section 4. */
+function keysOf(pointer: string): string[] {
+  const parts = pointer.split('/').slice(1)
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

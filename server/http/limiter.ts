@@ -1,0 +1,80 @@
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type LimitClass, type Limits, type Standing, unlimited, WINDOW_MS } from './limits.ts'
+import { countRequest, readWindow } from './rate-log.ts'
+
+/** Full buckets that are remembered; beyond that the oldest is asked of the database again. */
+const REMEMBERED = 20_000
+
+/**
+ * A sliding-window log that all processes share in the database. That a bucket is full, and until when, is remembered
+ * here: a refusal costs the database nothing.
+ */
+export class Limiter {
+  readonly #doors: { db: Database; clock: Clock; limits: Limits }
+  /** When the next place gets free. */
+  readonly #full = new Map<string, number>()
+  readonly #turns = new Map<string, Promise<Standing>>()
+
+  constructor(doors: { db: Database; clock: Clock; limits: Limits }) {
+    this.#doors = doors
+  }
+
+  /** Requests per minute, as the headers state it. */
+  limitOf(kind: LimitClass): number {
+    return this.#doors.limits[kind] || unlimited(0).limit
+  }
+
+  /** Counts one request of `who` (an API key or an address), or refuses it. */
+  async take(who: string, kind: LimitClass): Promise<Standing> {
+    const { clock, limits } = this.#doors
+    const limit = limits[kind]
+    if (limit === 0) return unlimited(clock.now())
+    const bucket = `${who} ${kind}`
+    return this.#refusal(bucket, limit) ?? (await this.#inTurn(bucket, () => this.#count(bucket, limit)))
+  }
+
+  async #count(bucket: string, limit: number): Promise<Standing> {
+    const { db, clock } = this.#doors
+    for (;;) {
+      const refusal = this.#refusal(bucket, limit)
+      if (refusal) return refusal
+      const now = clock.now()
+      const number = await countRequest(db, bucket, limit, now)
+      const { counted, oldestAt } = await readWindow(db, bucket, now)
+      const freeAt = oldestAt + WINDOW_MS
+      if (counted >= limit) this.#remember(bucket, freeAt, now)
+      if (number !== undefined) return { limit, remaining: Math.max(0, limit - counted), freeAt, isRefused: false }
+      if (counted >= limit) return { limit, remaining: 0, freeAt, isRefused: true }
+      // Another process took the number at the same moment: each round that is lost fills the bucket by one.
+    }
+  }
+
+  #refusal(bucket: string, limit: number): Standing | undefined {
+    const freeAt = this.#full.get(bucket)
+    if (freeAt === undefined) return undefined
+    const left = freeAt - this.#doors.clock.now()
+    if (left > 0 && left <= WINDOW_MS) return { limit, remaining: 0, freeAt, isRefused: true }
+    this.#full.delete(bucket)
+    return undefined
+  }
+
+  #remember(bucket: string, freeAt: number, now: number): void {
+    if (freeAt <= now) return
+    if (this.#full.size >= REMEMBERED) this.#full.delete(this.#full.keys().next().value!)
+    this.#full.set(bucket, freeAt)
+  }
+
+  /** Requests of one bucket one after the other, so that a crowd of them asks the database no more than `limit` times. */
+  async #inTurn(bucket: string, count: () => Promise<Standing>): Promise<Standing> {
+    const before = this.#turns.get(bucket)
+    // When the database is away the first failure is everyone's: nobody waits for it again.
+    const turn = before ? before.then(count) : count()
+    this.#turns.set(bucket, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#turns.get(bucket) === turn) this.#turns.delete(bucket)
+    }
+  }
+}

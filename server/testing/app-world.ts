@@ -1,0 +1,121 @@
+import { tmpdir } from 'node:os'
+import { pino } from 'pino'
+import { onTestFinished } from 'vitest'
+import { insertKey, type KeyRole } from '../access/store.ts'
+import { createApp } from '../app.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { readConfig } from '../config.ts'
+import type { Engine } from '../database/database.ts'
+import { migrate } from '../database/migrate.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { closeDoors, type Doors, openDoors } from '../outside.ts'
+import { newDatabaseUrl } from './database.ts'
+import type { Settings } from './server-process.ts'
+
+export type Answer = {
+  status: number
+  headers: Record<string, string | undefined>
+  /** Undefined without a body. What it is, the caller knows. */
+  // biome-ignore lint/suspicious/noExplicitAny: the one place where a test believes the shape of an answer
+  body: any
+  text: string
+}
+
+export type Call = {
+  method?: string
+  /** Null: without a key. */
+  key?: string | null
+  body?: unknown
+  /** A body that is sent as it is. */
+  raw?: string | Buffer
+  headers?: Record<string, string>
+  from?: string
+}
+
+/** The API without its loops and without a port, on a database of the test's own, with a clock that the test moves. */
+export async function givenApp(engine: Engine, settings: Settings = {}, sharedUrl?: string) {
+  const database = sharedUrl === undefined ? await newDatabaseUrl(engine) : { url: sharedUrl, drop: async () => {} }
+  let passed = 0
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed }
+  const config = readConfig({
+    DATA_DIR: tmpdir(),
+    DATABASE_URL: database.url,
+    SECRET: 'a secret of the test, longer than 32 characters',
+    DNS_SERVERS: '127.0.0.1:1',
+    READ_LIMIT: '0',
+    WRITE_LIMIT: '0',
+    CREATE_LIMIT: '0',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+    ...settings,
+  })
+  const doors: Doors = openDoors(config, config.secret!, pino({ level: 'silent' }), clock)
+  await migrate(doors.db, clock.now())
+  const app = await createApp(doors)
+  await app.ready()
+  let isClosed = false
+  const close = async () => {
+    if (isClosed) return
+    isClosed = true
+    await app.close()
+    await closeDoors(doors)
+  }
+  onTestFinished(async () => {
+    await close()
+    await database.drop()
+  })
+
+  const organizations = new Map<string, Promise<{ id: string; key: string }>>()
+  /** Made at the first mention of its name. */
+  const organization = (name = 'First') => {
+    const given = { name, email: `owner@${name.toLowerCase()}.example`, passwordHash: '' }
+    const made = organizations.get(name) ?? insertOrganization(doors.db, given, clock.now())
+    organizations.set(name, made)
+    return made
+  }
+  return {
+    app,
+    doors,
+    url: database.url,
+    organization,
+    close,
+    pass: (ms: number) => {
+      passed += ms
+    },
+    async key(role: KeyRole, options: { expiresAt?: number; of?: string } = {}) {
+      const { id } = await organization(options.of)
+      const expiry = options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }
+      return await insertKey(doors.db, { organizationId: id, name: role, role, ...expiry }, clock.now())
+    },
+    async call(path: string, { method = 'GET', key, body, raw, headers = {}, from }: Call = {}): Promise<Answer> {
+      const sent = key === undefined ? (await organization()).key : key
+      const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+      const answer = await app.inject({
+        method: method as 'GET',
+        url: path,
+        headers: {
+          ...(sent === null ? {} : { 'x-api-key': sent }),
+          ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(payload === undefined ? {} : { payload }),
+        ...(from === undefined ? {} : { remoteAddress: from }),
+      })
+      return {
+        status: answer.statusCode,
+        headers: answer.headers as Answer['headers'],
+        body: answer.body === '' ? undefined : parsed(answer.body),
+        text: answer.body,
+      }
+    },
+  }
+}
+
+export type AppWorld = Awaited<ReturnType<typeof givenApp>>
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
