@@ -45,7 +45,8 @@ test('a demo that cannot be shown says why in one sentence', async () => {
 
 /** No folder, and nobody who answers at any of the addresses that it showed. */
 async function isGone(stdout: string, folder: string): Promise<void> {
-  expect(await readdir(folder)).toEqual([])
+  const npmsOwn = 'node-compile-cache'
+  expect((await readdir(folder)).filter((name) => name !== npmsOwn)).toEqual([])
   const addresses = [...stdout.matchAll(/http:\/\/127\.0\.0\.1:\d+/g)].map(([address]) => address)
   expect(addresses.length).toBeGreaterThanOrEqual(2)
   for (const address of addresses) await expect(fetch(address)).rejects.toThrow()
