@@ -1,6 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { check } from './check.ts'
 import { everyMonitorOf } from './records.ts'
+import type { Server } from './servers/server.ts'
+import { until } from './until.ts'
 import { SERVERS, type ServerName, startWorld, type World } from './world.ts'
 
 let world: World
@@ -21,7 +24,7 @@ const silentChecks = (server: ServerName) =>
 
 // NSD answers from processes of its own, which are not held with it.
 test.concurrent.each(['knot', 'unbound', 'bind'] as const)('%s: a server that is held is TIMEOUT', async (server) => {
-  process.kill(world[server].pid, 'SIGSTOP')
+  await hold(world[server])
   try {
     expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: timeout']))
   } finally {
@@ -34,3 +37,14 @@ test.each(SERVERS)('%s: a server that was stopped is TIMEOUT', async (server) =>
 
   expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: unreachable']))
 })
+
+/** Resolves when every thread stands still: each could answer once more before. */
+async function hold({ name, pid }: Server): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  const isHeld = async () => {
+    const threads = await readdir(`/proc/${pid}/task`)
+    const states = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/status`, 'utf8')))
+    return states.every((state) => state.includes('State:\tT')) || undefined
+  }
+  await until(isHeld, { otherwise: () => `${name} does not stand still` })
+}
