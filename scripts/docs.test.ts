@@ -31,3 +31,19 @@ test.each(DOCUMENTS)('%s names no script that package.json does not have', (path
 
   expect(named.filter((name) => !(name in packageJson.scripts))).toEqual([])
 })
+
+test('README.md names no route that does not exist', () => {
+  const sources = globSync('server/**/{routes,health}.ts').map((path) => readFileSync(path, 'utf8'))
+  const routes = sources.flatMap((source) =>
+    [...source.matchAll(/app\.(\w+)\(\s*'([^']+)'/g)].map(([, method, path]) =>
+      shapeOf(`${method!.toUpperCase()} ${path}`),
+    ),
+  )
+  const named = [...readFileSync('README.md', 'utf8').matchAll(/`((?:GET|POST|PATCH|DELETE) [^`]+)`/g)]
+
+  expect(named).not.toEqual([])
+  expect(named.map(([, route]) => route!).filter((route) => !routes.includes(shapeOf(route)))).toEqual([])
+})
+
+/** What a parameter is called does not matter. */
+const shapeOf = (route: string) => route.replace(/:\w+|\{\w+\}/g, '*')
