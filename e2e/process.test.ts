@@ -50,6 +50,25 @@ test.each([
   60_000,
 )
 
+test('Ctrl-C ends it in order, also when it comes twice as under npm', async () => {
+  const { receiver, dns, settings } = await givenWorld('sqlite')
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const server = await givenServer({ ...settings, ...ADMIN })
+  const api = createApi(server.url, ADMIN_KEY)
+  receiver.answers(async () => {
+    await systemClock.sleep(500)
+    return 200
+  })
+  await api.post('/webhooks', { url: receiver.url, groups: ['default'] })
+  await api.post('/monitors', { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' })
+  await receiver.waitFor(1, 15_000)
+
+  server.send('SIGINT')
+  await systemClock.sleep(100)
+  server.send('SIGINT')
+  expect(await server.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Stopped.') })
+}, 30_000)
+
 test.each(['sqlite', 'postgres'] as const)(
   'an API, a checker and a courier in processes of their own share one database (%s)',
   async (engine) => {

@@ -19,6 +19,7 @@ const DRAIN_MS = 7_000
 
 /** Starts everything, serves until a signal comes, and ends with nothing claimed. */
 export async function serve(): Promise<void> {
+  const terminated = terminationSignal()
   const config = loadConfig()
   prepareDataFolder(config)
   const doors = openDoors(config, loadSecret(config), createLog(config))
@@ -40,7 +41,7 @@ export async function serve(): Promise<void> {
   if (config.roles.has('courier')) loops.push(runPostman({ ...doors, process: id }, signals))
   await greet(doors)
 
-  await terminationSignal()
+  await terminated
   log.info('Stopping: what is under way is finished first.')
   stop.abort()
   const drained = Promise.allSettled([app?.close(), ...loops])
@@ -98,8 +99,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Ctrl-C comes twice under npm, from the terminal and from npm: the second must not break off what the first began. */
 function terminationSignal(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
 }
