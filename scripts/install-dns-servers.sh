@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the DNS servers of `npm run test:interop` from Debian's (or Ubuntu's) packages. Starts none of them.
+# Installs the DNS servers of `npm run test:interop` from Debian's (or Ubuntu's) packages. None of them is started, now or
+# when the machine starts again: the tests run their own.
 set -eu
 
 # Debian keeps servers where an ordinary user's PATH does not look.
@@ -29,11 +30,19 @@ fi
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap '$as_root rm -f "$policy"' EXIT
+  trap 'exit 1' HUP INT TERM
   printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
   $as_root chmod 755 "$policy"
 fi
 
-export DEBIAN_FRONTEND=noninteractive
 $as_root apt-get update -qq
 # shellcheck disable=SC2086 # a list of packages, and a command that may be empty
-$as_root apt-get install -y -qq --no-install-recommends $missing
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+
+command -v systemctl >/dev/null || exit 0
+for package in $missing; do
+  case $package in
+    bind9) $as_root systemctl disable --quiet named || true ;;
+    knot | nsd | unbound) $as_root systemctl disable --quiet "$package" || true ;;
+  esac
+done

@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -15,7 +16,16 @@ const PORTS = 10_000
 export async function newPlace(): Promise<Place> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-interop-'))
-  return { folder, port, remove: () => rm(folder, { recursive: true, force: true }) }
+  const removeWithUs = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeWithUs)
+  return {
+    folder,
+    port,
+    async remove() {
+      await rm(folder, { recursive: true, force: true })
+      process.off('exit', removeWithUs)
+    },
+  }
 }
 
 /** A new folder of its own for one server. */
