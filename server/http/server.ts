@@ -7,6 +7,8 @@ import { invalid, Problem } from '../problem.ts'
 import { allowOrigins } from './cors.ts'
 import { answer, answerErrors } from './errors.ts'
 import { count, type Gate, guard } from './gate.ts'
+import { keepHouse } from './housekeeping.ts'
+import { repeatAnswers } from './idempotency.ts'
 import { takeJsonOnly } from './json.ts'
 import { Limiter } from './limiter.ts'
 import { answerRawErrors } from './raw-errors.ts'
@@ -52,6 +54,8 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   takeJsonOnly(app)
+  repeatAnswers(app, doors)
+  keepHouse(app, doors)
   return app
 }
 

@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { pruneIdempotentRequests } from './idempotency-store.ts'
+import { pruneRateLog } from './rate-log.ts'
+
+const EVERY_MS = 60_000
+/** Between two batches, so that pruning never holds up a request for long. */
+const PAUSE_MS = 50
+
+/** While the server listens, removes once a minute what its requests left behind and nothing needs any more. */
+export function keepHouse(app: FastifyInstance, { db, clock }: { db: Database; clock: Clock }): void {
+  const stop = new AbortController()
+  let running: Promise<void> | undefined
+  app.addHook('onListen', async () => {
+    running = prune()
+  })
+  app.addHook('preClose', async () => stop.abort())
+  app.addHook('onClose', async () => running)
+
+  async function prune(): Promise<void> {
+    while (!stop.signal.aborted) {
+      for (const pruneBatch of [pruneRateLog, pruneIdempotentRequests]) {
+        try {
+          while ((await pruneBatch(db, clock.now())) && !stop.signal.aborted) await clock.sleep(PAUSE_MS, stop.signal)
+        } catch (err) {
+          app.log.warn({ err }, 'What old requests left behind could not be removed; it is tried again in a minute.')
+        }
+      }
+      await clock.sleep(EVERY_MS, stop.signal)
+    }
+  }
+}

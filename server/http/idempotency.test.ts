@@ -1,0 +1,125 @@
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { LEASE_MS, pruneIdempotentRequests, reserve } from './idempotency-store.ts'
+
+const HOURS_24 = 24 * 60 * 60 * 1_000
+
+const post =
+  ({ call }: AppWorld) =>
+  (path: string, name: string, body: unknown, more: Call = {}) =>
+    call(path, { method: 'POST', body, ...more, headers: { 'idempotency-key': name, ...more.headers } })
+
+async function groups({ call }: AppWorld): Promise<string[]> {
+  return (await call('/groups')).body.data.map(({ slug }: { slug: string }) => slug)
+}
+
+onBothEngines('Idempotency-Key', (_fresh, engine) => {
+  test('the first answer is given again, marked, and nothing is made twice', async () => {
+    const world = await givenApp(engine)
+    const first = await post(world)('/groups', 'one', { name: 'Shop' })
+    const again = await post(world)('/groups', 'one', { name: 'Shop' })
+    expect([first.status, first.headers['idempotent-replayed']]).toEqual([201, undefined])
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([201, 'true'])
+    expect(again.text).toBe(first.text)
+    expect(again.headers.location).toBe(first.headers.location)
+    expect(again.headers['content-type']).toBe(first.headers['content-type'])
+    expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
+    expect(await groups(world)).toEqual(['default', 'shop'])
+  })
+
+  test('the same key with another body or another path is 422, and names the header', async () => {
+    const world = await givenApp(engine)
+    await post(world)('/groups', 'one', { name: 'Shop' })
+    for (const answer of [
+      await post(world)('/groups', 'one', { name: 'Other' }),
+      await post(world)('/monitors', 'one', { name: 'Shop' }),
+    ]) {
+      expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['Idempotency-Key']])
+    }
+  })
+
+  test('while the first runs, the same request is 409; of many at once exactly one is carried out', async () => {
+    const world = await givenApp(engine)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(world)('/groups', 'one', { name: 'Shop' })))
+    const statuses = answers.map(({ status }) => status)
+    expect(new Set(statuses)).toEqual(new Set(statuses.includes(409) ? [201, 409] : [201]))
+    const carriedOut = answers.filter(({ status, headers }) => status === 201 && !headers['idempotent-replayed'])
+    expect(carriedOut).toHaveLength(1)
+    expect(await groups(world)).toEqual(['default', 'shop'])
+  })
+
+  test('after a crash in the middle the reservation runs out, and the request can be sent again', async () => {
+    const world = await givenApp(engine)
+    const { doors, pass, organization, key } = world
+    const writer = await key('write')
+    const named = { organizationId: (await organization()).id, keyId: writer.id, name: hash('sha256', 'one') }
+    const body = { name: 'Shop' }
+    const fingerprint = hash('sha256', `/groups\n${hash('sha256', JSON.stringify(body))}`)
+    await reserve(doors.db, doors.seal, named, fingerprint, doors.clock.now())
+    const send = () => post(world)('/groups', 'one', body, { key: writer.key })
+
+    expect((await send()).status).toBe(409)
+    pass(LEASE_MS)
+    expect([(await send()).status, (await send()).headers['idempotent-replayed']]).toEqual([201, 'true'])
+    expect(await groups(world)).toEqual(['default', 'shop'])
+  })
+
+  test('a refusal for its content is kept too; after 24 hours the key is free, and then pruned', async () => {
+    const world = await givenApp(engine)
+    const { doors, pass } = world
+    expect((await post(world)('/groups', 'one', {})).status).toBe(400)
+    const again = await post(world)('/groups', 'one', {})
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([400, 'true'])
+    pass(HOURS_24)
+    expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
+    pass(HOURS_24)
+    expect(await pruneIdempotentRequests(doors.db, doors.clock.now())).toBe(false)
+    expect(await doors.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
+  })
+
+  test('what failed here is not kept', async () => {
+    const world = await givenApp(engine)
+    const { doors, organization } = world
+    await organization()
+    const failed = await withoutGroups(world, () => post(world)('/groups', 'one', { name: 'Shop' }))
+    expect(failed.status).toBe(500)
+    expect(await doors.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
+    expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
+  })
+
+  test('an answer is given only to the API key that it was made for, and lies sealed in the database', async () => {
+    const world = await givenApp(engine)
+    const { doors, key, organization } = world
+    const body = { url: 'https://hooks.example.com/dns' }
+    const first = await post(world)('/webhooks', 'one', body)
+    for (const other of [(await key('write')).key, (await organization('Second')).key]) {
+      const answer = await post(world)('/webhooks', 'one', body, { key: other })
+      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, undefined])
+      expect(answer.body.secret).not.toBe(first.body.secret)
+    }
+    const rows = await doors.db.selectFrom('idempotent_requests').select('body').execute()
+    expect(rows.some((row) => row.body!.includes(first.body.secret))).toBe(false)
+    expect((await post(world)('/webhooks', 'one', body)).text).toBe(first.text)
+  })
+
+  test('a key that is no key is 400; on other methods the header means nothing', async () => {
+    const world = await givenApp(engine)
+    for (const name of ['', 'x'.repeat(256), 'tab\there']) {
+      const answer = await post(world)('/groups', name, { name: 'Shop' })
+      expect([answer.status, Object.keys(answer.body.errors)]).toEqual([400, ['Idempotency-Key']])
+    }
+    const headers = { 'idempotency-key': 'one' }
+    expect((await world.call('/groups', { headers })).headers['idempotent-replayed']).toBeUndefined()
+    expect((await world.call('/groups', { headers })).headers['idempotent-replayed']).toBeUndefined()
+  })
+})
+
+/** Meanwhile every statement about groups fails. */
+async function withoutGroups<T>({ doors: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
+  await db.schema.alterTable('groups').renameTo('gone').execute()
+  const result = await work()
+  await db.schema.alterTable('gone').renameTo('groups').execute()
+  return result
+}
