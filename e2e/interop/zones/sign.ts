@@ -16,7 +16,20 @@ export async function signZone(folder: string, zone: Zone, validity?: Validity):
   const times = validity ? ['-s', validity.from, '-e', validity.to] : []
   const keyText = await readFile(`${key}.key`, 'utf8')
   await writeFile(zone.file, `${await readFile(zone.file, 'utf8')}${keyText}`)
-  await run('dnssec-signzone', ['-q', '-z', '-P', ...times, '-o', zone.name, '-f', zone.file, zone.file, key])
+  await run('dnssec-signzone', [
+    '-q',
+    '-z',
+    '-P',
+    '-d',
+    folder,
+    ...times,
+    '-o',
+    zone.name,
+    '-f',
+    zone.file,
+    zone.file,
+    key,
+  ])
   return { ...zone, key: lineOf(keyText) }
 }
 
