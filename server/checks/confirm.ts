@@ -81,6 +81,8 @@ function classOf(outcome: Outcome): string {
     case 'malformed':
     case 'referral':
       return 'INVALID'
+    case 'lame':
+      return 'BAD_SETUP'
     case 'answer':
     case 'nodata':
     case 'nxdomain':
@@ -90,5 +92,5 @@ function classOf(outcome: Outcome): string {
 }
 
 export function isFailure(outcome: Outcome): boolean {
-  return classOf(outcome) === 'TIMEOUT' || classOf(outcome) === 'INVALID'
+  return ['TIMEOUT', 'INVALID', 'BAD_SETUP'].includes(classOf(outcome))
 }

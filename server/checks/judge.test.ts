@@ -105,7 +105,7 @@ describe('the verdict and its sentence', () => {
     ],
     [
       {},
-      { kind: 'referral', chain: [], zone: 'com', nameServers: ['a.gtld.example'], glue: [] },
+      { kind: 'referral', chain: [], zone: 'com', nameServers: ['a.gtld.example'], glue: [], ttl: 60 },
       'INVALID',
       undefined,
       'The server asked for www.example.com answered with a referral to other servers.',

@@ -30,6 +30,8 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
       return { state: 'NOT_FOUND', values: [], reason: `${endOf(owner, outcome.chain, 'does')} not exist (NXDOMAIN).` }
     case 'endless_alias':
       return { state: 'BAD_SETUP', reason: endlessAlias(owner, outcome.chain) }
+    case 'lame':
+      return { state: 'BAD_SETUP', reason: `${owner} cannot be answered: ${plain(outcome.reason)}.` }
     case 'failure':
       return { state: 'INVALID', reason: `The question for ${owner} failed with ${failure(outcome)}.` }
     case 'referral':
@@ -99,6 +101,7 @@ function facts(outcome: Outcome): unknown[] {
       return [outcome.kind, path(outcome.chain)]
     case 'failure':
       return [outcome.kind, outcome.rcode]
+    case 'lame':
     case 'referral':
     case 'malformed':
     case 'timeout':

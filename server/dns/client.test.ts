@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../clock.ts'
 import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
 import type { QuestionType, ServerAddress } from './outcome.ts'
 
@@ -185,6 +186,43 @@ test('a server that has long been silent is asked last', async () => {
   const before = silent.asked.total
   for (let asked = 0; asked < 20; asked++) await client.ask(www)
   expect(silent.asked.total - before).toBeLessThanOrEqual(1) // one may find out whether it is back
+})
+
+test('a server that is broken for one type is asked last for it, and in its turn for the others', async () => {
+  const [broken, good] = [await givenDnsServer(), await givenDnsServer()]
+  for (const dns of [broken, good]) dns.set('www.example.com', 'A', ['192.0.2.1'])
+  good.set('www.example.com', 'AAAA', ['2001:db8::1'])
+  broken.failType('AAAA', 'SERVFAIL')
+  const client = givenDnsClient([broken, good])
+  const ask = async (type: 'A' | 'AAAA', times: number) => {
+    for (let asked = 0; asked < times; asked++) await client.ask({ name: 'www.example.com', type })
+  }
+  await ask('AAAA', 16)
+  const before = broken.asked.of('www.example.com', 'AAAA')
+  await ask('AAAA', 20)
+  expect(broken.asked.of('www.example.com', 'AAAA') - before).toBeLessThanOrEqual(1)
+  await ask('A', 20)
+  expect(broken.asked.of('www.example.com', 'A')).toBe(10)
+})
+
+test('a flood of questions to one server is paced, none lost', async () => {
+  const dns = await givenDnsServer()
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const client = givenDnsClient([dns], { perSecond: 20 })
+  const before = systemClock.elapsed()
+  const replies = await Promise.all(Array.from({ length: 30 }, () => client.ask(www)))
+  expect(systemClock.elapsed() - before).toBeGreaterThanOrEqual(490)
+  expect(replies.map(({ outcome }) => outcome.kind)).toEqual(Array(30).fill('answer'))
+})
+
+test('what does not do is followed by the next server', async () => {
+  const [one, other] = [await givenDnsServer(), await givenDnsServer()]
+  for (const dns of [one, other]) dns.set('www.example.com', 'A', [`192.0.2.${dns === one ? 1 : 2}`])
+  const { outcome } = await givenDnsClient([]).ask(www, {
+    servers: [one.address, other.address],
+    accept: ({ server }) => server.endsWith(`:${other.address.port}`),
+  })
+  expect(outcome).toMatchObject({ rrset: { values: ['192.0.2.2'] } })
 })
 
 test('IPv6 servers are asked', async () => {

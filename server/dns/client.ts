@@ -2,19 +2,23 @@ import type { Clock } from '../clock.ts'
 import { isEndless } from './aliases.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type Lookup, tryServers } from './lookup.ts'
-import type { AliasChain, Outcome, Question, Reply, ServerAddress } from './outcome.ts'
+import type { AliasChain, Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
 import { createPaths, type Path, takeTurn } from './paths.ts'
 
 /**
- * `servers` replaces the default list for this question, and is asked in the order given (the long silent last).
+ * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
  * Without `recursionDesired` (default true) a referral is a good answer and alias chains are not asked on.
- * `checkingDisabled` (default false) lets bogus DNSSEC data through.
+ * `checkingDisabled` (default false) lets bogus DNSSEC data through. `timeoutMs` and `tries` replace the client's own.
+ * `accept` says whether what a server answered will do, so that the next one need not be asked.
  */
 export type AskOptions = {
   servers?: readonly ServerAddress[]
   signal?: AbortSignal
   recursionDesired?: boolean
   checkingDisabled?: boolean
+  timeoutMs?: number
+  tries?: number
+  accept?: (evidence: Evidence) => boolean
 }
 
 /** Asks name servers. Never throws for what the network does: every way it can go is an `Outcome`. */
@@ -29,7 +33,7 @@ export type DnsClient = {
   close(): Promise<void>
 }
 
-/** Times in milliseconds. `tries`: servers asked for one question, at most. The last two are bounds for each server. */
+/** Times in milliseconds. `tries`: servers asked for one question, at most. The last three are bounds for each server. */
 export type DnsClientOptions = {
   servers: readonly ServerAddress[]
   clock: Clock
@@ -37,6 +41,7 @@ export type DnsClientOptions = {
   tries?: number
   inFlightPerServer?: number
   waitingPerServer?: number
+  perSecond?: number
 }
 
 const noServer: Outcome = { kind: 'unreachable', reason: 'there is no name server to ask' }
@@ -48,19 +53,20 @@ export function createDnsClient({
   tries = 3,
   inFlightPerServer = 256,
   waitingPerServer = 20_000,
+  perSecond = Number.POSITIVE_INFINITY,
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
-  const paths = createPaths(clock, deadlines, { inFlightPerServer, waitingPerServer })
+  const paths = createPaths(clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
   const doors = { clock, deadlines }
   let turn = 0
   let closed: Error | undefined
 
-  // Every question begins at another server; the silent come last.
-  function order(list: readonly ServerAddress[], rotate: boolean): Path[] {
+  // Every question begins at another server; those set aside come last.
+  function order(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Path[] {
     const first = rotate && list.length > 0 ? turn++ % list.length : 0
     const rotated = [...list.slice(first), ...list.slice(0, first)].map(paths.to)
     const now = clock.elapsed()
-    const inTurn = new Set(rotated.filter((path) => takeTurn(path, now)))
+    const inTurn = new Set(rotated.filter((path) => takeTurn(path, type, now)))
     return [...inTurn, ...rotated.filter((path) => !inTurn.has(path))]
   }
 
@@ -68,10 +74,12 @@ export function createDnsClient({
     servers,
     async ask(question, options = {}) {
       if (closed) throw closed
-      const { recursionDesired = true, checkingDisabled = false, signal } = options
+      const { recursionDesired = true, checkingDisabled = false, signal, accept } = options
+      const bounds = { timeoutMs: options.timeoutMs ?? timeoutMs, tries: options.tries ?? tries }
       const query = { recursionDesired, checkingDisabled }
-      const lookup: Lookup = { query, timeoutMs, tries, leftMs: timeoutMs * tries, signal, evidence: [] }
-      const asked = order(options.servers ?? servers, options.servers === undefined)
+      const leftMs = bounds.timeoutMs * bounds.tries
+      const lookup: Lookup = { query, ...bounds, leftMs, signal, accept, evidence: [] }
+      const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
       if (asked.length === 0) return { outcome: noServer, evidence: [] }
       const ask = (part: Question) => tryServers(doors, asked, part, lookup)
       const outcome = recursionDesired ? await askOn(ask, question) : await ask(question)
@@ -109,6 +117,7 @@ function withChainBefore(before: AliasChain, outcome: Outcome): Outcome {
       return isEndless(chain) ? { kind: 'endless_alias', chain } : { ...outcome, chain }
     }
     case 'failure':
+    case 'lame':
     case 'malformed':
     case 'timeout':
     case 'unreachable':

@@ -115,7 +115,13 @@ describe('without records of the type', () => {
       zone: 'example.com',
       nameServers: ['ns1.example.com', 'ns2.example.com'],
       glue: [{ name: 'ns1.example.com', ip: '2001:db8::1' }],
+      ttl: 300,
     })
+  })
+
+  test('a server that would recurse for others refers when it was not asked to recurse', () => {
+    const authority = [record('example.com', 'NS', 'ns1.example.com')]
+    expect(interpret(message({ authority, flags: ['ra'] }), question).kind).toBe('referral')
   })
 
   test('a referral to a zone that does not hold the name is malformed', () => {
@@ -125,7 +131,7 @@ describe('without records of the type', () => {
 
   test('a chain that breaks off refers to its last name', () => {
     const outcome = interpret(message({ answer: links.slice(0, 1) }), first)
-    expect(outcome).toEqual({ kind: 'referral', chain, zone: undefined, nameServers: [], glue: [] })
+    expect(outcome).toEqual({ kind: 'referral', chain, zone: undefined, nameServers: [], glue: [], ttl: 0 })
   })
 
   test('an answer about another name is malformed', () => {

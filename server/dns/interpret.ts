@@ -1,6 +1,7 @@
 import { followAliases } from './aliases.ts'
 import { TYPE } from './codes.ts'
 import type { Message, ResourceRecord } from './messages.ts'
+import { isBelow } from './names.ts'
 import type { AliasChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
 
 /**
@@ -37,7 +38,9 @@ function withoutRecords(message: Message, question: Question, chain: AliasChain,
   if (message.answer.some((record) => record.type === TYPE[question.type] || record.type === TYPE.CNAME)) {
     return malformed('its answer is about another name')
   }
-  const plain = !message.flags.includes('aa') && !message.flags.includes('ra')
+  // Asked without RD, a server that would recurse for others refers all the same.
+  const recursed = message.flags.includes('ra') && message.flags.includes('rd')
+  const plain = !message.flags.includes('aa') && !recursed
   if (!plain || !message.authority.some((record) => record.type === TYPE.NS)) return { kind: 'nodata', chain }
   const referral = delegation(message, last)
   if (referral.zone === undefined) return malformed('it refers to a zone that does not hold the name')
@@ -46,12 +49,13 @@ function withoutRecords(message: Message, question: Question, chain: AliasChain,
 
 function delegation({ authority, additional }: Message, name: string) {
   const zone = authority.find((record) => record.type === TYPE.NS && isBelow(name, record.name))?.name
-  const nameServers = zone === undefined ? [] : (rrsetOf(authority, zone, 'NS')?.values ?? []).map(targetOf)
+  const set = zone === undefined ? undefined : rrsetOf(authority, zone, 'NS')
+  const nameServers = (set?.values ?? []).map(targetOf)
   const wanted = new Set(nameServers)
   const glue = additional
     .filter(({ name, type }) => (type === TYPE.A || type === TYPE.AAAA) && wanted.has(name))
     .map(({ name, value }) => ({ name, ip: value! }))
-  return { zone, nameServers, glue }
+  return { zone, nameServers, glue, ttl: set?.ttl ?? 0 }
 }
 
 function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): RRset | undefined {
@@ -60,10 +64,6 @@ function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): R
   // The lowest TTL counts: RFC 2181 section 5.2.
   const ttl = set.reduce((lowest, record) => Math.min(lowest, record.ttl), Number.POSITIVE_INFINITY)
   return { name, type, ttl, values: [...new Set(set.map((record) => record.value!))].sort() }
-}
-
-function isBelow(name: string, zone: string): boolean {
-  return zone === '' || name === zone || name.endsWith(`.${zone}`)
 }
 
 function targetOf(value: string): string {

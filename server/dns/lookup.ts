@@ -12,6 +12,7 @@ export type Lookup = {
   tries: number
   leftMs: number
   signal: AbortSignal | undefined
+  accept: ((evidence: Evidence) => boolean) | undefined
   evidence: Evidence[]
 }
 
@@ -25,7 +26,8 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
     const path = candidates.shift()
     if (!path) break
     const outcome = await askServer(doors, path, question, lookup)
-    if (isSettled(outcome, lookup.query.recursionDesired)) return outcome
+    const last = lookup.evidence.at(-1)
+    if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.query.recursionDesired)) return outcome
     failures.push(outcome)
     // Only silence may be a lost packet; asked again, a server would fail in the same way.
     if (outcome.kind === 'timeout') candidates.push(path)
@@ -62,6 +64,8 @@ async function exchangeInTurn(
 ): Promise<Evidence> {
   await path.slots.acquire(lookup.signal)
   try {
+    const paced = path.pace.wait(lookup.signal)
+    if (paced) await paced
     const evidence = await exchange(doors.clock, doors.deadlines, {
       server: path.server,
       transport,
@@ -73,7 +77,7 @@ async function exchangeInTurn(
     })
     lookup.leftMs -= evidence.ms
     lookup.evidence.push(evidence)
-    noteExchange(path, evidence.outcome?.kind !== 'timeout' && evidence.outcome?.kind !== 'unreachable')
+    if (evidence.outcome) noteExchange(path, question.type, isUsable(evidence.outcome))
     return evidence
   } finally {
     path.slots.release()
@@ -95,11 +99,17 @@ function isSettled(outcome: Outcome, recursionDesired: boolean): boolean {
     case 'referral':
       return !recursionDesired || outcome.chain.length > 0
     case 'failure':
+    case 'lame':
     case 'malformed':
     case 'timeout':
     case 'unreachable':
       return false
   }
+}
+
+/** Whether a server does what it is there for. A referral is as much as some can say. */
+function isUsable(outcome: Outcome): boolean {
+  return outcome.kind === 'referral' || isSettled(outcome, false)
 }
 
 function mostTelling(failures: Outcome[]): Outcome {

@@ -49,6 +49,11 @@ export function reverseName(ip: string): string | undefined {
   return `${digits.reverse().join('.')}.ip6.arpa`
 }
 
+/** Whether a canonical name is the zone's apex or stands below it. */
+export function isBelow(name: string, zone: string): boolean {
+  return zone === '' || name === zone || name.endsWith(`.${zone}`)
+}
+
 /** The labels of a canonical name as octets. Throws on text that `normalizeName` would refuse: that is a bug in the caller. */
 export function nameLabels(name: string): number[][] {
   if (name === '') return []

@@ -1,21 +1,32 @@
 import type { Clock } from '../clock.ts'
 import type { Deadlines } from './deadlines.ts'
-import type { ServerAddress } from './outcome.ts'
+import type { QuestionType, ServerAddress } from './outcome.ts'
+import { createPace, type Pace } from './pace.ts'
 import { formatServer } from './servers.ts'
 import { createSlots, type Slots } from './slots.ts'
 import { tcpTo } from './tcp.ts'
 import type { Send } from './transport.ts'
 import { createUdpPool, type UdpPool } from './udp.ts'
 
-/** All that is kept about one server. `silences`: exchanges in a row without a packet; `retryAt`: see `takeTurn`. */
-export type Path = { server: ServerAddress; slots: Slots; udp: UdpPool; tcp: Send; silences: number; retryAt: number }
+/** All that is kept about one server. `troubles`: by question type, of those that did not go well lately. */
+export type Path = {
+  server: ServerAddress
+  slots: Slots
+  pace: Pace
+  udp: UdpPool
+  tcp: Send
+  troubles: Map<QuestionType, Trouble>
+}
 
-export type PathLimits = { inFlightPerServer: number; waitingPerServer: number }
+/** `failures`: exchanges in a row without a usable answer; `retryAt`: see `takeTurn`. */
+type Trouble = { failures: number; retryAt: number }
+
+export type PathLimits = { inFlightPerServer: number; waitingPerServer: number; perSecond: number }
 
 export type Paths = { to(server: ServerAddress): Path; close(reason: Error): void }
 
 const MAX_PATHS = 2_000
-const SILENCES = 8
+const FAILURES = 8
 const RETRY_MS = 5_000
 
 export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimits): Paths {
@@ -24,7 +35,8 @@ export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimi
   function open(server: ServerAddress): Path {
     const slots = createSlots(limits.inFlightPerServer, limits.waitingPerServer)
     const udp = createUdpPool(server, clock, deadlines)
-    return { server, slots, udp, tcp: tcpTo(server), silences: 0, retryAt: 0 }
+    const pace = createPace(limits.perSecond, clock)
+    return { server, slots, pace, udp, tcp: tcpTo(server), troubles: new Map() }
   }
 
   // A busy path is kept beyond the bound: those are as many as there are callers.
@@ -53,17 +65,25 @@ export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimi
   }
 }
 
-export function noteExchange(path: Path, heard: boolean): void {
-  path.silences = heard ? 0 : path.silences + 1
+export function noteExchange(path: Path, type: QuestionType, isUsable: boolean): void {
+  if (isUsable) {
+    path.troubles.delete(type)
+    return
+  }
+  const trouble = path.troubles.get(type)
+  if (trouble) trouble.failures++
+  else path.troubles.set(type, { failures: 1, retryAt: 0 })
 }
 
 /**
- * Whether a server may be asked in its turn. One that has long been silent is asked last, so that questions do not wait
- * there for their deadlines, but from time to time one question finds out whether it is back.
+ * Whether a server may be asked in its turn. One that has long been silent or failing for a type is asked last for it, so
+ * that questions do not wait there for their deadlines, but from time to time one question finds out whether it is back.
  */
-export function takeTurn(path: Path, now: number): boolean {
-  if (path.silences < SILENCES) return true
-  if (now < path.retryAt) return false
-  path.retryAt = now + RETRY_MS
+export function takeTurn({ troubles }: Path, type: QuestionType, now: number): boolean {
+  if (troubles.size === 0) return true
+  const trouble = troubles.get(type)
+  if (!trouble || trouble.failures < FAILURES) return true
+  if (now < trouble.retryAt) return false
+  trouble.retryAt = now + RETRY_MS
   return true
 }

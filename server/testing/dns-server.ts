@@ -18,6 +18,8 @@ export type DnsServer = {
   set(name: string, type: QuestionType, values: string[], options?: { ttl?: number }): void
   remove(name: string, type: QuestionType): void
   fail(name: string, rcode: string, ede?: ExtendedError): void
+  /** Every question of the type is answered with the code, whatever the name. */
+  failType(type: QuestionType, rcode: string): void
   drop(name: string): void
   delay(name: string, ms: number): void
   /** Sets TC over UDP and leaves the records out. */
@@ -50,6 +52,7 @@ export async function startDnsServer(
   const { port = 0, ip = '127.0.0.1', authoritative = false } = options
   const zone = createZone()
   const scripts = new Map<string, Script>()
+  const brokenTypes = new Map<string, string>()
   const delayed = new Set<NodeJS.Timeout>()
   const { asked, note } = createRecord()
   let readsEdns = true
@@ -73,7 +76,8 @@ export async function startDnsServer(
     const common = { authoritative, room, ...(script.ede && { ede: script.ede }) }
     if (query.edns && !readsEdns)
       return encodeReply({ ...query, edns: false }, { ...common, found: { rcode: 'FORMERR' } })
-    if (script.rcode) return encodeReply(query, { ...common, found: { rcode: script.rcode } })
+    const rcode = script.rcode ?? brokenTypes.get(query.type)
+    if (rcode) return encodeReply(query, { ...common, found: { rcode } })
     return encodeReply(query, { ...common, found: zone.lookUp(query.name, query.type, chases) })
   }
 
@@ -95,6 +99,7 @@ export async function startDnsServer(
     set: (name, type, values, { ttl = 300 } = {}) => zone.set(name, type, values, ttl),
     remove: zone.remove,
     fail: (name, rcode, ede) => change(name, ede ? { rcode, ede } : { rcode }),
+    failType: (type, rcode) => void brokenTypes.set(type, rcode),
     drop: (name) => change(name, { drop: true }),
     delay: (name, delayMs) => change(name, { delayMs }),
     truncate: (name) => change(name, { truncate: true }),

@@ -29,6 +29,8 @@ function troubleOf(outcome: Outcome): string | null {
       return `the name server answered ${outcome.rcode}`
     case 'referral':
       return 'the name server does not look names up for others'
+    case 'lame':
+      return outcome.reason
     case 'endless_alias':
       return 'its aliases lead nowhere'
     case 'malformed':

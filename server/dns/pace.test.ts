@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '../clock.ts'
+import { createPace } from './pace.ts'
+
+function givenClock(): Clock & { advance(ms: number): void } {
+  let now = 0
+  return {
+    now: () => now,
+    elapsed: () => now,
+    sleep: async (ms) => {
+      now += ms
+    },
+    advance: (ms) => {
+      now += ms
+    },
+  }
+}
+
+async function timesOf(count: number, perSecond: number, clock = givenClock()): Promise<number[]> {
+  const pace = createPace(perSecond, clock)
+  const times: number[] = []
+  for (let asked = 0; asked < count; asked++) {
+    await pace.wait(undefined)
+    times.push(clock.elapsed())
+  }
+  return times
+}
+
+test("a second's worth goes at once, the rest evenly", async () => {
+  const times = await timesOf(150, 50)
+  expect(times.slice(0, 50)).toEqual(Array(50).fill(0))
+  expect(times.slice(50)).toEqual(Array.from({ length: 100 }, (_, at) => 20 * (at + 1)))
+})
+
+test('a long rest earns no more than one burst', async () => {
+  const clock = givenClock()
+  await timesOf(100, 50, clock)
+  clock.advance(60_000)
+  const at = clock.elapsed()
+  expect((await timesOf(60, 50, clock)).map((time) => time - at).filter((ms) => ms === 0)).toHaveLength(50)
+})
+
+test('without a limit nothing waits', () => {
+  expect(createPace(Number.POSITIVE_INFINITY, givenClock()).wait(undefined)).toBeUndefined()
+})
+
+test('who gives up does not wait', async () => {
+  const pace = createPace(1, givenClock())
+  pace.wait(undefined)
+  await expect(pace.wait(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+})
