@@ -3,9 +3,9 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { type FieldErrors, notFound } from '../problem.ts'
 import { findImpossible } from './impossible.ts'
 
-const bodies = new Ajv({ allErrors: true, strict: false, useDefaults: true })
+const bodies = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
 /** A query string holds text only: "20" is a number and "true" a truth value where the schema says so. */
-const queries = new Ajv({ allErrors: true, strict: false, useDefaults: true, coerceTypes: true })
+const queries = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true, coerceTypes: true })
 
 /** Carries every field at fault from the validator to the error handler. */
 export class InvalidInput extends Error {
@@ -47,13 +47,29 @@ const MOST_ERRORS = 10_000
 function fieldErrors(errors: ErrorObject[], input: unknown): FieldErrors {
   // Without a prototype, so that a field called `constructor` is a field like any other.
   const fields: FieldErrors = Object.create(null)
-  for (const error of errors.slice(0, MOST_ERRORS)) {
-    // Of a choice of shapes each alternative complains; the choice itself says it in one sentence.
-    if (error.schemaPath.includes('/anyOf/') && error.keyword !== 'anyOf') continue
+  const named = errors.slice(0, MOST_ERRORS)
+  const nullable = new Set(named.filter(isNullable).map(({ instancePath }) => instancePath))
+  for (const error of named) {
+    // Of a choice of shapes each alternative complains; the choice itself says it in one sentence. A field that may be
+    // null is no choice: what it is otherwise says what is wrong.
+    if (error.keyword === 'anyOf' ? nullable.has(error.instancePath) : isAlternative(error, nullable)) continue
     const { path, sentence } = describe(error, input)
     fields[path || 'body'] ??= sentence
   }
   return fields
+}
+
+function isNullable({ keyword, parentSchema }: ErrorObject): boolean {
+  const alternatives: { type?: string }[] = (keyword === 'anyOf' && parentSchema?.anyOf) || []
+  return alternatives.length === 2 && alternatives[1]?.type === 'null'
+}
+
+function isAlternative({ schemaPath, instancePath }: ErrorObject, nullable: Set<string>): boolean {
+  const [, ...choices] = schemaPath.split('/anyOf/')
+  if (choices.length === 0) return false
+  return (
+    choices.length > 1 || !choices[0]!.startsWith('0/') || ![...nullable].some((path) => instancePath.startsWith(path))
+  )
 }
 
 function describe(error: ErrorObject, input: unknown): { path: string; sentence: string } {
