@@ -1,10 +1,12 @@
 import { authenticator, permit } from './access/authenticate.ts'
+import { agentRoutes } from './agents/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
 import { needKey } from './http/gate.ts'
 import { healthRoutes } from './http/health.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
+import { organizationRoutes } from './organization/routes.ts'
 import type { Doors } from './outside.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
@@ -18,6 +20,8 @@ export async function createApp(doors: Doors) {
     await api.register(eventRoutes(doors))
     await api.register(groupRoutes(doors))
     await api.register(webhookRoutes(doors))
+    await api.register(agentRoutes(doors))
+    await api.register(organizationRoutes(doors))
   })
   return app
 }

@@ -22,7 +22,7 @@ export async function insertOrganization(db: Database, given: NewOrganization, n
     const id = newId('org', now)
     const slug = await freeSlug(transaction, slugOf(given.name))
     await transaction.insertInto('organizations').values({ id, created_at: now, name: given.name, slug }).execute()
-    const person = await ensurePerson(transaction, given, now)
+    const person = await ensurePerson(transaction, { email: given.email, passwordHash: given.passwordHash }, now)
     const ownerId = (await insertAgent(transaction, id, { person, role: 'owner' }, now))!
     await insertGroup(transaction, id, { name: 'Default', slug: 'default', isDefault: true }, now)
     const role: KeyRole = 'admin'

@@ -1,0 +1,55 @@
+import type { AgentRole, InvitationState } from '#contract/agents.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { hashOfToken } from '../mail/invitation-link.ts'
+import { emailOf, insertAgent, type Person } from '../organization/people.ts'
+import { conflict, forbidden, notFound } from '../problem.ts'
+import { stateOf } from './invitation.ts'
+
+export type OfferedInvitation = { organization: string; email: string; role: AgentRole; state: InvitationState }
+
+/** What the link in a mail offers, for the page that it opens. Throws `not_found` for a token that is none, or was replaced. */
+export async function getOfferedInvitation(db: Database, token: string, now: number): Promise<OfferedInvitation> {
+  const row = await db
+    .selectFrom('invitations')
+    .innerJoin('organizations', 'organizations.id', 'invitations.organization_id')
+    .selectAll('invitations')
+    .select('organizations.name as organization')
+    .where('token_hash', '=', hashOfToken(token))
+    .executeTakeFirst()
+  if (!row) throw notFound()
+  return { organization: row.organization, email: row.email, role: row.role, state: stateOf(row, now) }
+}
+
+/**
+ * Makes a signed-in person an agent, once for each invitation. Throws `not_found` for an unknown token, 403 when the person
+ * signed in with another address than the invited one, 409 when it is used, revoked or expired.
+ */
+export async function acceptInvitation(
+  db: Database,
+  { token, person }: { token: string; person: Person },
+  now: number,
+): Promise<{ organizationId: string; agentId: string }> {
+  return await inTransaction(db, async (transaction) => {
+    const { email, state } = await getOfferedInvitation(transaction, token, now)
+    if (email !== emailOf(person.email)) throw forbidden(`This invitation is for ${email}; sign in with that address.`)
+    if (state !== 'pending') throw ended(state)
+    // The update decides: of two that read "pending" at the same time only one changes the row.
+    const taken = await transaction
+      .updateTable('invitations')
+      .set({ accepted_at: now })
+      .where('token_hash', '=', hashOfToken(token))
+      .where('accepted_at', 'is', null)
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', now)
+      .returning(['organization_id', 'role'])
+      .executeTakeFirst()
+    if (!taken) throw ended((await getOfferedInvitation(transaction, token, now)).state)
+    const organizationId = taken.organization_id
+    const agentId = await insertAgent(transaction, organizationId, { person, role: taken.role }, now)
+    if (agentId === undefined) throw conflict('You belong to this organization already.')
+    return { organizationId, agentId }
+  })
+}
+
+const ended = (state: InvitationState) =>
+  conflict(state === 'accepted' ? 'This invitation was used.' : `This invitation is ${state}; ask for a new one.`)

@@ -1,0 +1,168 @@
+import type { Invitation, NewInvitation } from '#contract/agents.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { listPage, type Page, type PageQuery } from '../http/pages.ts'
+import { newId } from '../ids.ts'
+import { hashOfToken, invitationToken } from '../mail/invitation-link.ts'
+import { dropWaitingMail, queueMail } from '../mail/outbox.ts'
+import { lockOrganization } from '../organization/lock.ts'
+import { emailOf } from '../organization/people.ts'
+import { conflict, notFound } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { type InvitationRow, stateOf, toInvitation, VALID_FOR_MS } from './invitation.ts'
+
+const ORDERS = { created: { column: 'invitations.id' } }
+
+export async function listInvitations(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  query: PageQuery,
+  now: number,
+): Promise<Page<Invitation>> {
+  const base = db
+    .selectFrom('invitations')
+    .selectAll('invitations')
+    .where('invitations.organization_id', '=', organizationId)
+  const scope = ['invitations', organizationId]
+  const options = { seal, query, id: 'invitations.id', orders: ORDERS, scope }
+  const page = await listPage<InvitationRow>(base as never, options)
+  return { ...page, data: page.data.map((row) => toInvitation(row, now)) }
+}
+
+/** Throws `not_found`. */
+export async function getInvitation(
+  db: Database,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<Invitation> {
+  return toInvitation(await getInvitationRow(db, organizationId, id), now)
+}
+
+/** Writes the invitation and its mail. Throws 409 for a member, and for an address whose invitation is still open. */
+export async function insertInvitation(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  given: NewInvitation & { invitedBy: string },
+  now: number,
+): Promise<Invitation> {
+  const email = emailOf(given.email)
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId)
+    await refuseMember(transaction, organizationId, email)
+    await refuseSecond(transaction, organizationId, email, now)
+    const id = newId('inv', now)
+    const row: InvitationRow = {
+      id,
+      organization_id: organizationId,
+      created_at: now,
+      email,
+      role: given.role ?? 'member',
+      issue: 1,
+      token_hash: hashOfToken(invitationToken(seal, id, 1)),
+      expires_at: now + VALID_FOR_MS,
+      invited_by: given.invitedBy,
+      accepted_at: null,
+      revoked_at: null,
+    }
+    await transaction.insertInto('invitations').values(row).execute()
+    await sendInvitation(transaction, row, now)
+    return toInvitation(row, now)
+  })
+}
+
+/** Sends it again, with a new token and seven more days; the link before it is void. Throws 409 once accepted or revoked. */
+export async function resendInvitation(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<Invitation> {
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId)
+    const row = await getInvitationRow(transaction, organizationId, id)
+    refuseEnded(row, now)
+    await refuseSecond(transaction, organizationId, row.email, now, id)
+    const issue = row.issue + 1
+    const token_hash = hashOfToken(invitationToken(seal, id, issue))
+    const set = { issue, token_hash, expires_at: now + VALID_FOR_MS }
+    const { numUpdatedRows } = await openInvitation(transaction, organizationId, id).set(set).executeTakeFirst()
+    if (numUpdatedRows === 0n) refuseEnded(await getInvitationRow(transaction, organizationId, id), now)
+    await dropWaitingMail(transaction, organizationId, id)
+    await sendInvitation(transaction, { ...row, ...set }, now)
+    return toInvitation({ ...row, ...set }, now)
+  })
+}
+
+/** Its link is void at once. Throws 409 once accepted; revoking twice changes nothing. */
+export async function revokeInvitation(db: Database, organizationId: string, id: string, now: number): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    await openInvitation(transaction, organizationId, id).set({ revoked_at: now }).execute()
+    const row = await getInvitationRow(transaction, organizationId, id)
+    if (row.accepted_at !== null) throw conflict('This invitation is accepted; remove the agent instead.')
+    await dropWaitingMail(transaction, organizationId, id)
+  })
+}
+
+async function getInvitationRow(db: Database, organizationId: string, id: string): Promise<InvitationRow> {
+  const row = await db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!row) throw notFound()
+  return row
+}
+
+/** An update that changes it only while it can still be accepted, whoever else changes it at this moment. */
+function openInvitation(db: Database, organizationId: string, id: string) {
+  return db
+    .updateTable('invitations')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .where('accepted_at', 'is', null)
+    .where('revoked_at', 'is', null)
+}
+
+async function sendInvitation(db: Database, row: InvitationRow, now: number): Promise<void> {
+  const { name: organization } = await db
+    .selectFrom('organizations')
+    .select('name')
+    .where('id', '=', row.organization_id)
+    .executeTakeFirstOrThrow()
+  const { role, issue, expires_at: expiresAt } = row
+  const content = { kind: 'invitation', organization, role, issue, expiresAt } as const
+  await queueMail(db, row.organization_id, { about: row.id, recipients: [row.email], content }, now)
+}
+
+async function refuseMember(db: Database, organizationId: string, email: string): Promise<void> {
+  const member = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('email', '=', email)
+    .executeTakeFirst()
+  if (member) throw conflict(`${email} belongs to the organization already, as ${member.id}.`)
+}
+
+async function refuseSecond(db: Database, organizationId: string, email: string, now: number, except?: string) {
+  const open = await db
+    .selectFrom('invitations')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('email', '=', email)
+    .where('accepted_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('id', '!=', except ?? '')
+    .executeTakeFirst()
+  if (open) throw conflict(`${email} has an open invitation already: resend or revoke ${open.id}.`)
+}
+
+function refuseEnded(row: InvitationRow, now: number): void {
+  const state = stateOf(row, now)
+  if (state === 'accepted' || state === 'revoked') throw conflict(`This invitation is ${state}; make a new one.`)
+}

@@ -1,0 +1,96 @@
+import { Agent, AgentChange, AgentQuery, Invitation, NewInvitation } from '#contract/agents.ts'
+import { PageOf } from '#contract/common.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { adminsChange } from '../organization/admin-only.ts'
+import { withRoom } from '../organization/room.ts'
+import type { Doors } from '../outside.ts'
+import {
+  getInvitation,
+  insertInvitation,
+  listInvitations,
+  resendInvitation,
+  revokeInvitation,
+} from './invitation-store.ts'
+import { deleteAgent, getAgent, listAgents, updateAgent } from './store.ts'
+
+export function agentRoutes(doors: Doors): Routes {
+  const { db, clock, seal } = doors
+  return async (app) => {
+    const agent = { params: Params('agent') }
+    const invitation = { params: Params('invitation') }
+    adminsChange(app)
+
+    app.get(
+      '/agents',
+      { schema: { querystring: AgentQuery, response: Answers(200, PageOf(Agent)) } },
+      ({ query, caller }) => listAgents(db, seal, caller.organizationId, query),
+    )
+
+    app.get('/agents/:agent', { schema: { ...agent, response: Answers(200, Agent) } }, ({ params, caller }) =>
+      getAgent(db, caller.organizationId, params.agent),
+    )
+
+    app.patch(
+      '/agents/:agent',
+      { schema: { ...agent, body: AgentChange, response: Answers(200, Agent) } },
+      ({ params, body, caller }) => updateAgent(db, caller.organizationId, params.agent, body),
+    )
+
+    app.delete(
+      '/agents/:agent',
+      { schema: { ...agent, response: Answers(204, NoContent) } },
+      async ({ params, caller }, reply) => {
+        await deleteAgent(db, caller.organizationId, params.agent)
+        return reply.code(204).send(null)
+      },
+    )
+
+    app.get(
+      '/agents/invitations',
+      { schema: { querystring: AgentQuery, response: Answers(200, PageOf(Invitation)) } },
+      ({ query, caller }) => listInvitations(db, seal, caller.organizationId, query, clock.now()),
+    )
+
+    app.post(
+      '/agents/invitations',
+      { schema: { body: NewInvitation, response: Answers(201, Invitation) } },
+      async ({ body, caller }, reply) => {
+        const { organizationId, keyId } = caller
+        const given = { ...body, invitedBy: keyId }
+        const made = await withRoom(doors, organizationId, 'agents', (transaction) =>
+          insertInvitation(transaction, seal, organizationId, given, clock.now()),
+        )
+        reply.code(201).header('location', `/agents/invitations/${made.id}`)
+        return made
+      },
+    )
+
+    app.get(
+      '/agents/invitations/:invitation',
+      { schema: { ...invitation, response: Answers(200, Invitation) } },
+      ({ params, caller }) => getInvitation(db, caller.organizationId, params.invitation, clock.now()),
+    )
+
+    app.post(
+      '/agents/invitations/:invitation/resend',
+      { schema: { ...invitation, response: Answers(202, Invitation) } },
+      async ({ params, caller }, reply) => {
+        const { organizationId } = caller
+        reply.code(202)
+        // An expired one takes its place among the agents again.
+        return await withRoom(doors, organizationId, 'agents', (transaction) =>
+          resendInvitation(transaction, seal, organizationId, params.invitation, clock.now()),
+        )
+      },
+    )
+
+    app.delete(
+      '/agents/invitations/:invitation',
+      { schema: { ...invitation, response: Answers(204, NoContent) } },
+      async ({ params, caller }, reply) => {
+        await revokeInvitation(db, caller.organizationId, params.invitation, clock.now())
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

@@ -1,0 +1,87 @@
+import type { Selectable } from 'kysely'
+import type { Organization, OrganizationChange } from '#contract/organization.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import type { OrganizationsTable } from '../database/schema.ts'
+import { isoOf } from '../http/times.ts'
+import type { Plans } from '../plan.ts'
+import { conflict, invalid, notFound, Problem } from '../problem.ts'
+import { planOf } from './usage.ts'
+
+/** Throws `not_found`. */
+export async function getOrganizationDetails(db: Database, organizationId: string): Promise<Organization> {
+  const row = await db.selectFrom('organizations').selectAll().where('id', '=', organizationId).executeTakeFirst()
+  if (!row) throw notFound()
+  return toOrganization(row)
+}
+
+/** What is absent stays. Throws 409 when the slug is taken, 402 when the plan keeps events for a shorter time. */
+export async function updateOrganization(
+  db: Database,
+  plans: Plans,
+  organizationId: string,
+  change: OrganizationChange,
+): Promise<Organization> {
+  const { name, slug, settings = {} } = change
+  refuseTimezone(settings.timezone)
+  return await inTransaction(db, async (transaction) => {
+    await refuseRetention(transaction, plans, organizationId, settings.event_retention_days)
+    const row = await transaction
+      .selectFrom('organizations')
+      .selectAll()
+      .where('id', '=', organizationId)
+      .modifyEnd(forUpdate(transaction))
+      .executeTakeFirst()
+    if (!row) throw notFound()
+    if (slug !== undefined && slug !== row.slug) await refuseTakenSlug(transaction, slug)
+    const alerts = settings.alert_emails
+    const set = {
+      name: name ?? row.name,
+      slug: slug ?? row.slug,
+      timezone: settings.timezone ?? row.timezone,
+      event_retention_days:
+        settings.event_retention_days === undefined ? row.event_retention_days : settings.event_retention_days,
+      alert_emails: alerts === undefined ? row.alert_emails : JSON.stringify([...new Set(alerts ?? [])]),
+    }
+    await transaction.updateTable('organizations').set(set).where('id', '=', organizationId).execute()
+    return toOrganization({ ...row, ...set })
+  })
+}
+
+function toOrganization(row: Selectable<OrganizationsTable>): Organization {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    created: isoOf(row.created_at),
+    settings: {
+      timezone: row.timezone,
+      event_retention_days: row.event_retention_days,
+      alert_emails: JSON.parse(row.alert_emails),
+    },
+  }
+}
+
+function refuseTimezone(timezone: string | undefined): void {
+  if (timezone === undefined) return
+  try {
+    if (!/^[+-]/.test(timezone)) return void new Intl.DateTimeFormat('en', { timeZone: timezone })
+  } catch {
+    // not known; said below
+  }
+  throw invalid({ 'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.' })
+}
+
+async function refuseRetention(db: Database, plans: Plans, organizationId: string, days: number | null | undefined) {
+  if (typeof days !== 'number') return
+  const { name, limits } = await planOf(db, plans, organizationId)
+  if (limits.event_retention_days === null || days <= limits.event_retention_days) return
+  throw new Problem(
+    402,
+    `The plan ${name} keeps events for ${limits.event_retention_days} days; ${days} were asked for.`,
+  )
+}
+
+async function refuseTakenSlug(db: Database, slug: string): Promise<void> {
+  const taken = await db.selectFrom('organizations').select('id').where('slug', '=', slug).executeTakeFirst()
+  if (taken) throw conflict(`The slug "${slug}" is taken by another organization; choose another.`)
+}
