@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Delivery, Event } from '#contract/events.ts'
@@ -14,19 +15,20 @@ import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld, type World } fro
 
 const MONITORS = 20
 const EXPECTED = '192.0.2.1'
-/** Until this long after the checks were asked for, a process is killed: from before the first claim to after the last. */
+/** From before the first claim to after the last. */
 const KILL_WITHIN_MS = 500
 
 test('killed ten times in the middle of its work, a server on SQLite loses nothing, repeats nothing and waits for nothing', async () => {
   const random = givenRandom()
-  const { world, watched, webhook, settings } = await givenWatching('sqlite', random)
+  const { world, watched, webhook, settings } = await givenWatching('sqlite')
   let server = await givenServer(settings)
   await becomes(createApi(server.url, ADMIN_KEY), watched)
   for (let round = 0; round < 10; round++) {
     change(world.dns, watched, round, random)
     const unasked = new Set(watched)
+    const moment = momentToKill(world.db, random)
     const asking = askForChecks([server], unasked)
-    await systemClock.sleep(random() * KILL_WITHIN_MS)
+    await moment
     await server.kill()
     await asking
     server = await givenServer(settings)
@@ -40,15 +42,16 @@ test('killed ten times in the middle of its work, a server on SQLite loses nothi
 
 test('of two servers on PostgreSQL one is killed again and again, and together they lose and repeat nothing', async () => {
   const random = givenRandom()
-  const { world, watched, webhook, settings } = await givenWatching('postgres', random)
+  const { world, watched, webhook, settings } = await givenWatching('postgres')
   const other = { ...settings, PORT: String(await freePort()) }
   let servers = [await givenServer(settings), await givenServer(other)]
   await becomes(createApi(servers[0]!.url, ADMIN_KEY), watched)
   for (let round = 0; round < 6; round++) {
     change(world.dns, watched, round, random)
     const unasked = new Set(watched)
+    const moment = momentToKill(world.db, random)
     const asking = askForChecks(servers, unasked)
-    await systemClock.sleep(random() * KILL_WITHIN_MS)
+    await moment
     const [killed, left] = random() < 0.5 ? [servers[0]!, servers[1]!] : [servers[1]!, servers[0]!]
     await killed.kill()
     await asking
@@ -64,14 +67,14 @@ test('of two servers on PostgreSQL one is killed again and again, and together t
 /** A monitor, and every value its record has had. */
 type Watched = { id: string; owner: string; history: string[][] }
 
-async function givenWatching(engine: 'sqlite' | 'postgres', random: () => number) {
+async function givenWatching(engine: 'sqlite' | 'postgres') {
   const world: World & { db: Database } = { ...(await givenWorld(engine)), db: undefined as never }
   world.db = openDatabase(world.databaseUrl, { connections: 2 })
   onTestFinished(() => world.db.destroy())
   // Time in which a process can be killed: with a question asked, and with a delivery made but not yet recorded.
   world.dns.delay('*', 30)
   world.receiver.answers(async () => {
-    await systemClock.sleep(random() * 100)
+    await systemClock.sleep((world.receiver.received.length * 37) % 100)
     return 200
   })
   const settings = { ...world.settings, ...ADMIN, PORT: String(await freePort()) }
@@ -101,6 +104,20 @@ function change(dns: DnsServer, watched: Watched[], round: number, random: () =>
     if (values.length > 0) dns.set(owner, 'A', values)
     else dns.remove(owner, 'A')
   }
+}
+
+/** After some time, or at the first sight of a change or a delivery in the database: all that belongs to it must be there. */
+async function momentToKill(db: Database, random: () => number): Promise<void> {
+  const choice = Math.floor(random() * 3)
+  if (choice === 0) return await systemClock.sleep(random() * KILL_WITHIN_MS)
+  const { sum } = db.fn
+  const written = async () =>
+    choice === 1
+      ? await db.selectFrom('monitors').select(sum('incidence_count').as('sum')).executeTakeFirst()
+      : await db.selectFrom('webhook_requests').select(sum('attempts').as('sum')).executeTakeFirst()
+  const before = await written()
+  const giveUpAt = systemClock.elapsed() + 3_000
+  while ((await written())?.sum === before?.sum && systemClock.elapsed() < giveUpAt) await setImmediate()
 }
 
 /** Takes from `unasked` what a server accepted to check; one that is killed meanwhile accepts no more. */
@@ -199,7 +216,7 @@ function stateOf(values: string[]): string {
   return values.join() === EXPECTED ? 'VALID' : 'MISMATCH'
 }
 
-/** Numbers from 0 to 1 that `SEED` in the environment repeats. */
+/** Numbers from 0 to 1 that `SEED` in the environment repeats; what happens at the same time it cannot. */
 function givenRandom(): () => number {
   let state = Number(process.env.SEED ?? Date.now() % 1_000_000)
   console.log(`SEED=${state}`)
