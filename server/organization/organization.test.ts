@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { givenApp } from '../testing/app-world.ts'
+
+describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine) => {
+  test('it is shown with exactly its fields', async () => {
+    const world = await givenApp(engine)
+
+    const { status, body } = await world.call('/organization')
+
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      id: expect.stringMatching(/^org_[0-9a-z]{26}$/),
+      name: 'First',
+      slug: 'first',
+      created: expect.stringMatching(/Z$/),
+      settings: { timezone: 'UTC', event_retention_days: null, alert_emails: [] },
+    })
+  })
+
+  test('each part changes on its own, and what is absent stays', async () => {
+    const world = await givenApp(engine)
+    const change = async (body: object) => (await world.call('/organization', { method: 'PATCH', body })).body
+
+    await change({ name: 'Acme', settings: { timezone: 'Europe/Berlin', event_retention_days: 90 } })
+    await change({ slug: 'acme', settings: { alert_emails: ['ops@example.com', 'ops@example.com'] } })
+    expect(await change({})).toMatchObject({
+      name: 'Acme',
+      slug: 'acme',
+      settings: { timezone: 'Europe/Berlin', event_retention_days: 90, alert_emails: ['ops@example.com'] },
+    })
+
+    expect((await change({ settings: { event_retention_days: null, alert_emails: null } })).settings).toEqual({
+      timezone: 'Europe/Berlin',
+      event_retention_days: null,
+      alert_emails: [],
+    })
+  })
+
+  test('all that is wrong is named at once, each with what is allowed', async () => {
+    const world = await givenApp(engine)
+    const settings = { event_retention_days: 0, alert_emails: ['a@example.com', 'nobody'], colour: 'red' }
+
+    const { status, body } = await world.call('/organization', { method: 'PATCH', body: { slug: 'No Slug', settings } })
+
+    expect(status).toBe(400)
+    expect(body.errors).toEqual({
+      slug: 'must be: lower-case letters, digits and single hyphens, 1 to 100 characters',
+      'settings.event_retention_days': 'must be at least 1.',
+      'settings.alert_emails.1': 'must be: an e-mail address',
+      'settings.colour': 'is not known here.',
+    })
+  })
+
+  test.each(['Mars/Olympus', '+01:00', ''])('the time zone "%s" is refused', async (timezone) => {
+    const world = await givenApp(engine)
+
+    const { status, body } = await world.call('/organization', { method: 'PATCH', body: { settings: { timezone } } })
+
+    expect(status).toBe(400)
+    expect(body.errors['settings.timezone']).toContain('Europe/Berlin')
+  })
+
+  test("another organization's slug is taken", async () => {
+    const world = await givenApp(engine)
+    await world.organization('Second')
+
+    const taken = await world.call('/organization', { method: 'PATCH', body: { slug: 'second' } })
+
+    expect(taken.status).toBe(409)
+    expect((await world.call('/organization')).body.slug).toBe('first')
+  })
+
+  test('billing details are empty at first, change one by one, and null clears', async () => {
+    const world = await givenApp(engine)
+    const change = (body: object) => world.call('/organization/billing', { method: 'PATCH', body })
+    expect(Object.values((await world.call('/organization/billing')).body)).toEqual(Array(10).fill(null))
+
+    await change({ name: 'Acme GmbH', email: 'billing@example.com', country: 'de', currency: 'eur', line2: 'Hof' })
+    expect((await change({ line2: null, city: 'Berlin' })).body).toEqual({
+      name: 'Acme GmbH',
+      email: 'billing@example.com',
+      line1: null,
+      line2: null,
+      zipcode: null,
+      city: 'Berlin',
+      state: null,
+      country: 'DE',
+      vat: null,
+      currency: 'EUR',
+    })
+    expect((await world.call('/organization/billing')).body.city).toBe('Berlin')
+
+    const { body } = await change({ country: 'DEU', currency: 'euro', email: 'nobody', name: 5 })
+    expect(body.errors).toEqual({
+      name: 'must be text, not 5.',
+      country: 'must be: a country, as the two letters of ISO 3166-1',
+      currency: 'must be: a currency, as the three letters of ISO 4217',
+      email: 'must be: an e-mail address',
+    })
+  })
+
+  test('each organization sees and changes its own', async () => {
+    const world = await givenApp(engine)
+    const { key } = await world.organization('Second')
+
+    await world.call('/organization', { key, method: 'PATCH', body: { name: 'Other' } })
+    await world.call('/organization/billing', { key, method: 'PATCH', body: { city: 'Paris' } })
+
+    expect((await world.call('/organization')).body.name).toBe('First')
+    expect((await world.call('/organization/billing')).body.city).toBeNull()
+  })
+
+  test('every key reads, only admin keys change', async () => {
+    const world = await givenApp(engine)
+    for (const role of ['read', 'write'] as const) {
+      const { key } = await world.key(role)
+      for (const path of ['/organization', '/organization/billing']) {
+        expect((await world.call(path, { key })).status).toBe(200)
+        expect((await world.call(path, { key, method: 'PATCH', body: { name: 'Mine' } })).status).toBe(403)
+      }
+    }
+  })
+})
