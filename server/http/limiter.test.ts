@@ -99,6 +99,16 @@ onBothEngines('rate limits', (fresh, engine) => {
     }
   })
 
+  test('processes whose clocks differ a little share one window too', async () => {
+    const db = await fresh()
+    const [ahead, behind] = [givenClock(), givenClock()]
+    ahead.pass(40)
+    const processes = [ahead, behind].map((clock) => new Limiter({ db, clock, limits }))
+    let admitted = 0
+    for (let turn = 0; turn < 40; turn++) admitted += await taken(processes[turn % 2]!, 1)
+    expect(admitted).toBe(20)
+  })
+
   test('a flood of refused requests does not reach the database', async () => {
     const db = await fresh()
     let statements = 0

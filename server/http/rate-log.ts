@@ -5,7 +5,8 @@ import { WINDOW_MS } from './limits.ts'
 /**
  * Counts a request when its bucket has a place, and returns its number; undefined when there was none, or when another
  * process took the same number at this moment. The n-th request has a place when the one `limit` before it has left the
- * window, so one row decides, and the primary key holds for all processes.
+ * window, so one row decides, and the primary key holds for all processes. Times never fall as numbers rise, whatever the
+ * clocks of the processes say.
  */
 export async function countRequest(
   db: Database,
@@ -14,9 +15,13 @@ export async function countRequest(
   now: number,
 ): Promise<number | undefined> {
   const { rows } = await sql<{ number: number }>`
-    with last as (select coalesce(max(number), 0) as number from rate_log where bucket = ${bucket})
+    with last as (
+      select (select coalesce(max(number), 0) from rate_log where bucket = ${bucket}) as number,
+        (select coalesce(max(counted_at), 0) from rate_log where bucket = ${bucket} and ${inWindow(now)}) as counted_at
+    )
     insert into rate_log (bucket, number, counted_at)
-    select cast(${bucket} as text), last.number + 1, cast(${now} as bigint) from last
+    select cast(${bucket} as text), last.number + 1,
+      case when last.counted_at > cast(${now} as bigint) then last.counted_at else cast(${now} as bigint) end from last
     where not exists (
       select 1 from rate_log where bucket = ${bucket} and number = last.number + 1 - cast(${limit} as bigint)
         and ${inWindow(now)}
