@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
 import { classOf, limitHeaders, secondsToWait, unlimited } from './limits.ts'
+import type { Looks } from './looks.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,6 +16,7 @@ declare module 'fastify' {
 export type Gate = {
   clock: Clock
   limiter: Limiter
+  looks: Looks
   /** Who sends the request; undefined without a valid key. */
   identify: (request: FastifyRequest) => Promise<FastifyRequest['caller'] | undefined>
   /** Throws 403 where this caller may not do this. */
@@ -36,7 +38,8 @@ export function guard(app: FastifyInstance, gate: Gate): void {
       const now = gate.clock.now()
       return void reply.headers(limitHeaders(unlimited(now), now))
     }
-    const caller = await count(gate, request, reply)
+    const inside = gate.looks.callerOf(request)
+    const caller = inside ?? (await count(gate, request, reply))
     if (!isApi) return
     if (!caller) throw unauthorized()
     request.caller = caller

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Doors } from '../outside.ts'
 import { invalid, Problem } from '../problem.ts'
+import { heedConditions } from './conditional.ts'
 import { allowOrigins } from './cors.ts'
 import { answer, answerErrors } from './errors.ts'
 import { count, type Gate, guard } from './gate.ts'
@@ -11,6 +12,7 @@ import { keepHouse } from './housekeeping.ts'
 import { repeatAnswers } from './idempotency.ts'
 import { takeJsonOnly } from './json.ts'
 import { Limiter } from './limiter.ts'
+import { Looks } from './looks.ts'
 import { answerRawErrors } from './raw-errors.ts'
 import { validatorCompiler } from './validation.ts'
 
@@ -20,7 +22,8 @@ const MEBIBYTE = 1024 * 1024
 export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | 'permit'>) {
   const { clock, db, config } = doors
   const log: FastifyBaseLogger = doors.log
-  const gate: Gate = { clock, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
+  const looks = new Looks()
+  const gate: Gate = { clock, looks, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -54,6 +57,7 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   takeJsonOnly(app)
+  heedConditions(app, looks)
   repeatAnswers(app, doors)
   keepHouse(app, doors)
   return app
