@@ -90,7 +90,8 @@ async function givenWatching(engine: 'sqlite' | 'postgres') {
       return { id: body.id, owner, history: [[EXPECTED]] }
     }),
   )
-  await server.kill()
+  server.send('SIGTERM')
+  await server.ended
   return { world, watched, webhook, settings }
 }
 

@@ -30,8 +30,8 @@ test('connections that PostgreSQL ends in the middle of work cost nothing but a 
   expect(made.length).toBeGreaterThan(0)
   await eventually(
     () => api.get<{ data: Monitor[] }>('/monitors?state=VALID&limit=100'),
-    ({ body }) => made.every((id) => body.data.some((monitor) => monitor.id === id)),
-    20_000,
+    ({ status, body }) => status === 200 && made.every((id) => body.data.some((monitor) => monitor.id === id)),
+    30_000,
   )
   await receiver.waitFor(made.length, 10_000)
   expect(server.stderr()).toBe('')
