@@ -27,3 +27,23 @@ export function isEndless(chain: AliasChain): boolean {
   const names = new Set(chain.map((link) => link.name))
   return chain.length > MAX_ALIASES || names.size < chain.length || names.has(chain.at(-1)?.target ?? '.')
 }
+
+/** An outcome for the last name of `before`, seen from the first. */
+export function withChainBefore(before: AliasChain, outcome: Outcome): Outcome {
+  switch (outcome.kind) {
+    case 'answer':
+    case 'nodata':
+    case 'nxdomain':
+    case 'endless_alias':
+    case 'referral': {
+      const chain = [...before, ...outcome.chain]
+      return isEndless(chain) ? { kind: 'endless_alias', chain } : { ...outcome, chain }
+    }
+    case 'failure':
+    case 'lame':
+    case 'malformed':
+    case 'timeout':
+    case 'unreachable':
+      return outcome
+  }
+}

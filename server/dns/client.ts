@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
-import { isEndless } from './aliases.ts'
+import { withChainBefore } from './aliases.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type Lookup, tryServers } from './lookup.ts'
-import type { AliasChain, Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
+import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
 import { createPaths, type Path, takeTurn } from './paths.ts'
 
 /**
@@ -13,7 +13,7 @@ import { createPaths, type Path, takeTurn } from './paths.ts'
  */
 export type AskOptions = {
   servers?: readonly ServerAddress[]
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   recursionDesired?: boolean
   checkingDisabled?: boolean
   timeoutMs?: number
@@ -104,23 +104,4 @@ async function askOn(ask: (question: Question) => Promise<Outcome>, question: Qu
     if (next.kind === 'referral' && next.chain.length === 0) return outcome // it leads no further
   }
   return outcome
-}
-
-function withChainBefore(before: AliasChain, outcome: Outcome): Outcome {
-  switch (outcome.kind) {
-    case 'answer':
-    case 'nodata':
-    case 'nxdomain':
-    case 'endless_alias':
-    case 'referral': {
-      const chain = [...before, ...outcome.chain]
-      return isEndless(chain) ? { kind: 'endless_alias', chain } : { ...outcome, chain }
-    }
-    case 'failure':
-    case 'lame':
-    case 'malformed':
-    case 'timeout':
-    case 'unreachable':
-      return outcome
-  }
 }

@@ -34,15 +34,15 @@ export function readQuery(octets: Buffer): Query | undefined {
 
 /** The answer's packet; only a truncated header where it needs more than `room` octets. */
 export function encodeReply(query: Query, { authoritative, found, ede, room }: Reply): Buffer {
-  const mode = authoritative ? AUTHORITATIVE_ANSWER : RECURSION_AVAILABLE
+  const { answers = [], authorities = [], additionals = [], isReferral = false } = found as Partial<Found> // a mere rcode has none
+  const mode = authoritative ? AUTHORITATIVE_ANSWER : isReferral ? 0 : RECURSION_AVAILABLE
   const flags = ((query.packet.flags ?? 0) & KEPT_FLAGS) | mode | rcodeNumber(found.rcode)
-  const { answers = [], authorities = [] } = found as Partial<Found> // a mere rcode has neither
   const reply: Packet = {
     type: 'response',
     id: query.packet.id ?? 0,
     flags,
     questions: query.packet.questions ?? [],
-    additionals: query.edns ? [optRecord(ede)] : [],
+    additionals: [...additionals, ...(query.edns ? [optRecord(ede)] : [])],
   }
   const packet = encode({ ...reply, answers, authorities })
   return packet.length <= room ? packet : encode({ ...reply, flags: flags | TRUNCATED_RESPONSE })

@@ -9,7 +9,13 @@ export type Zone = {
   lookUp(name: string, type: string, chase: boolean): Found
 }
 
-export type Found = { rcode: 'NOERROR' | 'NXDOMAIN'; answers: Answer[]; authorities: Answer[] }
+export type Found = {
+  rcode: 'NOERROR' | 'NXDOMAIN'
+  answers: Answer[]
+  authorities: Answer[]
+  additionals?: Answer[]
+  isReferral?: true
+}
 
 type RecordSet = { type: QuestionType; values: string[]; ttl: number }
 
@@ -85,7 +91,7 @@ function startOfAuthority(name: string, names: Map<string, Map<string, RecordSet
   return toAnswer(zone, 'SOA', `ns.${zone} hostmaster.${zone} 1 7200 3600 1209600 60`, 60)
 }
 
-function toAnswer(name: string, type: QuestionType, value: string, ttl: number): Answer {
+export function toAnswer(name: string, type: QuestionType, value: string, ttl: number): Answer {
   switch (type) {
     case 'A':
     case 'AAAA':
@@ -124,12 +130,12 @@ function chunks(text: Buffer): Buffer[] {
   return parts
 }
 
-function parentOf(name: string): string | undefined {
+export function parentOf(name: string): string | undefined {
   if (name === '') return undefined
   const dot = name.indexOf('.')
   return dot < 0 ? '' : name.slice(dot + 1)
 }
 
-function lower(name: string): string {
+export function lower(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }

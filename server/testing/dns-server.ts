@@ -1,5 +1,7 @@
+import { isBelow } from '../dns/names.ts'
 import type { ExtendedError, QuestionType, ServerAddress } from '../dns/outcome.ts'
-import { encodeReply, type Query, readQuery } from './dns-server-reply.ts'
+import { createDelegations } from './dns-server-delegations.ts'
+import { encodeReply, type Query, type Reply, readQuery } from './dns-server-reply.ts'
 import { listenForQueries, type Transport } from './dns-server-sockets.ts'
 import { createZone } from './dns-server-zone.ts'
 
@@ -27,10 +29,15 @@ export type DnsServer = {
   respond(name: string, respond: Respond): void
   /** Takes back what `fail`, `drop`, `delay`, `truncate` and `respond` said. */
   recover(name: string): void
+  /** Refers to these name servers for the zone and all below it: their names, each with the addresses given along. */
+  delegate(zone: string, nameServers: Record<string, string[]>, options?: { ttl?: number }): void
+  undelegate(zone: string): void
   /** From now on a query with an OPT record is answered FORMERR. */
   refuseEdns(): void
   /** From now on an alias is answered without its target. */
   leaveAliases(): void
+  /** From now on an alias is answered with its target, as far as it is known here. */
+  chaseAliases(): void
   close(): Promise<void>
 }
 
@@ -45,16 +52,21 @@ type Script = {
 
 const MAX_LOG = 1_000
 
-/** A name server on UDP and TCP of one port, a free one unless given. `authoritative`: AA in place of RA, no chasing. */
+/**
+ * A name server on UDP and TCP of one port, a free one unless given. `authoritative`: AA in place of RA, no chasing; with
+ * `zones` it refuses what is in none of them.
+ */
 export async function startDnsServer(
-  options: { port?: number; ip?: string; authoritative?: boolean } = {},
+  options: { port?: number; ip?: string; authoritative?: boolean; zones?: string[] } = {},
 ): Promise<DnsServer> {
-  const { port = 0, ip = '127.0.0.1', authoritative = false } = options
+  const { port = 0, ip = '127.0.0.1', authoritative = false, zones = [''] } = options
   const zone = createZone()
+  const delegations = createDelegations()
   const scripts = new Map<string, Script>()
   const brokenTypes = new Map<string, string>()
   const delayed = new Set<NodeJS.Timeout>()
   const { asked, note } = createRecord()
+  let closing: Promise<void> | undefined
   let readsEdns = true
   let chases = !authoritative
 
@@ -78,6 +90,9 @@ export async function startDnsServer(
       return encodeReply({ ...query, edns: false }, { ...common, found: { rcode: 'FORMERR' } })
     const rcode = script.rcode ?? brokenTypes.get(query.type)
     if (rcode) return encodeReply(query, { ...common, found: { rcode } })
+    const referral = delegations.find(query.name)
+    if (referral) return encodeReply(query, { ...common, authoritative: false, found: referral })
+    if (!zones.some((each) => isBelow(query.name.replace(/\.$/, ''), each))) return encodeReply(query, refused(common))
     return encodeReply(query, { ...common, found: zone.lookUp(query.name, query.type, chases) })
   }
 
@@ -105,17 +120,27 @@ export async function startDnsServer(
     truncate: (name) => change(name, { truncate: true }),
     respond: (name, respond) => change(name, { respond }),
     recover: (name) => void scripts.delete(name.toLowerCase()),
+    delegate: delegations.add,
+    undelegate: delegations.remove,
     refuseEdns: () => {
       readsEdns = false
     },
     leaveAliases: () => {
       chases = false
     },
+    chaseAliases: () => {
+      chases = true
+    },
     async close() {
       for (const timer of delayed) clearTimeout(timer)
-      await sockets.close()
+      closing ??= sockets.close()
+      await closing
     },
   }
+}
+
+function refused(common: Omit<Reply, 'found'>): Reply {
+  return { ...common, authoritative: false, found: { rcode: 'REFUSED' } }
 }
 
 function createRecord(): { asked: DnsServer['asked']; note(query: Asked): void } {

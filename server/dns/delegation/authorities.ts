@@ -1,0 +1,105 @@
+import type { Clock } from '../../clock.ts'
+import type { DnsClient } from '../client.ts'
+import type { Question, Reply, ServerAddress } from '../outcome.ts'
+import { isPrivateAddress } from '../private-addresses.ts'
+import { rootDelegation } from './delegation.ts'
+import { createDelegationCache } from './delegation-cache.ts'
+import { type Descent, lookUp, type Walk } from './descent.ts'
+import { createReach } from './reach.ts'
+
+/** Asks the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
+export type Authorities = {
+  /** Undefined while name servers outside can be asked; else why not, as a clause. */
+  trouble(): Promise<string | undefined>
+  /**
+   * What the name's own zone says. `voice` n begins with the n-th name server of every zone. `fresh` asks for the way
+   * anew instead of trusting what was learned before. Resolves about within `patienceMs`.
+   */
+  ask(question: Question, options?: AuthoritiesOptions): Promise<AuthoritativeReply>
+}
+
+export type AuthoritiesOptions = { voice?: number; fresh?: boolean; signal?: AbortSignal | undefined }
+
+/** `zone`: the one that holds the name. `nameServers`: all of its, by name. `nameServer`: who answered, if anyone did. */
+export type AuthoritativeReply = Reply & {
+  zone: string
+  nameServers: string[]
+  nameServer: string | undefined
+  /** Whether the way there was learned for an earlier question. */
+  isFromCache: boolean
+}
+
+export const PATIENCE_MS = 6_000
+const TIMEOUT_MS = 1_000
+/** Questions for one lookup, those for name servers' addresses included: what a hostile tree can make us send. */
+const BUDGET = 60
+
+/** `dns`: a client of its own, paced for other people's servers. Every server of the tree is asked on the roots' port. */
+export function createAuthorities({
+  dns,
+  clock,
+  roots,
+  timeoutMs = TIMEOUT_MS,
+  patienceMs = PATIENCE_MS,
+}: {
+  dns: DnsClient
+  clock: Clock
+  roots: readonly ServerAddress[]
+  timeoutMs?: number
+  patienceMs?: number
+}): Authorities {
+  const cache = createDelegationCache(rootDelegation(roots), clock)
+  // A public tree must not lead us into the operator's own network.
+  const isPrivateTree = roots.some(({ ip }) => isPrivateAddress(ip))
+  const isAllowed = (ip: string) => isPrivateTree || !isPrivateAddress(ip)
+  const descent: Descent = { dns, clock, cache, port: roots[0]?.port ?? 53, timeoutMs, isAllowed }
+  const reach = createReach({ dns, clock, roots, timeoutMs })
+
+  // Where very much is asked of one server, the wait for a turn there is longer than a check can last.
+  async function inTime<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
+    const over = new AbortController()
+    const late = new AbortController()
+    void clock.sleep(patienceMs + timeoutMs, over.signal).then(() => late.abort('late'))
+    try {
+      return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
+    } catch (error) {
+      if (error === 'late') return 'late'
+      throw error
+    } finally {
+      over.abort()
+    }
+  }
+
+  return {
+    trouble: reach.trouble,
+    async ask(question, { voice = 0, fresh = false, signal } = {}) {
+      if (fresh) cache.forgetTowards(question.name)
+      const startedAt = clock.elapsed()
+      const walk = { ...newWalk(startedAt, patienceMs), voice }
+      const found = await inTime(signal, (both) => lookUp(descent, question, { ...walk, signal: both }))
+      if (found === 'late') return { ...nobody, evidence: walk.evidence }
+      const { outcome, zone, nameServer } = found
+      return {
+        outcome,
+        evidence: walk.evidence,
+        zone: zone.zone,
+        nameServers: zone.nameServers.map(({ name }) => name),
+        nameServer,
+        isFromCache: zone.zone !== '' && zone.learnedAt < startedAt,
+      }
+    },
+  }
+}
+
+const nobody = {
+  outcome: { kind: 'timeout' },
+  zone: '',
+  nameServers: [],
+  nameServer: undefined,
+  isFromCache: false,
+} satisfies Omit<AuthoritativeReply, 'evidence'>
+
+function newWalk(startedAt: number, patienceMs: number): Omit<Walk, 'voice' | 'signal'> {
+  const giveUpAt = startedAt + patienceMs
+  return { giveUpAt, startedAt, budget: { questions: BUDGET }, resolving: [], evidence: [] }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../../clock.ts'
+import type { Delegation } from './delegation.ts'
+
+/** The delegations learned lately, for their TTLs. The root's is always there. */
+export type DelegationCache = {
+  /** The deepest known zone that holds the name. */
+  closest(name: string): Delegation
+  learn(delegation: Delegation): void
+  forget(zone: string): void
+  /** Forgets every zone on the way to the name but the top-level one, so that the way is asked for again. */
+  forgetTowards(name: string): void
+}
+
+export function createDelegationCache(root: Delegation, clock: Clock, limit = 10_000): DelegationCache {
+  const zones = new Map<string, Delegation>() // the least recently used first
+
+  return {
+    closest(name) {
+      const now = clock.elapsed()
+      for (const zone of ancestors(name)) {
+        const known = zones.get(zone)
+        if (known && known.expiresAt > now) {
+          zones.delete(zone)
+          zones.set(zone, known)
+          return known
+        }
+      }
+      return root
+    },
+    learn(delegation) {
+      zones.delete(delegation.zone)
+      if (delegation.expiresAt <= clock.elapsed()) return
+      zones.set(delegation.zone, delegation)
+      const oldest = zones.keys().next().value
+      if (zones.size > limit && oldest !== undefined) zones.delete(oldest)
+    },
+    forget: (zone) => void zones.delete(zone),
+    forgetTowards(name) {
+      for (const zone of ancestors(name)) if (zone.includes('.')) zones.delete(zone)
+    },
+  }
+}
+
+/** The name itself and every name above it but the root, deepest first. */
+function* ancestors(name: string): Generator<string> {
+  for (let zone = name; zone !== ''; ) {
+    yield zone
+    const dot = zone.indexOf('.')
+    zone = dot < 0 ? '' : zone.slice(dot + 1)
+  }
+}

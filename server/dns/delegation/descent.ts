@@ -1,0 +1,171 @@
+import type { Clock } from '../../clock.ts'
+import { withChainBefore } from '../aliases.ts'
+import type { DnsClient } from '../client.ts'
+import type { AliasChain, Evidence, Outcome, Question } from '../outcome.ts'
+import { formatServer } from '../servers.ts'
+import { type Delegation, delegationOf, type NameServer, usableAddresses } from './delegation.ts'
+import type { DelegationCache } from './delegation-cache.ts'
+import { failureOf, isUseful, leadsDown, withinZone } from './zone.ts'
+
+export type Descent = {
+  dns: DnsClient
+  clock: Clock
+  cache: DelegationCache
+  /** The port of every server of the tree. */
+  port: number
+  timeoutMs: number
+  isAllowed(ip: string): boolean
+}
+
+/** One lookup's way down. What it may still use is shared with the lookups of name servers' addresses on its way. */
+export type Walk = {
+  /** Which of a zone's servers is asked first. */
+  voice: number
+  giveUpAt: number
+  startedAt: number
+  budget: { questions: number }
+  /** The name servers whose addresses are being looked up, outermost first. */
+  resolving: readonly string[]
+  signal: AbortSignal | undefined
+  evidence: Evidence[]
+}
+
+/** `zone`: the one that holds the question's own name. `nameServer`: who said so, undefined where nobody did. */
+export type Found = { outcome: Outcome; zone: Delegation; nameServer: string | undefined }
+
+const MAX_DEPTH = 4
+const MOST_TRIES = 8
+
+/** Follows the delegation to the zone of the name and asks there; aliases into other zones are followed from the root. */
+export async function lookUp(descent: Descent, question: Question, walk: Walk): Promise<Found> {
+  let chain: AliasChain = []
+  let first: Found | undefined
+  for (let name = question.name; ; name = chain.at(-1)!.target) {
+    const found = await descend(descent, { ...question, name }, walk)
+    first ??= found
+    const outcome = withChainBefore(chain, found.outcome)
+    const goesOn = outcome.kind === 'referral' && outcome.chain.length > chain.length
+    if (!goesOn) return { ...first, outcome }
+    chain = outcome.chain
+  }
+}
+
+/** From the deepest known zone down to the one whose servers answer, one cut after the other. */
+async function descend(descent: Descent, question: Question, walk: Walk): Promise<Found> {
+  const { cache, clock, isAllowed } = descent
+  let isRetried = false
+  for (let zone = cache.closest(question.name); ; ) {
+    const said = await askZone(descent, zone, question, walk)
+    if (leadsDown(said.outcome, zone.zone)) {
+      zone = delegationOf(said.outcome, zone.zone, isAllowed, clock.elapsed())
+      cache.learn(zone)
+      continue
+    }
+    const isOld = zone.zone !== '' && zone.learnedAt < walk.startedAt
+    if (said.nameServer !== undefined || isRetried || !isOld) {
+      return { ...said, outcome: withinZone(said.outcome, zone.zone), zone }
+    }
+    // The zone may have moved since: its parent knows.
+    isRetried = true
+    cache.forget(zone.zone)
+    zone = cache.closest(question.name)
+  }
+}
+
+type Said = { outcome: Outcome; nameServer: string | undefined }
+
+/** Asks a zone's servers, the voice's own first, until one is of use. */
+async function askZone(descent: Descent, zone: Delegation, question: Question, walk: Walk): Promise<Said> {
+  const servers = turned(zone.nameServers, walk.voice + spinOf(question.name))
+  const known = servers.filter(({ ips }) => ips !== undefined && ips.length > 0)
+  if (known.length < Math.min(2, servers.length)) await findAddresses(descent, servers, walk)
+  const said = await askServers(descent, zone, servers, question, walk)
+  const unknown = servers.filter(({ ips }) => ips === undefined)
+  if (said.nameServer !== undefined || unknown.length === 0) return said
+  await findAddresses(descent, unknown, walk)
+  return unknown.some(({ ips }) => ips?.length) ? await askServers(descent, zone, unknown, question, walk) : said
+}
+
+async function askServers(
+  { dns, clock, port, timeoutMs }: Descent,
+  zone: Delegation,
+  servers: NameServer[],
+  question: Question,
+  walk: Walk,
+): Promise<Said> {
+  const addresses = firstAddressesFirst(servers)
+  const names = new Map(addresses.map(({ name, ip }) => [formatServer({ ip, port }), name]))
+  const tries = Math.min(
+    2 * addresses.length,
+    MOST_TRIES,
+    walk.budget.questions,
+    Math.floor((walk.giveUpAt - clock.elapsed()) / timeoutMs),
+  )
+  if (addresses.length > 0 && tries < 1) return { outcome: { kind: 'timeout' }, nameServer: undefined }
+  walk.budget.questions-- // at once, as others may be under way beside this one
+  const { evidence } = await dns.ask(question, {
+    servers: addresses.map(({ ip }) => ({ ip, port })),
+    recursionDesired: false,
+    accept: (each) => isUseful(each, zone.zone),
+    timeoutMs,
+    tries: Math.max(1, tries),
+    signal: walk.signal,
+  })
+  walk.budget.questions -= Math.max(0, evidence.length - 1)
+  const named = evidence.map((each): Evidence => {
+    const name = names.get(each.server)
+    return { ...each, path: 'authoritative', ...(name === undefined ? {} : { name }) }
+  })
+  walk.evidence.push(...named)
+  const last = named.at(-1)
+  if (last?.outcome && isUseful(last, zone.zone)) return { outcome: last.outcome, nameServer: last.name }
+  return { outcome: failureOf(zone, named), nameServer: undefined }
+}
+
+/** Looks up the addresses of name servers that came without, at once. */
+async function findAddresses(descent: Descent, servers: NameServer[], walk: Walk): Promise<void> {
+  const most = walk.resolving.length === 0 ? 4 : 2
+  const unknown = servers.filter(({ ips }) => ips === undefined).slice(0, most)
+  await Promise.all(
+    unknown.map(async (server) => {
+      server.ips = await addressesOf(descent, server.name, walk)
+    }),
+  )
+}
+
+/** Undefined where it cannot be told now. A name server below its own zone and without glue has none: it leads in a circle. */
+async function addressesOf(descent: Descent, name: string, walk: Walk): Promise<string[] | undefined> {
+  if (walk.resolving.includes(name)) return []
+  if (walk.resolving.length >= MAX_DEPTH) return undefined
+  const inner: Walk = { ...walk, resolving: [...walk.resolving, name], evidence: [] }
+  const found = await Promise.all(
+    (['A', 'AAAA'] as const).map((type) => lookUp(descent, { name, type }, { ...inner, evidence: [] })),
+  )
+  const ips = found.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values : []))
+  if (ips.length > 0) return usableAddresses(ips, descent.isAllowed)
+  return found.every(({ outcome }) => isFinal(outcome)) ? [] : undefined
+}
+
+function isFinal({ kind }: Outcome): boolean {
+  return kind === 'answer' || kind === 'nodata' || kind === 'nxdomain' || kind === 'endless_alias' || kind === 'lame'
+}
+
+/** Every server's first address before anyone's second: a second address is no second server. */
+function firstAddressesFirst(servers: readonly NameServer[]): { name: string; ip: string }[] {
+  const most = Math.max(0, ...servers.map(({ ips }) => ips?.length ?? 0))
+  return Array.from({ length: most }, (_, at) =>
+    servers.flatMap(({ name, ips }) => (ips?.[at] === undefined ? [] : [{ name, ip: ips[at] }])),
+  ).flat()
+}
+
+/** Names begin at different servers, and one name's voices each at another. */
+function spinOf(name: string): number {
+  let spin = 0
+  for (let at = 0; at < name.length; at++) spin = (31 * spin + name.charCodeAt(at)) % 10_007
+  return spin
+}
+
+function turned<T>(list: readonly T[], by: number): T[] {
+  const at = list.length === 0 ? 0 : by % list.length
+  return [...list.slice(at), ...list.slice(0, at)]
+}
