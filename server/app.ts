@@ -6,22 +6,30 @@ import { needKey } from './http/gate.ts'
 import { healthRoutes } from './http/health.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
+import { openPayments } from './organization/payments.ts'
 import { organizationRoutes } from './organization/routes.ts'
+import { stripeRoutes } from './organization/stripe-routes.ts'
+import { subscriptionRoutes } from './organization/subscription-routes.ts'
 import type { Doors } from './outside.ts'
+import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
 export async function createApp(doors: Doors) {
   const app = createHttpServer(doors, { identify: authenticator(doors), permit })
+  const payments = doors.config.stripe ? openPayments(doors.config.stripe) : null
   await app.register(healthRoutes(doors))
+  if (payments) await app.register(stripeRoutes(doors, payments))
   await app.register(async (api) => {
     needKey(api)
     await api.register(monitorRoutes(doors))
     await api.register(eventRoutes(doors))
     await api.register(groupRoutes(doors))
     await api.register(webhookRoutes(doors))
+    await api.register(webhookRequestRoutes(doors))
     await api.register(agentRoutes(doors))
-    await api.register(organizationRoutes(doors))
+    await api.register(organizationRoutes(doors, payments))
+    await api.register(subscriptionRoutes(doors, payments))
   })
   return app
 }

@@ -61,7 +61,10 @@ export type SubscriptionsTable = {
   current_period_end: number | null
   cancel_at: number | null
   stripe_customer: string | null
+  /** The one that is paid for now; null when none is. */
   stripe_subscription: string | null
+  /** When that one was made. */
+  subscribed_at: number | null
   /** When we asked Stripe for what the row says; an older answer does not replace it. */
   as_of: number
 }

@@ -4,8 +4,11 @@ import type { Doors } from '../outside.ts'
 import { adminsChange } from './admin-only.ts'
 import { getBilling, updateBilling } from './billing.ts'
 import { getOrganizationDetails, updateOrganization } from './details.ts'
+import type { Payments } from './payments.ts'
+import { passOnBilling } from './purchase.ts'
 
-export function organizationRoutes({ db, config }: Doors): Routes {
+export function organizationRoutes(doors: Doors, payments: Payments | null): Routes {
+  const { db, config } = doors
   return async (app) => {
     adminsChange(app)
 
@@ -26,7 +29,13 @@ export function organizationRoutes({ db, config }: Doors): Routes {
     app.patch(
       '/organization/billing',
       { schema: { body: BillingChange, response: Answers(200, Billing) } },
-      ({ body, caller }) => updateBilling(db, caller.organizationId, body),
+      async ({ body, caller, log }) => {
+        const billing = await updateBilling(db, caller.organizationId, body)
+        await passOnBilling(doors, payments, caller.organizationId).catch((err: unknown) =>
+          log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
+        )
+        return billing
+      },
     )
   }
 }

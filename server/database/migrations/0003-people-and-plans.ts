@@ -67,6 +67,7 @@ export const peopleAndPlans: Migration = {
       cancel_at ${INTEGER},
       stripe_customer text unique,
       stripe_subscription text,
+      subscribed_at ${INTEGER},
       as_of ${INTEGER} not null
     ) ${STRICT}`,
 

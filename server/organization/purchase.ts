@@ -1,0 +1,126 @@
+import type { PaymentPage, PlanChoice, Subscription } from '#contract/subscription.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { isoOrNull } from '../http/times.ts'
+import { freePlan } from '../plan.ts'
+import { conflict, invalid } from '../problem.ts'
+import { getBilling } from './billing.ts'
+import type { Payments } from './payments.ts'
+import { changeTo, type PaidSubscription, priceOf } from './subscription.ts'
+import { findSubscriptionRow, getSubscription, noteCustomer, type SubscriptionRow } from './subscription-store.ts'
+import { planOf } from './usage.ts'
+
+export type PurchaseDoors = { db: Database; clock: Clock; config: Pick<Config, 'plans' | 'baseUrl'> }
+
+/** Sessions that are asked for within one of these are one; the provider keeps one open for at least 30 minutes. */
+const SESSION_MS = 30 * 60_000
+
+/**
+ * Takes an organization towards a plan. What costs money is left to a person on the provider's page: the answer says where
+ * that is, and the plan changes when the provider reports the payment. Throws 400 for an unknown plan or interval, 409 where
+ * nothing can be bought.
+ */
+export async function choosePlan(
+  doors: PurchaseDoors,
+  payments: Payments | null,
+  organizationId: string,
+  choice: PlanChoice,
+): Promise<Subscription | PaymentPage> {
+  const { db, config } = doors
+  const target = config.plans.find(({ id }) => id === choice.plan)
+  if (!target) throw invalid({ plan: `must be one of ${config.plans.map(({ id }) => id).join(', ')}.` })
+  const { currency } = await getBilling(db, organizationId)
+  const price = priceOf(target, { interval: choice.interval, currency })?.stripe_price
+  if (choice.interval !== undefined && price === undefined) {
+    throw invalid({ interval: `is not sold for the plan ${target.id}.` })
+  }
+  const row = await findSubscriptionRow(db, organizationId)
+  const subscription = row?.stripe_subscription ?? null
+  const current = {
+    plan: await planOf(db, config.plans, organizationId),
+    subscription,
+    cancelAt: row?.cancel_at ?? null,
+  }
+  const change = changeTo(target, current, freePlan(config.plans).id)
+  switch (change) {
+    case 'none':
+      return await getSubscription(db, config.plans, organizationId, doors.clock.now())
+    case 'not_for_sale':
+      throw conflict(`The plan ${target.id} is not for sale; ask whoever runs this server.`)
+    case 'cancel':
+      return await cancelPlan(doors, payments, organizationId)
+    case 'resume':
+      return await setCancelled(doors, payments, organizationId, row, false)
+    case 'buy':
+    case 'confirm':
+      return { url: await pageFor(doors, payments, organizationId, row, price!) }
+  }
+}
+
+/** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
+export async function cancelPlan(doors: PurchaseDoors, payments: Payments | null, organizationId: string) {
+  const row = await findSubscriptionRow(doors.db, organizationId)
+  if (!row?.stripe_subscription) throw conflict('There is nothing to cancel: no plan is paid for.')
+  return await setCancelled(doors, payments, organizationId, row, true)
+}
+
+/** The address of the customer portal. Throws 409 before anything was bought. */
+export async function openPortal(doors: PurchaseDoors, payments: Payments | null, organizationId: string) {
+  const row = await findSubscriptionRow(doors.db, organizationId)
+  if (!row?.stripe_customer) throw conflict('Nothing was bought yet, so there is nothing to manage.')
+  const provider = switchedOn(payments)
+  await passOnBilling(doors, payments, organizationId)
+  return { url: await provider.portal(row.stripe_customer, returnUrlOf(doors)) }
+}
+
+/** Sends changed billing details on, where the provider knows the organization. */
+export async function passOnBilling({ db }: PurchaseDoors, payments: Payments | null, organizationId: string) {
+  const row = await findSubscriptionRow(db, organizationId)
+  if (!payments || !row?.stripe_customer) return
+  await payments.updateCustomer(row.stripe_customer, await getBilling(db, organizationId))
+}
+
+async function pageFor(
+  doors: PurchaseDoors,
+  payments: Payments | null,
+  organizationId: string,
+  row: SubscriptionRow | undefined,
+  price: string,
+): Promise<string> {
+  const { db, clock } = doors
+  const provider = switchedOn(payments)
+  const returnUrl = returnUrlOf(doors)
+  if (row?.stripe_customer && row.stripe_subscription) {
+    await passOnBilling(doors, payments, organizationId)
+    return await provider.confirm(row.stripe_customer, row.stripe_subscription, price, returnUrl)
+  }
+  const customer = row?.stripe_customer ?? (await provider.newCustomer(organizationId))
+  await noteCustomer(db, organizationId, customer)
+  await passOnBilling(doors, payments, organizationId)
+  // Whoever asks twice gets one page, not two subscriptions; after a subscription ended, the next page is a new one.
+  const turn = Math.floor(clock.now() / SESSION_MS)
+  const key = `buy:${organizationId}:${price}:${row?.as_of ?? 0}:${turn}`
+  const expiresAt = (turn + 2) * SESSION_MS
+  return await provider.buy({ customer, organizationId, price, returnUrl, key, expiresAt })
+}
+
+async function setCancelled(
+  { db, clock, config }: PurchaseDoors,
+  payments: Payments | null,
+  organizationId: string,
+  row: SubscriptionRow | undefined,
+  cancel: boolean,
+): Promise<Subscription> {
+  const told: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(row?.stripe_subscription ?? '', cancel)
+  // The row itself follows when the provider reports it.
+  const subscription = await getSubscription(db, config.plans, organizationId, clock.now())
+  return { ...subscription, cancel_at: isoOrNull(told.cancelAt) }
+}
+
+function switchedOn(payments: Payments | null): Payments {
+  if (!payments) throw conflict('Payments are not set up on this server; ask whoever runs it.')
+  return payments
+}
+
+const returnUrlOf = ({ config }: PurchaseDoors): string => `${config.baseUrl}/dashboard/billing`

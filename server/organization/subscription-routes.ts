@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { PageOf } from '#contract/common.ts'
+import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
+import { Answers, type Routes } from '../http/routes.ts'
+import type { Doors } from '../outside.ts'
+import type { Plan as OwnPlan } from '../plan.ts'
+import { adminsChange } from './admin-only.ts'
+import { listInvoices } from './invoices.ts'
+import type { Payments } from './payments.ts'
+import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
+import { retryLater } from './retry-later.ts'
+import { getSubscription } from './subscription-store.ts'
+
+/** 200 when nothing is left to do, 202 when a person has to pay or confirm first. */
+const ChoiceAnswers = { ...Answers(200, Subscription), 202: PaymentPage }
+
+export function subscriptionRoutes(doors: Doors, payments: Payments | null): Routes {
+  const { db, clock, seal, config } = doors
+  return async (app) => {
+    adminsChange(app)
+    retryLater(app)
+
+    app.get('/organization/subscription', { schema: { response: Answers(200, Subscription) } }, ({ caller }) =>
+      getSubscription(db, config.plans, caller.organizationId, clock.now()),
+    )
+
+    app.put(
+      '/organization/subscription',
+      { schema: { body: PlanChoice, response: ChoiceAnswers } },
+      async ({ body, caller }, reply) => {
+        const answer = await choosePlan(doors, payments, caller.organizationId, body)
+        return 'url' in answer ? reply.code(202).send(answer) : reply.code(200).send(answer)
+      },
+    )
+
+    app.delete('/organization/subscription', { schema: { response: Answers(200, Subscription) } }, ({ caller }) =>
+      cancelPlan(doors, payments, caller.organizationId),
+    )
+
+    app.post('/organization/subscription/portal', { schema: { response: Answers(200, PaymentPage) } }, ({ caller }) =>
+      openPortal(doors, payments, caller.organizationId),
+    )
+
+    app.get(
+      '/organization/plans',
+      {
+        schema: { querystring: Type.Object({}, { additionalProperties: false }), response: Answers(200, PageOf(Plan)) },
+      },
+      async () => {
+        const data = config.plans.map(toPlan)
+        return { limit: data.length, after: null, before: null, has_more: false, data }
+      },
+    )
+
+    app.get(
+      '/organization/invoices',
+      { schema: { querystring: InvoiceQuery, response: Answers(200, PageOf(Invoice)) } },
+      ({ query, caller }) => listInvoices(db, seal, caller.organizationId, query),
+    )
+  }
+}
+
+function toPlan({ id, name, prices, limits }: OwnPlan): Plan {
+  return { id, name, prices: prices.map(({ currency, amount, interval }) => ({ currency, amount, interval })), limits }
+}

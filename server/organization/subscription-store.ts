@@ -1,0 +1,135 @@
+import type { Selectable } from 'kysely'
+import type { PlanLimits, Subscription } from '#contract/subscription.ts'
+import { type Database, forUpdate } from '../database/database.ts'
+import type { SubscriptionsTable } from '../database/schema-people.ts'
+import { isoOrNull } from '../http/times.ts'
+import type { Plans } from '../plan.ts'
+import { type PaidSubscription, standingOf } from './subscription.ts'
+import { countUse, planOf, retentionDaysOf, shortestFrequency } from './usage.ts'
+
+export type SubscriptionRow = Selectable<SubscriptionsTable>
+
+/** Undefined for an organization that never had to do with payments. */
+export async function findSubscriptionRow(db: Database, organizationId: string): Promise<SubscriptionRow | undefined> {
+  return await db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+}
+
+/** The plan in force, and what of it is used. */
+export async function getSubscription(
+  db: Database,
+  plans: Plans,
+  organizationId: string,
+  now: number,
+): Promise<Subscription> {
+  const row = await findSubscriptionRow(db, organizationId)
+  const plan = await planOf(db, plans, organizationId)
+  return {
+    plan: plan.id,
+    status: row?.status ?? 'active',
+    quantity: row?.quantity ?? 1,
+    current_period_start: isoOrNull(row?.current_period_start ?? null),
+    current_period_end: isoOrNull(row?.current_period_end ?? null),
+    cancel_at: isoOrNull(row?.cancel_at ?? null),
+    limits: plan.limits,
+    usage: await usageOf(db, plans, organizationId, now),
+  }
+}
+
+/** The customer at the payment provider, noted once. */
+export async function noteCustomer(db: Database, organizationId: string, customer: string): Promise<void> {
+  await db
+    .insertInto('subscriptions')
+    .values({ organization_id: organizationId, status: 'active', quantity: 1, stripe_customer: customer, as_of: 0 })
+    .onConflict((conflict) => conflict.column('organization_id').doUpdateSet({ stripe_customer: customer }))
+    .execute()
+}
+
+export async function findOrganizationOfCustomer(db: Database, customer: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('subscriptions')
+    .select('organization_id')
+    .where('stripe_customer', '=', customer)
+    .executeTakeFirst()
+  return row?.organization_id
+}
+
+/** What came of a report: a subscription can also be none of ours, or one that the row need not follow. */
+export type Followed = 'recorded' | 'unchanged' | 'not_ours' | 'unknown_price' | 'second'
+
+/**
+ * Makes the organization's row say what the provider said when it was asked at `asOf`. Reports may come twice and in any
+ * order: an answer older than the one recorded changes nothing, so that the last state stands in the end.
+ */
+export async function followSubscription(
+  db: Database,
+  plans: Plans,
+  found: PaidSubscription,
+  asOf: number,
+): Promise<Followed> {
+  const row = await db
+    .selectFrom('subscriptions')
+    .selectAll()
+    .where('stripe_customer', '=', found.customer)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
+  if (!row) return 'not_ours'
+  const isCurrent = row.stripe_subscription === found.id
+  if (isCurrent && row.as_of > asOf) return 'unchanged'
+  const standing = standingOf(plans, found)
+  if (standing.kind === 'unknown_price') return 'unknown_price'
+  if (standing.kind === 'not_begun' || (standing.kind === 'ended' && !isCurrent)) return 'unchanged'
+  const isSecond = !isCurrent && row.stripe_subscription !== null
+  if (isSecond && (row.subscribed_at ?? 0) > found.createdAt) return 'second'
+  await db
+    .updateTable('subscriptions')
+    .set({ ...NOTHING_PAID, ...valuesOf(standing, found), as_of: asOf })
+    .where('organization_id', '=', row.organization_id)
+    .execute()
+  return isSecond ? 'second' : 'recorded'
+}
+
+const NOTHING_PAID = {
+  plan: null,
+  quantity: 1,
+  current_period_start: null,
+  current_period_end: null,
+  cancel_at: null,
+  stripe_subscription: null,
+  subscribed_at: null,
+}
+
+type Counting = Exclude<ReturnType<typeof standingOf>, { kind: 'unknown_price' | 'not_begun' }>
+
+function valuesOf(standing: Counting, found: PaidSubscription) {
+  if (standing.kind === 'ended') return { status: 'canceled' as const }
+  const isPaid = standing.kind === 'paid'
+  return {
+    plan: isPaid ? standing.plan.id : null,
+    status: isPaid ? standing.status : ('past_due' as const),
+    quantity: found.quantity,
+    current_period_start: found.currentPeriodStart,
+    current_period_end: found.currentPeriodEnd,
+    cancel_at: found.cancelAt,
+    stripe_subscription: found.id,
+    subscribed_at: found.createdAt,
+  }
+}
+
+async function usageOf(db: Database, plans: Plans, organizationId: string, now: number) {
+  const usage: Record<keyof PlanLimits, number | null> = {
+    monitors: null,
+    min_frequency: await shortestFrequency(db, organizationId),
+    event_retention_days: await retentionDaysOf(db, plans, organizationId),
+    webhooks: null,
+    agents: null,
+    api_keys: null,
+  }
+  for (const what of ['monitors', 'webhooks', 'agents', 'api_keys'] as const) {
+    usage[what] = await countUse(db, organizationId, what, now)
+  }
+  return usage as Subscription['usage']
+}
