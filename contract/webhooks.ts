@@ -21,23 +21,55 @@ export const Webhook = Exactly(
 )
 export type Webhook = Static<typeof Webhook>
 
+const url = Type.String({
+  minLength: 1,
+  maxLength: 2000,
+  description: 'An http or https address that the server may connect to.',
+  examples: ['https://hooks.example.com/dns'],
+})
+const secret = Type.String({
+  minLength: 16,
+  maxLength: 256,
+  description: 'Made here when absent: `whsec_` and base64 of 32 random octets.',
+})
+const headers = Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+  maxProperties: 20,
+  description: 'At most 20, sent with every request.',
+})
+const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+  maxItems: 100,
+  description: 'Ids or slugs of groups.',
+})
+
 export const NewWebhook = Exactly({
-  url: Type.String({ minLength: 1, maxLength: 2000, description: 'An http or https address.' }),
-  secret: Type.Optional(Type.String({ minLength: 16, maxLength: 256, description: 'Made here when absent.' })),
-  headers: Type.Optional(
-    Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
-      maxProperties: 20,
-      description: 'At most 20, sent with every request.',
-    }),
-  ),
-  groups: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-      maxItems: 100,
-      description: 'Ids or slugs of groups.',
+  url,
+  secret: Type.Optional(secret),
+  headers: Type.Optional(headers),
+  groups: Type.Optional(groups),
+})
+export type NewWebhook = Static<typeof NewWebhook>
+
+/** What is absent stays; `headers` and `groups` are replaced whole, and cleared by null. The secret is changed by rotating it. */
+export const WebhookChange = Exactly({
+  url: Type.Optional(url),
+  headers: Type.Optional(Nullable(headers)),
+  groups: Type.Optional(Nullable(groups)),
+  is_active: Type.Optional(Type.Boolean({ description: 'As by /enable and /disable.' })),
+})
+export type WebhookChange = Static<typeof WebhookChange>
+
+export const SecretRotation = Exactly({
+  secret: Type.Optional(secret),
+  grace_hours: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 72,
+      default: 24,
+      description: 'For how many hours `webhook-signature` carries the signature of the old secret too.',
     }),
   ),
 })
-export type NewWebhook = Static<typeof NewWebhook>
+export type SecretRotation = Static<typeof SecretRotation>
 
 export const WebhookQuery = Exactly({
   ...pageQuery,
@@ -61,7 +93,11 @@ const request = {
   error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
   response_body: Nullable(Type.String({ description: 'The first 4,000 characters of the last answer.' })),
   last_attempt: Nullable(Instant('When it was last attempted.')),
-  next_attempt: Nullable(Instant('When it will be attempted next.')),
+  next_attempt: Nullable(
+    Instant(
+      'When it will be attempted next; in the past while that is under way. Null when it is done with, and while its webhook is paused or disabled.',
+    ),
+  ),
 }
 export const WebhookRequest = Exactly(request, { description: 'One delivery of one event to one webhook.' })
 export type WebhookRequest = Static<typeof WebhookRequest>
@@ -78,9 +114,22 @@ export const WebhookAttempt = Exactly({
 export const WebhookRequestInFull = Exactly({
   ...request,
   payload: Delivery,
-  attempts: Type.Array(WebhookAttempt),
+  attempts: Type.Array(WebhookAttempt, { description: 'The latest 200, oldest first.' }),
 })
 export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
+
+/** Which requests are sent again, by when they were made. */
+export const Replay = Exactly({
+  since: TimeFilter('Unix seconds or ISO 8601: requests made then or later.'),
+  until: Type.Optional(TimeFilter('Unix seconds or ISO 8601: requests made before; now when absent.')),
+  status: Type.Optional(
+    Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
+  ),
+})
+export type Replay = Static<typeof Replay>
+
+export const Replayed = Exactly({ count: Type.Integer({ description: 'How many requests are sent again.' }) })
+export type Replayed = Static<typeof Replayed>
 
 export const WebhookRequestQuery = Exactly({
   ...pageQuery,

@@ -6,6 +6,7 @@ import {
   LOG_LEVELS,
   type LogLevel,
   parseAllowed,
+  parseAuthorities,
   parseBaseUrl,
   parseDatabaseUrl,
   parseHost,
@@ -13,6 +14,8 @@ import {
   parseOneOf,
   parseOrigins,
   parsePlansOf,
+  parsePorts,
+  parseProxy,
   parseRoles,
   parseSecret,
   parseSender,
@@ -23,7 +26,7 @@ import {
   ROLES,
   type Role,
 } from './setting-values.ts'
-import type { Networks } from './webhooks/addresses.ts'
+import { DENIED_PORTS, type Networks } from './webhooks/addresses.ts'
 
 export type Config = {
   host: string
@@ -43,6 +46,14 @@ export type Config = {
   dnsTries: number
   dnsInFlight: number
   webhookAllowedNetworks: Networks
+  webhookDeniedPorts: readonly number[]
+  /** PEM: authorities to trust beside the usual ones. Null: none. */
+  webhookAuthorities: string | null
+  /** Null: receivers are connected to directly. */
+  webhookProxy: URL | null
+  /** Requests under way at a time for one webhook, and over all. */
+  webhookConcurrency: number
+  courierConcurrency: number
   admin: { email: string; password: string; apiKey: string | null } | null
   plans: Plans
   /** Null: nothing can be paid here. */
@@ -139,6 +150,31 @@ class Settings {
         'CIDRs of private receivers to allow, comma separated',
         parseAllowed,
       ),
+      webhookDeniedPorts: this.#read(
+        'WEBHOOK_DENIED_PORTS',
+        DENIED_PORTS.join(','),
+        'ports of receivers that are refused, comma separated; off for none',
+        parsePorts,
+      ),
+      webhookAuthorities: this.#read(
+        'WEBHOOK_CA_FILE',
+        '',
+        'a PEM file of certificate authorities to trust beside the usual ones',
+        parseAuthorities,
+      ),
+      webhookProxy: this.#webhookProxy(),
+      webhookConcurrency: this.#read(
+        'WEBHOOK_CONCURRENCY',
+        '8',
+        'requests under way at a time for one webhook, in each process',
+        (text) => parseWhole(text, 1, 1_000),
+      ),
+      courierConcurrency: this.#read(
+        'COURIER_CONCURRENCY',
+        '200',
+        'requests under way at a time in each process, those that take long left out',
+        (text) => parseWhole(text, 1, 10_000),
+      ),
       admin: this.#admin(),
       plans: this.#read(
         'PLANS',
@@ -172,6 +208,12 @@ class Settings {
     }
     if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
     return config
+  }
+
+  #webhookProxy(): URL | null {
+    const about = 'an HTTP proxy that requests to receivers go through: http://user:password@proxy.example:3128'
+    const text = this.#secret('WEBHOOK_PROXY', about, parseProxy)
+    return text === null ? null : new URL(text)
   }
 
   #admin(): Config['admin'] {

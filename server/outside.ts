@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { Bell } from './bell.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { type Database, openDatabase } from './database/database.ts'
@@ -19,6 +20,8 @@ export type Doors = {
   safeFetch: SafeFetch
   seal: Seal
   heart: Heart
+  /** Rings when there is something to send. */
+  bell: Bell
 }
 
 /** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */
@@ -28,6 +31,9 @@ export function openDoors(config: Config, secret: string, log: Logger, clock: Cl
     lookup: lookupThrough(dns),
     clock,
     allowedNetworks: config.webhookAllowedNetworks,
+    deniedPorts: config.webhookDeniedPorts,
+    ...(config.webhookAuthorities === null ? {} : { authorities: config.webhookAuthorities }),
+    ...(config.webhookProxy === null ? {} : { proxy: config.webhookProxy }),
   })
   return {
     config,
@@ -38,6 +44,7 @@ export function openDoors(config: Config, secret: string, log: Logger, clock: Cl
     safeFetch,
     seal: createSeal(secret),
     heart: new Heart(),
+    bell: new Bell(),
   }
 }
 

@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ServerAddress } from './dns/outcome.ts'
@@ -67,6 +69,41 @@ export function parseAllowed(text: string): Networks {
   const networks = parseNetworks(text)
   if (!networks.ok) throw new Refusal(`has an entry that is no network: ${networks.reason}`)
   return networks.networks
+}
+
+export function parsePorts(text: string): readonly number[] {
+  return text === 'off' ? [] : split(text).map((port) => parseWhole(port, 0, 65_535))
+}
+
+/** Null for an empty setting. Every certificate of the file is read once here, so that a broken one is told at the start. */
+export function parseAuthorities(path: string): string | null {
+  if (path === '') return null
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch {
+    throw new Refusal(`names a file that cannot be read: ${path}`)
+  }
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (certificates.length === 0 || !certificates.every(isCertificate)) {
+    throw new Refusal(`names a file that does not hold certificates in PEM: ${path}`)
+  }
+  return certificates.join('\n')
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined
+  } catch {
+    return false
+  }
+}
+
+export function parseProxy(text: string): string {
+  const url = URL.parse(text)
+  const isPlain = url !== null && url.pathname === '/' && url.search === ''
+  if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return text
+  throw new Refusal('must be an address like http://proxy.example:3128 or http://user:password@proxy.example:3128.')
 }
 
 export function parsePlansOf(text: string): Plans {

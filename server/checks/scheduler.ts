@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Bell } from '../bell.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Claim, claimDue } from '../database/due.ts'
@@ -14,6 +15,8 @@ export type SchedulerDoors = {
   dns: DnsClient
   log: Logger
   heart: Heart
+  /** Wakes the courier of this process. */
+  bell: Bell
   process: number
 }
 
@@ -29,12 +32,14 @@ export async function runScheduler(
   doors: SchedulerDoors,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
-  const { db, clock, log, heart, process } = doors
+  const { db, clock, log, heart, bell, process } = doors
   const underWay = new Set<Promise<void>>()
   const records = new WriteBatches<CheckResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now())
-      if (events > 0) log.debug({ events }, 'Changes were recorded.')
+      if (events === 0) return
+      bell.ring()
+      log.debug({ events }, 'Changes were recorded.')
     },
     {
       clock,

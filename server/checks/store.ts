@@ -4,10 +4,10 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type WriteBack, writeBack } from '../database/due.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { isNotified } from '../events/notify.ts'
-import { type EventRow, insertEvents } from '../events/store.ts'
+import { type EventRow, insertEvents, toEvent } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
-import { insertRequests } from '../webhooks/request-store.ts'
+import { insertRequests } from '../webhooks/new-requests.ts'
 import { diagnosisText } from './diagnosis.ts'
 import { fingerprint, judge, type Verdict } from './judge.ts'
 import type { CheckResult } from './run-check.ts'
@@ -64,7 +64,15 @@ async function recordChanges(db: Database, changes: readonly Change[], now: numb
   const reported = events.filter((event) =>
     isNotified(notify.get(event.monitor_id)!, event.old_state as MonitorState, event.new_state as MonitorState),
   )
-  await insertRequests(db, reported, now)
+  await insertRequests(
+    db,
+    reported.map((event) => ({
+      organizationId: event.organization_id,
+      groupId: event.group_id,
+      event: toEvent(event),
+    })),
+    now,
+  )
   return events.length
 }
 

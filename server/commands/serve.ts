@@ -12,6 +12,7 @@ import { runPostman } from '../mail/postman.ts'
 import { hasOrganizations, insertOrganization } from '../organization/store.ts'
 import { closeDoors, type Doors, openDoors } from '../outside.ts'
 import { runCourier } from '../webhooks/courier.ts'
+import { runSweep } from '../webhooks/sweep.ts'
 import { loadConfig, loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
 
 /** What is under way at SIGTERM is finished within this, then given up and left to be done again. */
@@ -37,7 +38,10 @@ export async function serve(): Promise<void> {
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   const loops: Promise<void>[] = []
   if (config.roles.has('checker')) loops.push(runScheduler({ ...doors, process: id }, signals))
-  if (config.roles.has('courier')) loops.push(runCourier({ ...doors, process: id }, signals))
+  if (config.roles.has('courier')) {
+    const limits = { inAll: config.courierConcurrency, perWebhook: config.webhookConcurrency }
+    loops.push(runCourier({ ...doors, process: id }, signals, limits), runSweep(doors, signals))
+  }
   if (config.roles.has('courier')) loops.push(runPostman({ ...doors, process: id }, signals))
   await greet(doors)
 

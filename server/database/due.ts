@@ -166,11 +166,9 @@ export async function releaseClaims(db: Database, processes: readonly number[], 
       where claimed_by in (${sql.join(processes)}) and due_at > ${now}`.execute(db)
   }
   // The webhooks of released requests must be looked at now, not when the leases would have run out.
-  await sql`update due_webhooks set due_at = ${now} where due_at > ${now} and exists (
+  await sql`update due_webhooks set due_at = ${now} where (due_at is null or due_at > ${now}) and exists (
     select 1 from due_requests where due_requests.webhook_id = due_webhooks.webhook_id and due_requests.due_at <= ${now}
-  ) and exists (select 1 from webhooks where webhooks.id = due_webhooks.webhook_id and webhooks.state = 'active')`.execute(
-    db,
-  )
+  )`.execute(db)
 }
 
 function sameKey(table: DueTable, other: string): RawBuilder<unknown> {

@@ -19,6 +19,7 @@ export type Tables = {
   webhook_attempts: WebhookAttemptsTable
   due_requests: DueRequestsTable
   due_webhooks: DueWebhooksTable
+  removed_webhooks: RemovedWebhooksTable
   people: people.PeopleTable
   agents: people.AgentsTable
   invitations: people.InvitationsTable
@@ -183,6 +184,7 @@ export type WebhookRequestsTable = {
   error: string | null
   response_body: string | null
   last_attempt_at: number | null
+  /** The schedule's next time; null once the request is done with. */
   next_attempt_at: number | null
 }
 
@@ -196,18 +198,34 @@ export type WebhookAttemptsTable = {
   timings: Json
 }
 
-/** What is due to be sent, clustered by webhook so that each webhook is a lane of its own. */
+/**
+ * What is due to be sent, clustered by webhook so that each webhook is a lane of its own. A request has a row here until it
+ * is delivered or given up.
+ */
 export type DueRequestsTable = {
   webhook_id: Once<string>
-  due_at: number | null
   request_id: Once<string>
+  due_at: number | null
   claimed_by: number | null
+  /** Asked for by a person: one attempt at once, whatever the state of the webhook. */
+  by_hand: Truth
 }
 
-/** For each webhook, when its earliest request falls due: finding work does not walk one webhook's backlog. */
+/** For each webhook, when it must be looked at next: finding work does not walk one webhook's backlog. */
 export type DueWebhooksTable = {
   webhook_id: Once<string>
   due_at: number | null
+  /** When a paused webhook is probed next. */
+  probe_at: number | null
+  /** After a pause what was kept is sent in the order of its ids: those after the first, up to the second. */
+  drain_after: string | null
+  drain_to: string | null
+}
+
+/** Webhooks that are gone, but not all of their requests yet. */
+export type RemovedWebhooksTable = {
+  webhook_id: Once<string>
+  removed_at: Once<number>
 }
 
 /** The processes that share this database, so that the leases of a dead one are known. */

@@ -1,18 +1,17 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Bell } from '../bell.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { LEASE_MS } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { Heart } from '../heart.ts'
 import type { Seal } from '../seal.ts'
 import { attempt } from './attempt.ts'
-import {
-  type ClaimedRequest,
-  claimRequests,
-  findDueWebhooks,
-  type Recorded,
-  readClaimed,
-  recordAttempts,
-} from './queue.ts'
+import { readClaimed } from './claimed.ts'
+import { claimRequests, LANES_PER_ROUND } from './claims.ts'
+import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
+import { type Recorded, recordAttempts } from './record.ts'
 import type { SafeFetch } from './safe-fetch.ts'
 
 export type CourierDoors = {
@@ -22,20 +21,18 @@ export type CourierDoors = {
   seal: Seal
   log: Logger
   heart: Heart
+  /** Rings when requests were written in this process. */
+  bell: Bell
   process: number
 }
-export type CourierLimits = {
-  /** Requests under way at a time, in all and for one webhook. */
-  inAll: number
-  perWebhook: number
-}
 
-export const COURIER_LIMITS: CourierLimits = { inAll: 200, perWebhook: 8 }
-
-/** How long the courier rests when nothing is due: the longest that a new event waits here. */
-const IDLE_MS = 200
-const WEBHOOKS_PER_ROUND = 50
+/** How long the courier rests when nothing rings: the longest that what another process wrote waits here. */
+const IDLE_MS = 75
 const GATHER_MS = 2
+/** One transaction's worth: a few milliseconds of SQLite. */
+const RECORDED_AT_ONCE = 100
+/** A claim older than this is given back, because an attempt may take the rest of its lease. */
+const START_WITHIN_MS = 8_000
 
 /**
  * The loop that sends what is due. Each webhook is a lane of its own: one that is slow or far behind takes none of another's
@@ -44,92 +41,67 @@ const GATHER_MS = 2
 export async function runCourier(
   doors: CourierDoors,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
-  limits: CourierLimits = COURIER_LIMITS,
+  limits: CourierLimits,
 ): Promise<void> {
-  const { db, clock, log, heart } = doors
+  const { clock, log, heart, bell } = doors
   const lanes = new Lanes(limits)
-  const records = new WriteBatches<Recorded>(
-    async (items) => {
-      for (const { webhookId, error } of await recordAttempts(db, items, clock.now())) {
-        log.warn({ webhookId, error }, 'A webhook is paused: its receiver failed for too long. Its requests are kept.')
-      }
-    },
-    {
-      clock,
-      gatherMs: GATHER_MS,
-      onGivenUp: (err) => log.error({ err }, 'An attempt could not be recorded; it will be made again.'),
-    },
-  )
-  const send = async (claimed: ClaimedRequest) => {
-    const result = await attempt(claimed.request, doors, abandon)
+  const underWay = new Set<Promise<void>>()
+  const records = new WriteBatches<Recorded>((items) => record(items, doors), {
+    clock,
+    gatherMs: GATHER_MS,
+    onGivenUp: (err) => log.error({ err }, 'An attempt could not be recorded; it will be made again.'),
+  })
+
+  const send = async (flight: Flight) => {
+    const { claimed } = flight
+    const isLate = clock.now() > claimed.claim.due_at - LEASE_MS + START_WITHIN_MS
+    const result = isLate ? null : await attempt(claimed.request, doors, abandon)
+    if (lanes.ended(flight, result, clock.elapsed())) bell.ring()
+    startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
+    lanes.settled()
   }
+  const startAll = () => {
+    if (stop.aborted) return
+    for (let flight = lanes.start(clock.elapsed()); flight; flight = lanes.start(clock.elapsed())) {
+      const sent = send(flight).finally(() => underWay.delete(sent))
+      underWay.add(sent)
+    }
+  }
+
   while (!stop.aborted) {
     heart.beat('courier', clock.elapsed())
     try {
-      const claimed = await claimRound(doors, lanes)
-      for (const each of claimed) lanes.run(each.claim.webhook_id, send(each))
-      if (claimed.length === 0) await Promise.race([clock.sleep(IDLE_MS, stop), lanes.nextRoom()])
+      const looked = await claimRound(doors, lanes)
+      startAll()
+      if (looked < LANES_PER_ROUND) await bell.heard(IDLE_MS, clock, stop)
     } catch (err) {
       log.error({ err }, 'The courier cannot read what is due; it tries again.')
       await clock.sleep(1_000, stop)
     }
   }
-  await lanes.settled()
+  await Promise.allSettled(underWay)
 }
 
-async function claimRound({ db, clock, seal, process }: CourierDoors, lanes: Lanes): Promise<ClaimedRequest[]> {
-  if (lanes.room() === 0) return []
+/** Claims what there is room for. Returns how many webhooks that took a look at. */
+async function claimRound({ db, clock, seal, process }: CourierDoors, lanes: Lanes): Promise<number> {
+  const room = lanes.room()
+  if (room === 0) return 0
   const now = clock.now()
-  const due = await findDueWebhooks(db, { now, limit: WEBHOOKS_PER_ROUND, except: lanes.full() })
-  const claims = []
-  for (const webhook of due) {
-    const limit = Math.min(lanes.roomOf(webhook.webhook_id), lanes.room() - claims.length)
-    if (limit > 0) claims.push(...(await claimRequests(db, webhook, { now, process, limit })))
-  }
-  return await readClaimed(db, seal, claims, now)
+  const refill = lanes.refill(LANES_PER_ROUND)
+  const roomOf = (webhookId: string) => lanes.roomOf(webhookId)
+  const { claims, full, looked } = await claimRequests(db, { now, process, refill, room, roomOf })
+  lanes.take(await readClaimed(db, seal, claims, now), full)
+  return looked
 }
 
-/** What is under way, by webhook. */
-class Lanes {
-  readonly #limits: CourierLimits
-  readonly #underWay = new Map<string, number>()
-  readonly #all = new Set<Promise<void>>()
-
-  constructor(limits: CourierLimits) {
-    this.#limits = limits
-  }
-
-  run(webhookId: string, work: Promise<void>): void {
-    this.#underWay.set(webhookId, (this.#underWay.get(webhookId) ?? 0) + 1)
-    const tracked = work.finally(() => {
-      const left = this.#underWay.get(webhookId)! - 1
-      if (left === 0) this.#underWay.delete(webhookId)
-      else this.#underWay.set(webhookId, left)
-      this.#all.delete(tracked)
-    })
-    this.#all.add(tracked)
-  }
-
-  room(): number {
-    return this.#limits.inAll - this.#all.size
-  }
-
-  roomOf(webhookId: string): number {
-    return this.#limits.perWebhook - (this.#underWay.get(webhookId) ?? 0)
-  }
-
-  full(): string[] {
-    return [...this.#underWay.keys()].filter((webhookId) => this.roomOf(webhookId) <= 0)
-  }
-
-  /** Resolves when something under way ends, and there may be room again. */
-  async nextRoom(): Promise<void> {
-    if (this.#all.size === 0) return await new Promise(() => {})
-    await Promise.race(this.#all)
-  }
-
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#all)
+async function record(items: Recorded[], { db, clock, log }: CourierDoors): Promise<void> {
+  for (let from = 0; from < items.length; from += RECORDED_AT_ONCE) {
+    if (from > 0) await turn()
+    const changes = await recordAttempts(db, items.slice(from, from + RECORDED_AT_ONCE), clock.now())
+    for (const { state, ...webhook } of changes) {
+      if (state === 'active') log.info(webhook, 'A webhook is active again; what was kept is sent.')
+      else log.warn(webhook, 'A webhook is paused: its receiver failed for too long. Its requests are kept.')
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { ProxyFailure } from './proxy-tunnel.ts'
 import { NameFailure, Orphaned, RefusedAddress } from './vetted-connect.ts'
 
 const WORDS: Record<string, string> = {
@@ -32,7 +33,7 @@ const WORDS: Record<string, string> = {
 
 /** What the socket, TLS or the HTTP parser objects to, in plain words for the owner of a receiver. */
 export function reasonOf(error: Error): string {
-  if (error instanceof RefusedAddress || error instanceof NameFailure) return error.message
+  if ([RefusedAddress, NameFailure, ProxyFailure].some((kind) => error instanceof kind)) return error.message
   // undici refuses these two by closing the connection, and the message is all that tells them apart.
   if (error.message === 'bad upgrade') return 'the receiver wants to change the protocol (status 101)'
   if (error.message === 'bad response') return 'the receiver sent 100 Continue, which was not asked for'

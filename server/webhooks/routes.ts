@@ -1,64 +1,110 @@
 import { PageOf } from '#contract/common.ts'
-import {
-  NewWebhook,
-  Webhook,
-  WebhookQuery,
-  WebhookRequest,
-  WebhookRequestInFull,
-  WebhookRequestQuery,
-} from '#contract/webhooks.ts'
+import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
-import { getRequest, listRequests } from './request-store.ts'
+import { changeWebhook, rotateSecret, setActive } from './changes.ts'
+import { webhookRequestRoutes } from './request-routes.ts'
 import { deleteWebhook, getWebhook, insertWebhook, listWebhooks } from './store.ts'
 import { refusalsOf } from './webhook.ts'
 
-export function webhookRoutes({ db, clock, seal, config }: Doors): Routes {
+const tags = ['Webhooks']
+const params = Params('webhook')
+
+/** Webhooks themselves; what they were sent is in `request-routes.ts`. */
+export function webhookRoutes(doors: Doors): Routes {
+  const { db, clock, seal, safeFetch, bell } = doors
+  const refuse = async (given: Parameters<typeof refusalsOf>[0]) => {
+    const errors = await refusalsOf(given, safeFetch)
+    if (Object.keys(errors).length > 0) throw invalid(errors)
+  }
+
   return async (app) => {
-    const params = Params('webhook')
+    await app.register(webhookRequestRoutes(doors))
 
-    app.get(
-      '/webhooks',
-      { schema: { querystring: WebhookQuery, response: Answers(200, PageOf(Webhook)) } },
-      ({ query, caller }) => listWebhooks(db, seal, caller.organizationId, query),
-    )
+    const list = {
+      summary: 'List webhooks',
+      tags,
+      querystring: WebhookQuery,
+      response: Answers(200, PageOf(Webhook)),
+    }
+    app.get('/webhooks', { schema: list }, ({ query, caller }) => listWebhooks(db, seal, caller.organizationId, query))
 
-    app.post(
-      '/webhooks',
-      { schema: { body: NewWebhook, response: Answers(201, Webhook) } },
-      async ({ body, caller }, reply) => {
-        const errors = refusalsOf(body, config.webhookAllowedNetworks)
-        if (Object.keys(errors).length > 0) throw invalid(errors)
-        const webhook = await insertWebhook(db, seal, caller.organizationId, body, clock.now())
-        reply.code(201).header('location', `/webhooks/${webhook.id}`)
-        return webhook
-      },
-    )
+    const create = {
+      summary: 'Make a webhook',
+      description:
+        'The answer holds the secret in full, this once. The address is checked, and looked up where it is a name.',
+      tags,
+      body: NewWebhook,
+      response: Answers(201, Webhook),
+    }
+    app.post('/webhooks', { schema: create }, async ({ body, caller }, reply) => {
+      await refuse(body)
+      const webhook = await insertWebhook(db, seal, caller.organizationId, body, clock.now())
+      reply.code(201).header('location', `/webhooks/${webhook.id}`)
+      return webhook
+    })
 
-    app.get('/webhooks/:webhook', { schema: { params, response: Answers(200, Webhook) } }, ({ params, caller }) =>
+    const read = { summary: 'Read a webhook', tags, params, response: Answers(200, Webhook) }
+    app.get('/webhooks/:webhook', { schema: read }, ({ params, caller }) =>
       getWebhook(db, seal, caller.organizationId, params.webhook),
     )
 
-    app.delete(
-      '/webhooks/:webhook',
-      { schema: { params, response: Answers(204, NoContent) } },
-      async ({ params, caller }, reply) => {
-        await deleteWebhook(db, caller.organizationId, params.webhook)
-        return reply.code(204).send(null)
-      },
-    )
+    const change = {
+      summary: 'Change a webhook',
+      description:
+        'Absent fields stay; headers and groups are replaced whole. A paused webhook whose url or headers change is tried at once.',
+      tags,
+      params,
+      body: WebhookChange,
+      response: Answers(200, Webhook),
+    }
+    app.patch('/webhooks/:webhook', { schema: change }, async ({ params, body, caller }) => {
+      const { organizationId } = caller
+      await refuse(body)
+      await changeWebhook(db, seal, organizationId, params.webhook, body, clock.now())
+      bell.ring()
+      return await getWebhook(db, seal, organizationId, params.webhook)
+    })
 
-    app.get(
-      '/webhooks/:webhook/requests',
-      { schema: { params, querystring: WebhookRequestQuery, response: Answers(200, PageOf(WebhookRequest)) } },
-      ({ params, query, caller }) => listRequests(db, seal, caller.organizationId, params.webhook, query),
-    )
+    const remove = {
+      summary: 'Delete a webhook',
+      description: 'What it was not sent yet is not sent; the log of its requests goes with it.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete('/webhooks/:webhook', { schema: remove }, async ({ params, caller }, reply) => {
+      await deleteWebhook(db, caller.organizationId, params.webhook, clock.now())
+      return reply.code(204).send(null)
+    })
 
-    app.get(
-      '/webhooks/:webhook/requests/:request',
-      { schema: { params: Params('webhook', 'request'), response: Answers(200, WebhookRequestInFull) } },
-      ({ params, caller }) => getRequest(db, caller.organizationId, params.webhook, params.request),
-    )
+    for (const [path, isActive, summary, description] of [
+      ['enable', true, 'Enable a webhook', 'Requests that waited are sent. A paused webhook is tried at once.'],
+      ['disable', false, 'Disable a webhook', 'No new requests are made; those that wait are kept and not attempted.'],
+    ] as const) {
+      const schema = { summary, description, tags, params, response: Answers(200, Webhook) }
+      app.post(`/webhooks/:webhook/${path}`, { schema }, async ({ params, caller }) => {
+        await setActive(db, caller.organizationId, params.webhook, isActive, clock.now())
+        bell.ring()
+        return await getWebhook(db, seal, caller.organizationId, params.webhook)
+      })
+    }
+
+    const rotate = {
+      summary: 'Rotate the secret',
+      description:
+        'The answer holds the new secret in full, this once. X-Service-Signature is by it from now on; during the grace webhook-signature carries the signatures of both.',
+      tags,
+      params,
+      body: SecretRotation,
+      response: Answers(200, Webhook),
+    }
+    app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, async ({ params, body, caller }) => {
+      const { organizationId } = caller
+      const given = { secret: body.secret, graceHours: body.grace_hours ?? 24 }
+      const secret = await rotateSecret(db, seal, organizationId, params.webhook, given, clock.now())
+      return await getWebhook(db, seal, organizationId, params.webhook, { secret })
+    })
   }
 }

@@ -1,8 +1,8 @@
 import { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
-import { DENIED_PORTS, type Networks, refusalOfUrl } from './addresses.ts'
+import { DENIED_PORTS, hostOf, type Networks, refusalOfUrl } from './addresses.ts'
 import { Exchange } from './exchange.ts'
-import { type Lookup, opening, type Phase, vettedConnector } from './vetted-connect.ts'
+import { type Lookup, opening, type Phase, RefusedAddress, vettedAddresses, vettedConnector } from './vetted-connect.ts'
 
 /** Whole milliseconds. What did not happen, on a connection kept alive for one, is left out. */
 export type Timings = {
@@ -30,6 +30,11 @@ export type PostResult =
 export type SafeFetch = {
   /** Never rejects. With `signal`, gives up early: `failed`, without knowing whether the receiver got the request. */
   post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal): Promise<PostResult>
+  /**
+   * Why the URL would be refused, in one sentence, or null. Its name is looked up; one that cannot be is not refused, since
+   * it may exist later and is judged again at every connection.
+   */
+  refusalOf(url: string): Promise<string | null>
   /** Breaks off what is under way (each ends as `failed`) and closes every connection. */
   close(): Promise<void>
 }
@@ -45,8 +50,10 @@ export type SafeFetchOptions = {
   lookupMs?: number
   /** For the answer's body, after which it is cut off. 5 s. */
   bodyMs?: number
-  /** PEM. Certificate authorities to trust in place of the built-in ones. */
+  /** PEM. Certificate authorities to trust beside the usual ones. */
   authorities?: string
+  /** An HTTP proxy that every connection goes through. It is told addresses that were vetted here, never names. */
+  proxy?: URL
 }
 
 /** Receivers commonly close after 5 s of silence; being first avoids meeting their close with a request. */
@@ -56,6 +63,9 @@ const IDLE_MS = 4000
 const CONNECTION_LIFE_MS = 60_000
 
 const HEADERS_LIMIT_BYTES = 16_384
+
+/** Whoever saves a webhook waits no longer for the look at its name. */
+const SAVING_LOOKUP_MS = 3000
 
 /** HTTP/1.1 to receivers that strangers name: every address is vetted, redirects are not followed, all is bounded. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
@@ -94,8 +104,19 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return again.kind === 'stale' ? again.instead : again
   }
 
+  async function refusalOfName(url: URL) {
+    const exchange = { signal: AbortSignal.timeout(SAVING_LOOKUP_MS), entered: () => {} }
+    try {
+      await vettedAddresses(hostOf(url), options, exchange)
+      return null
+    } catch (error) {
+      return error instanceof RefusedAddress ? error.message : null
+    }
+  }
+
   return {
     post,
+    refusalOf: async (url) => refusalOfUrl(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
     close: async () => {
       await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])
     },

@@ -3,8 +3,9 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pages.ts'
 import { newId } from '../ids.ts'
-import { invalid, notFound } from '../problem.ts'
+import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { groupsOf, linkGroups } from './links.ts'
 import { newWebhookSecret } from './signature.ts'
 import { headersContext, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
 
@@ -13,6 +14,7 @@ const ORDERS = {
   last_executed: { column: 'webhooks.last_executed_at', isNullable: true },
 }
 
+/** A group that does not exist has no webhooks. */
 export async function listWebhooks(
   db: Database,
   seal: Seal,
@@ -21,33 +23,36 @@ export async function listWebhooks(
 ): Promise<Page<Webhook>> {
   const groupId =
     query.group === undefined ? undefined : ((await findGroupRow(db, organizationId, query.group))?.id ?? '')
-  let base = db.selectFrom('webhooks').selectAll('webhooks').where('webhooks.organization_id', '=', organizationId)
-  if (query.is_active !== undefined) base = base.where('webhooks.is_active', '=', query.is_active ? 1 : 0)
-  if (query.state !== undefined) base = base.where('webhooks.state', '=', query.state)
+  let rows = db.selectFrom('webhooks').selectAll('webhooks').where('webhooks.organization_id', '=', organizationId)
+  if (query.is_active !== undefined) rows = rows.where('webhooks.is_active', '=', query.is_active ? 1 : 0)
+  if (query.state !== undefined) rows = rows.where('webhooks.state', '=', query.state)
   if (groupId !== undefined) {
     const linked = db.selectFrom('group_webhooks').select('webhook_id').where('group_id', '=', groupId)
-    base = base.where('webhooks.id', 'in', linked)
+    rows = rows.where('webhooks.id', 'in', linked)
   }
-  const page = await listPage<WebhookRow>(base as never, {
+  const page = await listPage<WebhookRow>(rows as never, {
     seal,
     query,
     id: 'webhooks.id',
     orders: ORDERS,
     scope: ['webhooks', organizationId, groupId, query.is_active, query.state],
   })
-  const groups = await groupsOf(
-    db,
-    organizationId,
-    page.data.map(({ id }) => id),
-  )
+  const ids = page.data.map(({ id }) => id)
+  const groups = await groupsOf(db, organizationId, ids)
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], seal)) }
 }
 
-/** Throws `not_found` when the webhook does not exist or is another organization's. */
-export async function getWebhook(db: Database, seal: Seal, organizationId: string, id: string): Promise<Webhook> {
+/** `shown`: the secret, where the answer is to hold it in full. Throws `not_found`, also for another organization's. */
+export async function getWebhook(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  id: string,
+  shown: { secret?: string } = {},
+): Promise<Webhook> {
   const row = await getWebhookRow(db, organizationId, id)
   const groups = await groupsOf(db, organizationId, [id])
-  return toWebhook(row, groups.get(id) ?? [], seal)
+  return toWebhook(row, groups.get(id) ?? [], seal, shown)
 }
 
 export async function getWebhookRow(db: Database, organizationId: string, id: string): Promise<WebhookRow> {
@@ -86,13 +91,13 @@ export async function insertWebhook(
       })
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
-    const groups = await linkGroups(transaction, organizationId, id, given.groups ?? [])
-    return toWebhook(await getWebhookRow(transaction, organizationId, id), groups, seal, { secret })
+    await linkGroups(transaction, organizationId, id, given.groups ?? [])
+    return await getWebhook(transaction, seal, organizationId, id, { secret })
   })
 }
 
-/** Its requests go with it. Throws `not_found`. */
-export async function deleteWebhook(db: Database, organizationId: string, id: string): Promise<void> {
+/** At once for everyone who looks; its requests go in batches afterwards (`sweep.ts`). Throws `not_found`. */
+export async function deleteWebhook(db: Database, organizationId: string, id: string, now: number): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const { numDeletedRows } = await transaction
       .deleteFrom('webhooks')
@@ -100,39 +105,7 @@ export async function deleteWebhook(db: Database, organizationId: string, id: st
       .where('id', '=', id)
       .executeTakeFirst()
     if (numDeletedRows === 0n) throw notFound()
-    await transaction.deleteFrom('due_requests').where('webhook_id', '=', id).execute()
     await transaction.deleteFrom('due_webhooks').where('webhook_id', '=', id).execute()
+    await transaction.insertInto('removed_webhooks').values({ webhook_id: id, removed_at: now }).execute()
   })
-}
-
-async function linkGroups(db: Database, organizationId: string, webhookId: string, named: string[]): Promise<string[]> {
-  const ids = new Set<string>()
-  const unknown: Record<string, string> = {}
-  for (const [index, each] of named.entries()) {
-    const group = await findGroupRow(db, organizationId, each)
-    if (group) ids.add(group.id)
-    else unknown[`groups.${index}`] = 'is not the id or slug of a group of yours.'
-  }
-  if (Object.keys(unknown).length > 0) throw invalid(unknown)
-  const rows = [...ids].map((groupId) => ({
-    organization_id: organizationId,
-    group_id: groupId,
-    webhook_id: webhookId,
-  }))
-  if (rows.length > 0) await db.insertInto('group_webhooks').values(rows).execute()
-  return [...ids].sort()
-}
-
-async function groupsOf(db: Database, organizationId: string, webhookIds: string[]): Promise<Map<string, string[]>> {
-  const groups = new Map<string, string[]>()
-  if (webhookIds.length === 0) return groups
-  const links = await db
-    .selectFrom('group_webhooks')
-    .select(['group_id', 'webhook_id'])
-    .where('organization_id', '=', organizationId)
-    .where('webhook_id', 'in', webhookIds)
-    .orderBy('group_id')
-    .execute()
-  for (const link of links) groups.set(link.webhook_id, [...(groups.get(link.webhook_id) ?? []), link.group_id])
-  return groups
 }

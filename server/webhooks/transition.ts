@@ -1,41 +1,69 @@
-import type { WebhookRequestsTable, WebhooksTable } from '../database/schema.ts'
+import type { WebhookRequestsTable } from '../database/schema.ts'
 import type { AttemptResult } from './attempt.ts'
 import { nextAttemptAt } from './retry-schedule.ts'
 
 /** A paused webhook is tried with its oldest kept request this often. */
 export const PROBE_MS = 60 * 60_000
 
+/** Why an attempt is made: by the request's schedule, to see whether a paused webhook is back, or because a person asked. */
+export type Occasion = 'schedule' | 'probe' | 'hand'
+
+/** A request before an attempt. */
 export type Standing = {
   requestId: string
+  /** A made-up change: one attempt, never more. */
+  isTest: boolean
+  status: WebhookRequestsTable['status']
+  /** Of the schedule's nine. */
   retries: number
-  webhookState: WebhooksTable['state']
-  /** Whether this attempt was one of the schedule's retries, rather than the first one. */
-  isRetry: boolean
+  /** The schedule's next time; null when it has none any more. */
+  nextAttemptAt: number | null
 }
 
+/** A request after an attempt. `nextAttemptAt` is null exactly when it is done with and leaves the queue. */
 export type Transition = {
   status: WebhookRequestsTable['status']
   retries: number
-  /** When to try again; null where the request is done with, or waits for its webhook. */
   nextAttemptAt: number | null
-  /** The request stays in the queue of its webhook. */
-  isKept: boolean
-  webhookState: WebhooksTable['state']
+  /** What the attempt says about the webhook, whatever state that is in. */
+  webhook: 'resume' | 'pause' | 'keep'
 }
 
-/** What an attempt's result means for its request and its webhook. Pure. */
-export function afterAttempt(standing: Standing, result: AttemptResult, now: number): Transition {
-  const { webhookState } = standing
-  const retries = standing.retries + (standing.isRetry && webhookState === 'active' ? 1 : 0)
-  if (result.delivered) {
-    return { status: 'DELIVERED', retries, nextAttemptAt: null, isKept: false, webhookState: 'active' }
+/** What an attempt's result means for its request and its webhook. Pure; the picture is in docs/webhooks.md. */
+export function afterAttempt(
+  before: Standing,
+  occasion: Occasion,
+  result: Pick<AttemptResult, 'delivered' | 'gone' | 'retryAfterMs'>,
+  now: number,
+): Transition {
+  const retries = before.retries + (occasion === 'schedule' && before.status === 'RETRYING' ? 1 : 0)
+  if (result.delivered) return { status: 'DELIVERED', retries, nextAttemptAt: null, webhook: 'resume' }
+  const webhook = result.gone ? 'pause' : 'keep'
+  if (isSettled(before)) return { status: settledStatus(before), retries, nextAttemptAt: null, webhook }
+  const waiting = { status: 'RETRYING', retries, webhook } as const
+  switch (occasion) {
+    case 'probe':
+      // Uses up no retry and keeps its place: the request waits with the others until the webhook is active.
+      return { ...waiting, nextAttemptAt: before.nextAttemptAt ?? now }
+    case 'hand':
+      if (before.nextAttemptAt !== null && before.nextAttemptAt > now) {
+        return { ...waiting, nextAttemptAt: before.nextAttemptAt }
+      }
+      return { ...waiting, nextAttemptAt: next(before, before.retries, result, now) ?? now }
+    case 'schedule': {
+      if (result.gone) return { ...waiting, nextAttemptAt: now }
+      const nextAt = next(before, retries, result, now)
+      if (nextAt !== null) return { ...waiting, nextAttemptAt: nextAt }
+      return { status: 'FAILED', retries, nextAttemptAt: null, webhook: 'pause' }
+    }
   }
-  // A receiver that wants no more, or a probe that failed: nothing is lost, the request waits with the others.
-  if (result.gone || webhookState === 'paused') {
-    return { status: 'RETRYING', retries, nextAttemptAt: null, isKept: true, webhookState: 'paused' }
-  }
-  const { requestId } = standing
-  const next = nextAttemptAt({ retries, now, requestId, retryAfterMs: result.retryAfterMs })
-  if (next === null) return { status: 'FAILED', retries, nextAttemptAt: null, isKept: false, webhookState: 'paused' }
-  return { status: 'RETRYING', retries, nextAttemptAt: next, isKept: true, webhookState: 'active' }
+}
+
+/** Done with before this attempt, or a test, which is done with after it: a failure gives it no further one. */
+const isSettled = ({ isTest, status }: Standing) => isTest || status === 'DELIVERED' || status === 'FAILED'
+
+const settledStatus = ({ status }: Standing) => (status === 'DELIVERED' ? 'DELIVERED' : 'FAILED')
+
+function next({ requestId }: Standing, retries: number, { retryAfterMs }: { retryAfterMs?: number }, now: number) {
+  return nextAttemptAt({ retries, now, requestId, retryAfterMs })
 }

@@ -3,6 +3,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
 import { type Networks, refusalOf } from './addresses.ts'
+import { tunnelTo } from './proxy-tunnel.ts'
 
 /**
  * Every address of a name, IPv4 and IPv6; empty when it does not exist or has none.
@@ -35,8 +36,10 @@ const ADDRESSES_TRIED = 8
 type Doors = {
   lookup: Lookup
   allowedNetworks: Networks
-  /** PEM. Authorities to trust in place of the built-in ones. */
+  /** PEM. Authorities to trust beside the usual ones. */
   authorities?: string | undefined
+  /** Connections go through it, to the addresses that were vetted here. */
+  proxy?: URL | undefined
 }
 
 /**
@@ -44,6 +47,7 @@ type Doors = {
  * address that was judged, so a name cannot change between the two. One refused address refuses the name.
  */
 export function vettedConnector(doors: Doors): buildConnector.connector {
+  const trust = trustOf(doors.authorities)
   return (target, callback) => {
     const exchange = opening.getStore()
     if (exchange === undefined || exchange.signal.aborted) {
@@ -51,7 +55,7 @@ export function vettedConnector(doors: Doors): buildConnector.connector {
       return
     }
     vettedAddresses(target.hostname, doors, exchange)
-      .then((addresses) => open(target, addresses, doors, exchange))
+      .then((addresses) => open(target, addresses, { trust, proxy: doors.proxy }, exchange))
       .then(
         (socket) => callback(null, socket),
         (error: Error) => callback(error, null),
@@ -59,7 +63,8 @@ export function vettedConnector(doors: Doors): buildConnector.connector {
   }
 }
 
-async function vettedAddresses(hostname: string, doors: Doors, exchange: Opening): Promise<string[]> {
+/** What the name leads to, all of it judged. Rejects with `RefusedAddress` or `NameFailure`. */
+export async function vettedAddresses(hostname: string, doors: Doors, exchange: Opening): Promise<string[]> {
   const isLiteral = net.isIP(hostname) !== 0
   const addresses = isLiteral ? [hostname] : await resolved(hostname, doors.lookup, exchange)
   for (const address of addresses) {
@@ -79,48 +84,73 @@ async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Pr
 }
 
 /** Rejects with the socket's error, and with `Orphaned` when the exchange ends before the connection stands. */
-function open(
-  { hostname, protocol, port }: buildConnector.Options,
+async function open(
+  { hostname, protocol, port: given }: buildConnector.Options,
   addresses: string[],
-  doors: Doors,
+  { trust, proxy }: { trust: tls.ConnectionOptions; proxy: URL | undefined },
   exchange: Opening,
 ): Promise<net.Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<net.Socket>()
   if (exchange.signal.aborted) throw new Orphaned('the exchange is over')
   exchange.entered('connect')
   const isSecure = protocol === 'https:'
-  const to = {
-    host: hostname,
-    port: Number(port) || (isSecure ? 443 : 80),
-    // Node asks this instead of the system; for a literal address it asks nobody.
-    lookup: answering(addresses),
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-    noDelay: true,
-  }
-  const socket = isSecure ? tls.connect({ ...to, ...tlsOptions(hostname, doors.authorities) }) : net.connect(to)
+  const port = Number(given) || (isSecure ? 443 : 80)
+  const tunnel = proxy && (await tunnelTo(proxy, addresses, port, exchange))
+  const to = tunnel ? { socket: tunnel } : directlyTo(hostname, addresses, port)
+  const socket = isSecure
+    ? tls.connect({ ...to, ...nameFor(hostname), ...trust })
+    : (tunnel ?? net.connect(to as net.NetConnectOpts))
+  return await opened(socket, { isSecure, isConnected: tunnel !== undefined }, exchange)
+}
+
+function opened(
+  socket: net.Socket,
+  { isSecure, isConnected }: { isSecure: boolean; isConnected: boolean },
+  exchange: Opening,
+): Promise<net.Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<net.Socket>()
   const abandon = () => socket.destroy(new Orphaned('the exchange is over'))
+  const done = () => {
+    exchange.signal.removeEventListener('abort', abandon)
+    exchange.entered('answer')
+    resolve(socket)
+  }
   exchange.signal.addEventListener('abort', abandon)
   // This listener stays: an error that comes when nobody else listens any more would end the process.
   socket.on('error', (error) => {
     exchange.signal.removeEventListener('abort', abandon)
     reject(error)
   })
-  if (isSecure) socket.once('connect', () => exchange.entered('tls'))
-  socket.once(isSecure ? 'secureConnect' : 'connect', () => {
-    exchange.signal.removeEventListener('abort', abandon)
-    exchange.entered('answer')
-    resolve(socket)
-  })
+  if (isSecure && isConnected) exchange.entered('tls')
+  else if (isSecure) socket.once('connect', () => exchange.entered('tls'))
+  if (isConnected && !isSecure) done()
+  else socket.once(isSecure ? 'secureConnect' : 'connect', done)
   return promise
 }
 
-function tlsOptions(hostname: string, authorities: string | undefined): tls.ConnectionOptions {
+function directlyTo(host: string, addresses: string[], port: number) {
   return {
-    // RFC 6066 section 3: an address is not a server name, and a trailing dot is no part of one.
-    ...(net.isIP(hostname) === 0 ? { servername: hostname.replace(/\.$/, '') } : {}),
-    ...(authorities === undefined ? {} : { ca: authorities }),
-    ALPNProtocols: ['http/1.1'],
+    host,
+    port,
+    // Node asks this instead of the system; for a literal address it asks nobody.
+    lookup: answering(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+    noDelay: true,
+  }
+}
+
+/** RFC 6066 section 3: an address is not a server name, and a trailing dot is no part of one. */
+function nameFor(hostname: string): tls.ConnectionOptions {
+  return net.isIP(hostname) === 0 ? { servername: hostname.replace(/\.$/, '') } : { host: hostname }
+}
+
+/** Read once: a hundred and fifty certificates are not parsed again for every connection. */
+function trustOf(authorities: string | undefined): tls.ConnectionOptions {
+  const ALPNProtocols = ['http/1.1']
+  if (authorities === undefined) return { ALPNProtocols }
+  return {
+    ALPNProtocols,
+    secureContext: tls.createSecureContext({ ca: [...tls.getCACertificates('default'), authorities] }),
   }
 }
 

@@ -1,22 +1,28 @@
 import type { Selectable } from 'kysely'
-import type { NewWebhook, Webhook } from '#contract/webhooks.ts'
+import type { Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { type Networks, refusalOfUrl } from './addresses.ts'
 import { refusalOfHeader } from './custom-headers.ts'
+import type { SafeFetch } from './safe-fetch.ts'
 
 export type WebhookRow = Selectable<WebhooksTable>
 
 /** Checks what the schema cannot: where the address leads, and the names of the headers. */
-export function refusalsOf(given: Pick<NewWebhook, 'url' | 'headers'>, allowedNetworks: Networks): FieldErrors {
+export async function refusalsOf(
+  { url, headers }: { url?: string | undefined; headers?: Record<string, string> | null | undefined },
+  safeFetch: SafeFetch,
+): Promise<FieldErrors> {
   const errors: FieldErrors = {}
-  const url = refusalOfUrl(given.url, allowedNetworks)
-  if (url !== null) errors.url = url
-  for (const [name, value] of Object.entries(given.headers ?? {})) {
+  const refusal = url === undefined ? null : await safeFetch.refusalOf(url)
+  if (refusal !== null) errors.url = refusal
+  const names = new Set<string>()
+  for (const [name, value] of Object.entries(headers ?? {})) {
     const header = refusalOfHeader(name, value)
     if (header !== null) errors[`headers.${name}`] = header
+    else if (names.has(name.toLowerCase())) errors[`headers.${name}`] = `${name} is there twice, in other letter case.`
+    names.add(name.toLowerCase())
   }
   return errors
 }

@@ -58,11 +58,16 @@ export const tables: Migration = {
       diagnosis text,
       slot ${INTEGER} not null
     ) ${CLUSTERED}`,
+    // One for each filter, and for each order that a list of monitors can have; which one a list walks: monitors/walk.ts.
     'create index monitors_by_created on monitors (organization_id, id)',
     'create index monitors_by_group on monitors (group_id, id)',
     'create index monitors_by_owner on monitors (organization_id, owner, id)',
     'create index monitors_by_domain on monitors (organization_id, domain, id)',
+    'create index monitors_by_subdomain on monitors (organization_id, subdomain, id)',
+    'create index monitors_by_record_type on monitors (organization_id, record_type, id)',
     'create index monitors_by_state on monitors (organization_id, state, id)',
+    'create index monitors_by_is_active on monitors (organization_id, is_active, id)',
+    'create index monitors_by_incidence_count on monitors (organization_id, incidence_count, id)',
 
     `create table due_checks (
       slot ${INTEGER} not null,
@@ -81,6 +86,8 @@ export const tables: Migration = {
       primary key (slot, monitor_id)
     ) ${CLUSTERED}`,
     'create index due_checks_by_due on due_checks (due_at)',
+    // The one index that every check moves: with a million rows on SQLite it takes a check from 47 to 64 µs of the database.
+    'create index due_checks_by_last_checked on due_checks (organization_id, last_checked_at, monitor_id)',
 
     `create table events (
       id text primary key,
@@ -100,8 +107,11 @@ export const tables: Migration = {
       is_exact_match ${INTEGER} not null,
       diagnosis text
     ) ${STRICT}`,
-    'create index events_by_monitor on events (monitor_id, id)',
-    'create index events_by_organization on events (organization_id, id)',
+    'create index events_by_organization on events (organization_id, occurred_at, id)',
+    'create index events_by_monitor on events (monitor_id, occurred_at, id)',
+    'create index events_by_group on events (group_id, occurred_at, id)',
+    'create index events_by_old_state on events (organization_id, old_state, occurred_at, id)',
+    'create index events_by_new_state on events (organization_id, new_state, occurred_at, id)',
 
     `create table webhooks (
       id text primary key,
@@ -118,6 +128,7 @@ export const tables: Migration = {
       last_executed_at ${INTEGER}
     ) ${STRICT}`,
     'create index webhooks_by_created on webhooks (organization_id, id)',
+    'create index webhooks_by_last_executed on webhooks (organization_id, last_executed_at, id)',
 
     `create table group_webhooks (
       organization_id text not null references organizations (id) on delete cascade,
@@ -127,11 +138,11 @@ export const tables: Migration = {
     ) ${CLUSTERED}`,
     'create index group_webhooks_by_webhook on group_webhooks (webhook_id)',
 
-    // No reference to monitors and events: a request outlives both.
+    // No reference to monitors, events and webhooks: a request outlives the first two, and goes in batches after the third.
     `create table webhook_requests (
       id text primary key,
-      organization_id text not null references organizations (id) on delete cascade,
-      webhook_id text not null references webhooks (id) on delete cascade,
+      organization_id text not null,
+      webhook_id text not null,
       event_id text,
       monitor_id text,
       created_at ${INTEGER} not null,
@@ -146,10 +157,15 @@ export const tables: Migration = {
       last_attempt_at ${INTEGER},
       next_attempt_at ${INTEGER}
     ) ${STRICT}`,
-    'create index webhook_requests_by_created on webhook_requests (webhook_id, id)',
+    'create index webhook_requests_by_created on webhook_requests (webhook_id, created_at, id)',
+    'create index webhook_requests_by_last_attempt on webhook_requests (webhook_id, last_attempt_at, id)',
+    'create index webhook_requests_by_status on webhook_requests (webhook_id, status, created_at, id)',
+    'create index webhook_requests_by_status_code on webhook_requests (webhook_id, status_code, created_at, id)',
+    'create index webhook_requests_by_monitor on webhook_requests (webhook_id, monitor_id, created_at, id)',
+    'create index webhook_requests_by_event on webhook_requests (webhook_id, event_id, created_at, id)',
 
     `create table webhook_attempts (
-      request_id text not null references webhook_requests (id) on delete cascade,
+      request_id text not null,
       number ${INTEGER} not null,
       attempted_at ${INTEGER} not null,
       status_code ${INTEGER},
@@ -164,15 +180,25 @@ export const tables: Migration = {
       request_id text not null,
       due_at ${INTEGER},
       claimed_by ${INTEGER},
+      by_hand ${INTEGER} not null default 0,
       primary key (webhook_id, request_id)
     ) ${CLUSTERED}`,
-    'create index due_requests_by_due on due_requests (webhook_id, due_at)',
+    'create index due_requests_by_due on due_requests (webhook_id, due_at, request_id)',
+    'create index due_requests_by_hand on due_requests (webhook_id, due_at, request_id) where by_hand = 1',
 
     `create table due_webhooks (
       webhook_id text primary key,
-      due_at ${INTEGER}
+      due_at ${INTEGER},
+      probe_at ${INTEGER},
+      drain_after text,
+      drain_to text
     ) ${CLUSTERED}`,
     'create index due_webhooks_by_due on due_webhooks (due_at)',
+
+    `create table removed_webhooks (
+      webhook_id text primary key,
+      removed_at ${INTEGER} not null
+    ) ${CLUSTERED}`,
 
     `create table processes (
       id ${SERIAL},

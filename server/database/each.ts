@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import { type Database, engineOf, runForEach } from './database.ts'
+import type { Tables } from './schema.ts'
+
+/** Columns by name, with the type that PostgreSQL calls them. */
+export type Columns = Record<string, 'bigint' | 'text' | 'bytea'>
+type Row = Record<string, unknown>
+
+/**
+ * The same change for many rows in one go: SQLite runs a prepared statement for each, PostgreSQL one statement over arrays,
+ * a column each, which saves the journeys. In both, the text does not depend on how many rows there are.
+ */
+type Change = { table: keyof Tables; key: Columns; set?: Columns }
+
+/** Sets `new_<column>` of each row where all its key columns are equal. Says of each row whether that changed something. */
+export async function updateEach(
+  db: Database,
+  { table, key, set = {} }: Change,
+  rows: readonly Row[],
+): Promise<boolean[]> {
+  if (rows.length === 0) return []
+  const values = Object.fromEntries(Object.entries(set).map(([name, type]) => [`new_${name}`, type]))
+  if (engineOf(db) === 'sqlite') {
+    const assignments = Object.keys(set).map((name) => `${name} = ?`)
+    const text = `update ${table} set ${assignments.join(', ')} where ${equalities(key)}`
+    return await changedOnes(db, text, { ...values, ...key }, rows)
+  }
+  const assignments = Object.keys(set).map((name) => sql`${sql.ref(name)} = given.${sql.ref(`new_${name}`)}`)
+  return await changedInAll(
+    db,
+    rows,
+    sql`update ${sql.table(table)} set ${sql.join(assignments)} from ${given({ ...values, ...key }, rows)}
+      where ${sameAsGiven(table, key)}`,
+  )
+}
+
+/** Deletes each row where all its key columns are equal. Says of each whether there was one. */
+export async function deleteEach(db: Database, { table, key }: Change, rows: readonly Row[]): Promise<boolean[]> {
+  if (rows.length === 0) return []
+  if (engineOf(db) === 'sqlite') {
+    return await changedOnes(db, `delete from ${table} where ${equalities(key)}`, key, rows)
+  }
+  return await changedInAll(
+    db,
+    rows,
+    sql`delete from ${sql.table(table)} using ${given(key, rows)} where ${sameAsGiven(table, key)}`,
+  )
+}
+
+export async function insertEach(
+  db: Database,
+  table: keyof Tables,
+  columns: Columns,
+  rows: readonly Row[],
+): Promise<void> {
+  if (rows.length === 0) return
+  const names = Object.keys(columns)
+  if (engineOf(db) === 'sqlite') {
+    const text = `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
+    await runForEach(db, text, listsOf(columns, rows))
+    return
+  }
+  const refs = sql.join(names.map((name) => sql.ref(name)))
+  await sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${given(columns, rows)}`.execute(db)
+}
+
+const equalities = (key: Columns) =>
+  Object.keys(key)
+    .map((name) => `${name} = ?`)
+    .join(' and ')
+
+const listsOf = (columns: Columns, rows: readonly Row[]) => {
+  const names = Object.keys(columns)
+  return rows.map((row) => names.map((name) => row[name]))
+}
+
+async function changedOnes(db: Database, text: string, columns: Columns, rows: readonly Row[]): Promise<boolean[]> {
+  return (await runForEach(db, text, listsOf(columns, rows))).map((changes) => changes > 0)
+}
+
+async function changedInAll(db: Database, rows: readonly Row[], statement: ReturnType<typeof sql>): Promise<boolean[]> {
+  const { rows: changed } = await sql<{ place: number }>`${statement} returning given.place`.execute(db)
+  const places = new Set(changed.map(({ place }) => place))
+  return rows.map((_, index) => places.has(index + 1))
+}
+
+/** The rows as PostgreSQL's arrays, with their places counted from 1. */
+function given(columns: Columns, rows: readonly Row[]) {
+  const arrays = Object.entries(columns).map(([name, type]) => sql`${rows.map((row) => row[name])}::${sql.raw(type)}[]`)
+  const names = [...Object.keys(columns), 'place'].map((name) => sql.ref(name))
+  return sql`unnest(${sql.join(arrays)}) with ordinality as given (${sql.join(names)})`
+}
+
+function sameAsGiven(table: string, key: Columns) {
+  const terms = Object.keys(key).map((name) => sql`${sql.ref(`${table}.${name}`)} = given.${sql.ref(name)}`)
+  return sql.join(terms, sql` and `)
+}

@@ -1,0 +1,168 @@
+import { type Logger, pino } from 'pino'
+import { onTestFinished } from 'vitest'
+import { Bell } from '../bell.ts'
+import type { Database } from '../database/database.ts'
+import { Heart } from '../heart.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { createSeal } from '../seal.ts'
+import { runCourier } from '../webhooks/courier.ts'
+import { insertRequests } from '../webhooks/new-requests.ts'
+import type { PostResult, SafeFetch } from '../webhooks/safe-fetch.ts'
+import { insertWebhook } from '../webhooks/store.ts'
+import { createManualClock } from './clock.ts'
+
+/** One request as it was sent: at which instant of the test's clock, and what. */
+export type Sent = { at: number; url: string; headers: Record<string, string>; body: string; id: string }
+type Answer = number | { status: number; retryAfter?: string } | 'no connection' | 'hang'
+
+const HOUR_MS = 60 * 60_000
+const LIMITS = { inAll: 200, perWebhook: 8 }
+const silent: Logger = pino({ level: 'silent' })
+
+/**
+ * A real courier on a real database, receivers that a test scripts, and a clock that stands still until it is moved: two
+ * days of retries pass in a moment.
+ */
+export async function givenDeliveries(db: Database, { limits = LIMITS, processes = 1 } = {}) {
+  const clock = createManualClock()
+  const seal = createSeal('x'.repeat(32))
+  const organization = await insertOrganization(
+    db,
+    { name: 'Test', email: 'owner@example.com', passwordHash: '' },
+    clock.now(),
+  )
+  const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
+  const sent: Sent[] = []
+  const answers = new Map<string, (request: Sent) => Answer>()
+  let underWay = 0
+  let mostUnderWay = 0
+
+  const safeFetch: SafeFetch = {
+    async post(url, headers, body, signal) {
+      const request = { at: clock.now(), url, headers, body: body.toString(), id: headers['webhook-id'] ?? '' }
+      sent.push(request)
+      mostUnderWay = Math.max(mostUnderWay, ++underWay)
+      try {
+        return await toResult((answers.get(url) ?? (() => 200))(request), signal)
+      } finally {
+        underWay--
+      }
+    },
+    refusalOf: async () => null,
+    close: async () => {},
+  }
+  async function toResult(answer: Answer, signal: AbortSignal | undefined): Promise<PostResult> {
+    const timings = { totalMs: 0 }
+    await new Promise((resolve) => setImmediate(resolve))
+    if (answer === 'no connection') return { kind: 'failed', reason: 'the connection was refused', timings }
+    if (answer === 'hang') {
+      await clock.sleep(30_000, signal)
+      return { kind: 'timeout', phase: 'answer', reason: 'no answer came within 30 s', timings }
+    }
+    const { status, ...more } = typeof answer === 'number' ? { status: answer } : answer
+    return { kind: 'response', status, excerpt: `answer ${status}`, timings, ...more }
+  }
+
+  const bells = Array.from({ length: processes }, () => new Bell())
+  const stop = new AbortController()
+  const signals = { stop: stop.signal, abandon: stop.signal }
+  const loops = bells.map((bell, index) =>
+    runCourier(
+      { db, clock, seal, safeFetch, bell, log: silent, heart: new Heart(), process: index + 1 },
+      signals,
+      limits,
+    ),
+  )
+  onTestFinished(async () => {
+    stop.abort()
+    await Promise.allSettled(loops)
+  })
+
+  /** Resolves when nothing is due, and nothing under way but what hangs. */
+  async function settle(): Promise<void> {
+    for (const bell of bells) bell.ring()
+    for (let quiet = 0; quiet < 3; ) {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      quiet = (await isQuiet()) ? quiet + 1 : 0
+    }
+  }
+
+  async function isQuiet(): Promise<boolean> {
+    if (underWay > 0 && underWay !== hanging()) return false
+    const due = await db.selectFrom('due_webhooks').selectAll().where('due_at', '<=', clock.now()).execute()
+    const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
+    return due.length === 0 && claimed.length <= hanging()
+  }
+  const hanging = () => sent.filter((request) => answers.get(request.url)?.(request) === 'hang').length
+
+  return {
+    db,
+    clock,
+    seal,
+    sent,
+    organizationId: organization.id,
+    settle,
+    mostUnderWay: () => mostUnderWay,
+    /** Lets everything that falls due within this time happen, each at its own instant. */
+    async pass(ms: number): Promise<void> {
+      const end = clock.now() + ms
+      await settle()
+      for (;;) {
+        const next = await db
+          .selectFrom('due_webhooks')
+          .select((of) => of.fn.min('due_at').as('at'))
+          .executeTakeFirst()
+        if (next?.at == null || next.at > end) break
+        clock.moveTo(next.at)
+        await settle()
+      }
+      clock.moveTo(end)
+      await settle()
+    },
+    async webhook({ linked = true } = {}) {
+      const url = `https://receiver-${answers.size}.example/`
+      answers.set(url, () => 200)
+      const groups = linked ? [groupId] : []
+      const { id, secret } = await insertWebhook(db, seal, organization.id, { url, groups }, clock.now())
+      return {
+        id,
+        url,
+        secret,
+        answers: (answer: Answer | ((request: Sent) => Answer)) =>
+          void answers.set(url, typeof answer === 'function' ? answer : () => answer),
+        sent: () => sent.filter((request) => request.url === url),
+        row: () => db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow(),
+        requests: () =>
+          db.selectFrom('webhook_requests').selectAll().where('webhook_id', '=', id).orderBy('id').execute(),
+      }
+    },
+    /** Writes events of the default group, and with them a request for each webhook that is linked to it. */
+    async events(count = 1): Promise<void> {
+      const reported = Array.from({ length: count }, (_, index) => ({
+        organizationId: organization.id,
+        groupId,
+        event: {
+          id: `evt_${index}`,
+          monitor_id: 'mon_1',
+          occurred: new Date(clock.now()).toISOString(),
+          current_value: ['192.0.2.9'],
+          old_state: 'VALID',
+          new_state: 'MISMATCH',
+          incidence_count: 1,
+          domain: {
+            domain: 'example.com',
+            subdomain: '',
+            record_type: 'A',
+            expected_value: ['192.0.2.1'],
+            is_exact_match: true,
+          },
+        },
+      }))
+      await db.transaction().execute((transaction) => insertRequests(transaction, reported, clock.now()))
+    },
+    mails: () => db.selectFrom('mails').selectAll().orderBy('id').execute(),
+    HOUR_MS,
+  }
+}
+
+export type Deliveries = Awaited<ReturnType<typeof givenDeliveries>>

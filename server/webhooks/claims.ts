@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { LEASE_MS } from '../database/due.ts'
+import { updateEach } from '../database/each.ts'
+import { type Found, findByHand, findDue, findKept, findOldest } from './due-requests.ts'
+import { type Lane, modeOf } from './lane.ts'
+import { PROBE_MS } from './transition.ts'
+
+/** A request that this process holds: nobody else has it before `due_at`, and `claimed_by` says whose it is. */
+export type RequestClaim = Found & { due_at: number; claimed_by: number }
+
+export type ClaimOptions = {
+  now: number
+  process: number
+  /** Webhooks to look at although they are not due: this process had claimed as many of their requests as it could take. */
+  refill: readonly string[]
+  /** How many more requests this process can take, in all and of one webhook. */
+  room: number
+  roomOf: (webhookId: string) => number
+}
+
+export type ClaimedRound = {
+  claims: RequestClaim[]
+  /** Webhooks of which there may be more. */
+  full: string[]
+  /** How many webhooks were looked at. */
+  looked: number
+}
+
+export const LANES_PER_ROUND = 100
+/** One webhook's requests that are asked for by hand go beside its others, this many at a time. */
+const BY_HAND = 2
+/** A webhook with more due than was claimed is looked at again, by whichever process has room. */
+const RECHECK_MS = 1_000
+
+/**
+ * Looks at the webhooks that are due, longest waiting first, claims what may be sent of each, oldest first, and notes when
+ * each must be looked at next. The cost grows with what is claimed, never with a backlog or the number of webhooks.
+ */
+export async function claimRequests(db: Database, options: ClaimOptions): Promise<ClaimedRound> {
+  return await inTransaction(db, async (transaction) => {
+    const lanes = await lockLanes(transaction, options)
+    if (lanes.length === 0) return { claims: [], full: [], looked: 0 }
+    const ids = lanes.map(({ webhook_id }) => webhook_id)
+    const asked = await findByHand(transaction, ids, BY_HAND, options.now)
+    const { found, full } = await findInTurn(transaction, lanes, options)
+    const claims = await claim(transaction, [...asked, ...found], options)
+    await planOpen(transaction, lanes, options.now)
+    await planOthers(transaction, lanes, options.now)
+    return { claims, full, looked: lanes.length }
+  })
+}
+
+/** Locked against other processes that look, and against writers of new requests, until both see what the other did. */
+async function lockLanes(db: Database, { now, refill, room }: ClaimOptions): Promise<Lane[]> {
+  const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
+  const lanes = sql`select due_webhooks.webhook_id, is_active, state, probe_at, drain_after, drain_to
+    from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id`
+  const { rows } = await sql<Lane>`${lanes} where due_webhooks.due_at <= ${now}
+    order by due_webhooks.due_at limit ${Math.min(room, LANES_PER_ROUND)} ${locked}`.execute(db)
+  const due = new Set(rows.map(({ webhook_id }) => webhook_id))
+  const others = refill.filter((id) => !due.has(id))
+  if (others.length === 0) return rows
+  const more = await sql<Lane>`${lanes} where due_webhooks.webhook_id in (${sql.join(others)}) ${locked}`.execute(db)
+  return [...rows, ...more.rows]
+}
+
+/** What the lanes' own order brings, and which of them may have more. */
+async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inAll, roomOf }: ClaimOptions) {
+  const share = Math.max(1, Math.floor(inAll / lanes.length))
+  const found: Found[] = []
+  const full: string[] = []
+  const open = new Map<number, string[]>()
+  for (const lane of lanes) {
+    const { webhook_id: id } = lane
+    const room = Math.min(roomOf(id), share)
+    const mode = modeOf(lane, now)
+    switch (mode.kind) {
+      case 'shut':
+        break
+      case 'open':
+        if (room > 0) open.set(room, [...(open.get(room) ?? []), id])
+        break
+      case 'probe':
+        if (room <= 0) break
+        found.push(...(await findOldest(db, id, now)))
+        await db
+          .updateTable('due_webhooks')
+          .set({ probe_at: now + PROBE_MS })
+          .where('webhook_id', '=', id)
+          .execute()
+        break
+      case 'drain': {
+        full.push(id)
+        if (room <= 0) break
+        const kept = await findKept(db, id, { ...mode, limit: room, now })
+        found.push(...kept)
+        const left =
+          kept.length < room ? { drain_after: null, drain_to: null } : { drain_after: kept.at(-1)!.request_id }
+        await db.updateTable('due_webhooks').set(left).where('webhook_id', '=', id).execute()
+      }
+    }
+  }
+  for (const [room, ids] of open) {
+    const due = await findDue(db, ids, room, now)
+    found.push(...due)
+    const counts = Map.groupBy(due, ({ webhook_id }) => webhook_id)
+    full.push(...ids.filter((id) => counts.get(id)?.length === room))
+  }
+  return { found, full }
+}
+
+async function claim(db: Database, found: readonly Found[], { now, process }: ClaimOptions): Promise<RequestClaim[]> {
+  const claims = found.map((each) => ({ ...each, due_at: now + LEASE_MS, claimed_by: process }))
+  const change = {
+    table: 'due_requests',
+    key: { webhook_id: 'text', request_id: 'text' },
+    set: { due_at: 'bigint', claimed_by: 'bigint' },
+  } as const
+  const rows = claims.map((each) => ({ ...each, new_due_at: each.due_at, new_claimed_by: process }))
+  await updateEach(db, change, rows)
+  return claims
+}
+
+/** An open webhook is due with its earliest request, also with one that is claimed, because its process may die. */
+async function planOpen(db: Database, lanes: readonly Lane[], now: number): Promise<void> {
+  const open = lanes.filter((lane) => modeOf(lane, now).kind === 'open').map(({ webhook_id }) => webhook_id)
+  if (open.length === 0) return
+  await sql`update due_webhooks set due_at = (
+      select case when min(q.due_at) <= ${now} then ${now + RECHECK_MS} else min(q.due_at) end
+      from due_requests q where q.webhook_id = due_webhooks.webhook_id
+    ) where webhook_id in (${sql.join(open)})`.execute(db)
+}
+
+/** The others are due with what was asked for by hand, with their next probe, or soon because they are being drained. */
+async function planOthers(db: Database, lanes: readonly Lane[], now: number): Promise<void> {
+  for (const { webhook_id: id, ...lane } of lanes) {
+    const { kind } = modeOf({ webhook_id: id, ...lane }, now)
+    if (kind === 'open') continue
+    const { rows } = await sql<{ asked: number | null; probe: number | null }>`
+      select (select min(due_at) from due_requests where webhook_id = ${id} and by_hand = 1) as asked, probe_at as probe
+      from due_webhooks where webhook_id = ${id}`.execute(db)
+    const { asked = null, probe = null } = rows[0] ?? {}
+    const isPaused = lane.is_active === 1 && lane.state === 'paused'
+    const times = [asked, isPaused ? probe : null, kind === 'drain' ? now : null].filter((time) => time !== null)
+    const due_at = times.length === 0 ? null : Math.max(Math.min(...times), now + RECHECK_MS)
+    await db.updateTable('due_webhooks').set({ due_at }).where('webhook_id', '=', id).execute()
+  }
+}

@@ -1,0 +1,193 @@
+import type { AttemptResult } from './attempt.ts'
+import type { ClaimedRequest } from './claimed.ts'
+
+export type CourierLimits = {
+  /** Requests under way at a time over all webhooks, slow ones left out. */
+  inAll: number
+  /** Requests under way at a time for one webhook. */
+  perWebhook: number
+}
+
+/** A request that takes longer than this makes room for another. */
+const SLOW_MS = 1_000
+/** So many times `inAll` may be slow at a time: each costs a socket and waits for somebody else. */
+const SLOW_FACTOR = 10
+/** So many times `inAll` may wait here, claimed, so that the next ones need no look at the database first. */
+const AHEAD_FACTOR = 5
+/** A claimed request is to start within this, well before its lease runs out. */
+const AHEAD_MS = 5_000
+const MOST_AHEAD = 256
+/** Beside the others of the webhook, because a person waits. */
+const BY_HAND = 2
+const FIRST_WINDOW = 2
+const MOST_KNOWN = 20_000
+
+type Lane = {
+  waiting: ClaimedRequest[]
+  byHand: ClaimedRequest[]
+  underWay: number
+  handUnderWay: number
+  /** How many at a time, now: small at first, more with every answer, one where none comes. */
+  window: number
+  /** Milliseconds that an attempt takes, smoothed; 0 before the first. */
+  pace: number
+}
+
+/** A request under way. */
+export type Flight = { claimed: ClaimedRequest; startedAt: number; isSlow: boolean }
+
+/**
+ * What this process has claimed, by webhook. Each webhook is a lane with its own bound, and those that keep us waiting do
+ * not use up what the others share. Instants are of `Clock.elapsed()`.
+ */
+export class Lanes {
+  readonly #limits: CourierLimits
+  readonly #lanes = new Map<string, Lane>()
+  /** Lanes with something to start, in turn. */
+  readonly #ready = new Set<string>()
+  /** Lanes that had more than we took. */
+  readonly #full = new Set<string>()
+  /** Not yet slow, in the order of their start. */
+  readonly #quick = new Set<Flight>()
+  #slow = 0
+  #held = 0
+
+  constructor(limits: CourierLimits) {
+    this.#limits = limits
+  }
+
+  /** How many more requests may be claimed in all. */
+  room(): number {
+    return Math.max(0, this.#limits.inAll * (1 + SLOW_FACTOR + AHEAD_FACTOR) - this.#held)
+  }
+
+  /** How many more of one webhook's: as many as can start soon at its pace. */
+  roomOf(webhookId: string): number {
+    const lane = this.#lanes.get(webhookId)
+    if (!lane) return Math.min(FIRST_WINDOW, this.#limits.perWebhook)
+    const rounds = Math.max(1, Math.floor(AHEAD_MS / Math.max(lane.pace, 1)))
+    const isSteady = lane.window === this.#limits.perWebhook && lane.pace > 0
+    const most = isSteady ? Math.max(lane.window, Math.min(lane.window * rounds, MOST_AHEAD)) : lane.window
+    return Math.max(0, most - lane.waiting.length - lane.underWay)
+  }
+
+  /** Webhooks that had more, and can take it now. */
+  refill(most: number): string[] {
+    const ids: string[] = []
+    for (const id of this.#full) {
+      if (ids.length === most) break
+      if (this.#isLow(id)) ids.push(id)
+    }
+    for (const id of ids) this.#full.delete(id)
+    return ids
+  }
+
+  /** `full`: webhooks that have more than this. */
+  take(claimed: readonly ClaimedRequest[], full: readonly string[]): void {
+    for (const each of claimed) {
+      const { webhook_id: id, occasion } = each.claim
+      const lane = this.#laneOf(id)
+      if (occasion === 'hand') lane.byHand.push(each)
+      else lane.waiting.push(each)
+      this.#held++
+      this.#ready.add(id)
+    }
+    for (const id of full) this.#full.add(id)
+  }
+
+  /** The next request to send, if there is room for one: the lanes take turns. */
+  start(now: number): Flight | undefined {
+    this.#setSlowAside(now)
+    if (this.#quick.size >= this.#limits.inAll) return undefined
+    for (const id of this.#ready) {
+      const lane = this.#lanes.get(id)!
+      if (lane.window === 1 && lane.pace >= SLOW_MS && this.#isSlowFull()) continue
+      const claimed = this.#next(lane)
+      this.#ready.delete(id)
+      if (!claimed) continue
+      this.#ready.add(id)
+      const flight = { claimed, startedAt: now, isSlow: false }
+      this.#quick.add(flight)
+      return flight
+    }
+    return undefined
+  }
+
+  /** Frees the request's place in its lane. Whether there is more of its webhook to claim now. */
+  ended(flight: Flight, result: AttemptResult | null, now: number): boolean {
+    const { claim } = flight.claimed
+    const lane = this.#lanes.get(claim.webhook_id)!
+    if (claim.occasion === 'hand') lane.handUnderWay--
+    else lane.underWay--
+    if (flight.isSlow) this.#slow--
+    else this.#quick.delete(flight)
+    if (result) {
+      const ms = now - flight.startedAt
+      lane.pace = lane.pace === 0 ? Math.max(ms, 1) : lane.pace * 0.8 + ms * 0.2
+      lane.window = result.statusCode === null ? 1 : Math.min(lane.window + 1, this.#limits.perWebhook)
+    }
+    if (lane.waiting.length + lane.byHand.length > 0) this.#ready.add(claim.webhook_id)
+    this.#remember(claim.webhook_id, lane)
+    return this.#full.has(claim.webhook_id) && this.#isLow(claim.webhook_id)
+  }
+
+  /** The request is written back and no longer this process's. */
+  settled(): void {
+    this.#held--
+  }
+
+  isEmpty(): boolean {
+    return this.#held === 0
+  }
+
+  #laneOf(webhookId: string): Lane {
+    const known = this.#lanes.get(webhookId)
+    if (known) return known
+    const window = Math.min(FIRST_WINDOW, this.#limits.perWebhook)
+    const lane = { waiting: [], byHand: [], underWay: 0, handUnderWay: 0, window, pace: 0 }
+    this.#lanes.set(webhookId, lane)
+    return lane
+  }
+
+  #next(lane: Lane): ClaimedRequest | undefined {
+    if (lane.byHand.length > 0 && lane.handUnderWay < BY_HAND) {
+      lane.handUnderWay++
+      return lane.byHand.shift()
+    }
+    if (lane.waiting.length === 0 || lane.underWay >= lane.window) return undefined
+    lane.underWay++
+    return lane.waiting.shift()
+  }
+
+  #isLow(webhookId: string): boolean {
+    const room = this.roomOf(webhookId)
+    const waiting = this.#lanes.get(webhookId)?.waiting.length ?? 0
+    return room > 0 && waiting <= room
+  }
+
+  #setSlowAside(now: number): void {
+    for (const flight of this.#quick) {
+      if (now - flight.startedAt < SLOW_MS || this.#isSlowFull()) return
+      this.#quick.delete(flight)
+      flight.isSlow = true
+      this.#slow++
+    }
+  }
+
+  #isSlowFull(): boolean {
+    return this.#slow >= this.#limits.inAll * SLOW_FACTOR
+  }
+
+  /** What was learned of a webhook is kept for its next requests, of the latest ones at least. */
+  #remember(webhookId: string, lane: Lane): void {
+    if (lane.underWay + lane.handUnderWay + lane.waiting.length + lane.byHand.length > 0) return
+    this.#lanes.delete(webhookId)
+    this.#lanes.set(webhookId, lane)
+    if (this.#lanes.size <= MOST_KNOWN) return
+    for (const [id, { underWay, handUnderWay, waiting, byHand }] of this.#lanes) {
+      if (underWay + handUnderWay + waiting.length + byHand.length > 0) continue
+      this.#lanes.delete(id)
+      return
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import { sql } from 'kysely'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { deleteEach, insertEach, updateEach } from '../database/each.ts'
+import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
+import type { AttemptResult } from './attempt.ts'
+import type { ClaimedRequest } from './claimed.ts'
+import { pause, resume } from './states.ts'
+import { afterAttempt, type Transition } from './transition.ts'
+
+/** A claimed request and what its attempt came to; without a result it was not attempted and is given back. */
+export type Recorded = { claimed: ClaimedRequest; result: AttemptResult | null }
+type Attempted = { claimed: ClaimedRequest; result: AttemptResult; transition: Transition }
+
+/** A webhook whose state changed, for the log. */
+export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null }
+
+const CLAIM = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', claimed_by: 'bigint' } as const
+
+/**
+ * Records attempts in one transaction: request, attempt and webhook. Whoever lost its lease meanwhile records nothing.
+ * Returns the webhooks whose state changed by it.
+ */
+export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {
+  return await inTransaction(db, async (transaction) => {
+    await lockWebhooks(transaction, items)
+    await giveBack(transaction, items, now)
+    const kept = await writeQueue(transaction, attempted(items, now))
+    await writeRequests(transaction, kept, now)
+    return await writeWebhooks(transaction, kept, now)
+  })
+}
+
+/** In one order, before anything else, so that two processes that record for the same webhooks do not wait for each other. */
+async function lockWebhooks(db: Database, items: readonly Recorded[]): Promise<void> {
+  if (engineOf(db) === 'sqlite') return
+  const ids = [...new Set(items.map(({ claimed }) => claimed.claim.webhook_id))]
+  await sql`select id from webhooks where id = any(${ids}::text[]) order by id for no key update`.execute(db)
+}
+
+function attempted(items: readonly Recorded[], now: number): Attempted[] {
+  return items.flatMap(({ claimed, result }) => {
+    if (result === null) return []
+    return [{ claimed, result, transition: afterAttempt(claimed.standing, claimed.claim.occasion, result, now) }]
+  })
+}
+
+async function giveBack(db: Database, items: readonly Recorded[], now: number): Promise<void> {
+  const unsent = items.filter(({ result }) => result === null).map(({ claimed: { claim } }) => claim)
+  const set = { due_at: 'bigint', claimed_by: 'bigint' } as const
+  const rows = unsent.map((claim) => ({ ...claim, new_due_at: now, new_claimed_by: null }))
+  await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
+}
+
+/** What is done with leaves the queue, the rest waits in it. Returns those whose claim was still their process's own. */
+async function writeQueue(db: Database, items: readonly Attempted[]): Promise<Attempted[]> {
+  const isDone = ({ transition }: Attempted) => transition.nextAttemptAt === null
+  const done = items.filter(isDone)
+  const waiting = items.filter((item) => !isDone(item))
+  const wereDone = await deleteEach(
+    db,
+    { table: 'due_requests', key: CLAIM },
+    done.map(({ claimed }) => claimed.claim),
+  )
+  const set = { due_at: 'bigint', claimed_by: 'bigint', by_hand: 'bigint' } as const
+  const rows = waiting.map(({ claimed, transition }) => ({
+    ...claimed.claim,
+    new_due_at: transition.nextAttemptAt,
+    new_claimed_by: null,
+    new_by_hand: 0,
+  }))
+  const didWait = await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
+  return [...done.filter((_, index) => wereDone[index]), ...waiting.filter((_, index) => didWait[index])]
+}
+
+async function writeRequests(db: Database, items: readonly Attempted[], now: number): Promise<void> {
+  const rows = items.map(({ claimed, result, transition }) => ({
+    id: claimed.request.id,
+    new_status: transition.status,
+    new_attempts: claimed.attempts + 1,
+    new_retries: transition.retries,
+    new_delivered_at: result.delivered ? now : claimed.deliveredAt,
+    new_status_code: result.statusCode,
+    new_error: result.error,
+    new_response_body: result.excerpt,
+    new_last_attempt_at: result.at,
+    new_next_attempt_at: transition.nextAttemptAt,
+    request_id: claimed.request.id,
+    number: claimed.attempts + 1,
+    attempted_at: result.at,
+    status_code: result.statusCode,
+    error: result.error,
+    response_body: result.excerpt,
+    timings: JSON.stringify(result.timings),
+  }))
+  await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST }, rows)
+  await insertEach(db, 'webhook_attempts', ATTEMPT, rows)
+}
+
+const REQUEST = {
+  status: 'text',
+  attempts: 'bigint',
+  retries: 'bigint',
+  delivered_at: 'bigint',
+  status_code: 'bigint',
+  error: 'text',
+  response_body: 'text',
+  last_attempt_at: 'bigint',
+  next_attempt_at: 'bigint',
+} as const
+
+const ATTEMPT = {
+  request_id: 'text',
+  number: 'bigint',
+  attempted_at: 'bigint',
+  status_code: 'bigint',
+  error: 'text',
+  response_body: 'text',
+  timings: 'text',
+} as const
+
+async function writeWebhooks(db: Database, items: readonly Attempted[], now: number): Promise<StateChange[]> {
+  const byWebhook = Map.groupBy(items, ({ claimed }) => claimed.claim.webhook_id)
+  // One success among several that are recorded together shows that the receiver is there.
+  const ends = [...byWebhook].map(([id, attempts]) => ({
+    id,
+    last: attempts.find(({ result }) => result.delivered) ?? attempts.at(-1)!,
+    pausing: attempts.find(({ transition }) => transition.webhook === 'pause'),
+  }))
+  await updateEach(
+    db,
+    { table: 'webhooks', key: { id: 'text' }, set: { last_error: 'text', last_executed_at: 'bigint' } },
+    ends.map(({ id, last: { result } }) => ({ id, new_last_error: result.error, new_last_executed_at: result.at })),
+  )
+  const changes: StateChange[] = []
+  for (const { id, last, pausing } of ends.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
+    const change = last.result.delivered
+      ? (await resume(db, id, now)) && ({ webhookId: id, state: 'active', error: null } as const)
+      : pausing &&
+        (await pause(db, id, now)) &&
+        ({ webhookId: id, state: 'paused', error: pausing.result.error } as const)
+    if (!change) continue
+    await tellOwner(db, change, pausing?.result.statusCode ?? null, now)
+    changes.push(change)
+  }
+  return changes
+}
+
+async function tellOwner(
+  db: Database,
+  { webhookId, state, error }: StateChange,
+  statusCode: number | null,
+  now: number,
+): Promise<void> {
+  const webhook = db.selectFrom('webhooks').select(['organization_id', 'url']).where('id', '=', webhookId)
+  const { organization_id, url } = await webhook.executeTakeFirstOrThrow()
+  switch (state) {
+    case 'active':
+      return await tellWebhookActive(db, organization_id, { webhookId, url }, now)
+    case 'paused':
+      return await tellWebhookPaused(db, organization_id, { webhookId, url, error: error ?? '', statusCode }, now)
+  }
+}

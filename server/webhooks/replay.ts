@@ -1,0 +1,104 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { updateEach } from '../database/each.ts'
+import { Problem } from '../problem.ts'
+import { isTestId } from './claimed.ts'
+import { lookSoon } from './states.ts'
+import { getWebhookRow } from './store.ts'
+
+/** Requests made from `since` up to, not including, `until`. Tests are left out. */
+export type Period = { since: number; until: number; status?: (typeof REQUEST_STATUSES)[number] | undefined }
+
+/** One call sends at most so many; a longer period is refused before anything is sent. */
+export const MOST_REPLAYED = 100_000
+const AT_ONCE = 200
+const COUNTED_AT_ONCE = 2_000
+
+/**
+ * Sends the requests of a period again, oldest first: the same ids, the same octets, a new schedule. In short transactions,
+ * so that nothing waits for it; calling it again after it broke off does no harm. Returns how many there are.
+ * Throws `not_found`, and a 400 when there are too many.
+ */
+export async function replay(
+  db: Database,
+  organizationId: string,
+  webhookId: string,
+  period: Period,
+  now: number,
+): Promise<number> {
+  await getWebhookRow(db, organizationId, webhookId)
+  await refuseTooMany(db, webhookId, period)
+  let count = 0
+  let from: Place | undefined
+  for (;;) {
+    const rows = await readSome(db, webhookId, period, from, AT_ONCE)
+    if (rows.length === 0) return count
+    await inTransaction(db, (transaction) => putBack(transaction, webhookId, rows, now))
+    count += rows.length
+    from = rows.at(-1)
+    await turn()
+  }
+}
+
+type Place = { id: string; created_at: number }
+
+async function refuseTooMany(db: Database, webhookId: string, period: Period): Promise<void> {
+  let count = 0
+  for (let from: Place | undefined; ; ) {
+    const rows = await readSome(db, webhookId, period, from, COUNTED_AT_ONCE)
+    count += rows.length
+    from = rows.at(-1)
+    if (count > MOST_REPLAYED) {
+      throw new Problem(400, `More than ${MOST_REPLAYED} requests were made in this period; replay it in shorter ones.`)
+    }
+    if (rows.length < COUNTED_AT_ONCE) return
+    await turn()
+  }
+}
+
+/** The next ones of the period, in the order of an index. */
+async function readSome(
+  db: Database,
+  webhookId: string,
+  { since, until, status }: Period,
+  from: Place | undefined,
+  limit: number,
+): Promise<Place[]> {
+  let rows = db
+    .selectFrom('webhook_requests')
+    .select(['id', 'created_at'])
+    .where('webhook_id', '=', webhookId)
+    .where('created_at', '<', until)
+    .where('event_id', 'is not', null)
+  if (status !== undefined) rows = rows.where('status', '=', status)
+  rows = from
+    ? rows.where(({ eb, refTuple, tuple }) => eb(refTuple('created_at', 'id'), '>', tuple(from.created_at, from.id)))
+    : rows.where('created_at', '>=', since)
+  return await rows.orderBy('created_at').orderBy('id').limit(limit).execute()
+}
+
+/** Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. */
+async function putBack(db: Database, webhookId: string, rows: readonly Place[], now: number): Promise<void> {
+  const ids = rows.map(({ id }) => id).filter((id) => !isTestId(id))
+  const queued = await db
+    .insertInto('due_requests')
+    .values(ids.map((id) => ({ webhook_id: webhookId, request_id: id, due_at: now, by_hand: 0 as const })))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['webhook_id', 'request_id'])
+        .doUpdateSet({ due_at: now, claimed_by: null })
+        .where((where) =>
+          where.or([where('due_requests.claimed_by', 'is', null), where('due_requests.due_at', '<=', now)]),
+        ),
+    )
+    .returning('request_id as id')
+    .execute()
+  const set = { status: 'text', retries: 'bigint', next_attempt_at: 'bigint' } as const
+  await updateEach(
+    db,
+    { table: 'webhook_requests', key: { id: 'text' }, set },
+    queued.map(({ id }) => ({ id, new_status: 'PENDING', new_retries: 0, new_next_attempt_at: now })),
+  )
+  await lookSoon(db, [webhookId], now)
+}

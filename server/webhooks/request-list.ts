@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import type { WebhookRequest, WebhookRequestQuery } from '#contract/webhooks.ts'
+import type { Database } from '../database/database.ts'
+import { narrowestWay, type Way, walking } from '../database/walk.ts'
+import { listPage, orderOf, type Page } from '../http/pages.ts'
+import type { Order } from '../http/stretches.ts'
+import { parseTime } from '../http/times.ts'
+import type { Seal } from '../seal.ts'
+import { readNextAttempts } from './next-attempt.ts'
+import { LISTED, type ListedRow, toRequest } from './request-store.ts'
+import { getWebhookRow } from './store.ts'
+
+const ORDERS = {
+  created: { column: 'webhook_requests.created_at' },
+  last_attempt: { column: 'webhook_requests.last_attempt_at', isNullable: true },
+} satisfies Record<string, Order>
+type OrderName = keyof typeof ORDERS
+
+const EQUALITIES = ['status', 'status_code', 'monitor_id', 'event_id'] as const
+
+/** Throws `not_found` for the webhook, a 400 for a filter or cursor that cannot be used. */
+export async function listRequests(
+  db: Database,
+  seal: Seal,
+  { organizationId, webhookId, query }: { organizationId: string; webhookId: string; query: WebhookRequestQuery },
+  now: number,
+): Promise<Page<WebhookRequest>> {
+  await getWebhookRow(db, organizationId, webhookId)
+  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
+  const times = timesOf(query)
+  const ways = waysOf(webhookId, query)
+  const index = await indexFor(db, ways, orderBy)
+  const table = index === undefined ? 'webhook_requests' : walking('webhook_requests', { index })
+  let rows = db
+    .selectFrom(table as 'webhook_requests')
+    .select(LISTED.map((column) => `webhook_requests.${column}` as const))
+    .where('webhook_requests.organization_id', '=', organizationId)
+    .where('webhook_requests.webhook_id', '=', webhookId)
+  for (const field of EQUALITIES) {
+    const wanted = query[field]
+    if (wanted !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${wanted}`)
+  }
+  for (const [column, { above, below }] of Object.entries(times)) {
+    const ref = sql.ref(`webhook_requests.${column}`)
+    if (ORDERS[orderBy].column.endsWith(column)) continue // the order's own bounds
+    if (above !== undefined) rows = rows.where(sql<boolean>`${ref} > ${above}`)
+    if (below !== undefined) rows = rows.where(sql<boolean>`${ref} < ${below}`)
+  }
+  const page = await listPage<ListedRow>(rows as never, {
+    seal,
+    query,
+    id: 'webhook_requests.id',
+    orders: { ...ORDERS, [orderBy]: { ...ORDERS[orderBy], ...boundsOf(orderBy, times) } },
+    scope: ['requests', webhookId, EQUALITIES.map((field) => query[field] ?? null), times],
+  })
+  const ids = page.data.map(({ id }) => id)
+  const next = await readNextAttempts(db, webhookId, ids, now)
+  return { ...page, data: page.data.map((row) => toRequest(row, next)) }
+}
+
+type Bounds = { above: number | undefined; below: number | undefined }
+type Times = Record<'created_at' | 'delivered_at' | 'last_attempt_at', Bounds>
+
+function timesOf(query: WebhookRequestQuery): Times {
+  const time = (field: keyof WebhookRequestQuery) => {
+    const text = query[field]
+    return text === undefined ? undefined : parseTime(field, String(text))
+  }
+  return {
+    created_at: { above: time('created_after'), below: time('created_before') },
+    delivered_at: { above: time('delivered_after'), below: time('delivered_before') },
+    last_attempt_at: { above: time('last_attempt_after'), below: time('last_attempt_before') },
+  }
+}
+
+/** What is attempted or delivered before an instant was made before it too, which bounds the walk in the order of making. */
+function boundsOf(orderBy: OrderName, { created_at, delivered_at, last_attempt_at }: Times): Bounds {
+  if (orderBy === 'last_attempt') return last_attempt_at
+  const below = [created_at, delivered_at, last_attempt_at].flatMap((bounds) => bounds.below ?? [])
+  return { above: created_at.above, below: below.length === 0 ? undefined : Math.min(...below) }
+}
+
+function waysOf(webhookId: string, query: WebhookRequestQuery): Way[] {
+  return EQUALITIES.flatMap((field) => {
+    const wanted = query[field]
+    if (wanted === undefined) return []
+    const index = `webhook_requests_by_${field.replace('_id', '')}`
+    return [{ index, columns: ['webhook_id', field], values: [webhookId, wanted] }]
+  })
+}
+
+/** Undefined where the planner knows best. */
+async function indexFor(db: Database, ways: readonly Way[], orderBy: OrderName): Promise<string | undefined> {
+  const chosen = ways.length === 0 ? undefined : await narrowestWay(db, 'webhook_requests', ways)
+  return chosen && (orderBy === 'created' || chosen.isFew) ? chosen.way.index : undefined
+}
