@@ -86,7 +86,8 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
   test('of owners who all leave at the same moment one stays', async () => {
     const world = await givenApp(engine)
     const owners = [await ownerOf(world)]
-    for (const name of ['Ada', 'Bob', 'Cleo']) owners.push(await givenAgent(world, { name, role: 'owner' }))
+    for (const name of ['Ada', 'Bob', 'Cleo', 'Dan', 'Eli', 'Fay', 'Gus'])
+      owners.push(await givenAgent(world, { name, role: 'owner' }))
 
     const left = await Promise.all(
       owners.map((id, index) =>

@@ -8,7 +8,13 @@ import { conflict, invalid } from '../problem.ts'
 import { getBilling } from './billing.ts'
 import type { Payments } from './payments.ts'
 import { changeTo, type PaidSubscription, priceOf } from './subscription.ts'
-import { findSubscriptionRow, getSubscription, noteCustomer, type SubscriptionRow } from './subscription-store.ts'
+import {
+  findSubscriptionRow,
+  getSubscription,
+  liveSubscription,
+  noteCustomer,
+  type SubscriptionRow,
+} from './subscription-store.ts'
 import { planOf } from './usage.ts'
 
 export type PurchaseDoors = { db: Database; clock: Clock; config: Pick<Config, 'plans' | 'baseUrl'> }
@@ -36,7 +42,7 @@ export async function choosePlan(
     throw invalid({ interval: `is not sold for the plan ${target.id}.` })
   }
   const row = await findSubscriptionRow(db, organizationId)
-  const subscription = row?.stripe_subscription ?? null
+  const subscription = liveSubscription(row)
   const current = {
     plan: await planOf(db, config.plans, organizationId),
     subscription,
@@ -61,7 +67,7 @@ export async function choosePlan(
 /** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
 export async function cancelPlan(doors: PurchaseDoors, payments: Payments | null, organizationId: string) {
   const row = await findSubscriptionRow(doors.db, organizationId)
-  if (!row?.stripe_subscription) throw conflict('There is nothing to cancel: no plan is paid for.')
+  if (liveSubscription(row) === null) throw conflict('There is nothing to cancel: no plan is paid for.')
   return await setCancelled(doors, payments, organizationId, row, true)
 }
 
@@ -91,9 +97,10 @@ async function pageFor(
   const { db, clock } = doors
   const provider = switchedOn(payments)
   const returnUrl = returnUrlOf(doors)
-  if (row?.stripe_customer && row.stripe_subscription) {
+  const subscription = liveSubscription(row)
+  if (row?.stripe_customer && subscription !== null) {
     await passOnBilling(doors, payments, organizationId)
-    return await provider.confirm(row.stripe_customer, row.stripe_subscription, price, returnUrl)
+    return await provider.confirm(row.stripe_customer, subscription, price, returnUrl)
   }
   const customer = row?.stripe_customer ?? (await provider.newCustomer(organizationId))
   await noteCustomer(db, organizationId, customer)
@@ -112,7 +119,7 @@ async function setCancelled(
   row: SubscriptionRow | undefined,
   cancel: boolean,
 ): Promise<Subscription> {
-  const told: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(row?.stripe_subscription ?? '', cancel)
+  const told: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(liveSubscription(row) ?? '', cancel)
   // The row itself follows when the provider reports it.
   const subscription = await getSubscription(db, config.plans, organizationId, clock.now())
   return { ...subscription, cancel_at: isoOrNull(told.cancelAt) }

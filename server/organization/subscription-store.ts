@@ -39,6 +39,11 @@ export async function getSubscription(
   }
 }
 
+/** The subscription that is or will be paid for; null when there is none, or it ended. */
+export function liveSubscription(row: SubscriptionRow | undefined): string | null {
+  return row && row.status !== 'canceled' ? row.stripe_subscription : null
+}
+
 /** The customer at the payment provider, noted once. */
 export async function noteCustomer(db: Database, organizationId: string, customer: string): Promise<void> {
   await db
@@ -81,9 +86,12 @@ export async function followSubscription(
   if (isCurrent && row.as_of > asOf) return 'unchanged'
   const standing = standingOf(plans, found)
   if (standing.kind === 'unknown_price') return 'unknown_price'
-  if (standing.kind === 'not_begun' || (standing.kind === 'ended' && !isCurrent)) return 'unchanged'
-  const isSecond = !isCurrent && row.stripe_subscription !== null
-  if (isSecond && (row.subscribed_at ?? 0) > found.createdAt) return 'second'
+  if (standing.kind === 'not_begun') return 'unchanged'
+  const isOlder = !isCurrent && (row.subscribed_at ?? 0) > found.createdAt
+  const isSecond = !isCurrent && liveSubscription(row) !== null
+  // The end of one that never was current is noted too: an earlier answer about it may still be on its way.
+  if (standing.kind === 'ended' && (isOlder || isSecond)) return 'unchanged'
+  if (isOlder) return isSecond ? 'second' : 'unchanged'
   await db
     .updateTable('subscriptions')
     .set({ ...NOTHING_PAID, ...valuesOf(standing, found), as_of: asOf })
@@ -98,14 +106,13 @@ const NOTHING_PAID = {
   current_period_start: null,
   current_period_end: null,
   cancel_at: null,
-  stripe_subscription: null,
-  subscribed_at: null,
 }
 
 type Counting = Exclude<ReturnType<typeof standingOf>, { kind: 'unknown_price' | 'not_begun' }>
 
 function valuesOf(standing: Counting, found: PaidSubscription) {
-  if (standing.kind === 'ended') return { status: 'canceled' as const }
+  const of = { stripe_subscription: found.id, subscribed_at: found.createdAt }
+  if (standing.kind === 'ended') return { ...of, status: 'canceled' as const }
   const isPaid = standing.kind === 'paid'
   return {
     plan: isPaid ? standing.plan.id : null,
@@ -114,8 +121,7 @@ function valuesOf(standing: Counting, found: PaidSubscription) {
     current_period_start: found.currentPeriodStart,
     current_period_end: found.currentPeriodEnd,
     cancel_at: found.cancelAt,
-    stripe_subscription: found.id,
-    subscribed_at: found.createdAt,
+    ...of,
   }
 }
 

@@ -39,7 +39,7 @@ describe('what a subscription at the provider means', () => {
     ['unpaid', 'm-eur', { kind: 'unpaid' }],
     ['paused', 'm-eur', { kind: 'unpaid' }],
     ['canceled', 'm-eur', { kind: 'ended' }],
-    ['incomplete_expired', 'm-eur', { kind: 'ended' }],
+    ['incomplete_expired', 'm-eur', { kind: 'not_begun' }],
     ['incomplete', 'm-eur', { kind: 'not_begun' }],
   ])('%s for %s', (status, paidPrice, standing) => {
     const found = { status, price: paidPrice } as PaidSubscription

@@ -20,7 +20,7 @@ export type Standing =
   /** It exists and is not paid for: the free plan's limits hold until it is. */
   | { kind: 'unpaid' }
   | { kind: 'ended' }
-  /** The first payment is still to come: nothing changes. */
+  /** The first payment is still to come, or never came: nothing changes. */
   | { kind: 'not_begun' }
   | { kind: 'unknown_price' }
 
@@ -34,7 +34,6 @@ export function standingOf(plans: Plans, { status, price }: PaidSubscription): S
       return plan ? { kind: 'paid', plan, status } : { kind: 'unknown_price' }
     }
     case 'canceled':
-    case 'incomplete_expired':
       return { kind: 'ended' }
     case 'unpaid':
     case 'paused':
