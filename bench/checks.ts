@@ -15,9 +15,9 @@ import { migrate } from '../server/database/migrate.ts'
 import { createDnsClient, type DnsClient } from '../server/dns/client.ts'
 import type { Outcome } from '../server/dns/outcome.ts'
 import { Heart } from '../server/heart.ts'
+import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
-import { nextDueAt, slotOf } from '../server/monitors/schedule.ts'
-import { insertMonitors } from '../server/monitors/store.ts'
+import { nextDueAt } from '../server/monitors/schedule.ts'
 import { insertOrganization } from '../server/organization/store.ts'
 
 const { values: options } = parseArgs({
@@ -95,7 +95,7 @@ async function fill(db: Database, count: number): Promise<number[]> {
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
       return parsed.draft
     })
-    slots.push(...(await insertMonitors(db, id, drafts, now)).map(slotOf))
+    slots.push(...(await insertMonitors(db, id, drafts, now)).map((made) => made.slot))
   }
   await sql`update monitors set state = 'VALID', current_values = '["192.0.2.1"]'`.execute(db)
   await sql`update due_checks set fingerprint = ${fingerprint(ANSWER)}, streak = 1, due_at = null`.execute(db)

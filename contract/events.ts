@@ -9,14 +9,14 @@ export const Event = Exactly(
     occurred: Instant('When the change was confirmed.'),
     previous_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was known.' })),
     current_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was learned.' })),
-    old_state: Type.Enum(STATES),
-    new_state: Type.Enum(STATES),
+    old_state: Type.Enum(STATES, { type: 'string' }),
+    new_state: Type.Enum(STATES, { type: 'string' }),
     incidence_count: Type.Integer({ description: 'How many checks in a row found new_state, this one included.' }),
     domain: Exactly(
       {
         domain: Type.String(),
         subdomain: Type.String(),
-        record_type: Type.Enum(RECORD_TYPES),
+        record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
         expected_value: Type.Array(Type.String()),
         is_exact_match: Type.Boolean(),
       },

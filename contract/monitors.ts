@@ -15,17 +15,17 @@ export const Monitor = Exactly(
     created: Instant('When the monitor was made.'),
     domain: Type.String({ examples: ['example.com'] }),
     subdomain: Type.String({ description: 'Empty for the apex.', examples: ['www'] }),
-    record_type: Type.Enum(RECORD_TYPES),
+    record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
     expected_value: Type.Array(Type.String(), { examples: [['192.0.2.1']] }),
     current_value: Nullable(
       Type.Array(Type.String(), { description: 'What was last learned; null until something was.' }),
     ),
     is_exact_match: Type.Boolean(),
-    state: Type.Enum(STATES),
+    state: Type.Enum(STATES, { type: 'string' }),
     incidence_count: Type.Integer({ description: 'How many changes were recorded.' }),
     last_checked: Nullable(Instant('When the last check ended.')),
     is_active: Type.Boolean(),
-    notify: Type.Enum(NOTIFY),
+    notify: Type.Enum(NOTIFY, { type: 'string' }),
   },
   { description: 'One DNS record and what is expected of it.' },
 )
@@ -52,32 +52,71 @@ export const Include = Type.Optional(
   }),
 )
 
-export const NewMonitor = Exactly({
+const subdomain = Type.String({ maxLength: 255, description: 'Empty for the apex.' })
+const notify = Type.Enum(NOTIFY, {
+  type: 'string',
+  description: 'Which changes are reported: `immediately` unless given.',
+})
+const frequency = Type.Integer({ minimum: 5, maximum: 120, description: 'Minutes between two checks: 5 unless given.' })
+const group = Type.String({
+  description: 'Id or slug of a group; an unknown slug makes the group.',
+  minLength: 1,
+  maxLength: 100,
+})
+
+// No defaults in these schemas: in a change, and in one of many, a field that is absent means something else.
+const fields = {
   domain: Type.Optional(Type.String({ maxLength: 255, description: 'The domain; or give `full_domain`.' })),
-  subdomain: Type.Optional(Type.String({ maxLength: 255, default: '', description: 'Empty for the apex.' })),
+  subdomain: Type.Optional(subdomain),
   full_domain: Type.Optional(
     Type.String({ maxLength: 512, description: 'The whole name; split at the registrable domain.' }),
   ),
-  record_type: Type.Enum(RECORD_TYPES),
+  record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
   expected_value: Type.Union([Type.Array(Type.String()), Type.String()], {
     description: '1 to 10 values, or one value as bare text.',
     examples: [['192.0.2.1']],
   }),
-  is_exact_match: Type.Optional(Type.Boolean({ default: true })),
-  is_active: Type.Optional(Type.Boolean({ default: true })),
-  notify: Type.Optional(Type.Enum(NOTIFY, { default: 'immediately' })),
-  frequency: Type.Optional(
-    Type.Integer({ minimum: 5, maximum: 120, default: 5, description: 'Minutes between two checks.' }),
-  ),
-  group: Type.Optional(
-    Type.String({
-      description: 'Id or slug of a group; an unknown slug makes the group.',
-      minLength: 1,
-      maxLength: 100,
+  is_exact_match: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+  notify: Type.Optional(notify),
+  frequency: Type.Optional(frequency),
+  group: Type.Optional(group),
+}
+
+export const NewMonitor = Exactly(fields)
+export type NewMonitor = Static<typeof NewMonitor>
+
+/** All are made, or none. What an item does not say is taken from beside the list. */
+export const NewMonitors = Exactly({
+  monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: 1000, description: '1 to 1000 monitors.' }),
+  group: Type.Optional(group),
+  notify: Type.Optional(notify),
+  frequency: Type.Optional(frequency),
+  ignore: Type.Optional(
+    Type.Boolean({
+      description:
+        'Skip what is there already: the same name, type, expected values and mode in the same group. False unless given.',
     }),
   ),
 })
-export type NewMonitor = Static<typeof NewMonitor>
+export type NewMonitors = Static<typeof NewMonitors>
+
+/** What is absent stays. */
+export const MonitorChange = Exactly({
+  ...fields,
+  subdomain: Type.Optional(Type.Union([subdomain, Type.Null()], { description: 'Text; empty or null is the apex.' })),
+  record_type: Type.Optional(fields.record_type),
+  expected_value: Type.Optional(fields.expected_value),
+})
+export type MonitorChange = Static<typeof MonitorChange>
+
+/** For all monitors of a group. */
+export const GroupMonitorsChange = Exactly({
+  frequency: Type.Optional(frequency),
+  is_active: Type.Optional(Type.Boolean()),
+  notify: Type.Optional(notify),
+})
+export type GroupMonitorsChange = Static<typeof GroupMonitorsChange>
 
 export const monitorFilters = {
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),

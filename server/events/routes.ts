@@ -3,7 +3,8 @@ import { Event, EventQuery, MonitorEventQuery } from '#contract/events.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
-import { getEvent, listEvents } from './store.ts'
+import { listEvents } from './list.ts'
+import { getEvent } from './store.ts'
 
 export function eventRoutes({ db, seal }: Doors): Routes {
   return async (app) => {

@@ -2,7 +2,8 @@ import { PageOf } from '#contract/common.ts'
 import { Group, GroupChange, GroupQuery, NewGroup } from '#contract/groups.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
-import { deleteGroup, getGroup, insertGroup, listGroups, updateGroup } from './store.ts'
+import { deleteGroup } from './remove.ts'
+import { getGroup, insertGroup, listGroups, updateGroup } from './store.ts'
 
 /** A group is named by its id or by its slug. */
 export function groupRoutes({ db, clock, seal }: Doors): Routes {

@@ -1,12 +1,13 @@
 import { type Selectable, sql } from 'kysely'
 import type { Group, GroupChange } from '#contract/groups.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { runPrepared } from '../database/prepared.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { newId } from '../ids.ts'
 import { conflict, invalid, notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { isSlug, MAX_SLUG, slugOf } from './slug.ts'
+import { isGroupName, MAX_SLUG, slugOf } from './slug.ts'
 
 type GroupRow = Selectable<GroupsTable>
 
@@ -42,52 +43,15 @@ export async function getGroupRow(db: Database, organizationId: string, named: s
 }
 
 export async function findGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow | undefined> {
-  if (!/^(grp_)?[a-z0-9-]{1,100}$/.test(named)) return undefined
-  return await db
-    .selectFrom('groups')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where(named.startsWith('grp_') ? 'id' : 'slug', '=', named)
-    .executeTakeFirst()
-}
-
-/**
- * The groups' ids by the id or slug that names them. An unknown slug makes the group; an unknown id or an impossible
- * slug is left out of the answer.
- */
-export async function resolveGroups(
-  db: Database,
-  organizationId: string,
-  named: readonly string[],
-  now: number,
-): Promise<Map<string, string>> {
-  const found = new Map<string, string>()
-  for (const each of new Set(named)) {
-    const row = await findGroupRow(db, organizationId, each)
-    if (row) found.set(each, row.id)
-    else if (isSlug(each)) found.set(each, await makeGroup(db, organizationId, each, now))
-  }
-  return found
-}
-
-/** Makes a group unless another request makes the same one at this moment. */
-async function makeGroup(db: Database, organizationId: string, slug: string, now: number): Promise<string> {
-  try {
-    return await insertGroup(db, organizationId, { name: slug, slug }, now)
-  } catch (error) {
-    const made = await findGroupRow(db, organizationId, slug)
-    if (!made) throw error
-    return made.id
-  }
-}
-
-export async function getDefaultGroupId(db: Database, organizationId: string): Promise<string> {
-  const query = db
-    .selectFrom('groups')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where('is_default', '=', 1)
-  return (await query.executeTakeFirstOrThrow()).id
+  if (!isGroupName(named)) return undefined
+  const column = named.startsWith('grp_') ? 'id' : 'slug'
+  const [row] = await runPrepared<GroupRow>(db, {
+    key: `group by ${column}`,
+    values: [organizationId, named],
+    build: () =>
+      db.selectFrom('groups').selectAll().where('organization_id', '=', organizationId).where(column, '=', named),
+  })
+  return row
 }
 
 export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] }
@@ -140,28 +104,6 @@ export async function updateGroup(
       .execute()
     if (change.webhooks !== undefined) await setWebhooks(transaction, organizationId, row.id, change.webhooks ?? [])
     return await getGroup(transaction, organizationId, row.id)
-  })
-}
-
-/** Its monitors move to the default group, which itself cannot be deleted (409). */
-export async function deleteGroup(db: Database, organizationId: string, named: string): Promise<void> {
-  await inTransaction(db, async (transaction) => {
-    const row = await getGroupRow(transaction, organizationId, named)
-    if (row.is_default) throw conflict('The default group cannot be deleted; its monitors would have no group.')
-    const defaultId = await getDefaultGroupId(transaction, organizationId)
-    await transaction
-      .updateTable('monitors')
-      .set({ group_id: defaultId })
-      .where('organization_id', '=', organizationId)
-      .where('group_id', '=', row.id)
-      .execute()
-    const { monitors } = await getGroupRow(transaction, organizationId, row.id)
-    await countMonitors(transaction, organizationId, defaultId, monitors)
-    await transaction
-      .deleteFrom('groups')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', row.id)
-      .execute()
   })
 }
 

@@ -1,12 +1,38 @@
 import type { Selectable } from 'kysely'
-import type { MonitorAnswer, MonitorRecordType, MonitorState, NewMonitor, Notify } from '#contract/monitors.ts'
+import {
+  type MonitorAnswer,
+  type MonitorRecordType,
+  type MonitorState,
+  type NewMonitor,
+  type Notify,
+  RECORD_TYPES,
+} from '#contract/monitors.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import { GROUP_RULE, isGroupName } from '../groups/slug.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 import { parseExpectedValues } from './matching/expected-values.ts'
 import { parseMonitorName } from './names.ts'
 
-export type MonitorRow = Selectable<MonitorsTable> & { last_checked_at: number | null }
+export type MonitorRow = Selectable<MonitorsTable>
+
+/** What a representation is made of; the last three where they are asked for. */
+export type ShownMonitor = Pick<
+  MonitorRow,
+  | 'id'
+  | 'created_at'
+  | 'domain'
+  | 'subdomain'
+  | 'record_type'
+  | 'expected_values'
+  | 'current_values'
+  | 'is_exact_match'
+  | 'state'
+  | 'incidence_count'
+  | 'is_active'
+  | 'notify'
+> &
+  Partial<Pick<MonitorRow, 'frequency' | 'diagnosis'>> & { last_checked_at: number | null; group_slug?: string }
 
 /** A monitor to make: checked and normalised. `group` is as the caller named it. */
 export type MonitorDraft = {
@@ -22,36 +48,51 @@ export type MonitorDraft = {
   group: string | null
 }
 
-/** Checks what the schema cannot: the name, and each expected value for its type. All fields at fault are reported. */
-export function parseMonitor(
-  given: NewMonitor,
-): { ok: true; draft: MonitorDraft } | { ok: false; errors: FieldErrors } {
+export type ParsedMonitor = { ok: true; draft: MonitorDraft } | { ok: false; errors: FieldErrors }
+
+/**
+ * Checks what the schema cannot: the name, each expected value for its type, the group's name. Fields of the wrong type
+ * are passed over, because the schema reports them: so that all fields at fault are reported at once.
+ */
+export function parseMonitor(given: NewMonitor): ParsedMonitor {
+  const recordType = RECORD_TYPES.find((type) => type === given.record_type)
   const isExactMatch = given.is_exact_match ?? true
-  const name = parseMonitorName(given, given.record_type)
-  const expected = parseExpectedValues(given.expected_value, given.record_type, isExactMatch)
-  if (!name.ok || !expected.ok) {
-    return { ok: false, errors: { ...(name.ok ? {} : name.problems), ...(expected.ok ? {} : expected.problems) } }
-  }
+  // Where the type is not known, the name is judged by the one that takes the most.
+  const name = isNameOfTexts(given) ? parseMonitorName(given, recordType ?? 'PTR') : undefined
+  const values = given.expected_value
+  const expected = recordType && isTexts(values) ? parseExpectedValues(values, recordType, isExactMatch) : undefined
+  const group = given.group ?? null
+  const errors: FieldErrors = {}
+  if (name && !name.ok) Object.assign(errors, name.problems)
+  if (expected && !expected.ok) Object.assign(errors, expected.problems)
+  if (typeof group === 'string' && !isGroupName(group)) errors.group = GROUP_RULE
+  if (!name?.ok || !recordType || !expected?.ok || Object.keys(errors).length > 0) return { ok: false, errors }
   return {
     ok: true,
     draft: {
       ...name.name,
-      recordType: given.record_type,
+      recordType,
       expectedValues: expected.values,
       isExactMatch,
       isActive: given.is_active ?? true,
       notify: given.notify ?? 'immediately',
       frequency: given.frequency ?? 5,
-      group: given.group ?? null,
+      group,
     },
   }
 }
 
+const isText = (value: unknown) => typeof value === 'string'
+const isTexts = (value: unknown) => isText(value) || (Array.isArray(value) && value.every(isText))
+const isNameOfTexts = ({ domain, subdomain, full_domain }: NewMonitor) =>
+  [domain, subdomain, full_domain].every((part) => part === undefined || isText(part))
+
+/** What an answer holds beyond the specification's representation. */
 export type Inclusion = { frequency: boolean; group: boolean; diagnosis: boolean }
 
 /** The representation of the specification, with exactly its keys, and those that the caller asked to include. */
-export function toMonitor(row: MonitorRow & { group_slug?: string }, include: Inclusion): MonitorAnswer {
-  return {
+export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer {
+  const monitor: MonitorAnswer = {
     id: row.id,
     created: isoOf(row.created_at),
     domain: row.domain,
@@ -65,8 +106,9 @@ export function toMonitor(row: MonitorRow & { group_slug?: string }, include: In
     last_checked: isoOrNull(row.last_checked_at),
     is_active: row.is_active === 1,
     notify: row.notify as Notify,
-    ...(include.frequency ? { frequency: row.frequency } : {}),
-    ...(include.group && row.group_slug !== undefined ? { group: row.group_slug } : {}),
-    ...(include.diagnosis ? { diagnosis: row.diagnosis === null ? null : JSON.parse(row.diagnosis) } : {}),
   }
+  if (included.frequency && row.frequency !== undefined) monitor.frequency = row.frequency
+  if (included.group && row.group_slug !== undefined) monitor.group = row.group_slug
+  if (included.diagnosis) monitor.diagnosis = row.diagnosis ? JSON.parse(row.diagnosis) : null
+  return monitor
 }

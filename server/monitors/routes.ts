@@ -1,83 +1,156 @@
 import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
-import { INCLUDES, Include, MonitorAnswer, MonitorQuery, NewMonitor } from '#contract/monitors.ts'
+import {
+  GroupMonitorsChange,
+  Include,
+  MonitorAnswer,
+  MonitorChange,
+  MonitorQuery,
+  NewMonitor,
+  NewMonitors,
+} from '#contract/monitors.ts'
+import { getGroupRow } from '../groups/store.ts'
+import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
-import { type Inclusion, parseMonitor, toMonitor } from './monitor.ts'
-import { checkSoon, deleteMonitor, getMonitor, insertMonitors, listMonitors } from './store.ts'
+import { fieldAt, parseMonitors } from './bulk.ts'
+import { updateGroupMonitors } from './group-wide.ts'
+import { parseInclude } from './include.ts'
+import { insertMonitors } from './insert.ts'
+import { type ListedMonitors, listMonitors } from './list.ts'
+import { parseMonitor, toMonitor } from './monitor.ts'
+import { deleteMonitor } from './remove.ts'
+import { checkSoon, getMonitor } from './store.ts'
+import { updateMonitor } from './update.ts'
 
 const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
+const BULK_BYTES = 16 * 1024 * 1024
 
 export function monitorRoutes({ db, clock, seal }: Doors): Routes {
   return async (app) => {
-    const one = { params: Params('monitor'), querystring: OneQuery }
+    const querystring = OneQuery
+    const one = { params: Params('monitor'), querystring }
+    // What the schema refuses and what only we can judge are reported together.
+    const attachValidation = true
+
+    const listed = async (organizationId: string, { include, ...query }: MonitorQuery, groupId?: string) => {
+      const included = parseInclude(include)
+      const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
+      const page = await listMonitors(db, seal, organizationId, wanted)
+      return { ...page, data: page.data.map((row) => toMonitor(row, included)) }
+    }
+    const shown = async (organizationId: string, id: string, include: string | undefined) => {
+      const included = parseInclude(include)
+      return toMonitor(await getMonitor(db, organizationId, id, included), included)
+    }
 
     app.get(
       '/monitors',
       { schema: { querystring: MonitorQuery, response: Answers(200, PageOf(MonitorAnswer)) } },
-      async ({ query: { include, ...query }, caller }) => {
-        const included = parseInclude(include)
-        const page = await listMonitors(db, seal, caller.organizationId, query)
-        return { ...page, data: page.data.map((row) => toMonitor(row, included)) }
+      ({ query, caller }) => listed(caller.organizationId, query),
+    )
+
+    app.get(
+      '/groups/:group/monitors',
+      { schema: { params: Params('group'), querystring: MonitorQuery, response: Answers(200, PageOf(MonitorAnswer)) } },
+      async ({ params, query, caller }) => {
+        const { id } = await getGroupRow(db, caller.organizationId, params.group)
+        return await listed(caller.organizationId, query, id)
+      },
+    )
+
+    app.patch(
+      '/groups/:group/monitors',
+      { schema: { params: Params('group'), body: GroupMonitorsChange, response: Answers(204, NoContent) } },
+      async ({ params, body, caller }, reply) => {
+        const { id } = await getGroupRow(db, caller.organizationId, params.group)
+        await updateGroupMonitors(db, caller.organizationId, id, body, clock.now())
+        return reply.code(204).send(null)
       },
     )
 
     app.post(
       '/monitors',
-      { schema: { querystring: OneQuery, body: NewMonitor, response: Answers(201, MonitorAnswer) } },
-      async ({ body, query, caller }, reply) => {
-        const included = parseInclude(query.include)
-        const parsed = parseMonitor(body)
-        if (!parsed.ok) throw invalid(parsed.errors)
-        const [id] = await insertMonitors(db, caller.organizationId, [parsed.draft], clock.now())
-        reply.code(201).header('location', `/monitors/${id}`)
-        return toMonitor(await getMonitor(db, caller.organizationId, id!), included)
+      { attachValidation, schema: { querystring, body: NewMonitor, response: Answers(201, MonitorAnswer) } },
+      async (request, reply) => {
+        const refused = refusedBySchema(request)
+        const included = parseInclude(request.query.include)
+        const parsed = parseMonitor(request.body)
+        if (!parsed.ok || refused) throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...refused })
+        const [made] = await insertMonitors(db, request.caller.organizationId, [parsed.draft], clock.now())
+        reply.code(201).header('location', `/monitors/${made!.id}`)
+        return toMonitor(made!, included)
+      },
+    )
+
+    app.post(
+      '/monitors/bulk',
+      {
+        attachValidation,
+        bodyLimit: BULK_BYTES,
+        schema: { querystring, body: NewMonitors, response: Answers(201, Type.Array(MonitorAnswer)) },
+      },
+      async (request, reply) => {
+        const { body, caller } = request
+        const refused = refusedBySchema(request)
+        const included = parseInclude(request.query.include)
+        const { drafts, errors } = await parseMonitors(body)
+        if (refused || Object.keys(errors).length > 0) throw invalid({ ...errors, ...refused })
+        const made = await insertMonitors(db, caller.organizationId, drafts, clock.now(), {
+          ignore: body.ignore ?? false,
+          groupField: (place) => fieldAt(body, place, 'group'),
+        })
+        reply.code(201)
+        return made.map((row) => toMonitor(row, included))
       },
     )
 
     app.get(
       '/monitors/:monitor',
       { schema: { ...one, response: Answers(200, MonitorAnswer) } },
-      async ({ params, query, caller }) => {
-        const included = parseInclude(query.include)
-        return toMonitor(await getMonitor(db, caller.organizationId, params.monitor), included)
+      ({ params, query, caller }) => shown(caller.organizationId, params.monitor, query.include),
+    )
+
+    app.patch(
+      '/monitors/:monitor',
+      { attachValidation, schema: { ...one, body: MonitorChange, response: Answers(200, MonitorAnswer) } },
+      async (request) => {
+        const { params, body, caller } = request
+        const refused = refusedBySchema(request)
+        await updateMonitor(db, caller.organizationId, params.monitor, body, clock.now(), refused)
+        return await shown(caller.organizationId, params.monitor, request.query.include)
       },
     )
 
-    app.delete(
-      '/monitors/:monitor',
-      { schema: { ...one, response: Answers(204, NoContent) } },
-      async ({ params, caller }, reply) => {
-        await deleteMonitor(db, caller.organizationId, params.monitor)
-        return reply.code(204).send(null)
-      },
-    )
+    for (const [verb, is_active] of [['enable', true] as const, ['disable', false] as const]) {
+      app.post(
+        `/monitors/:monitor/${verb}`,
+        { schema: { ...one, response: Answers(200, MonitorAnswer) } },
+        async ({ params, query, caller }) => {
+          await updateMonitor(db, caller.organizationId, params.monitor, { is_active }, clock.now())
+          return await shown(caller.organizationId, params.monitor, query.include)
+        },
+      )
+    }
 
     app.post(
       '/monitors/:monitor/check',
       { schema: { ...one, response: Answers(202, MonitorAnswer) } },
       async ({ params, query, caller }, reply) => {
-        const included = parseInclude(query.include)
-        const monitor = await checkSoon(db, caller.organizationId, params.monitor, clock.now())
+        await checkSoon(db, caller.organizationId, params.monitor, clock.now())
         reply.code(202)
-        return toMonitor(monitor, included)
+        return await shown(caller.organizationId, params.monitor, query.include)
       },
     )
-  }
-}
 
-function parseInclude(text: string | undefined): Inclusion {
-  const names = (text ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  if (names.some((name) => !INCLUDES.some((known) => known === name))) {
-    throw invalid({ include: `must be a comma separated list of ${INCLUDES.join(', ')}.` })
-  }
-  return {
-    frequency: names.includes('frequency'),
-    group: names.includes('group'),
-    diagnosis: names.includes('diagnosis'),
+    app.delete(
+      '/monitors/:monitor',
+      { schema: { params: Params('monitor'), response: Answers(204, NoContent) } },
+      async ({ params, caller }, reply) => {
+        await deleteMonitor(db, caller.organizationId, params.monitor)
+        return reply.code(204).send(null)
+      },
+    )
   }
 }

@@ -17,3 +17,16 @@ export function nextDueAt(now: number, { slot, frequency }: { slot: number; freq
   const intervals = Math.floor((now - place) / intervalMs) + 1
   return intervals * intervalMs + place
 }
+
+/**
+ * When a monitor is due that gets another interval: never later than it was. One that is being checked is checked again,
+ * because that check would return to the old interval.
+ */
+export function replan(
+  { due_at, claimed_by }: { due_at: number | null; claimed_by: number | null },
+  place: { slot: number; frequency: number },
+  now: number,
+): number {
+  if (claimed_by !== null) return now
+  return Math.min(due_at ?? now, nextDueAt(now, place))
+}

@@ -6,9 +6,10 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/due.ts'
 import { createDnsClient } from '../dns/client.ts'
-import { listEvents } from '../events/store.ts'
+import { listEvents } from '../events/list.ts'
+import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor, toMonitor } from '../monitors/monitor.ts'
-import { getMonitor, insertMonitors } from '../monitors/store.ts'
+import { getMonitor } from '../monitors/store.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
@@ -43,8 +44,8 @@ export async function givenChecks(db: Database, { resolvers = 1 }: { resolvers?:
     async monitor(given: Partial<NewMonitor> & Pick<NewMonitor, 'record_type' | 'expected_value'>): Promise<string> {
       const parsed = parseMonitor({ full_domain: 'www.example.com', ...given })
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-      const [id] = await insertMonitors(db, organization.id, [parsed.draft], now)
-      return id!
+      const [made] = await insertMonitors(db, organization.id, [parsed.draft], now)
+      return made!.id
     },
     /** Lets time pass, then checks once what is due. Returns how many events that made. */
     async check({ afterMs = 6 * MINUTE_MS }: { afterMs?: number } = {}): Promise<number> {

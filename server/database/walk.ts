@@ -1,0 +1,51 @@
+import { sql } from 'kysely'
+import { type Database, engineOf } from './database.ts'
+import { runPrepared } from './prepared.ts'
+import type { Tables } from './schema.ts'
+
+/** A filter that an index serves: its leading columns and what they must be. */
+export type Way = { index: string; columns: readonly string[]; values: readonly unknown[] }
+
+/** `isFew`: so few rows meet the filter that they can be sorted for each page. */
+export type Chosen = { way: Way; isFew: boolean }
+
+/** Rows up to which a filter's rows are sorted; beyond that a list walks its order's index and skips what the filter does not want. */
+export const FEW = 2_000
+
+/**
+ * The filter that the fewest rows meet. SQLite keeps no statistics here, so it is told which index to walk; a filter that
+ * nothing meets is then answered at once, whatever else is asked. PostgreSQL's planner knows better: undefined.
+ */
+export async function narrowestWay(
+  db: Database,
+  table: keyof Tables,
+  ways: readonly Way[],
+): Promise<Chosen | undefined> {
+  if (engineOf(db) === 'postgres') return undefined
+  let narrowest: { way: Way; count: number } | undefined
+  for (const way of ways) {
+    const count = await countUpToFew(db, table, way)
+    if (!narrowest || count < narrowest.count) narrowest = { way, count }
+    if (count === 0) break
+  }
+  return narrowest && { way: narrowest.way, isFew: narrowest.count < FEW }
+}
+
+/** How the table is named in FROM when one index is to be walked. Only SQLite knows the words. */
+export const walking = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
+  sql`${sql.ref(table)}`.as<string>(sql`${sql.ref(table)} indexed by ${sql.ref(index)}`)
+
+async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promise<number> {
+  const [row] = await runPrepared<{ count: number }>(db, {
+    key: `count ${way.index}`,
+    values: [...way.values, FEW],
+    build: () => {
+      let rows = db.selectFrom(walking(table, way)).select(sql`1`.as('one'))
+      way.columns.forEach((column, place) => {
+        rows = rows.where(sql<boolean>`${sql.ref(column)} = ${way.values[place]}`)
+      })
+      return db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
+    },
+  })
+  return row?.count ?? 0
+}

@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import { type Database, engineOf } from '../database/database.ts'
+import { newId } from '../ids.ts'
+import { isSlug } from './slug.ts'
+
+export type NamedGroup = { id: string; slug: string }
+
+/**
+ * The groups by the id or slug that names them, kept from being deleted until the transaction ends. An unknown slug makes
+ * the group; an unknown id or an impossible slug is left out of the answer.
+ */
+export async function resolveGroups(
+  db: Database,
+  organizationId: string,
+  named: ReadonlySet<string>,
+  now: number,
+): Promise<Map<string, NamedGroup>> {
+  const found = await findGroups(db, organizationId, [...named])
+  const missing = [...named].filter((name) => !found.has(name) && isSlug(name))
+  if (missing.length === 0) return found
+  const rows = missing.map((slug) => ({
+    id: newId('grp', now),
+    organization_id: organizationId,
+    created_at: now,
+    name: slug,
+    slug,
+    is_default: 0 as const,
+    monitors: 0,
+  }))
+  // Another request may make the same group at this moment.
+  await db
+    .insertInto('groups')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['organization_id', 'slug']).doNothing())
+    .execute()
+  return new Map([...found, ...(await findGroups(db, organizationId, missing))])
+}
+
+export async function getDefaultGroup(db: Database, organizationId: string): Promise<NamedGroup> {
+  return await db
+    .selectFrom('groups')
+    .select(['id', 'slug'])
+    .where('organization_id', '=', organizationId)
+    .where('is_default', '=', 1)
+    .executeTakeFirstOrThrow()
+}
+
+async function findGroups(db: Database, organizationId: string, named: string[]): Promise<Map<string, NamedGroup>> {
+  const found = new Map<string, NamedGroup>()
+  const [ids, slugs] = [named.filter((name) => name.startsWith('grp_')), named.filter((name) => isSlug(name))]
+  for (const [column, names] of [['id', ids] as const, ['slug', slugs] as const]) {
+    if (names.length === 0) continue
+    const rows = await db
+      .selectFrom('groups')
+      .select(['id', 'slug'])
+      .where('organization_id', '=', organizationId)
+      .where(column, 'in', names)
+      .modifyEnd(engineOf(db) === 'postgres' ? sql`for key share` : sql``)
+      .execute()
+    for (const row of rows) found.set(row[column], row)
+  }
+  return found
+}

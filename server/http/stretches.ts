@@ -1,0 +1,112 @@
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { Database } from '../database/database.ts'
+import { runPrepared } from '../database/prepared.ts'
+import type { Tables } from '../database/schema.ts'
+import type { Position } from './cursors.ts'
+
+export type Builder<R extends object> = SelectQueryBuilder<Tables, never, R>
+
+/** A list's rows: a query that selects and filters, or one that is built once for its key and has these parameters. */
+export type Rows<R extends object> =
+  | Builder<R>
+  | { db: Database; key: string; values: readonly unknown[]; build: () => Builder<R> }
+
+/**
+ * `column`: what is ordered by, besides the id that breaks ties. Nulls sort last in both directions. `above` and `below`:
+ * only rows whose value lies between; kept here because a cursor within them says more.
+ */
+export type Order = { column: string; isNullable?: boolean; above?: number | undefined; below?: number | undefined }
+
+export type List<R extends object> = { rows: Rows<R>; id: string; order: Order; isDescending: boolean }
+export type ListedRow = { page_id: string; page_value: string | number | null }
+
+type Start = { from: Position | null; backward: boolean }
+/** A condition on where rows lie: its SQL as a function of its parameters. */
+type Bound = { name: string; values: readonly unknown[]; where?: RawBuilder<boolean> }
+
+/** Up to `limit` rows from a position on, in the direction of reading. */
+export async function rowsFrom<R extends object>(
+  list: List<R>,
+  { limit, ...start }: Start & { limit: number },
+): Promise<(R & ListedRow)[]> {
+  const found: (R & ListedRow)[] = []
+  for (const hasValue of segmentsFrom(list, start)) {
+    if (found.length >= limit) break
+    found.push(...(await segment(list, start, { hasValue, limit: limit - found.length })))
+  }
+  return found
+}
+
+/** Whether there is a row at the position or on the other side of it. */
+export async function isAnyBehind<R extends object>(list: List<R>, start: Start): Promise<boolean> {
+  const behind = { from: start.from, backward: !start.backward }
+  for (const hasValue of segmentsFrom(list, behind)) {
+    if ((await segment(list, behind, { hasValue, limit: 1, isProbe: true })).length > 0) return true
+  }
+  return false
+}
+
+/** Rows with a value and rows without are two segments, each in the order of an index. Those before the start are left out. */
+function segmentsFrom({ order }: { order: Order }, { from, backward }: Start): boolean[] {
+  if (!order.isNullable) return [true]
+  const all = order.above !== undefined || order.below !== undefined ? [true] : backward ? [false, true] : [true, false]
+  return from === null ? all : all.slice(all.indexOf(from.value !== null))
+}
+
+type Part = { hasValue: boolean; limit: number; isProbe?: boolean }
+
+async function segment<R extends object>(list: List<R>, start: Start, part: Part): Promise<(R & ListedRow)[]> {
+  const { order, rows } = list
+  const isDescending = list.isDescending !== start.backward
+  const bounds = boundsOf(list, start, part, isDescending)
+  const isById = order.column === list.id
+  const [id, column, way] = [sql.ref(list.id), sql.ref(order.column), sql.raw(isDescending ? 'desc' : 'asc')]
+  const complete = (base: Builder<R>) => {
+    let query = (part.isProbe ? base.clearSelect() : base).select([
+      id.as('page_id'),
+      column.as('page_value'),
+    ] as never) as Builder<R & ListedRow>
+    for (const { where } of bounds) if (where) query = query.where(where)
+    if (part.hasValue && !isById) query = query.orderBy(sql`${column} ${way}`)
+    return query.orderBy(sql`${id} ${way}`).limit(part.limit)
+  }
+  if (!('build' in rows)) return await complete(rows).execute()
+  const shape = [rows.key, order.column, isDescending, part.hasValue, part.isProbe, ...bounds.map(({ name }) => name)]
+  return await runPrepared(rows.db, {
+    key: shape.join(' '),
+    values: [...rows.values, ...bounds.flatMap(({ values }) => values), part.limit],
+    build: () => complete(rows.build()),
+  })
+}
+
+/** Where a segment begins and ends. A start within the order's own bounds takes the place of one of them. */
+function boundsOf<R extends object>(
+  { id: idColumn, order }: List<R>,
+  { from }: Start,
+  { hasValue, isProbe }: Part,
+  isDescending: boolean,
+): Bound[] {
+  const [id, column] = [sql.ref(idColumn), sql.ref(order.column)]
+  const beyond = sql.raw(`${isDescending ? '<' : '>'}${isProbe ? '=' : ''}`)
+  const isHere = from !== null && (!order.isNullable || (from.value !== null) === hasValue)
+  if (!hasValue) {
+    const none: Bound = { name: 'null', values: [], where: sql<boolean>`${column} is null` }
+    if (!isHere) return [none]
+    return [none, { name: 'from', values: [from.id], where: sql<boolean>`${id} ${beyond} ${from.id}` }]
+  }
+  const bounds: Bound[] = []
+  if (order.isNullable) bounds.push({ name: 'some', values: [], where: sql<boolean>`${column} is not null` })
+  const limit = (name: 'above' | 'below', value: number | undefined) => {
+    const sign = sql.raw(name === 'above' ? '>' : '<')
+    if (value !== undefined) bounds.push({ name, values: [value], where: sql<boolean>`${column} ${sign} ${value}` })
+  }
+  if (!isHere || isDescending) limit('above', order.above)
+  if (!isHere || !isDescending) limit('below', order.below)
+  if (isHere && order.column === idColumn) {
+    bounds.push({ name: 'from', values: [from.id], where: sql<boolean>`${id} ${beyond} ${from.id}` })
+  } else if (isHere) {
+    const where = sql<boolean>`(${column}, ${id}) ${beyond} (${from.value}, ${from.id})`
+    bounds.push({ name: 'from', values: [from.value, from.id], where })
+  }
+  return bounds
+}

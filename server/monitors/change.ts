@@ -1,0 +1,74 @@
+import type { Updateable } from 'kysely'
+import type { MonitorChange } from '#contract/monitors.ts'
+import type { MonitorsTable } from '../database/schema.ts'
+import type { FieldErrors } from '../problem.ts'
+import { type MonitorDraft, type MonitorRow, parseMonitor } from './monitor.ts'
+
+/** Of `monitors`; what never changes is not among them. */
+type Columns = Partial<Updateable<MonitorsTable>>
+
+/** What a change comes to. `columns`: of `monitors`, only those that differ. */
+export type Changed = {
+  columns: Columns
+  /** The place in the schedule starts anew: what is under way is discarded, and the monitor is due at once. */
+  isNewQuestion: boolean
+  isSwitched: boolean
+  isReplanned: boolean
+  /** The group to move to, as the caller named it. */
+  group: string | null
+}
+
+/** Judges a change as if the monitor were made anew: stored expected values must suit a new type or mode too. Pure. */
+export function parseChange(
+  row: MonitorRow,
+  given: MonitorChange,
+): { ok: true; changed: Changed } | { ok: false; errors: FieldErrors } {
+  const parsed = parseMonitor({
+    domain: row.domain,
+    is_exact_match: row.is_exact_match === 1,
+    is_active: row.is_active === 1,
+    notify: row.notify as MonitorDraft['notify'],
+    frequency: row.frequency,
+    record_type: row.record_type as MonitorDraft['recordType'],
+    expected_value: JSON.parse(row.expected_values),
+    ...given,
+    subdomain: given.subdomain === undefined ? row.subdomain : (given.subdomain ?? ''),
+  })
+  return parsed.ok ? { ok: true, changed: differences(row, parsed.draft) } : parsed
+}
+
+function differences(row: MonitorRow, draft: MonitorDraft): Changed {
+  const stored: string[] = JSON.parse(row.expected_values)
+  const isOtherRecord = draft.owner !== row.owner || draft.recordType !== row.record_type
+  const isOtherExpectation =
+    !isSameSet(stored, draft.expectedValues) || draft.isExactMatch !== (row.is_exact_match === 1)
+  const isNewQuestion = isOtherRecord || isOtherExpectation
+  const wanted: Columns = {
+    domain: draft.domain,
+    subdomain: draft.subdomain,
+    owner: draft.owner,
+    record_type: draft.recordType,
+    expected_values: JSON.stringify(draft.expectedValues),
+    is_exact_match: draft.isExactMatch ? 1 : 0,
+    is_active: draft.isActive ? 1 : 0,
+    notify: draft.notify,
+    frequency: draft.frequency,
+    ...(isNewQuestion ? { state: 'UNSET', diagnosis: null } : {}),
+    ...(isOtherRecord ? { current_values: null } : {}),
+  }
+  // Every column that is written costs its index.
+  const columns = Object.fromEntries(
+    Object.entries(wanted).filter(([column, value]) => row[column as keyof MonitorRow] !== value),
+  )
+  return {
+    columns,
+    isNewQuestion,
+    isSwitched: 'is_active' in columns,
+    isReplanned: 'frequency' in columns,
+    group: draft.group,
+  }
+}
+
+function isSameSet(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && new Set([...some, ...others]).size === some.length
+}

@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import { type Database, engineOf } from '../database/database.ts'
+import { runPrepared } from '../database/prepared.ts'
+import { giveWay } from '../turns.ts'
+import type { MonitorRow } from './monitor.ts'
+
+/** What makes two monitors the same: group, name, type, mode and the set of expected values. */
+type Sameness = Pick<MonitorRow, 'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'>
+
+/** Those that the organization does not have yet, each once. Whoever asks the same for one of the groups waits. */
+export async function withoutKnown<T extends Sameness>(
+  db: Database,
+  organizationId: string,
+  rows: readonly T[],
+): Promise<T[]> {
+  await lockGroups(db, [...new Set(rows.map(({ group_id }) => group_id))])
+  const known = new Set<string>()
+  for (const owner of new Set(rows.map((row) => row.owner))) {
+    for await (const row of rowsOf(db, organizationId, owner)) known.add(textOf(row))
+  }
+  return rows.filter((row) => {
+    const text = textOf(row)
+    if (known.has(text)) return false
+    known.add(text)
+    return true
+  })
+}
+
+function textOf({ group_id, owner, record_type, is_exact_match, expected_values }: Sameness): string {
+  return JSON.stringify([group_id, owner, record_type, is_exact_match, JSON.parse(expected_values).sort()])
+}
+
+/** In one order, so that two requests do not wait for each other. SQLite has one writer at a time. */
+async function lockGroups(db: Database, ids: string[]): Promise<void> {
+  if (engineOf(db) === 'sqlite' || ids.length === 0) return
+  await sql`select id from groups where id in (${sql.join(ids)}) order by id for no key update`.execute(db)
+}
+
+/** Rows read before others have a turn. */
+const SLICE = 500
+
+/** A name has few monitors as a rule, but nothing bounds how many. */
+async function* rowsOf(db: Database, organizationId: string, owner: string) {
+  for (let after = ''; ; ) {
+    const rows: (Sameness & { id: string })[] = await runPrepared(db, {
+      key: 'monitors of one name',
+      values: [organizationId, owner, after, SLICE],
+      build: () =>
+        db
+          .selectFrom('monitors')
+          .select(['id', 'group_id', 'owner', 'record_type', 'is_exact_match', 'expected_values'])
+          .where('organization_id', '=', organizationId)
+          .where('owner', '=', owner)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(SLICE),
+    })
+    yield* rows
+    if (rows.length < SLICE) return
+    after = rows.at(-1)!.id
+    await giveWay()
+  }
+}

@@ -1,0 +1,86 @@
+import type { GroupMonitorsChange } from '#contract/monitors.ts'
+import { type Database, forUpdate } from '../database/database.ts'
+import { updateEach } from '../database/each.ts'
+import { inSlices } from '../database/slices.ts'
+import { replan } from './schedule.ts'
+
+/**
+ * Changes all monitors of a group, slice by slice, so that nobody waits long. Repeating it changes nothing that is so
+ * already, so an interrupted call is simply made again.
+ */
+export async function updateGroupMonitors(
+  db: Database,
+  organizationId: string,
+  groupId: string,
+  change: GroupMonitorsChange,
+  now: number,
+): Promise<void> {
+  if (Object.keys(change).length === 0) return
+  await inSlices(db, (transaction, after, limit) =>
+    updateSlice(transaction, organizationId, groupId, change, now, after, limit),
+  )
+}
+
+async function updateSlice(
+  db: Database,
+  organizationId: string,
+  groupId: string,
+  change: GroupMonitorsChange,
+  now: number,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await lockSlice(db, organizationId, groupId, after, limit)
+  const changed = rows.flatMap((row) => {
+    const is_active = change.is_active === undefined ? row.is_active : change.is_active ? 1 : 0
+    const wanted = { is_active, frequency: change.frequency ?? row.frequency, notify: change.notify ?? row.notify }
+    const isSwitched = wanted.is_active !== row.is_active
+    const isReplanned = wanted.frequency !== row.frequency
+    return isSwitched || isReplanned || wanted.notify !== row.notify ? [{ row, wanted, isSwitched, isReplanned }] : []
+  })
+  const switched = changed.filter(({ isSwitched }) => isSwitched)
+  const monitors = changed.map(({ row, wanted }) => ({
+    id: row.id,
+    new_frequency: wanted.frequency,
+    new_notify: wanted.notify,
+  }))
+  await updateEach(db, { table: 'monitors', key: ID, set: { frequency: 'bigint', notify: 'text' } }, monitors)
+  await updateEach(
+    db,
+    { table: 'monitors', key: ID, set: { is_active: 'bigint' } },
+    switched.map(({ row, wanted }) => ({ id: row.id, new_is_active: wanted.is_active })),
+  )
+  const places = changed.filter(({ isSwitched, isReplanned }) => isSwitched || isReplanned)
+  await updateEach(
+    db,
+    { table: 'due_checks', key: PLACE, set: { due_at: 'bigint', claimed_by: 'bigint', frequency: 'bigint' } },
+    places.map(({ row, wanted, isSwitched }) => ({
+      slot: row.slot,
+      monitor_id: row.id,
+      new_due_at: wanted.is_active === 0 ? null : isSwitched ? now : replan(row, { ...row, ...wanted }, now),
+      new_claimed_by: null,
+      new_frequency: wanted.frequency,
+    })),
+  )
+  return rows.map(({ id }) => id)
+}
+
+const ID = { id: 'text' } as const
+const PLACE = { slot: 'bigint', monitor_id: 'text' } as const
+
+function lockSlice(db: Database, organizationId: string, groupId: string, after: string, limit: number) {
+  return db
+    .selectFrom('monitors')
+    .innerJoin('due_checks', (join) =>
+      join.onRef('due_checks.slot', '=', 'monitors.slot').onRef('due_checks.monitor_id', '=', 'monitors.id'),
+    )
+    .select(['monitors.id', 'monitors.slot', 'monitors.is_active', 'monitors.frequency', 'monitors.notify'])
+    .select(['due_checks.due_at', 'due_checks.claimed_by'])
+    .where('monitors.organization_id', '=', organizationId)
+    .where('monitors.group_id', '=', groupId)
+    .where('monitors.id', '>', after)
+    .orderBy('monitors.id')
+    .limit(limit)
+    .modifyEnd(forUpdate(db))
+    .execute()
+}

@@ -1,0 +1,22 @@
+import { INCLUDES } from '#contract/monitors.ts'
+import { invalid } from '../problem.ts'
+import type { Inclusion } from './monitor.ts'
+
+const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false }
+
+/** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
+export function parseInclude(text: string | undefined): Inclusion {
+  if (text === undefined || text === '') return NOTHING
+  const names = text
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '')
+  if (names.some((name) => !INCLUDES.some((known) => known === name))) {
+    throw invalid({ include: `must be a comma separated list of ${INCLUDES.join(', ')}.` })
+  }
+  return {
+    frequency: names.includes('frequency'),
+    group: names.includes('group'),
+    diagnosis: names.includes('diagnosis'),
+  }
+}

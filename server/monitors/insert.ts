@@ -1,0 +1,126 @@
+import { type Database, inTransaction } from '../database/database.ts'
+import { insertEach } from '../database/each.ts'
+import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
+import { GROUP_RULE } from '../groups/slug.ts'
+import { countMonitors } from '../groups/store.ts'
+import { newId } from '../ids.ts'
+import { invalid } from '../problem.ts'
+import { giveWay } from '../turns.ts'
+import { withoutKnown } from './duplicates.ts'
+import type { MonitorDraft, MonitorRow, ShownMonitor } from './monitor.ts'
+import { slotOf } from './schedule.ts'
+
+export type MadeMonitor = MonitorRow & ShownMonitor
+export type InsertOptions = {
+  /** Passes over what is there already. */
+  ignore?: boolean
+  /** The field that names the group of the draft at this place. */
+  groupField?: (place: number) => string
+}
+
+/**
+ * Makes all of them or none, in their order. Groups are made where a slug is unknown. Their first checks are due at once.
+ * Throws a 400 for the ids of groups that do not exist.
+ */
+export async function insertMonitors(
+  db: Database,
+  organizationId: string,
+  drafts: readonly MonitorDraft[],
+  now: number,
+  { ignore = false, groupField = () => 'group' }: InsertOptions = {},
+): Promise<MadeMonitor[]> {
+  return await inTransaction(db, async (transaction) => {
+    const groups = await groupsOf(transaction, organizationId, drafts, now, groupField)
+    const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
+    const rows = ignore ? await withoutKnown(transaction, organizationId, given) : given
+    for (let from = 0; from < rows.length; from += SLICE) {
+      if (from > 0) await giveWay()
+      await insertSlice(transaction, rows.slice(from, from + SLICE), now)
+    }
+    const counts = new Map<string, number>()
+    for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
+    // In one order, so that two requests do not wait for each other.
+    for (const [id, count] of [...counts].sort()) await countMonitors(transaction, organizationId, id, count)
+    return rows
+  })
+}
+
+async function groupsOf(
+  db: Database,
+  organizationId: string,
+  drafts: readonly MonitorDraft[],
+  now: number,
+  groupField: (place: number) => string,
+): Promise<NamedGroup[]> {
+  const named = new Set(drafts.flatMap(({ group }) => (group === null ? [] : [group])))
+  const groups = await resolveGroups(db, organizationId, named, now)
+  const preset = drafts.some(({ group }) => group === null) ? await getDefaultGroup(db, organizationId) : undefined
+  const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
+  const unknown = found.flatMap((group, place) => (group ? [] : [[groupField(place), GROUP_RULE]]))
+  if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
+  return found as NamedGroup[]
+}
+
+function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, now: number): MadeMonitor {
+  const id = newId('mon', now)
+  return {
+    id,
+    organization_id: organizationId,
+    group_id: group.id,
+    created_at: now,
+    domain: draft.domain,
+    subdomain: draft.subdomain,
+    owner: draft.owner,
+    record_type: draft.recordType,
+    expected_values: JSON.stringify(draft.expectedValues),
+    is_exact_match: draft.isExactMatch ? 1 : 0,
+    is_active: draft.isActive ? 1 : 0,
+    notify: draft.notify,
+    frequency: draft.frequency,
+    state: 'UNSET',
+    current_values: null,
+    incidence_count: 0,
+    diagnosis: null,
+    slot: slotOf(id),
+    last_checked_at: null,
+    group_slug: group.slug,
+  }
+}
+
+/** Rows written before others have a turn: a few milliseconds. */
+const SLICE = 200
+
+async function insertSlice(db: Database, rows: readonly MadeMonitor[], now: number): Promise<void> {
+  await insertEach(db, 'monitors', MONITOR, rows)
+  const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
+  await insertEach(db, 'due_checks', DUE_CHECK, due)
+}
+
+const MONITOR = {
+  id: 'text',
+  organization_id: 'text',
+  group_id: 'text',
+  created_at: 'bigint',
+  domain: 'text',
+  subdomain: 'text',
+  owner: 'text',
+  record_type: 'text',
+  expected_values: 'text',
+  is_exact_match: 'bigint',
+  is_active: 'bigint',
+  notify: 'text',
+  frequency: 'bigint',
+  state: 'text',
+  slot: 'bigint',
+} as const
+
+const DUE_CHECK = {
+  slot: 'bigint',
+  monitor_id: 'text',
+  organization_id: 'text',
+  due_at: 'bigint',
+  owner: 'text',
+  record_type: 'text',
+  is_exact_match: 'bigint',
+  frequency: 'bigint',
+} as const

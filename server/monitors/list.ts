@@ -1,0 +1,84 @@
+import { sql } from 'kysely'
+import type { MonitorQuery } from '#contract/monitors.ts'
+import type { Database } from '../database/database.ts'
+import { walking } from '../database/walk.ts'
+import { findGroupRow } from '../groups/store.ts'
+import { listPage, orderOf, type Page } from '../http/pages.ts'
+import type { Builder } from '../http/stretches.ts'
+import { invalid } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import type { Inclusion, ShownMonitor } from './monitor.ts'
+import { parseNameFilter } from './names.ts'
+import { columnsOf } from './store.ts'
+import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
+
+export type ListedMonitors = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; groupId?: string }
+
+/**
+ * Throws a 400 for a filter or cursor that cannot be used. `groupId`: only the monitors of this group, whatever else the
+ * query asks. A group that does not exist has no monitors.
+ */
+export async function listMonitors(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  { query, included, groupId }: ListedMonitors,
+): Promise<Page<ShownMonitor>> {
+  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
+  const filters = await filtersOf(db, organizationId, query, groupId)
+  const walk = await walkFor(db, organizationId, filters, orderBy)
+  const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
+  const isByDue = walk.table === 'due_checks'
+  const columns = columnsOf(included)
+  return await listPage<ShownMonitor>(
+    {
+      db,
+      key: ['monitors', walk.index, walk.table, ...Object.keys(filters), ...columns].join(' '),
+      values: [organizationId, ...(isByDue ? [organizationId] : []), ...Object.values(filters)],
+      build: () => {
+        let rows = from(db, walk).select(columns).where('monitors.organization_id', '=', organizationId)
+        if (isByDue) rows = rows.where('due_checks.organization_id', '=', organizationId)
+        for (const [column, value] of Object.entries(filters)) {
+          rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
+        }
+        if (!included.group) return rows as unknown as Builder<ShownMonitor>
+        const inGroups = rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
+        return inGroups as unknown as Builder<ShownMonitor>
+      },
+    },
+    {
+      seal,
+      query,
+      id,
+      orders: { ...ORDERS, [orderBy]: walk.order },
+      scope: ['monitors', organizationId, Object.entries(filters)],
+    },
+  )
+}
+
+/** A monitor's `last_checked` stands beside its place in the schedule. A cross join keeps the order that is written. */
+function from(db: Database, { table, index }: Walk) {
+  const first = index === undefined ? table : walking(table, { index })
+  return db
+    .selectFrom(first as 'monitors')
+    .crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
+    .whereRef('due_checks.slot', '=', 'monitors.slot')
+    .whereRef('due_checks.monitor_id', '=', 'monitors.id')
+}
+
+async function filtersOf(
+  db: Database,
+  organizationId: string,
+  { group, state, record_type, is_active, ...names }: Omit<MonitorQuery, 'include'>,
+  ofGroup: string | undefined,
+): Promise<Filters> {
+  const name = parseNameFilter(names)
+  if (!name.ok) throw invalid(name.problems)
+  const filters: Filters = { ...name.filter }
+  const named = group === undefined ? ofGroup : ((await findGroupRow(db, organizationId, group))?.id ?? '')
+  if (named !== undefined) filters.group_id = ofGroup === undefined || ofGroup === named ? named : ''
+  if (state !== undefined) filters.state = state
+  if (record_type !== undefined) filters.record_type = record_type
+  if (is_active !== undefined) filters.is_active = is_active ? 1 : 0
+  return filters
+}

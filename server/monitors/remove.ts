@@ -1,0 +1,70 @@
+import { type Database, inTransaction } from '../database/database.ts'
+import { countMonitors } from '../groups/store.ts'
+import { notFound } from '../problem.ts'
+import { giveWay } from '../turns.ts'
+import { lockMonitor } from './store.ts'
+
+/** Events deleted in one transaction: with their evidence they are wide rows. */
+const SLICE = 200
+
+/**
+ * Its events go with it; webhook requests already made are still delivered. A long history goes slice by slice before the
+ * monitor does, so that nobody waits; whoever is interrupted finds the monitor there and deletes it again. Throws `not_found`.
+ */
+export async function deleteMonitor(db: Database, organizationId: string, id: string): Promise<void> {
+  if (await hasLongHistory(db, organizationId, id)) {
+    await stopChecks(db, organizationId, id)
+    while ((await deleteEvents(db, organizationId, id)) === SLICE) await giveWay()
+  }
+  await inTransaction(db, async (transaction) => {
+    const deleted = await transaction
+      .deleteFrom('monitors')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .returning(['group_id', 'slot'])
+      .executeTakeFirst()
+    if (!deleted) throw notFound()
+    await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).where('monitor_id', '=', id).execute()
+    await countMonitors(transaction, organizationId, deleted.group_id, -1)
+  })
+}
+
+async function hasLongHistory(db: Database, organizationId: string, monitorId: string): Promise<boolean> {
+  const next = await someEvents(db, organizationId, monitorId).offset(SLICE).limit(1).executeTakeFirst()
+  return next !== undefined
+}
+
+/** So that no check makes a further event meanwhile. */
+async function stopChecks(db: Database, organizationId: string, id: string): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const { slot } = await lockMonitor(transaction, organizationId, id)
+    await transaction
+      .updateTable('monitors')
+      .set({ is_active: 0 })
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    await transaction
+      .updateTable('due_checks')
+      .set({ due_at: null, claimed_by: null })
+      .where('slot', '=', slot)
+      .where('monitor_id', '=', id)
+      .execute()
+  })
+}
+
+async function deleteEvents(db: Database, organizationId: string, monitorId: string): Promise<number> {
+  const some = someEvents(db, organizationId, monitorId).limit(SLICE)
+  const { numDeletedRows } = await db.deleteFrom('events').where('id', 'in', some).executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+function someEvents(db: Database, organizationId: string, monitorId: string) {
+  return db
+    .selectFrom('events')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('monitor_id', '=', monitorId)
+    .orderBy('occurred_at')
+    .orderBy('id')
+}

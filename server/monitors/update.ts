@@ -1,0 +1,72 @@
+import type { MonitorChange } from '#contract/monitors.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { resolveGroups } from '../groups/resolve.ts'
+import { GROUP_RULE } from '../groups/slug.ts'
+import { countMonitors } from '../groups/store.ts'
+import { type FieldErrors, invalid } from '../problem.ts'
+import { type Changed, parseChange } from './change.ts'
+import type { MonitorRow } from './monitor.ts'
+import { replan } from './schedule.ts'
+import { lockMonitor } from './store.ts'
+
+/** Throws `not_found`, and a 400 with what the schema refused already and what the change itself has wrong. */
+export async function updateMonitor(
+  db: Database,
+  organizationId: string,
+  id: string,
+  given: MonitorChange,
+  now: number,
+  refused: FieldErrors = {},
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await lockMonitor(transaction, organizationId, id)
+    const parsed = parseChange(row, given)
+    const errors = { ...(parsed.ok ? {} : parsed.errors), ...refused }
+    if (!parsed.ok || Object.keys(errors).length > 0) throw invalid(errors)
+    const { changed } = parsed
+    const groupId = changed.group === null ? row.group_id : await groupOf(transaction, organizationId, changed, now)
+    const columns = groupId === row.group_id ? changed.columns : { ...changed.columns, group_id: groupId }
+    if (Object.keys(columns).length === 0) return
+    await transaction
+      .updateTable('monitors')
+      .set(columns)
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    await updatePlace(transaction, row, changed, now)
+    if (groupId === row.group_id) return
+    const moves = [[row.group_id, -1] as const, [groupId, 1] as const]
+    for (const [group, difference] of moves.sort()) await countMonitors(transaction, organizationId, group, difference)
+  })
+}
+
+async function groupOf(db: Database, organizationId: string, { group }: Changed, now: number): Promise<string> {
+  const found = (await resolveGroups(db, organizationId, new Set([group!]), now)).get(group!)
+  if (!found) throw invalid({ group: GROUP_RULE })
+  return found.id
+}
+
+/** The monitor's place in the schedule. A check that is under way loses its claim, so that what it finds is discarded. */
+async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now: number): Promise<void> {
+  const { columns, isNewQuestion, isSwitched, isReplanned } = changed
+  if (!isNewQuestion && !isSwitched && !isReplanned) return
+  const place = db.selectFrom('due_checks').select(['due_at', 'claimed_by']).where('slot', '=', row.slot)
+  const current = await place.where('monitor_id', '=', row.id).modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
+  const isActive = (columns.is_active ?? row.is_active) === 1
+  const frequency = columns.frequency ?? row.frequency
+  const isAtOnce = isNewQuestion || isSwitched
+  await db
+    .updateTable('due_checks')
+    .set({
+      owner: columns.owner ?? row.owner,
+      record_type: columns.record_type ?? row.record_type,
+      is_exact_match: columns.is_exact_match ?? row.is_exact_match,
+      frequency,
+      due_at: !isActive ? null : isAtOnce ? now : replan(current, { slot: row.slot, frequency }, now),
+      claimed_by: null,
+      ...(isNewQuestion ? { fingerprint: null, streak: 0, doubts: 0 } : {}),
+    })
+    .where('slot', '=', row.slot)
+    .where('monitor_id', '=', row.id)
+    .execute()
+}
