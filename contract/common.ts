@@ -45,9 +45,17 @@ export const PageOf = <T extends TSchema>(item: T) =>
       has_more: Type.Boolean({ description: 'Whether more items exist after this page.' }),
       data: Type.Array(item),
     },
-    { additionalProperties: false },
+    { additionalProperties: false, ...titleOfPage(item) },
   )
 
+/** A page of what has a name in the document has one too. */
+function titleOfPage(item: TSchema & { title?: string }): { title?: string } {
+  return item.title === undefined ? {} : { title: `${item.title}Page` }
+}
+
+/** `title`: the schema's name in the document. `examples` of a request's body are sent by the conformance test. */
+export type SchemaOptions = { title?: string; description?: string; examples?: unknown[] }
+
 /** An object whose keys are exactly these. */
-export const Exactly = <T extends Record<string, TSchema>>(properties: T, options: { description?: string } = {}) =>
+export const Exactly = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })

@@ -2,8 +2,10 @@ import { authenticator, permit } from './access/authenticate.ts'
 import { agentRoutes } from './agents/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
+import { documentationPage } from './http/docs.ts'
 import { needKey } from './http/gate.ts'
 import { healthRoutes } from './http/health.ts'
+import { describeApi } from './http/openapi/plugin.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
 import { openPayments } from './organization/payments.ts'
@@ -18,6 +20,8 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export async function createApp(doors: Doors) {
   const app = createHttpServer(doors, { identify: authenticator(doors), permit })
   const payments = doors.config.stripe ? openPayments(doors.config.stripe) : null
+  await describeApi(app)
+  await app.register(documentationPage)
   await app.register(healthRoutes(doors))
   if (payments) await app.register(stripeRoutes(doors, payments))
   await app.register(async (api) => {

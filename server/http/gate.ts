@@ -23,10 +23,16 @@ export type Gate = {
   permit: (caller: FastifyRequest['caller'], method: string) => void
 }
 
-/** Makes every route of this scope, and of the scopes in it, one that needs a key. */
+/** What a route takes that says nothing of a query or a body: none. */
+const Nothing = { type: 'object', properties: {}, additionalProperties: false }
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
+
+/** Makes every route of this scope, and of the scopes in it, one that needs a key and takes what it describes. */
 export function needKey(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, needsKey: true }
+    const body = [route.method].flat().some((method) => WITH_BODY.has(method)) ? { body: Nothing } : {}
+    route.schema = { querystring: Nothing, ...body, ...route.schema }
   })
 }
 

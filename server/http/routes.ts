@@ -4,10 +4,22 @@ import { ErrorBody } from '#contract/common.ts'
 
 export type Routes = FastifyPluginAsyncTypebox
 
+const PARAMETERS: Record<string, string> = {
+  monitor: "The monitor's id (`mon_…`).",
+  event: "The event's id (`evt_…`).",
+  group: "The group's id (`grp_…`) or its slug.",
+  webhook: "The webhook's id (`whk_…`).",
+  request: "The webhook request's id (`req_…`).",
+  agent: "The agent's id (`agt_…`).",
+  invitation: "The invitation's id (`inv_…`).",
+}
+
 /** Path parameters are text; one that cannot be an id simply names nothing. */
 export const Params = <T extends string>(...names: T[]) =>
   Type.Object(
-    Object.fromEntries(names.map((name) => [name, Type.String()])) as Record<T, ReturnType<typeof Type.String>>,
+    Object.fromEntries(
+      names.map((name) => [name, Type.String(PARAMETERS[name] ? { description: PARAMETERS[name] } : {})]),
+    ) as Record<T, ReturnType<typeof Type.String>>,
   )
 
 /** What a route may answer: its success and, everywhere, an error. */

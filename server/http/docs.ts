@@ -1,0 +1,61 @@
+import { type FastifyInstance, fastify } from 'fastify'
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Zonewatch API</title>
+</head>
+<body>
+<div id="app"></div>
+<noscript>The document itself: <a href="/openapi.json">/openapi.json</a></noscript>
+<script src="/docs/reference.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+/** Nothing is fetched from anywhere else: no fonts, no telemetry, no proxy for requests that are tried out. */
+const START = `Scalar.createApiReference('#app', {
+  url: '/openapi.json',
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+})
+`
+
+/** The page styles itself from its script; requests go to this server only. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** `GET /docs`: the API's reference for people, with everything that it needs from here. */
+export async function documentationPage(app: FastifyInstance): Promise<void> {
+  app.addHook('onSend', async (_request, reply) => {
+    reply.headers({
+      'content-security-policy': POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'public, max-age=3600',
+    })
+  })
+  let reference: Promise<string> | undefined
+  app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
+  app.get('/docs/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
+  app.get('/docs/reference.js', async (_request, reply) => {
+    reference ??= loadReference()
+    return reply.type('text/javascript; charset=utf-8').send(await reference)
+  })
+}
+
+/** The script lies within a large module that only offers it to a server: read when somebody first opens the page. */
+async function loadReference(): Promise<string> {
+  const { default: reference } = await import('@scalar/fastify-api-reference')
+  const holder = fastify()
+  await holder.register(reference, { routePrefix: '/', configuration: { url: '/openapi.json' } })
+  const { body } = await holder.inject('/js/scalar.js')
+  await holder.close()
+  return body
+}

@@ -1,0 +1,85 @@
+/** What the operations of the document share, to be referred to by name. */
+
+const integer = (description: string) => ({ description, schema: { type: 'integer' } })
+const text = (description: string) => ({ description, schema: { type: 'string' } })
+
+export const headers = {
+  'X-Request-Id': text("Names this request; the caller's own where it sent one."),
+  'X-RateLimit-Limit': integer('Requests per minute; 2147483647 where there is no limit.'),
+  'X-RateLimit-Remaining': integer('Requests left in the window.'),
+  'X-RateLimit-Reset': integer('Unix time in seconds at which the oldest counted request leaves the window.'),
+  'Retry-After': integer('Seconds to wait.'),
+  Location: text('Where the new resource is.'),
+  ETag: text('Names this representation; for If-None-Match and If-Match.'),
+  Allow: text('The methods that are possible here.'),
+  'Idempotent-Replayed': text('`true` when this is the answer to an earlier request with the same Idempotency-Key.'),
+}
+export type HeaderName = keyof typeof headers
+
+const header = (name: string, description: string, maxLength: number) => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string', maxLength },
+})
+
+export const parameters = {
+  IdempotencyKey: header(
+    'Idempotency-Key',
+    'Any text of 1 to 255 visible characters, new for each thing to do. A request that is sent again with the same key gets the first answer again, for 24 hours.',
+    255,
+  ),
+  IfMatch: header('If-Match', 'The ETag that was read: refused with 412 when the resource was changed since.', 4_096),
+  IfNoneMatch: header('If-None-Match', 'The ETag that is known: answered with 304 while nothing changed.', 4_096),
+}
+
+export const securitySchemes = {
+  ApiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Api-Key',
+    description: 'An API key: `zw_` and 43 letters and digits. A `read` key may only read.',
+  },
+} as const
+
+/** What each status means, and headers that come with it. */
+export const failures: Record<number, { name: string; description: string; headers?: HeaderName[] }> = {
+  400: { name: 'BadRequest', description: 'The input is not valid; `errors` names every field at fault.' },
+  401: { name: 'Unauthorized', description: 'The API key is missing, unknown, revoked or expired.' },
+  402: { name: 'PaymentRequired', description: "The plan's limit is reached." },
+  403: { name: 'Forbidden', description: "The key's role does not allow this." },
+  404: { name: 'NotFound', description: 'There is no such resource in this organization.' },
+  409: { name: 'Conflict', description: 'The state of the resource does not allow this; the sentence says why.' },
+  412: { name: 'PreconditionFailed', description: 'The resource was changed since the ETag in If-Match was read.' },
+  413: { name: 'ContentTooLarge', description: 'The body is too large.' },
+  415: { name: 'UnsupportedMediaType', description: 'The body is not sent as application/json.' },
+  422: { name: 'UnprocessableContent', description: 'The Idempotency-Key belongs to another request.' },
+  429: {
+    name: 'TooManyRequests',
+    description: 'The limit is reached; wait for Retry-After.',
+    headers: ['Retry-After'],
+  },
+  500: { name: 'InternalServerError', description: 'A fault of the server; `request_id` names it.' },
+  503: {
+    name: 'ServiceUnavailable',
+    description: 'The server is stopping, or its database does not answer.',
+    headers: ['Retry-After'],
+  },
+}
+
+const ALWAYS: HeaderName[] = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+
+export const headerRefs = (more: HeaderName[] = []) =>
+  Object.fromEntries([...ALWAYS, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+export const responses = Object.fromEntries(
+  Object.values(failures).map(({ name, description, headers }) => [
+    name,
+    {
+      description,
+      headers: headerRefs(headers),
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
+  ]),
+)

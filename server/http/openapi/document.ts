@@ -1,0 +1,94 @@
+import { ErrorBody } from '#contract/common.ts'
+import { failures, type HeaderName, headerRefs, headers, parameters, responses, securitySchemes } from './components.ts'
+import { errorStatusesOf } from './failures.ts'
+import { hoistTitled } from './hoist.ts'
+import { operationIdOf, summaryOf } from './names.ts'
+
+/** The parts of a document and of an operation that are looked at or changed here. */
+export type Operation = {
+  operationId?: string
+  summary?: string
+  tags?: string[]
+  parameters?: Parameter[]
+  requestBody?: { required?: boolean; content: Record<string, { schema?: AnySchema }> }
+  responses: Record<
+    string,
+    { description?: string; headers?: object; content?: Record<string, { schema?: AnySchema }> }
+  >
+}
+/** A parameter, or a reference to a shared one. */
+export type Parameter = { name?: string; in?: string; description?: string; schema?: unknown; $ref?: string }
+type AnySchema = { type?: string; properties?: object; required?: string[] }
+export type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: Record<string, Record<string, unknown>>
+  tags?: { name: string; description?: string }[]
+}
+
+/** What the route schemas cannot say: shared headers, conditions, every error, names. For every route alike. */
+export function complete(document: Document): Document {
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(operations)) completeOperation(method, path, operation)
+  }
+  const schemas = hoistTitled(document.paths)
+  document.components = {
+    ...document.components,
+    schemas: { ...document.components.schemas, ...schemas, Error: plain(ErrorBody) },
+    responses,
+    headers,
+    parameters,
+    securitySchemes,
+  }
+  return document
+}
+
+function completeOperation(method: string, path: string, operation: Operation): void {
+  correctBody(operation)
+  const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))
+  const schema = answer?.[1].content?.['application/json']?.schema
+  const answersPage = 'has_more' in (schema?.properties ?? {})
+  const answersOne = schema?.type === 'object' && !answersPage
+  operation.operationId ??= operationIdOf(method, path, answersPage)
+  operation.summary ??= summaryOf(method, path, answersPage)
+  operation.tags ??= [path.split('/')[1] ?? '']
+
+  const conditions = { get: answersOne ? 'IfNoneMatch' : undefined, post: 'IdempotencyKey' as const }
+  const parameter = method === 'patch' || method === 'delete' ? 'IfMatch' : conditions[method as 'get']
+  if (parameter) {
+    operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${parameter}` }]
+  }
+  if (answer) {
+    const tagged = answersOne && (method === 'get' || method === 'patch')
+    const more: [HeaderName, boolean][] = [
+      ['Location', answer[0] === '201' && answersOne],
+      ['ETag', tagged],
+      ['Idempotent-Replayed', method === 'post'],
+    ]
+    answer[1].headers = headerRefs(more.flatMap(([name, isSent]) => (isSent ? [name] : [])))
+    if (tagged && method === 'get') {
+      operation.responses['304'] = { description: 'Nothing changed.', headers: headerRefs(['ETag']) }
+    }
+  }
+  completeFailures(method, path, operation)
+}
+
+function completeFailures(method: string, path: string, operation: Operation): void {
+  for (const status of ['4XX', '5XX']) delete operation.responses[status]
+  const shape = { method, path, hasBody: operation.requestBody !== undefined, hasParameters: path.includes('{') }
+  for (const status of errorStatusesOf(shape)) {
+    const failure = failures[status]
+    if (failure) operation.responses[status] = { $ref: `#/components/responses/${failure.name}` } as never
+  }
+}
+
+/** A route that takes no body refuses one with fields; the document shows none. What requires no field can be left out. */
+function correctBody(operation: Operation): void {
+  const { requestBody } = operation
+  const schema = requestBody?.content['application/json']?.schema
+  if (!requestBody || !schema) return
+  if (Object.keys(schema.properties ?? {}).length === 0) delete operation.requestBody
+  else requestBody.required = (schema.required ?? []).length > 0
+}
+
+/** Schemas are made with hidden properties that are no part of the document. */
+const plain = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema))

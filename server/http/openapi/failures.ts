@@ -1,0 +1,24 @@
+export type Shape = { method: string; path: string; hasBody: boolean; hasParameters: boolean }
+
+/** Every error status that an operation can answer, beside what any server can. */
+export function errorStatusesOf({ method, path, hasBody, hasParameters }: Shape): number[] {
+  const writes = method !== 'get'
+  const creates = ['post', 'put', 'patch'].includes(method)
+  const changes = method === 'patch' || method === 'delete'
+  const statuses: [number, boolean][] = [
+    [400, true],
+    [401, true],
+    [402, creates],
+    [403, writes],
+    [404, hasParameters || path.includes('{')],
+    [409, writes],
+    [412, changes],
+    [413, hasBody],
+    [415, hasBody],
+    [422, method === 'post'],
+    [429, true],
+    [500, true],
+    [503, true],
+  ]
+  return statuses.flatMap(([status, isPossible]) => (isPossible ? [status] : []))
+}

@@ -1,0 +1,78 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect, test } from 'vitest'
+import { givenApp } from '../../testing/app-world.ts'
+import type { Document } from './document.ts'
+import { operationIdOf, summaryOf } from './names.ts'
+
+test('the document is valid OpenAPI 3.1, needs no key and is the same as the one before', async () => {
+  const { call } = await givenApp('sqlite')
+  const { status, body, headers } = await call('/openapi.json', { key: null })
+  expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+  expect(body.openapi).toBe('3.1.0')
+  expect(body.info).toMatchObject({ title: 'Zonewatch', version: '1.0.0' })
+  const { valid, errors } = await new Validator().validate(structuredClone(body))
+  expect([valid, errors]).toEqual([true, undefined])
+})
+
+test('every operation has a name of its own, a tag, a summary, described parameters and its errors', async () => {
+  const { call } = await givenApp('sqlite')
+  const { body } = await call('/openapi.json', { key: null })
+  const names: string[] = []
+  const wanting: string[] = []
+  for (const [path, operations] of Object.entries(body.paths as Document['paths'])) {
+    for (const [method, operation] of Object.entries(operations)) {
+      names.push(operation.operationId ?? '')
+      if (!operation.summary || operation.tags?.length !== 1) wanting.push(`${method} ${path}: summary or tag`)
+      for (const parameter of operation.parameters ?? []) {
+        if (parameter.in === 'path' && !parameter.description) wanting.push(`${method} ${path}: ${parameter.name}`)
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '429', '500', '503']))
+      if (path.includes('{')) expect(Object.keys(operation.responses)).toContain('404')
+    }
+  }
+  expect(new Set(names).size).toBe(names.length)
+  expect(wanting).toEqual([])
+  expect(names).toEqual(expect.arrayContaining(['listMonitors', 'createMonitor', 'getGroup', 'listMonitorEvents']))
+})
+
+test('the page of the reference needs nothing from elsewhere', async () => {
+  const { call } = await givenApp('sqlite')
+  const page = await call('/docs', { key: null })
+  expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  const sources = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source!)
+  expect(sources).toEqual(['/openapi.json', '/docs/reference.js', '/docs/start.js'])
+  for (const source of sources) expect((await call(source, { key: null })).status).toBe(200)
+  expect((await call('/docs/reference.js', { key: null })).text.length).toBeGreaterThan(1_000_000)
+})
+
+test.each([
+  ['get', '/monitors', true, 'listMonitors', 'List monitors'],
+  ['get', '/monitors/{monitor}', false, 'getMonitor', 'Read a monitor'],
+  ['get', '/monitors/{monitor}/events', true, 'listMonitorEvents', 'List the events of a monitor'],
+  ['get', '/monitors/{monitor}/events/{event}', false, 'getMonitorEvent', 'Read an event of a monitor'],
+  ['post', '/monitors', false, 'createMonitor', 'Make a monitor'],
+  ['post', '/monitors/bulk', false, 'createMonitorsInBulk', 'Make many monitors at once'],
+  ['post', '/monitors/{monitor}/enable', false, 'enableMonitor', 'Enable a monitor'],
+  ['patch', '/groups/{group}', false, 'updateGroup', 'Change a group'],
+  ['patch', '/groups/{group}/monitors', false, 'updateGroupMonitors', 'Change the monitors of a group'],
+  [
+    'post',
+    '/webhooks/{webhook}/requests/{request}/retry',
+    false,
+    'retryWebhookRequest',
+    'Retry a request of a webhook',
+  ],
+  ['post', '/agents/invitations', false, 'createAgentInvitation', 'Make an invitation'],
+  ['get', '/organization/billing', false, 'getOrganizationBilling', 'Read the billing of the organization'],
+  [
+    'put',
+    '/organization/subscription',
+    false,
+    'replaceOrganizationSubscription',
+    'Set the subscription of the organization',
+  ],
+  ['delete', '/agents/invitations/{invitation}', false, 'deleteAgentInvitation', 'Delete an invitation'],
+])('%s %s has a name and a summary', (method, path, answersPage, name, summary) => {
+  expect([operationIdOf(method, path, answersPage), summaryOf(method, path, answersPage)]).toEqual([name, summary])
+})
