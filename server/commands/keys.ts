@@ -2,6 +2,7 @@ import { insertKey, type KeyRole, listKeys, revokeKey } from '../access/store.ts
 import { systemClock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
+import { withRoom } from '../organization/room.ts'
 import { getOrganization } from '../organization/store.ts'
 import { Problem } from '../problem.ts'
 import { withDatabase } from './open.ts'
@@ -15,11 +16,15 @@ export async function createKey({
   organization,
   json,
 }: Choice & { name: string; role: KeyRole }): Promise<void> {
-  await withDatabase(async (db) => {
+  await withDatabase(async (db, config) => {
     const { id: organizationId, slug } = await getOrganization(db, organization).catch(
       unknown(organizationSentence(organization)),
     )
-    const { id, key } = await insertKey(db, { organizationId, name, role }, systemClock.now())
+    const room = { db, config, clock: systemClock }
+    const made = withRoom(room, organizationId, 'api_keys', (transaction) =>
+      insertKey(transaction, { organizationId, name, role }, systemClock.now()),
+    )
+    const { id, key } = await made.catch(refused)
     if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
     print(
       `API key "${name}" (${role}) for ${slug}, shown this once:\n\n  ${key}\n\nRevoke it with: npm run zonewatch -- keys revoke ${id}`,
@@ -90,6 +95,10 @@ const unknown =
   (error: unknown): never => {
     throw error instanceof Problem ? new Failure(sentence) : error
   }
+
+const refused = (error: unknown): never => {
+  throw error instanceof Problem ? new Failure(error.message) : error
+}
 
 const print = (text: string) => {
   process.stdout.write(`${text}\n`)

@@ -12,6 +12,7 @@ import {
 import { getGroupRow } from '../groups/store.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { paceOf, withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { fieldAt, parseMonitors } from './bulk.ts'
@@ -27,7 +28,8 @@ import { updateMonitor } from './update.ts'
 const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
 const BULK_BYTES = 16 * 1024 * 1024
 
-export function monitorRoutes({ db, clock, seal }: Doors): Routes {
+export function monitorRoutes(doors: Doors): Routes {
+  const { db, clock, seal } = doors
   return async (app) => {
     const querystring = OneQuery
     const one = { params: Params('monitor'), querystring }
@@ -65,6 +67,8 @@ export function monitorRoutes({ db, clock, seal }: Doors): Routes {
       { schema: { params: Params('group'), body: GroupMonitorsChange, response: Answers(204, NoContent) } },
       async ({ params, body, caller }, reply) => {
         const { id } = await getGroupRow(db, caller.organizationId, params.group)
+        const pace = await paceOf(doors, caller.organizationId)
+        pace(body.frequency)
         await updateGroupMonitors(db, caller.organizationId, id, body, clock.now())
         return reply.code(204).send(null)
       },
@@ -78,7 +82,12 @@ export function monitorRoutes({ db, clock, seal }: Doors): Routes {
         const included = parseInclude(request.query.include)
         const parsed = parseMonitor(request.body)
         if (!parsed.ok || refused) throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...refused })
-        const [made] = await insertMonitors(db, request.caller.organizationId, [parsed.draft], clock.now())
+        const { organizationId } = request.caller
+        const pace = await paceOf(doors, organizationId)
+        const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
+        const [made] = await withRoom(doors, organizationId, 'monitors', (transaction) =>
+          insertMonitors(transaction, organizationId, [draft], clock.now()),
+        )
         reply.code(201).header('location', `/monitors/${made!.id}`)
         return toMonitor(made!, included)
       },
@@ -97,10 +106,18 @@ export function monitorRoutes({ db, clock, seal }: Doors): Routes {
         const included = parseInclude(request.query.include)
         const { drafts, errors } = await parseMonitors(body)
         if (refused || Object.keys(errors).length > 0) throw invalid({ ...errors, ...refused })
-        const made = await insertMonitors(db, caller.organizationId, drafts, clock.now(), {
-          ignore: body.ignore ?? false,
-          groupField: (place) => fieldAt(body, place, 'group'),
-        })
+        const { organizationId } = caller
+        const pace = await paceOf(doors, organizationId)
+        const paced = drafts.map((draft, place) => ({
+          ...draft,
+          frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
+        }))
+        const made = await withRoom(doors, organizationId, 'monitors', (transaction) =>
+          insertMonitors(transaction, organizationId, paced, clock.now(), {
+            ignore: body.ignore ?? false,
+            groupField: (place) => fieldAt(body, place, 'group'),
+          }),
+        )
         reply.code(201)
         return made.map((row) => toMonitor(row, included))
       },
@@ -118,6 +135,7 @@ export function monitorRoutes({ db, clock, seal }: Doors): Routes {
       async (request) => {
         const { params, body, caller } = request
         const refused = refusedBySchema(request)
+        if (!refused) (await paceOf(doors, caller.organizationId))(body.frequency)
         await updateMonitor(db, caller.organizationId, params.monitor, body, clock.now(), refused)
         return await shown(caller.organizationId, params.monitor, request.query.include)
       },

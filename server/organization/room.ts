@@ -32,16 +32,20 @@ export async function withRoom<T>(
   })
 }
 
-/** The shortest time between two checks that the plan allows, in minutes: what a new monitor gets. */
-export async function leastFrequency({ db, config }: RoomDoors, organizationId: string): Promise<number> {
-  const { limits } = await planOf(db, config.plans, organizationId)
-  return Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
-}
-
-/** Throws 402 where a frequency that was asked for is shorter than the plan allows. */
-export function refuseShorter(asked: number | undefined, least: number): void {
-  if (asked === undefined || asked >= least) return
-  throw new Problem(402, `Your plan allows a check every ${least} minutes at most; ${asked} was asked for.`)
+/**
+ * How often an organization may check, as a function: of the minutes that were asked for, or of nothing for the shortest
+ * that its plan allows. The function throws 402 for less than that.
+ */
+export async function paceOf(
+  { db, config }: Pick<RoomDoors, 'db' | 'config'>,
+  organizationId: string,
+): Promise<(asked?: number | undefined) => number> {
+  const { name, limits } = await planOf(db, config.plans, organizationId)
+  const least = Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
+  return (asked = least) => {
+    if (asked >= least) return asked
+    throw new Problem(402, `The plan ${name} allows a check every ${least} minutes; every ${asked} was asked for.`)
+  }
 }
 
 /** Minutes: what the API itself allows. */

@@ -1,10 +1,10 @@
 import { PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { changeWebhook, rotateSecret, setActive } from './changes.ts'
-import { webhookRequestRoutes } from './request-routes.ts'
 import { deleteWebhook, getWebhook, insertWebhook, listWebhooks } from './store.ts'
 import { refusalsOf } from './webhook.ts'
 
@@ -20,8 +20,6 @@ export function webhookRoutes(doors: Doors): Routes {
   }
 
   return async (app) => {
-    await app.register(webhookRequestRoutes(doors))
-
     const list = {
       summary: 'List webhooks',
       tags,
@@ -40,7 +38,10 @@ export function webhookRoutes(doors: Doors): Routes {
     }
     app.post('/webhooks', { schema: create }, async ({ body, caller }, reply) => {
       await refuse(body)
-      const webhook = await insertWebhook(db, seal, caller.organizationId, body, clock.now())
+      const { organizationId } = caller
+      const webhook = await withRoom(doors, organizationId, 'webhooks', (transaction) =>
+        insertWebhook(transaction, seal, organizationId, body, clock.now()),
+      )
       reply.code(201).header('location', `/webhooks/${webhook.id}`)
       return webhook
     })
