@@ -162,15 +162,17 @@ async function toGroups(db: Database, organizationId: string, rows: GroupRow[]):
       'in',
       rows.map(({ id }) => id),
     )
+    .orderBy('group_id')
     .orderBy('webhook_id')
     .execute()
+  const linksOf = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => ({
     id: row.id,
     slug: row.slug,
     name: row.name,
     is_default: row.is_default === 1,
     monitors: row.monitors,
-    webhooks: links.filter((link) => link.group_id === row.id).map((link) => link.webhook_id),
+    webhooks: (linksOf.get(row.id) ?? []).map((link) => link.webhook_id),
   }))
 }
 

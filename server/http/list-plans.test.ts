@@ -1,0 +1,217 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { EventQuery } from '#contract/events.ts'
+import type { MonitorQuery } from '#contract/monitors.ts'
+import type { Database, Engine } from '../database/database.ts'
+import { FEW } from '../database/walk.ts'
+import { listEvents } from '../events/list.ts'
+import { insertEvents } from '../events/store.ts'
+import { listGroups } from '../groups/store.ts'
+import { newId } from '../ids.ts'
+import { insertMonitors } from '../monitors/insert.ts'
+import { listMonitors } from '../monitors/list.ts'
+import { parseMonitor } from '../monitors/monitor.ts'
+import { ORDERS } from '../monitors/walk.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { createSeal } from '../seal.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import type { Page, PageQuery } from './pages.ts'
+
+const seal = createSeal('a secret of the test, longer than 32 characters')
+const WAYS = ['asc', 'desc'] as const
+/** Enough that a filter's rows are too many to sort. */
+const MANY = FEW + 500
+
+/** Each filter alone, all pairs, and all together; first those that most rows meet, then those that none does. */
+function combinations<Q extends object>(many: Q, none: Q): { query: Partial<Q>; isFew: boolean }[] {
+  const [wide, narrow] = [Object.entries(many), Object.entries(none)]
+  const sets = [[], ...wide.map((each) => [each]), wide]
+  for (const [at, one] of wide.entries()) for (const other of wide.slice(at + 1)) sets.push([one, other])
+  const few = [...narrow.map((each) => [each]), [...wide.slice(1), narrow[0]!], [...wide.slice(0, -1), narrow.at(-1)!]]
+  return [
+    ...sets.map((entries) => ({ query: Object.fromEntries(entries) as Partial<Q>, isFew: false })),
+    ...few.map((entries) => ({ query: Object.fromEntries(entries) as Partial<Q>, isFew: true })),
+  ]
+}
+
+type Recording = Awaited<ReturnType<typeof givenRecordingDatabase>>
+
+/** Lists forwards and backwards and looks at every plan. */
+async function inspect(
+  { plansOf }: Recording,
+  engine: Engine,
+  isFew: boolean,
+  list: (query: PageQuery) => Promise<Page<unknown>>,
+): Promise<void> {
+  let first: Page<unknown> | undefined
+  let second: Page<unknown> | undefined
+  const look = async (work: () => Promise<unknown>, isDeep: boolean) => {
+    for (const { sql, plan } of await plansOf(work)) {
+      const isPage = sql.includes('page_id')
+      if (engine === 'sqlite') expectSqlite(plan, { isFew, isDeep: isDeep && isPage })
+      else expectPostgres(plan, { isDeep: isDeep && isPage })
+    }
+  }
+  await look(async () => {
+    first = await list({})
+  }, false)
+  if (!first?.after) return
+  const { after } = first
+  await look(async () => {
+    second = await list({ after })
+  }, true)
+  await look(() => list({ before: second!.before! }), true)
+}
+
+function expectSqlite(plan: string, { isFew, isDeep }: { isFew: boolean; isDeep: boolean }): void {
+  const lines = plan.split('\n').filter((line) => !/^(CO-ROUTINE|SCAN) few$/.test(line))
+  for (const line of lines) {
+    if (isFew && line === 'USE TEMP B-TREE FOR ORDER BY') continue
+    expect(line).toMatch(/^SEARCH \w+ USING (COVERING INDEX|INDEX|PRIMARY KEY)/)
+  }
+  // A deep page starts where its cursor says, instead of walking there.
+  if (isDeep && !plan.includes('TEMP B-TREE') && !/=NULL|IS NULL/.test(plan)) expect(lines[0]).toMatch(/[<>]\(?\?/)
+}
+
+function expectPostgres(plan: string, { isDeep }: { isDeep: boolean }): void {
+  expect(plan).not.toMatch(/Seq Scan|Bitmap|Disabled: true/)
+  // Of a unique column the id is sorted within groups of one row.
+  expect(plan).not.toMatch(/(?<!Incremental )Sort {2}\(/)
+  if (isDeep) expect(plan).toMatch(/Index Cond: .*[<>]/)
+}
+
+onBothEngines('every list, in every order and with every filter', (_fresh, engine) => {
+  test('monitors are read from an index, without reading or sorting them all', { timeout: 120_000 }, async () => {
+    const recording = await givenRecordingDatabase(engine)
+    const { db } = recording
+    const organizationId = await givenMonitors(db)
+    const filters = {
+      many: { state: 'VALID', full_domain: 'www.example.com', record_type: 'A', is_active: true, group: 'big' },
+      none: { state: 'TIMEOUT', full_domain: 'none.example', record_type: 'MX', is_active: false, group: 'default' },
+    } as const
+    const parts = {
+      many: { domain: 'example.com', subdomain: 'www', state: 'VALID' },
+      none: { domain: 'none.example', subdomain: 'none', state: 'TIMEOUT' },
+    } as const
+    const all = [
+      ...combinations<MonitorQuery>(filters.many, filters.none),
+      ...combinations<MonitorQuery>(parts.many, parts.none),
+    ]
+    const included = { frequency: false, group: false, diagnosis: false }
+    for (const { query, isFew } of all) {
+      for (const order_by of Object.keys(ORDERS)) {
+        for (const order_way of WAYS) {
+          await inspect(recording, engine, isFew, (page) =>
+            listMonitors(db, seal, organizationId, {
+              query: { ...query, ...page, order_by, order_way, limit: 3 },
+              included,
+            }),
+          )
+        }
+      }
+    }
+  })
+
+  test('events are read from an index, without reading or sorting them all', { timeout: 60_000 }, async () => {
+    const recording = await givenRecordingDatabase(engine)
+    const { db } = recording
+    const { organizationId, monitorId } = await givenEvents(db)
+    const all = combinations<EventQuery>(
+      { old_state: 'VALID', new_state: 'MISMATCH', group: 'big', monitor_id: monitorId },
+      { old_state: 'TIMEOUT', new_state: 'TIMEOUT', group: 'default', monitor_id: 'mon_none' },
+    )
+    const times = [
+      {},
+      { occurred_after: '0' },
+      { occurred_before: '9000' },
+      { occurred_after: '0', occurred_before: '9000' },
+    ]
+    for (const { query } of all) {
+      for (const time of times) {
+        for (const order_way of WAYS) {
+          await inspect(recording, engine, false, (page) =>
+            listEvents(db, seal, organizationId, { ...query, ...time, ...page, order_way, limit: 3 }),
+          )
+        }
+      }
+    }
+  })
+
+  test('groups are read from an index, without reading or sorting them all', async () => {
+    const recording = await givenRecordingDatabase(engine)
+    const { db } = recording
+    const { id } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, 0)
+    for (let at = 0; at < 10; at++) {
+      await db
+        .insertInto('groups')
+        .values({
+          id: newId('grp', at),
+          organization_id: id,
+          created_at: at,
+          name: 'Same',
+          slug: `s${at}`,
+          is_default: 0,
+          monitors: 0,
+        })
+        .execute()
+    }
+    for (const order_by of ['created', 'name', 'slug']) {
+      for (const order_way of WAYS) {
+        await inspect(recording, engine, false, (page) =>
+          listGroups(db, seal, id, { ...page, order_by, order_way, limit: 3 }),
+        )
+      }
+    }
+  })
+})
+
+async function givenMonitors(db: Database): Promise<string> {
+  const { id } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, 0)
+  const parsed = parseMonitor({
+    full_domain: 'www.example.com',
+    record_type: 'A',
+    expected_value: '192.0.2.1',
+    group: 'big',
+  })
+  if (!parsed.ok) throw new Error('not a monitor')
+  for (let made = 0; made < MANY; made += 500) await insertMonitors(db, id, Array(500).fill(parsed.draft), 0)
+  await sql`update monitors set state = 'VALID'`.execute(db)
+  await sql`update due_checks set last_checked_at = slot % 100 where slot % 10 > 0`.execute(db)
+  await sql`analyze`.execute(db)
+  return id
+}
+
+async function givenEvents(db: Database) {
+  const organizationId = await givenMonitors(db)
+  const { id: monitorId, group_id } = await db
+    .selectFrom('monitors')
+    .select(['id', 'group_id'])
+    .executeTakeFirstOrThrow()
+  const event = (at: number) => ({
+    id: newId('evt', at),
+    organization_id: organizationId,
+    monitor_id: monitorId,
+    group_id,
+    occurred_at: at,
+    old_state: 'VALID',
+    new_state: 'MISMATCH',
+    previous_values: null,
+    current_values: null,
+    incidence_count: 1,
+    domain: 'example.com',
+    subdomain: 'www',
+    record_type: 'A',
+    expected_values: '[]',
+    is_exact_match: 1 as const,
+    diagnosis: null,
+  })
+  for (let made = 0; made < MANY; made += 500) {
+    await insertEvents(
+      db,
+      Array.from({ length: 500 }, (_, at) => event(made + at + 1)),
+    )
+  }
+  await sql`analyze`.execute(db)
+  return { organizationId, monitorId }
+}

@@ -1,0 +1,53 @@
+import { CompiledQuery, Kysely } from 'kysely'
+import { onTestFinished } from 'vitest'
+import type { Database, Engine } from '../database/database.ts'
+import { migrate } from '../database/migrate.ts'
+import { postgresDialect } from '../database/postgres.ts'
+import type { Tables } from '../database/schema.ts'
+import { sqliteDialect } from '../database/sqlite.ts'
+import { newDatabaseUrl } from './database.ts'
+
+/** With so few rows PostgreSQL would rather read the table; with these it shows whether an index can serve. */
+const INDEXES_ONLY = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'enable_mergejoin']
+
+/** A migrated database that remembers the reading statements that it ran. */
+export async function givenRecordingDatabase(engine: Engine) {
+  const { url, drop } = await newDatabaseUrl(engine)
+  const statements = new Map<string, readonly unknown[]>()
+  const options = INDEXES_ONLY.map((name) => `-c ${name}=off`).join(' ')
+  const db: Database = new Kysely<Tables>({
+    dialect:
+      engine === 'sqlite'
+        ? sqliteDialect(url.slice('sqlite:'.length))
+        : postgresDialect(`${url}?options=${encodeURIComponent(options)}`, 1),
+    log: ({ query }) => {
+      if (query.sql.startsWith('select')) statements.set(query.sql, query.parameters)
+    },
+  })
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  await migrate(db, 0)
+  return {
+    db,
+    /** The plan of each statement that `work` runs and that was not seen before. */
+    async plansOf(work: () => Promise<unknown>): Promise<{ sql: string; plan: string }[]> {
+      const known = new Set(statements.keys())
+      await work()
+      const plans = []
+      for (const [sql, parameters] of [...statements]) {
+        if (!known.has(sql)) plans.push({ sql, plan: await planOf(db, engine, sql, parameters) })
+      }
+      return plans
+    },
+  }
+}
+
+async function planOf(db: Database, engine: Engine, text: string, parameters: readonly unknown[]): Promise<string> {
+  const explain = engine === 'sqlite' ? 'explain query plan' : 'explain'
+  const { rows } = await db.executeQuery<Record<string, string>>(
+    CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+  )
+  return rows.map((row) => row.detail ?? row['QUERY PLAN']).join('\n')
+}
