@@ -32,7 +32,7 @@ export async function check(
     const ask = lookupFor(monitor.draft)
     const first = await ask(dns, { signal })
     const found = await confirm({ ask, first, recorded: null, doubts: 0 }, { dns, clock: systemClock }, signal)
-    if (found.kind === 'doubtful') throw new Error(`the paths disagree: ${JSON.stringify(found.evidence)}`)
+    if (found.kind !== 'settled') throw new Error(`the paths disagree: ${JSON.stringify(found.evidence)}`)
     return { verdict: judge(monitor.draft, found.outcome), outcome: found.outcome, evidence: found.evidence }
   } finally {
     await dns.close()

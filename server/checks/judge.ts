@@ -4,6 +4,7 @@ import type { AliasChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { isMatch } from '../monitors/matching/compare.ts'
 import { type Answer, matcherFor } from '../monitors/matching/matcher.ts'
 import { differenceSentence, plain } from '../monitors/matching/wording.ts'
+import { listed } from './wording.ts'
 
 /** What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. */
 export type Expectation = {
@@ -18,12 +19,12 @@ export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_F
 /** `values`: what was learned, sorted; absent where nothing was. `reason`: one plain sentence that says why. */
 export type Verdict = { state: VerdictState; values?: string[]; reason: string }
 
-/** What an outcome means for a monitor. Pure. */
-export function judge(expectation: Expectation, outcome: Outcome): Verdict {
+/** What an outcome means for a monitor. `witnesses`: the zone's name servers that say so, by name. Pure. */
+export function judge(expectation: Expectation, outcome: Outcome, witnesses: readonly string[] = []): Verdict {
   const owner = expectation.owner || '.'
   switch (outcome.kind) {
     case 'answer':
-      return judgeAnswer(expectation, owner, outcome)
+      return judgeAnswer(expectation, owner, outcome, witnesses)
     case 'nodata':
       return noData(owner, outcome.chain, `no ${expectation.recordType} record`)
     case 'nxdomain':
@@ -31,8 +32,9 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
     case 'endless_alias':
       return { state: 'BAD_SETUP', reason: endlessAlias(owner, outcome.chain) }
     case 'lame':
-      return { state: 'BAD_SETUP', reason: `${owner} cannot be answered: ${plain(outcome.reason)}.` }
+      return { state: 'BAD_SETUP', reason: `${owner} cannot be answered: ${outcome.reason}.` }
     case 'failure':
+      if (outcome.bogus) return { state: 'INVALID', reason: `${owner} fails DNSSEC validation: ${failure(outcome)}.` }
       return { state: 'INVALID', reason: `The question for ${owner} failed with ${failure(outcome)}.` }
     case 'referral':
       return { state: 'INVALID', reason: `The server asked for ${owner} answered with a referral to other servers.` }
@@ -47,14 +49,14 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
 
 /**
  * A whole number below 2^52 that stands for all facts of an outcome that a judgement rests on. Equal fingerprints have the
- * same state and values under every expectation; only what a reason quotes of a server's own words may differ.
- * TTL, order, EDE and timings do not count.
+ * same state and values under every expectation; only a reason's details may differ. TTL, order, EDE, timings and, but for
+ * CNAME, the way over aliases do not count.
  */
 export function fingerprint(outcome: Outcome): number {
   return Number.parseInt(hash('sha1', JSON.stringify(facts(outcome))).slice(0, 13), 16)
 }
 
-function judgeAnswer(expectation: Expectation, owner: string, answer: Answer): Verdict {
+function judgeAnswer(expectation: Expectation, owner: string, answer: Answer, witnesses: readonly string[]): Verdict {
   const { recordType, expectedValues, isExactMatch } = expectation
   const matcher = matcherFor(recordType)
   const observed = matcher.observe(answer)
@@ -65,7 +67,18 @@ function judgeAnswer(expectation: Expectation, owner: string, answer: Answer): V
   }
   const difference = matcher.difference(expectedValues, observed, isExactMatch, answer.chain)
   const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
-  return { state, values: observed, reason: `${owner} answers ${differenceSentence(observed, difference)}.` }
+  return {
+    state,
+    values: observed,
+    reason: `${speaker(owner, witnesses)} ${differenceSentence(observed, difference)}.`,
+  }
+}
+
+/** Who gave the answer: "www.example.com answers", "The zone's name server ns1.example.com answers". */
+function speaker(owner: string, witnesses: readonly string[]): string {
+  if (witnesses.length === 0) return `${owner} answers`
+  const [server, answer] = witnesses.length === 1 ? ['server', 'answers'] : ['servers', 'answer']
+  return `The zone's name ${server} ${listed(witnesses)} ${answer}`
 }
 
 function noData(owner: string, chain: AliasChain, what: string): Verdict {
@@ -94,22 +107,23 @@ function failure({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): strin
 function facts(outcome: Outcome): unknown[] {
   switch (outcome.kind) {
     case 'answer':
-      return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), path(outcome.chain)]
+      return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), path(outcome)]
     case 'nodata':
     case 'nxdomain':
     case 'endless_alias':
-      return [outcome.kind, path(outcome.chain)]
-    case 'failure':
-      return [outcome.kind, outcome.rcode]
     case 'lame':
+      return [outcome.kind]
+    case 'failure':
     case 'referral':
     case 'malformed':
+      return ['INVALID']
     case 'timeout':
     case 'unreachable':
-      return [outcome.kind]
+      return ['TIMEOUT']
   }
 }
 
-function path(chain: AliasChain): string[] {
-  return chain.flatMap(({ name, target }) => [name, target])
+// Only a flexible CNAME is met by names on the way; elsewhere a provider may change it with every answer.
+function path({ rrset, chain }: Answer): string[] {
+  return rrset.type === 'CNAME' ? chain.flatMap(({ name, target }) => [name, target]) : []
 }

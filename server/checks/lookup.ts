@@ -5,18 +5,28 @@ import type { AliasChain, Reply, RRset } from '../dns/outcome.ts'
 import { matcherFor } from '../monitors/matching/matcher.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
-export type Lookup = (dns: DnsClient, options: AskOptions) => Promise<Reply>
+export type Lookup = (dns: Pick<DnsClient, 'ask'>, options: AskOptions) => Promise<Reply>
 
 export type Watched = { owner: string; recordType: MonitorRecordType; isExactMatch: boolean }
 
 /** One question for most monitors. A flexible CNAME is met by any name on the chain, which takes one question a link. */
 export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
   const { questionType } = matcherFor(recordType)
-  if (recordType === 'CNAME' && !isExactMatch) return (dns, options) => followAliases(owner, dns, options)
-  return (dns, options) => dns.ask({ name: owner, type: questionType }, options)
+  if (recordType !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: questionType }, options)
+  return isExactMatch
+    ? (dns, options) => firstAlias(owner, dns, options)
+    : (dns, options) => followAliases(owner, dns, options)
 }
 
-async function followAliases(owner: string, dns: DnsClient, options: AskOptions): Promise<Reply> {
+type Asker = Parameters<Lookup>[0]
+
+/** Some servers send more of the chain along than was asked for: it is left out, so that all say the same. */
+async function firstAlias(owner: string, dns: Asker, options: AskOptions): Promise<Reply> {
+  const { outcome, evidence } = await dns.ask({ name: owner, type: 'CNAME' }, options)
+  return { outcome: outcome.kind === 'answer' ? { ...outcome, chain: [] } : outcome, evidence }
+}
+
+async function followAliases(owner: string, dns: Asker, options: AskOptions): Promise<Reply> {
   const first = await dns.ask({ name: owner, type: 'CNAME' }, options)
   if (first.outcome.kind !== 'answer') return first
   const { rrset } = first.outcome

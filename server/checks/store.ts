@@ -3,6 +3,7 @@ import type { MonitorRecordType, MonitorState, Notify } from '#contract/monitors
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type WriteBack, writeBack } from '../database/due.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import type { Outcome } from '../dns/outcome.ts'
 import { isNotified } from '../events/notify.ts'
 import { type EventRow, insertEvents, toEvent } from '../events/store.ts'
 import { newId } from '../ids.ts'
@@ -10,15 +11,18 @@ import { nextDueAt } from '../monitors/schedule.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { diagnosisText } from './diagnosis.ts'
 import { fingerprint, judge, type Verdict } from './judge.ts'
+import { withRecorded } from './pool.ts'
 import type { CheckResult } from './run-check.ts'
 
 /** When to ask again after the first, second and third time in a row that the paths disagreed. */
 const DOUBT_DELAYS_MS = [30_000, 60_000, 120_000]
+/** When to ask again where our own network was at fault. */
+const WITHHELD_DELAY_MS = 5_000
 
 type MonitorRow = Selectable<MonitorsTable>
 type Settled = Extract<CheckResult, { kind: 'settled' }>
 /** What a settled check changes: `event` is absent where state and values are those recorded. */
-type Change = { monitor: MonitorRow; verdict: Verdict; event?: EventRow; diagnosis: string }
+type Change = { monitor: MonitorRow; outcome: Outcome; verdict: Verdict; event?: EventRow; diagnosis: string }
 
 /**
  * Records a batch of checks in one transaction: their places in the schedule and, where something changed, monitor, event
@@ -77,18 +81,21 @@ async function recordChanges(db: Database, changes: readonly Change[], now: numb
 }
 
 /** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. */
-function changeOf(monitor: MonitorRow, { claim, at, outcome, evidence }: Settled): Change {
+function changeOf(monitor: MonitorRow, { claim, at, evidence, witnesses, decided, ...settled }: Settled): Change {
   const expectation = {
     recordType: monitor.record_type as MonitorRecordType,
     expectedValues: JSON.parse(monitor.expected_values),
     isExactMatch: monitor.is_exact_match === 1,
     owner: monitor.owner,
   }
-  const verdict = judge(expectation, outcome)
-  const diagnosis = diagnosisText(verdict.reason, evidence)
+  const recorded: string[] | null = monitor.current_values === null ? null : JSON.parse(monitor.current_values)
+  const outcome = withRecorded(settled.outcome, recorded)
+  const verdict = judge(expectation, outcome, witnesses)
+  const diagnosis = diagnosisText(verdict.reason, decided, evidence)
   const values = verdict.values === undefined ? null : JSON.stringify(verdict.values)
   const isSameState = verdict.state === monitor.state
-  if (isSameState && (values === null || values === monitor.current_values)) return { monitor, verdict, diagnosis }
+  if (isSameState && (values === null || values === monitor.current_values))
+    return { monitor, outcome, verdict, diagnosis }
   const event: EventRow = {
     id: newId('evt', at),
     organization_id: monitor.organization_id,
@@ -107,7 +114,7 @@ function changeOf(monitor: MonitorRow, { claim, at, outcome, evidence }: Settled
     is_exact_match: monitor.is_exact_match,
     diagnosis,
   }
-  return { monitor, verdict, event, diagnosis }
+  return { monitor, outcome, verdict, event, diagnosis }
 }
 
 type Place = WriteBack<'due_checks'>['set']
@@ -115,12 +122,17 @@ type Place = WriteBack<'due_checks'>['set']
 function placeOfUnsettled({ kind, claim, at }: CheckResult, now: number): Place {
   const { fingerprint, streak, doubts } = claim
   const regular = { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint }
+  if (kind === 'withheld') {
+    // Nothing was learned, so nothing moves on; it is asked again as soon as our own network may be back.
+    const due_at = Math.min(now + WITHHELD_DELAY_MS, regular.due_at)
+    return { ...regular, due_at, last_checked_at: claim.last_checked_at, streak, doubts }
+  }
   if (kind !== 'doubtful') return { ...regular, streak: streak + 1, doubts: 0 }
   const soon = now + DOUBT_DELAYS_MS[Math.min(doubts, DOUBT_DELAYS_MS.length - 1)]!
   return { ...regular, due_at: Math.min(soon, regular.due_at), streak, doubts: doubts + 1 }
 }
 
-function placeOfSettled({ claim, at, outcome }: Settled, { monitor, verdict }: Change, now: number): Place {
+function placeOfSettled({ claim, at }: Settled, { monitor, verdict, outcome }: Change, now: number): Place {
   const streak = verdict.state === monitor.state ? claim.streak + 1 : 1
   return { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint: fingerprint(outcome), streak, doubts: 0 }
 }

@@ -1,0 +1,122 @@
+import type { Outcome } from '../dns/outcome.ts'
+import { addEvidence, type Confirmation, doubtful, type Hearing, MOST_DOUBTS, serverOf, settled } from './hearing.ts'
+import { fingerprint } from './judge.ts'
+import { areSame, isFailure, isGood, isSame, majority, mostTelling } from './replies.ts'
+import { isAnswer, sample } from './sampling.ts'
+import { hearOne, hearZone, type Testimony } from './testimony.ts'
+import { viewOf } from './view.ts'
+import { asideWords, serversAgree, WORDS } from './wording.ts'
+
+/** `failure`: what the zone's servers came to where none gave a good answer; absent where they were not asked. */
+export type ByZone = { confirmation?: Confirmation; failure?: Outcome }
+
+/**
+ * Asks the zone's own name servers. What they agree on settles the matter at once, against caches and failures alike.
+ * Without a confirmation the recursive servers have to decide, and `hearing.aside` says why.
+ */
+export async function confirmByZone(hearing: Hearing): Promise<ByZone> {
+  const { doors, suspicion } = hearing
+  if (!doors.authorities) return {}
+  const trouble = await doors.authorities.trouble()
+  if (trouble !== undefined) {
+    hearing.aside = asideWords(trouble)
+    return {}
+  }
+  let heard = await hear(hearing, false)
+  if (heard.some(({ isFromCache }) => isFromCache) && !isSupported(heard, suspicion.first.outcome)) {
+    // Before the zone outdoes what a recursive server says, be sure that it has not moved to other servers.
+    heard = await hear(hearing, true)
+  }
+  const good = heard.filter(({ outcome }) => isGood(outcome))
+  if (good.length === 0) {
+    const failure = mostTelling(heard.map(({ outcome }) => outcome))
+    hearing.aside = asideWords(`none of them gave a usable answer (${failure.kind})`)
+    return { failure }
+  }
+  if (await isOtherView(hearing, good)) return {}
+  return { confirmation: await decide(hearing, good) }
+}
+
+async function hear(hearing: Hearing, fresh: boolean): Promise<Testimony[]> {
+  const { doors, suspicion, signal } = hearing
+  const heard = await hearZone(doors.authorities!, suspicion.ask, { fresh, signal })
+  for (const { evidence } of heard) addEvidence(hearing, evidence)
+  return heard
+}
+
+function isSupported(heard: readonly Testimony[], first: Outcome): boolean {
+  return heard.every(({ outcome }) => isSame(outcome, first))
+}
+
+/** Where the zone contradicts the recursive servers: whether they see another zone, which then is not ours to overrule. */
+async function isOtherView(hearing: Hearing, good: Testimony[]): Promise<boolean> {
+  const { suspicion, doors, signal } = hearing
+  const { outcome } = suspicion.first
+  if (good.some((each) => isSame(each.outcome, outcome))) return false
+  const isDenied = good.every((each) => !isAnswer(each.outcome))
+  if (isFailure(outcome) && !isDenied) return false
+  const [{ zone }] = good as [Testimony]
+  const view = await viewOf(good[0]!, doors.dns, serverOf(suspicion.first), signal)
+  // A name that only fails inside must not be taken for one that does not exist because the public does not know it.
+  if (view === 'same' || (view === 'unknown' && isGood(outcome))) return false
+  hearing.aside = view === 'other' ? WORDS.otherView(zone) : WORDS.unknownView(zone)
+  return true
+}
+
+async function decide(hearing: Hearing, good: Testimony[]): Promise<Confirmation> {
+  const { recorded } = hearing.suspicion
+  const outcomes = good.map(({ outcome }) => outcome)
+  const [outcome] = outcomes as [Outcome]
+  if (areSame(outcomes)) {
+    // A change of values is worth more questions: the servers may give another part of the set each time.
+    const isChange = isAnswer(outcome) && recorded !== null && fingerprint(outcome) !== recorded
+    if (!isChange) return agreed(hearing, good, outcome)
+  }
+  return outcomes.every(isAnswer) ? await decideBySample(hearing, good) : divided(hearing, good)
+}
+
+async function decideBySample(hearing: Hearing, good: Testimony[]): Promise<Confirmation> {
+  const { suspicion, doors, signal } = hearing
+  const voices = good.map(({ voice }) => async () => {
+    const { outcome, evidence } = await hearOne(doors.authorities!, suspicion.ask, voice, { signal })
+    addEvidence(hearing, evidence)
+    return outcome
+  })
+  const found = await sample(
+    voices,
+    good.map(({ outcome }) => outcome),
+    suspicion.recorded,
+  )
+  switch (found.kind) {
+    case 'steady':
+      return agreed(hearing, good, found.outcome)
+    case 'recorded':
+      return settled(hearing, found.outcome, WORDS.pool, namesOf(good))
+    case 'pool': {
+      // While a change travels from one machine of a server to the next, it looks like a pool for some minutes.
+      const isNew = found.outcome.pool === 'whole' && suspicion.recorded !== null && suspicion.doubts < MOST_DOUBTS
+      return isNew ? doubtful(hearing) : settled(hearing, found.outcome, WORDS.pool, namesOf(good))
+    }
+    case 'divided':
+      return divided(hearing, good)
+  }
+}
+
+function agreed(hearing: Hearing, good: Testimony[], outcome: Outcome): Confirmation {
+  const witnesses = namesOf(good)
+  return settled(hearing, outcome, serversAgree(witnesses), witnesses)
+}
+
+/** The zone's servers say different things, and each keeps to its own. */
+function divided(hearing: Hearing, good: Testimony[]): Confirmation {
+  const { suspicion } = hearing
+  if (suspicion.doubts < MOST_DOUBTS) return doubtful(hearing)
+  const outcomes = good.map(({ outcome }) => outcome)
+  const found = majority(outcomes, suspicion.recorded, [suspicion.first.outcome]) ?? outcomes[0]!
+  const witnesses = namesOf(good.filter(({ outcome }) => isSame(outcome, found)))
+  return settled(hearing, found, WORDS.zoneDivided(namesOf(good)), witnesses)
+}
+
+function namesOf(heard: readonly Testimony[]): string[] {
+  return [...new Set(heard.flatMap(({ nameServer }) => nameServer ?? []))].sort()
+}
