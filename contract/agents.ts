@@ -24,15 +24,18 @@ export const Agent = Exactly(
     created: Instant('When the person joined.'),
     last_seen: Nullable(Instant('When the person last used the dashboard.')),
   },
-  { description: 'A member of the team.' },
+  { title: 'Agent', description: 'A member of the team.' },
 )
 export type Agent = Static<typeof Agent>
 
-export const AgentChange = Exactly({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
-  role: Type.Optional(role),
-  notification_email: Type.Optional(Nullable(Email)),
-})
+export const AgentChange = Exactly(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
+    role: Type.Optional(role),
+    notification_email: Type.Optional(Nullable(Email)),
+  },
+  { examples: [{ name: 'Ada Example', role: 'admin' }] },
+)
 export type AgentChange = Static<typeof AgentChange>
 
 export const INVITATION_STATES = ['pending', 'accepted', 'expired', 'revoked'] as const
@@ -48,14 +51,17 @@ export const Invitation = Exactly(
     expires: Instant('Until when it can be accepted: 7 days after it was last sent.'),
     invited_by: Nullable(Type.String({ description: 'The agent (`agt_…`) or API key (`key_…`) that invited.' })),
   },
-  { description: 'An invitation to join the team; it can be accepted once.' },
+  { title: 'Invitation', description: 'An invitation to join the team; it can be accepted once.' },
 )
 export type Invitation = Static<typeof Invitation>
 
-export const NewInvitation = Exactly({
-  email: Email,
-  role: Type.Optional(Type.Enum(AGENT_ROLES, { default: 'member' })),
-})
+export const NewInvitation = Exactly(
+  {
+    email: Email,
+    role: Type.Optional(Type.Enum(AGENT_ROLES, { default: 'member' })),
+  },
+  { examples: [{ email: 'grace@example.com', role: 'member' }] },
+)
 export type NewInvitation = Static<typeof NewInvitation>
 
 export const AgentQuery = Exactly(pageQuery)

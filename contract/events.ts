@@ -23,7 +23,7 @@ export const Event = Exactly(
       { description: 'The monitor as it was then.' },
     ),
   },
-  { description: 'A confirmed change.' },
+  { title: 'Event', description: 'A confirmed change.' },
 )
 export type Event = Static<typeof Event>
 
@@ -43,12 +43,15 @@ export const EventQuery = Exactly({
 export type EventQuery = Static<typeof EventQuery>
 
 /** What a webhook receives. */
-export const Delivery = Exactly({
-  id: Type.String({
-    description: 'Id of this request (`req_…`), the same over all attempts; use it for de-duplication.',
-  }),
-  webhook_id: Type.String(),
-  event: Event,
-  created: Instant('When the request was made.'),
-})
+export const Delivery = Exactly(
+  {
+    id: Type.String({
+      description: 'Id of this request (`req_…`), the same over all attempts; use it for de-duplication.',
+    }),
+    webhook_id: Type.String(),
+    event: Event,
+    created: Instant('When the request was made.'),
+  },
+  { title: 'Delivery' },
+)
 export type Delivery = Static<typeof Delivery>

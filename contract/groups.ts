@@ -10,7 +10,7 @@ export const Group = Exactly(
     monitors: Type.Integer({ description: 'How many monitors are in it.' }),
     webhooks: Type.Array(Type.String(), { description: 'Webhooks that hear of its changes (`whk_…`).' }),
   },
-  { description: 'Monitors that belong together, and the webhooks that hear of them.' },
+  { title: 'Group', description: 'Monitors that belong together, and the webhooks that hear of them.' },
 )
 export type Group = Static<typeof Group>
 
@@ -23,18 +23,24 @@ const slug = Type.String({
 })
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), { maxItems: 100, description: 'Webhook ids (`whk_…`).' })
 
-export const NewGroup = Exactly({
-  name,
-  slug: Type.Optional(slug),
-  webhooks: Type.Optional(webhooks),
-})
+export const NewGroup = Exactly(
+  {
+    name,
+    slug: Type.Optional(slug),
+    webhooks: Type.Optional(webhooks),
+  },
+  { examples: [{ name: 'Production', slug: 'production' }] },
+)
 export type NewGroup = Static<typeof NewGroup>
 
-export const GroupChange = Exactly({
-  name: Type.Optional(name),
-  slug: Type.Optional(slug),
-  webhooks: Type.Optional(Type.Union([webhooks, Type.Null()])),
-})
+export const GroupChange = Exactly(
+  {
+    name: Type.Optional(name),
+    slug: Type.Optional(slug),
+    webhooks: Type.Optional(Type.Union([webhooks, Type.Null()])),
+  },
+  { examples: [{ name: 'Production in Europe', webhooks: ['whk_01kaj3x7v8q2n5m4r6t9w0y1zb'] }] },
+)
 export type GroupChange = Static<typeof GroupChange>
 
 export const GroupQuery = Exactly(pageQuery)

@@ -40,7 +40,7 @@ export const MonitorAnswer = Type.Object(
     group: Type.Optional(Type.String({ description: "The group's slug." })),
     diagnosis: Type.Optional(Type.Unknown({ description: 'The evidence behind `state`.' })),
   },
-  { additionalProperties: false },
+  { title: 'Monitor', additionalProperties: false },
 )
 export type MonitorAnswer = Static<typeof MonitorAnswer>
 
@@ -83,39 +83,62 @@ const fields = {
   group: Type.Optional(group),
 }
 
-export const NewMonitor = Exactly(fields)
+export const NewMonitor = Exactly(fields, {
+  examples: [
+    { domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'], frequency: 10 },
+  ],
+})
 export type NewMonitor = Static<typeof NewMonitor>
 
 /** All are made, or none. What an item does not say is taken from beside the list. */
-export const NewMonitors = Exactly({
-  monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: 1000, description: '1 to 1000 monitors.' }),
-  group: Type.Optional(group),
-  notify: Type.Optional(notify),
-  frequency: Type.Optional(frequency),
-  ignore: Type.Optional(
-    Type.Boolean({
-      description:
-        'Skip what is there already: the same name, type, expected values and mode in the same group. False unless given.',
-    }),
-  ),
-})
+export const NewMonitors = Exactly(
+  {
+    monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: 1000, description: '1 to 1000 monitors.' }),
+    group: Type.Optional(group),
+    notify: Type.Optional(notify),
+    frequency: Type.Optional(frequency),
+    ignore: Type.Optional(
+      Type.Boolean({
+        description:
+          'Skip what is there already: the same name, type, expected values and mode in the same group. False unless given.',
+      }),
+    ),
+  },
+  {
+    examples: [
+      {
+        group: 'production',
+        monitors: [
+          { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] },
+          { domain: 'example.com', record_type: 'MX', expected_value: ['10 mail.example.com'] },
+        ],
+      },
+    ],
+  },
+)
 export type NewMonitors = Static<typeof NewMonitors>
 
 /** What is absent stays. */
-export const MonitorChange = Exactly({
-  ...fields,
-  subdomain: Type.Optional(Type.Union([subdomain, Type.Null()], { description: 'Text; empty or null is the apex.' })),
-  record_type: Type.Optional(fields.record_type),
-  expected_value: Type.Optional(fields.expected_value),
-})
+export const MonitorChange = Exactly(
+  {
+    ...fields,
+    subdomain: Type.Optional(Type.Union([subdomain, Type.Null()], { description: 'Text; empty or null is the apex.' })),
+    record_type: Type.Optional(fields.record_type),
+    expected_value: Type.Optional(fields.expected_value),
+  },
+  { examples: [{ expected_value: ['192.0.2.2'], notify: 'after_success' }] },
+)
 export type MonitorChange = Static<typeof MonitorChange>
 
 /** For all monitors of a group. */
-export const GroupMonitorsChange = Exactly({
-  frequency: Type.Optional(frequency),
-  is_active: Type.Optional(Type.Boolean()),
-  notify: Type.Optional(notify),
-})
+export const GroupMonitorsChange = Exactly(
+  {
+    frequency: Type.Optional(frequency),
+    is_active: Type.Optional(Type.Boolean()),
+    notify: Type.Optional(notify),
+  },
+  { examples: [{ frequency: 30 }] },
+)
 export type GroupMonitorsChange = Static<typeof GroupMonitorsChange>
 
 export const monitorFilters = {

@@ -14,33 +14,39 @@ const settings = {
   alert_emails: Type.Array(Type.String(), { description: 'Are told beside the owners when a webhook is paused.' }),
 }
 
-export const Organization = Exactly({
-  id: Type.String({ description: 'Begins with `org_`.' }),
-  name: Type.String(),
-  slug: Type.String(),
-  created: Instant('When the organization was made.'),
-  settings: Exactly(settings),
-})
+export const Organization = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `org_`.' }),
+    name: Type.String(),
+    slug: Type.String(),
+    created: Instant('When the organization was made.'),
+    settings: Exactly(settings),
+  },
+  { title: 'Organization' },
+)
 export type Organization = Static<typeof Organization>
 
-export const OrganizationChange = Exactly({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
-  slug: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 100,
-      pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-      description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
-    }),
-  ),
-  settings: Type.Optional(
-    Exactly({
-      timezone: Type.Optional(settings.timezone),
-      event_retention_days: Type.Optional(settings.event_retention_days),
-      alert_emails: Type.Optional(Nullable(Type.Array(Email, { maxItems: 20 }))),
-    }),
-  ),
-})
+export const OrganizationChange = Exactly(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
+    slug: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+        description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
+      }),
+    ),
+    settings: Type.Optional(
+      Exactly({
+        timezone: Type.Optional(settings.timezone),
+        event_retention_days: Type.Optional(settings.event_retention_days),
+        alert_emails: Type.Optional(Nullable(Type.Array(Email, { maxItems: 20 }))),
+      }),
+    ),
+  },
+  { examples: [{ name: 'Example', settings: { timezone: 'Europe/Berlin' } }] },
+)
 export type OrganizationChange = Static<typeof OrganizationChange>
 
 const line = (description: string, maxLength = 250) => Nullable(Type.String({ maxLength, description }))
@@ -61,19 +67,25 @@ const billing = {
   ),
 }
 
-export const Billing = Exactly(billing, { description: 'Who is billed; null where nothing was said.' })
+export const Billing = Exactly(billing, {
+  title: 'Billing',
+  description: 'Who is billed; null where nothing was said.',
+})
 export type Billing = Static<typeof Billing>
 
-export const BillingChange = Exactly({
-  name: Type.Optional(billing.name),
-  email: Type.Optional(billing.email),
-  line1: Type.Optional(billing.line1),
-  line2: Type.Optional(billing.line2),
-  zipcode: Type.Optional(billing.zipcode),
-  city: Type.Optional(billing.city),
-  state: Type.Optional(billing.state),
-  country: Type.Optional(billing.country),
-  vat: Type.Optional(billing.vat),
-  currency: Type.Optional(billing.currency),
-})
+export const BillingChange = Exactly(
+  {
+    name: Type.Optional(billing.name),
+    email: Type.Optional(billing.email),
+    line1: Type.Optional(billing.line1),
+    line2: Type.Optional(billing.line2),
+    zipcode: Type.Optional(billing.zipcode),
+    city: Type.Optional(billing.city),
+    state: Type.Optional(billing.state),
+    country: Type.Optional(billing.country),
+    vat: Type.Optional(billing.vat),
+    currency: Type.Optional(billing.currency),
+  },
+  { examples: [{ name: 'Example GmbH', city: 'Berlin', country: 'DE' }] },
+)
 export type BillingChange = Static<typeof BillingChange>

@@ -13,7 +13,7 @@ export const PlanLimits = Exactly(
     agents: limit('How many agents, open invitations included.'),
     api_keys: limit('How many live API keys.'),
   },
-  { description: 'Null means without a limit.' },
+  { title: 'PlanLimits', description: 'Null means without a limit.' },
 )
 export type PlanLimits = Static<typeof PlanLimits>
 
@@ -26,12 +26,15 @@ const price = {
   interval: Type.Enum(INTERVALS),
 }
 
-export const Plan = Exactly({
-  id: Type.String({ examples: ['self-hosted'] }),
-  name: Type.String(),
-  prices: Type.Array(Exactly(price), { description: 'Empty: the plan is free.' }),
-  limits: PlanLimits,
-})
+export const Plan = Exactly(
+  {
+    id: Type.String({ examples: ['self-hosted'] }),
+    name: Type.String(),
+    prices: Type.Array(Exactly(price), { description: 'Empty: the plan is free.' }),
+    limits: PlanLimits,
+  },
+  { title: 'Plan' },
+)
 export type Plan = Static<typeof Plan>
 
 /** A plan as the operator writes it. */
@@ -48,57 +51,69 @@ export type PlanSetting = Static<typeof PlanSetting>
 export const SUBSCRIPTION_STATUSES = ['active', 'trialing', 'past_due', 'canceled'] as const
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number]
 
-export const Subscription = Exactly({
-  plan: Type.String({ description: 'Id of a plan.' }),
-  status: Type.Enum(SUBSCRIPTION_STATUSES),
-  quantity: Type.Integer(),
-  current_period_start: Nullable(Instant('Null on a free plan.')),
-  current_period_end: Nullable(Instant('Null on a free plan.')),
-  cancel_at: Nullable(Instant('When the plan ends, where it was cancelled.')),
-  limits: PlanLimits,
-  usage: Exactly(
-    {
-      monitors: Type.Integer(),
-      min_frequency: Nullable(Type.Integer({ description: 'The shortest in use; null without monitors.' })),
-      event_retention_days: Nullable(Type.Integer({ description: 'In force; null: events are kept for good.' })),
-      webhooks: Type.Integer(),
-      agents: Type.Integer({ description: 'Open invitations included.' }),
-      api_keys: Type.Integer(),
-    },
-    { description: 'What of the limits is used.' },
-  ),
-})
+export const Subscription = Exactly(
+  {
+    plan: Type.String({ description: 'Id of a plan.' }),
+    status: Type.Enum(SUBSCRIPTION_STATUSES),
+    quantity: Type.Integer(),
+    current_period_start: Nullable(Instant('Null on a free plan.')),
+    current_period_end: Nullable(Instant('Null on a free plan.')),
+    cancel_at: Nullable(Instant('When the plan ends, where it was cancelled.')),
+    limits: PlanLimits,
+    usage: Exactly(
+      {
+        monitors: Type.Integer(),
+        min_frequency: Nullable(Type.Integer({ description: 'The shortest in use; null without monitors.' })),
+        event_retention_days: Nullable(Type.Integer({ description: 'In force; null: events are kept for good.' })),
+        webhooks: Type.Integer(),
+        agents: Type.Integer({ description: 'Open invitations included.' }),
+        api_keys: Type.Integer(),
+      },
+      { description: 'What of the limits is used.' },
+    ),
+  },
+  { title: 'Subscription' },
+)
 export type Subscription = Static<typeof Subscription>
 
-export const PlanChoice = Exactly({
-  plan: Type.String({ maxLength: 100, description: 'Id of a plan.' }),
-  interval: Type.Optional(Type.Enum(INTERVALS, { description: 'Which of its prices; the first when absent.' })),
-})
+export const PlanChoice = Exactly(
+  {
+    plan: Type.String({ maxLength: 100, description: 'Id of a plan.' }),
+    interval: Type.Optional(Type.Enum(INTERVALS, { description: 'Which of its prices; the first when absent.' })),
+  },
+  { examples: [{ plan: 'self-hosted' }] },
+)
 export type PlanChoice = Static<typeof PlanChoice>
 
 export const PaymentPage = Exactly(
   { url: Type.String({ description: 'Open it in a browser, once and soon.' }) },
-  { description: 'Where a person pays or confirms; the plan changes when the payment provider reports it.' },
+  {
+    title: 'PaymentPage',
+    description: 'Where a person pays or confirms; the plan changes when the payment provider reports it.',
+  },
 )
 export type PaymentPage = Static<typeof PaymentPage>
 
 export const INVOICE_STATUSES = ['draft', 'open', 'paid', 'uncollectible', 'void'] as const
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number]
 
-export const Invoice = Exactly({
-  id: Type.String({ description: "The payment provider's id." }),
-  number: Nullable(Type.String()),
-  created: Instant('When it was made.'),
-  status: Type.Enum(INVOICE_STATUSES),
-  currency: Type.String(),
-  total: Type.Integer({ description: 'In the smallest unit of the currency (cents).' }),
-  amount_due: Type.Integer(),
-  amount_paid: Type.Integer(),
-  period_start: Instant('What it covers begins.'),
-  period_end: Instant('What it covers ends.'),
-  url: Nullable(Type.String({ description: 'A page to read and pay it.' })),
-  pdf: Nullable(Type.String({ description: 'The document.' })),
-})
+export const Invoice = Exactly(
+  {
+    id: Type.String({ description: "The payment provider's id." }),
+    number: Nullable(Type.String()),
+    created: Instant('When it was made.'),
+    status: Type.Enum(INVOICE_STATUSES),
+    currency: Type.String(),
+    total: Type.Integer({ description: 'In the smallest unit of the currency (cents).' }),
+    amount_due: Type.Integer(),
+    amount_paid: Type.Integer(),
+    period_start: Instant('What it covers begins.'),
+    period_end: Instant('What it covers ends.'),
+    url: Nullable(Type.String({ description: 'A page to read and pay it.' })),
+    pdf: Nullable(Type.String({ description: 'The document.' })),
+  },
+  { title: 'Invoice' },
+)
 export type Invoice = Static<typeof Invoice>
 
 export const InvoiceQuery = Exactly(pageQuery)

@@ -17,7 +17,7 @@ export const Webhook = Exactly(
     last_error: Nullable(Type.String()),
     last_executed: Nullable(Instant('When a request was last attempted.')),
   },
-  { description: 'Where changes are reported to.' },
+  { title: 'Webhook', description: 'Where changes are reported to.' },
 )
 export type Webhook = Static<typeof Webhook>
 
@@ -41,34 +41,45 @@ const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   description: 'Ids or slugs of groups.',
 })
 
-export const NewWebhook = Exactly({
-  url,
-  secret: Type.Optional(secret),
-  headers: Type.Optional(headers),
-  groups: Type.Optional(groups),
-})
+export const NewWebhook = Exactly(
+  {
+    url,
+    secret: Type.Optional(secret),
+    headers: Type.Optional(headers),
+    groups: Type.Optional(groups),
+  },
+  {
+    examples: [{ url: 'https://hooks.example.com/dns', headers: { 'X-Team': 'infrastructure' }, groups: ['default'] }],
+  },
+)
 export type NewWebhook = Static<typeof NewWebhook>
 
 /** What is absent stays; `headers` and `groups` are replaced whole, and cleared by null. The secret is changed by rotating it. */
-export const WebhookChange = Exactly({
-  url: Type.Optional(url),
-  headers: Type.Optional(Nullable(headers)),
-  groups: Type.Optional(Nullable(groups)),
-  is_active: Type.Optional(Type.Boolean({ description: 'As by /enable and /disable.' })),
-})
+export const WebhookChange = Exactly(
+  {
+    url: Type.Optional(url),
+    headers: Type.Optional(Nullable(headers)),
+    groups: Type.Optional(Nullable(groups)),
+    is_active: Type.Optional(Type.Boolean({ description: 'As by /enable and /disable.' })),
+  },
+  { examples: [{ url: 'https://hooks.example.com/dns/v2' }] },
+)
 export type WebhookChange = Static<typeof WebhookChange>
 
-export const SecretRotation = Exactly({
-  secret: Type.Optional(secret),
-  grace_hours: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 72,
-      default: 24,
-      description: 'For how many hours `webhook-signature` carries the signature of the old secret too.',
-    }),
-  ),
-})
+export const SecretRotation = Exactly(
+  {
+    secret: Type.Optional(secret),
+    grace_hours: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 72,
+        default: 24,
+        description: 'For how many hours `webhook-signature` carries the signature of the old secret too.',
+      }),
+    ),
+  },
+  { examples: [{ grace_hours: 48 }] },
+)
 export type SecretRotation = Static<typeof SecretRotation>
 
 export const WebhookQuery = Exactly({
@@ -99,7 +110,10 @@ const request = {
     ),
   ),
 }
-export const WebhookRequest = Exactly(request, { description: 'One delivery of one event to one webhook.' })
+export const WebhookRequest = Exactly(request, {
+  title: 'WebhookRequest',
+  description: 'One delivery of one event to one webhook.',
+})
 export type WebhookRequest = Static<typeof WebhookRequest>
 
 export const WebhookAttempt = Exactly({
@@ -111,21 +125,27 @@ export const WebhookAttempt = Exactly({
   timings: Type.Record(Type.String(), Type.Number(), { description: 'Milliseconds of each phase.' }),
 })
 
-export const WebhookRequestInFull = Exactly({
-  ...request,
-  payload: Delivery,
-  attempts: Type.Array(WebhookAttempt, { description: 'The latest 200, oldest first.' }),
-})
+export const WebhookRequestInFull = Exactly(
+  {
+    ...request,
+    payload: Delivery,
+    attempts: Type.Array(WebhookAttempt, { description: 'The latest 200, oldest first.' }),
+  },
+  { title: 'WebhookRequestInFull' },
+)
 export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 
 /** Which requests are sent again, by when they were made. */
-export const Replay = Exactly({
-  since: TimeFilter('Unix seconds or ISO 8601: requests made then or later.'),
-  until: Type.Optional(TimeFilter('Unix seconds or ISO 8601: requests made before; now when absent.')),
-  status: Type.Optional(
-    Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
-  ),
-})
+export const Replay = Exactly(
+  {
+    since: TimeFilter('Unix seconds or ISO 8601: requests made then or later.'),
+    until: Type.Optional(TimeFilter('Unix seconds or ISO 8601: requests made before; now when absent.')),
+    status: Type.Optional(
+      Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
+    ),
+  },
+  { examples: [{ since: '2026-11-21T09:00:00Z', status: 'FAILED' }] },
+)
 export type Replay = Static<typeof Replay>
 
 export const Replayed = Exactly({ count: Type.Integer({ description: 'How many requests are sent again.' }) })

@@ -13,6 +13,7 @@ import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
 import type { Doors } from './outside.ts'
+import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
@@ -29,6 +30,7 @@ export async function createApp(doors: Doors) {
     await api.register(eventRoutes(doors))
     await api.register(groupRoutes(doors))
     await api.register(webhookRoutes(doors))
+    await api.register(webhookRequestRoutes(doors))
     await api.register(agentRoutes(doors))
     await api.register(organizationRoutes(doors, payments))
     await api.register(subscriptionRoutes(doors, payments))

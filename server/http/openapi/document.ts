@@ -42,6 +42,12 @@ export function complete(document: Document): Document {
   return document
 }
 
+/** The resource that a path begins with: `Monitors`. */
+function tagOf(path: string): string {
+  const [, first = ''] = path.split('/')
+  return first.charAt(0).toUpperCase() + first.slice(1)
+}
+
 function completeOperation(method: string, path: string, operation: Operation): void {
   correctBody(operation)
   const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))
@@ -50,7 +56,7 @@ function completeOperation(method: string, path: string, operation: Operation): 
   const answersOne = schema?.type === 'object' && !answersPage
   operation.operationId ??= operationIdOf(method, path, answersPage)
   operation.summary ??= summaryOf(method, path, answersPage)
-  operation.tags ??= [path.split('/')[1] ?? '']
+  operation.tags ??= [tagOf(path)]
 
   const conditions = { get: answersOne ? 'IfNoneMatch' : undefined, post: 'IdempotencyKey' as const }
   const parameter = method === 'patch' || method === 'delete' ? 'IfMatch' : conditions[method as 'get']
@@ -58,6 +64,7 @@ function completeOperation(method: string, path: string, operation: Operation): 
     operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${parameter}` }]
   }
   if (answer) {
+    if (answer[1].description === 'Default Response') answer[1].description = 'Done.'
     const tagged = answersOne && (method === 'get' || method === 'patch')
     const more: [HeaderName, boolean][] = [
       ['Location', answer[0] === '201' && answersOne],
