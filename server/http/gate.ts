@@ -25,13 +25,15 @@ export type Gate = {
 
 /** What a route takes that says nothing of a query or a body: none. */
 const Nothing = { type: 'object', properties: {}, additionalProperties: false }
+/** Fastify gives a body that was not sent to the validator as null. */
+const NoBody = { ...Nothing, type: ['object', 'null'] }
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Makes every route of this scope, and of the scopes in it, one that needs a key and takes what it describes. */
 export function needKey(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, needsKey: true }
-    const body = [route.method].flat().some((method) => WITH_BODY.has(method)) ? { body: Nothing } : {}
+    const body = [route.method].flat().some((method) => WITH_BODY.has(method)) ? { body: NoBody } : {}
     route.schema = { querystring: Nothing, ...body, ...route.schema }
   })
 }
