@@ -1,4 +1,4 @@
-import { PageOf } from '#contract/common.ts'
+import { Nullable, PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { withRoom } from '../organization/room.ts'
@@ -98,12 +98,12 @@ export function webhookRoutes(doors: Doors): Routes {
         'The answer holds the new secret in full, this once. X-Service-Signature is by it from now on; during the grace webhook-signature carries the signatures of both.',
       tags,
       params,
-      body: SecretRotation,
+      body: Nullable(SecretRotation), // a body that is not sent is null
       response: Answers(200, Webhook),
     }
     app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, async ({ params, body, caller }) => {
       const { organizationId } = caller
-      const given = { secret: body.secret, graceHours: body.grace_hours ?? 24 }
+      const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
       const secret = await rotateSecret(db, seal, organizationId, params.webhook, given, clock.now())
       return await getWebhook(db, seal, organizationId, params.webhook, { secret })
     })
