@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { ServerAddress } from './dns/outcome.ts'
+import { type DnsSettings, readDnsSettings } from './dns-settings.ts'
 import type { Plans } from './plan.ts'
 import {
   LOG_LEVELS,
@@ -19,7 +19,6 @@ import {
   parseRoles,
   parseSecret,
   parseSender,
-  parseServers,
   parseSmtpUrl,
   parseWhole,
   Refusal,
@@ -28,7 +27,7 @@ import {
 } from './setting-values.ts'
 import { DENIED_PORTS, type Networks } from './webhooks/addresses.ts'
 
-export type Config = {
+export type Config = DnsSettings & {
   host: string
   port: number
   /** Without a slash at the end. */
@@ -40,11 +39,6 @@ export type Config = {
   roles: ReadonlySet<Role>
   /** Null: made once in the data folder. */
   secret: string | null
-  /** Null: the system's resolvers. */
-  dnsServers: ServerAddress[] | null
-  dnsTimeoutMs: number
-  dnsTries: number
-  dnsInFlight: number
   webhookAllowedNetworks: Networks
   webhookDeniedPorts: readonly number[]
   /** PEM: authorities to trust beside the usual ones. Null: none. */
@@ -129,21 +123,7 @@ class Settings {
       databaseUrl,
       roles: this.#read('ROLES', ROLES.join(','), 'what this process does', parseRoles),
       secret: this.#secret('SECRET', 'encrypts webhook secrets and signs cursors; made once in DATA_DIR', parseSecret),
-      dnsServers: this.#read(
-        'DNS_SERVERS',
-        '',
-        "ip[:port], comma separated; the system's resolvers when empty",
-        parseServers,
-      ),
-      dnsTimeoutMs: this.#read('DNS_TIMEOUT_MS', '2000', 'how long one try waits for an answer', (text) =>
-        parseWhole(text, 10, 30_000),
-      ),
-      dnsTries: this.#read('DNS_TRIES', '3', 'how many tries, over different servers, a question gets', (text) =>
-        parseWhole(text, 1, 10),
-      ),
-      dnsInFlight: this.#read('DNS_IN_FLIGHT', '256', 'questions waiting at one server at a time', (text) =>
-        parseWhole(text, 1, 10_000),
-      ),
+      ...readDnsSettings((...setting) => this.#read(...setting)),
       webhookAllowedNetworks: this.#read(
         'WEBHOOK_ALLOWED_NETWORKS',
         '',

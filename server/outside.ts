@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import { Bell } from './bell.ts'
+import { type Canaries, createCanaries } from './checks/canaries.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { type Database, openDatabase } from './database/database.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
+import { type Authorities, createAuthorities } from './dns/delegation/authorities.ts'
 import { systemServers } from './dns/servers.ts'
 import { Heart } from './heart.ts'
 import { createSeal, type Seal } from './seal.ts'
@@ -17,6 +19,10 @@ export type Doors = {
   log: Logger
   db: Database
   dns: DnsClient
+  /** Undefined where recursive servers alone decide. */
+  authorities: Authorities | undefined
+  canaries: Canaries | undefined
+  closeDns(): Promise<void>
   safeFetch: SafeFetch
   seal: Seal
   heart: Heart
@@ -26,9 +32,9 @@ export type Doors = {
 
 /** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */
 export function openDoors(config: Config, secret: string, log: Logger, clock: Clock = systemClock): Doors {
-  const dns = openDns(config, clock)
+  const checking = openChecking(config, log, clock)
   const safeFetch = createSafeFetch({
-    lookup: lookupThrough(dns),
+    lookup: lookupThrough(checking.dns),
     clock,
     allowedNetworks: config.webhookAllowedNetworks,
     deniedPorts: config.webhookDeniedPorts,
@@ -40,7 +46,7 @@ export function openDoors(config: Config, secret: string, log: Logger, clock: Cl
     clock,
     log,
     db: openDatabase(config.databaseUrl),
-    dns,
+    ...checking,
     safeFetch,
     seal: createSeal(secret),
     heart: new Heart(),
@@ -48,17 +54,42 @@ export function openDoors(config: Config, secret: string, log: Logger, clock: Cl
   }
 }
 
-export function openDns(config: Config, clock: Clock = systemClock): DnsClient {
-  return createDnsClient({
+type CheckingDoors = Pick<Doors, 'dns' | 'authorities' | 'canaries' | 'closeDns'>
+
+/** All that a check asks: recursive servers, the zones' own, and canaries. */
+export function openChecking(config: Config, log: Logger, clock: Clock = systemClock): CheckingDoors {
+  const dns = createDnsClient({
     servers: config.dnsServers ?? systemServers(),
     clock,
     timeoutMs: config.dnsTimeoutMs,
     tries: config.dnsTries,
     inFlightPerServer: config.dnsInFlight,
+    perSecond: config.dnsPerSecond,
   })
+  const perSecond = config.dnsAuthoritativePerSecond
+  const others = createDnsClient({ servers: [], clock, perSecond, inFlightPerServer: config.dnsInFlight })
+  const roots = config.dnsRoots
+  const names = config.dnsCanaries
+  return {
+    dns,
+    authorities: roots.length > 0 ? createAuthorities({ dns: others, clock, roots }) : undefined,
+    canaries: names.length > 0 ? createCanaries({ dns, clock, names, ...outageNotes(log, names) }) : undefined,
+    closeDns: async () => void (await Promise.all([dns.close(), others.close()])),
+  }
 }
 
-export async function closeDoors({ dns, safeFetch, db }: Doors): Promise<void> {
-  await Promise.allSettled([dns.close(), safeFetch.close()])
+function outageNotes(log: Logger, names: readonly string[]) {
+  return {
+    onOutage: () =>
+      log.error(
+        { canaries: names },
+        'None of the canary names resolves: our own network or DNS_SERVERS are at fault. Failures are not recorded until one does.',
+      ),
+    onRecovery: () => log.info({ canaries: names }, 'The canary names resolve again: checks go on as usual.'),
+  }
+}
+
+export async function closeDoors({ closeDns, safeFetch, db }: Doors): Promise<void> {
+  await Promise.allSettled([closeDns(), safeFetch.close()])
   await db.destroy()
 }

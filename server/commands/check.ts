@@ -1,82 +1,89 @@
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
 import { confirm } from '../checks/confirm.ts'
+import type { Confirmation } from '../checks/hearing.ts'
 import { judge } from '../checks/judge.ts'
-import { lookupFor } from '../checks/lookup.ts'
+import { lookupFor, type Watched } from '../checks/lookup.ts'
 import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
 import type { Evidence, Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { Failure } from '../failure.ts'
+import { createLog } from '../log.ts'
 import { parseExpectedValues } from '../monitors/matching/expected-values.ts'
 import { matcherFor } from '../monitors/matching/matcher.ts'
 import { parseMonitorName } from '../monitors/names.ts'
-import { openDns } from '../outside.ts'
+import { openChecking } from '../outside.ts'
+import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './open.ts'
-import { table } from './table.ts'
 
+/** `server`: ask this one and nothing else. */
 export type CheckOptions = { flexible?: boolean; server?: string; json?: boolean }
 
 /** One check without server or database; prints verdict and evidence. Exit code 0 when the record is as expected, else 1. */
 export async function check(name: string, type: string, expected: string[], options: CheckOptions): Promise<void> {
+  const watched = watchedOf(name, type, options.flexible !== true)
   const config = loadConfig()
+  const confirmed = await confirmOnce(watched, options.server === undefined ? config : onlyFrom(options.server, config))
+  report(watched, expected, confirmed, options.json === true)
+}
+
+function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
   const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
   if (!recordType) throw new Failure(`"${type}" is not a record type to check; use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
   if (!parsed.ok) throw new Failure(Object.values(parsed.problems).join('\n'))
-  const { owner } = parsed.name
-  const dns = openDns(options.server === undefined ? config : { ...config, dnsServers: [serverOf(options.server)] })
+  return { owner: parsed.name.owner, recordType, isExactMatch }
+}
+
+function onlyFrom(server: string, config: Config): Config {
+  const parsed = parseServerAddress(server)
+  if (!parsed.ok) throw new Failure(parsed.reason)
+  return { ...config, dnsServers: [parsed.server], dnsRoots: [], dnsCanaries: [] }
+}
+
+async function confirmOnce(watched: Watched, config: Config): Promise<Confirmation> {
+  const doors = openChecking(config, createLog({ logLevel: 'silent', logFormat: 'json' }))
   try {
-    const ask = lookupFor({ owner, recordType, isExactMatch: !options.flexible })
-    const first = await ask(dns, {})
+    const ask = lookupFor(watched)
+    const first = await ask(doors.dns, {})
     const suspicion = { ask, first, recorded: null, doubts: 3 } // three doubts: let the majority decide at once
-    const confirmed = await confirm(suspicion, { dns, clock: systemClock }, new AbortController().signal)
-    const outcome = confirmed.kind === 'settled' ? confirmed.outcome : first.outcome
-    report({
-      owner,
-      recordType,
-      expected,
-      isExactMatch: !options.flexible,
-      outcome,
-      evidence: confirmed.evidence,
-      json: options.json === true,
-    })
+    return await confirm(suspicion, { ...doors, clock: systemClock }, new AbortController().signal)
   } finally {
-    await dns.close()
+    await doors.closeDns()
   }
 }
 
-type Report = {
-  owner: string
-  recordType: MonitorRecordType
-  expected: string[]
-  isExactMatch: boolean
-  outcome: Outcome
-  evidence: Evidence[]
-  json: boolean
-}
-
-function report({ owner, recordType, expected, isExactMatch, outcome, evidence, json }: Report): void {
-  const given = expectedValues(expected, recordType, isExactMatch, outcome)
-  const verdict = judge({ owner, recordType, expectedValues: given, isExactMatch }, outcome)
+function report(
+  { owner, recordType, isExactMatch }: Watched,
+  expected: string[],
+  confirmed: Confirmation,
+  json: boolean,
+) {
+  const { evidence } = confirmed
+  if (confirmed.kind !== 'settled') {
+    process.exitCode = 1
+    return print(noVerdict(evidence, json))
+  }
+  const { outcome, witnesses, decided } = confirmed
+  const expectedValues = valuesExpected(expected, recordType, isExactMatch, outcome)
+  const verdict = judge({ owner, recordType, expectedValues, isExactMatch }, outcome, witnesses)
   if (verdict.state !== 'VALID') process.exitCode = 1
-  if (json) {
-    print(JSON.stringify({ name: owner, record_type: recordType, ...verdict, evidence }))
-    return
-  }
-  const rows = evidence.map((each) => [
-    each.server,
-    each.transport,
-    each.rcode ?? each.outcome?.kind ?? '',
-    each.flags.join(' '),
-    `${Math.round(each.ms)} ms`,
-    shown(each.outcome),
-  ])
-  print(`${verdict.state}  ${owner || '.'} ${recordType}\n${verdict.reason}\n`)
-  for (const value of verdict.values ?? []) print(`  ${value}`)
-  print(`\n${table(['SERVER', 'VIA', 'RCODE', 'FLAGS', 'TIME', 'ANSWER'], rows)}`)
+  if (json) return print(JSON.stringify({ name: owner, record_type: recordType, ...verdict, decided, evidence }))
+  const values = (verdict.values ?? []).map((value) => `  ${value}\n`).join('')
+  print(`${verdict.state}  ${owner || '.'} ${recordType}\n\n${verdict.reason}\n${decided}\n`)
+  if (values !== '') print(values)
+  print(evidenceTable(evidence))
+}
+
+function noVerdict(evidence: readonly Evidence[], json: boolean): string {
+  const reason = 'None of the canary names resolves: the network of this machine or DNS_SERVERS are at fault.'
+  return json
+    ? JSON.stringify({ state: null, reason, evidence })
+    : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
 }
 
 /** Without an expectation whatever is found is as expected. */
-function expectedValues(
+function valuesExpected(
   expected: string[],
   recordType: MonitorRecordType,
   isExactMatch: boolean,
@@ -86,19 +93,6 @@ function expectedValues(
   const parsed = parseExpectedValues(expected, recordType, isExactMatch)
   if (!parsed.ok) throw new Failure(Object.values(parsed.problems).join('\n'))
   return parsed.values
-}
-
-function shown(outcome: Outcome | null): string {
-  if (outcome === null) return 'truncated; asked again over TCP'
-  if (outcome.kind === 'answer') return `${outcome.rrset.values.join(', ')}  TTL ${outcome.rrset.ttl}`
-  if (outcome.kind === 'malformed' || outcome.kind === 'unreachable') return outcome.reason
-  return outcome.kind.replaceAll('_', ' ')
-}
-
-function serverOf(text: string) {
-  const parsed = parseServerAddress(text)
-  if (!parsed.ok) throw new Failure(parsed.reason)
-  return parsed.server
 }
 
 const print = (text: string): void => {

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import type { Clock } from '../clock.ts'
+import type { DnsClient } from '../dns/client.ts'
+import type { Outcome } from '../dns/outcome.ts'
+import { createCanaries } from './canaries.ts'
+
+const answer: Outcome = {
+  kind: 'answer',
+  rrset: { name: 'a.test', type: 'A', ttl: 60, values: ['192.0.2.1'] },
+  chain: [],
+}
+
+function givenCanaries(names = ['a.test', 'b.test']) {
+  let now = 0
+  let outcomes: Record<string, Outcome | 'closed'> = {}
+  const clock: Clock = { now: () => now, elapsed: () => now, sleep: async () => {} }
+  const asked: string[] = []
+  const told: string[] = []
+  const dns: DnsClient = {
+    servers: [],
+    ask: async ({ name }) => {
+      asked.push(name)
+      const outcome = outcomes[name] ?? { kind: 'timeout' }
+      if (outcome === 'closed') throw new Error('The DNS client is closed.')
+      return { outcome, evidence: [] }
+    },
+    close: async () => {},
+  }
+  const canaries = createCanaries({
+    dns,
+    clock,
+    names,
+    onOutage: () => told.push('outage'),
+    onRecovery: () => told.push('recovery'),
+  })
+  return {
+    canaries,
+    asked,
+    told,
+    advance: (ms: number) => {
+      now += ms
+    },
+    resolve: (those: Record<string, Outcome | 'closed'>) => {
+      outcomes = those
+    },
+  }
+}
+
+test('one name that resolves is enough', async () => {
+  const { canaries, resolve } = givenCanaries()
+  resolve({ 'a.test': { kind: 'failure', rcode: 'SERVFAIL', ede: [] }, 'b.test': answer })
+  expect(await canaries.areWell()).toBe(true)
+  resolve({ 'a.test': { kind: 'nxdomain', chain: [] } })
+  expect(await canaries.areWell()).toBe(true) // known for a while
+})
+
+test('many checks at once share one probe, and one soon after uses it', async () => {
+  const { canaries, asked, advance } = givenCanaries()
+  const found = await Promise.all(Array.from({ length: 1_000 }, () => canaries.areWell()))
+  expect(new Set(found)).toEqual(new Set([false]))
+  expect(asked).toEqual(['a.test', 'b.test'])
+  advance(1_000)
+  await canaries.areWell()
+  expect(asked).toHaveLength(2)
+  advance(1_500)
+  await canaries.areWell()
+  expect(asked).toHaveLength(4)
+})
+
+test('an outage is told once, and so is its end, which an answer brings to light', async () => {
+  const { canaries, told, advance, resolve, asked } = givenCanaries()
+  for (let round = 0; round < 5; round++) {
+    await canaries.areWell()
+    advance(3_000)
+  }
+  expect(told).toEqual(['outage'])
+  resolve({ 'a.test': answer })
+  canaries.noteAnswer()
+  await expect.poll(() => told).toEqual(['outage', 'recovery'])
+  const before = asked.length
+  canaries.noteAnswer()
+  expect(asked).toHaveLength(before) // all is well, so nothing needs to be found out
+})
+
+test('a client that is being closed is no outage', async () => {
+  const { canaries, told, resolve } = givenCanaries()
+  resolve({ 'a.test': 'closed', 'b.test': 'closed' })
+  await expect(canaries.areWell()).rejects.toThrow('closed')
+  expect(told).toEqual([])
+})

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { BadConfig, readConfig } from './config.ts'
+
+const read = (environment: Record<string, string>) => readConfig(environment)
+
+test('delegation is followed from the root servers, both families on port 53', () => {
+  const { dnsRoots, dnsCanaries } = read({})
+  expect(dnsRoots).toHaveLength(26)
+  expect(new Set(dnsRoots.map(({ port }) => port))).toEqual(new Set([53]))
+  expect(dnsCanaries.length).toBeGreaterThan(1)
+})
+
+test.each([['10.0.0.53'], ['127.0.0.1:5353,[fd00::1]'], ['192.168.1.1,172.16.0.1']])(
+  'with only private DNS_SERVERS (%s) the public tree and its names are left out unless set',
+  (servers) => {
+    expect(read({ DNS_SERVERS: servers })).toMatchObject({ dnsRoots: [], dnsCanaries: [] })
+    const set = read({ DNS_SERVERS: servers, DNS_ROOTS: 'public', DNS_CANARIES: 'example.com' })
+    expect(set.dnsRoots).toHaveLength(26)
+    expect(set.dnsCanaries).toEqual(['example.com'])
+  },
+)
+
+test('one public server among DNS_SERVERS is enough to follow the public tree', () => {
+  expect(read({ DNS_SERVERS: '10.0.0.53,9.9.9.9' }).dnsRoots).toHaveLength(26)
+})
+
+test('off switches either off, and roots of one port can be named', () => {
+  expect(read({ DNS_ROOTS: 'off', DNS_CANARIES: 'off' })).toMatchObject({ dnsRoots: [], dnsCanaries: [] })
+  expect(read({ DNS_ROOTS: '127.0.0.1:5300, 127.0.0.2:5300' }).dnsRoots).toEqual([
+    { ip: '127.0.0.1', port: 5300 },
+    { ip: '127.0.0.2', port: 5300 },
+  ])
+})
+
+test.each([
+  [{ DNS_ROOTS: '127.0.0.1:5300,127.0.0.2' }, 'one port'],
+  [{ DNS_ROOTS: 'root' }, 'no server address'],
+  [{ DNS_CANARIES: 'a..b' }, 'no name'],
+  [{ DNS_PER_SECOND: '0' }, 'whole number'],
+])('%o is refused', (environment, words) => {
+  expect(() => read(environment)).toThrow(BadConfig)
+  expect(() => read(environment)).toThrow(words)
+})
