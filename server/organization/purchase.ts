@@ -1,8 +1,8 @@
 import type { PaymentPage, PlanChoice, Subscription } from '#contract/subscription.ts'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { isoOrNull } from '../http/times.ts'
+import type { Doors } from '../outside.ts'
 import { freePlan } from '../plan.ts'
 import { conflict, invalid } from '../problem.ts'
 import { getBilling } from './billing.ts'
@@ -17,7 +17,7 @@ import {
 } from './subscription-store.ts'
 import { planOf } from './usage.ts'
 
-export type PurchaseDoors = { db: Database; clock: Clock; config: Pick<Config, 'plans' | 'baseUrl'> }
+export type PurchaseDoors = { db: Database; clock: Clock; config: Pick<Doors['config'], 'plans' | 'baseUrl'> }
 
 /** Sessions that are asked for within one of these are one; the provider keeps one open for at least 30 minutes. */
 const SESSION_MS = 30 * 60_000

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import type { Doors } from '../outside.ts'
 import { followInvoice, forgetInvoice } from './invoices.ts'
 import type { Payments, Report } from './payments.ts'
 import { findOrganizationOfCustomer, followSubscription } from './subscription-store.ts'
 
-export type ReportDoors = { db: Database; clock: Clock; log: Logger; config: Pick<Config, 'plans'> }
+export type ReportDoors = { db: Database; clock: Clock; log: Logger; config: Pick<Doors['config'], 'plans'> }
 
 /** The provider repeats a report for three days. */
 const REMEMBERED_MS = 30 * 24 * 60 * 60_000

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
 import { Answers, type Routes } from '../http/routes.ts'
@@ -26,25 +25,29 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.put(
       '/organization/subscription',
-      { schema: { body: PlanChoice, response: ChoiceAnswers } },
+      { schema: { summary: 'Choose a plan', body: PlanChoice, response: ChoiceAnswers } },
       async ({ body, caller }, reply) => {
         const answer = await choosePlan(doors, payments, caller.organizationId, body)
         return 'url' in answer ? reply.code(202).send(answer) : reply.code(200).send(answer)
       },
     )
 
-    app.delete('/organization/subscription', { schema: { response: Answers(200, Subscription) } }, ({ caller }) =>
-      cancelPlan(doors, payments, caller.organizationId),
+    app.delete(
+      '/organization/subscription',
+      { schema: { summary: 'Cancel the plan at the end of its period', response: Answers(200, Subscription) } },
+      ({ caller }) => cancelPlan(doors, payments, caller.organizationId),
     )
 
-    app.post('/organization/subscription/portal', { schema: { response: Answers(200, PaymentPage) } }, ({ caller }) =>
-      openPortal(doors, payments, caller.organizationId),
+    app.post(
+      '/organization/subscription/portal',
+      { schema: { summary: 'Open the customer portal', response: Answers(200, PaymentPage) } },
+      ({ caller }) => openPortal(doors, payments, caller.organizationId),
     )
 
     app.get(
       '/organization/plans',
       {
-        schema: { querystring: Type.Object({}, { additionalProperties: false }), response: Answers(200, PageOf(Plan)) },
+        schema: { response: Answers(200, PageOf(Plan)) },
       },
       async () => {
         const data = config.plans.map(toPlan)
