@@ -144,7 +144,7 @@ export const Replay = Exactly(
       Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
     ),
   },
-  { examples: [{ since: '2026-11-21T09:00:00Z', status: 'FAILED' }] },
+  { examples: [{ since: '2026-01-01T00:00:00Z', status: 'FAILED' }] },
 )
 export type Replay = Static<typeof Replay>
 

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest'
+import { type Answer, type AppWorld, type Call, givenApp } from '#server/testing/app-world.ts'
+import { type Document, type Operation, readDocument } from './document.ts'
+import { bodyOf, type Fixtures, givenFixtures, pathOf } from './fixtures.ts'
+import { wrongInputs } from './wrong-input.ts'
+
+// Everything here is made from /openapi.json: a new route is tested without a line, or fails with "no example for …".
+
+/** A self-hosted server has nothing that could be paid or cancelled: the document's 409 is the right answer. */
+const ONLY_WITH_PAYMENT = new Set(['deleteOrganizationSubscription', 'createOrganizationSubscriptionPortal'])
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+type Case = { operation: Operation; path: string; body: unknown; own: Fixtures }
+type Ask = (sent?: Call, path?: string) => Promise<Answer>
+
+test('every operation does what it says with the example of the document', async () => {
+  await eachOperation(async ({ operation }, ask) => {
+    const answer = await ask()
+    if (ONLY_WITH_PAYMENT.has(operation.id)) return answer.status === 409 ? [] : [`answered ${answer.status}`]
+    const location = answer.status === 201 && !Array.isArray(answer.body) ? answer.headers.location : undefined
+    const made = location === undefined ? undefined : await ask({ method: 'GET', body: undefined }, location)
+    return [
+      ...(answer.status < 300 ? [] : [`answered ${answer.status} ${answer.text}`]),
+      ...(made === undefined || made.status === 200 ? [] : [`Location ${location} answers ${made.status}`]),
+    ]
+  })
+})
+
+test('every filter of every list is accepted with each of its values', async () => {
+  await eachOperation(async ({ operation, path }, ask) => {
+    const queries = operation.parameters.filter((each) => each.in === 'query')
+    const values = queries.flatMap(({ name, schema, example }) => {
+      const given = schema.enum ?? schema.examples ?? (example === undefined ? [] : [example])
+      const more = schema.type === 'boolean' ? [true, false] : schema.type === 'integer' ? [schema.maximum ?? 1] : []
+      return [...given, ...more].map((value) => `${name}=${encodeURIComponent(String(value))}`)
+    })
+    const problems = []
+    for (const query of operation.method === 'GET' ? values : []) {
+      const answer = await ask({}, `${path}?${query}`)
+      if (answer.status !== 200) problems.push(`${query} answered ${answer.status} ${answer.text}`)
+    }
+    return problems
+  })
+})
+
+test('every kind of wrong input is a 400 that names the field', async () => {
+  await eachOperation(async ({ operation, path, body }, ask) => {
+    const problems = []
+    for (const wrong of wrongInputs(operation, body)) {
+      const query = wrong.query ? `?${new URLSearchParams(wrong.query)}` : ''
+      const answer = await ask('body' in wrong ? { body: wrong.body } : {}, `${path}${query}`)
+      const names = Object.keys(answer.body?.errors ?? {})
+      if (answer.status !== 400 || !names.includes(wrong.field)) {
+        const sent = JSON.stringify(wrong).slice(0, 120)
+        problems.push(`${sent} answered ${answer.status} ${answer.text.slice(0, 200)}`)
+      }
+    }
+    return problems
+  })
+})
+
+test('without a key 401, with a key that may only read 403 where something changes', async () => {
+  const world = await givenApp('sqlite')
+  const reader = await world.key('read')
+  await eachOperation(async ({ operation }, ask) => {
+    const isRead = operation.method === 'GET'
+    return [
+      ...unexpected(await ask({ key: null }), 401),
+      ...unexpected(await ask({ key: `zw_${'0'.repeat(43)}` }), 401),
+      ...(isRead ? [] : unexpected(await ask({ key: reader.key }), 403)),
+    ]
+  }, world)
+})
+
+test('what another organization has, what is not there and what is no id are 404', async () => {
+  const world = await givenApp('sqlite')
+  const others = await givenFixtures(world, 'Others')
+  await eachOperation(async ({ operation, own }, ask) => {
+    const problems = []
+    for (const name of [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)) {
+      const prefix = own.ids[name]!.slice(0, 4)
+      for (const id of [others.ids[name]!, `${prefix}${'0'.repeat(26)}`, 'nothing', '%00', 'x'.repeat(900), '..%2f']) {
+        const answer = await ask({}, pathOf(operation, { ...own.ids, [name]: id }))
+        problems.push(...unexpected(answer, 404).map((problem) => `${name}=${id.slice(0, 40)}: ${problem}`))
+      }
+    }
+    return problems
+  }, world)
+})
+
+test('a method that a path does not have is a 405 with those that it has', async () => {
+  const world = await givenApp('sqlite')
+  const { operations, validate } = await readDocument(world)
+  const { ids, key } = await givenFixtures(world, 'Own')
+  for (const operation of operations) {
+    // `/monitors/bulk` is also the address of a monitor, for the methods that a monitor has.
+    const possible = operations.filter(({ path }) => matches(path, operation.path)).map(({ method }) => method)
+    for (const method of METHODS.filter((each) => !possible.includes(each))) {
+      const answer = await world.call(pathOf(operation, ids), { method, key, body: {} })
+      expect([method, operation.path, answer.status, validate(null, answer)]).toEqual([method, operation.path, 405, []])
+      expect(answer.headers.allow?.split(', ').filter((each) => each !== 'HEAD')).toEqual([...new Set(possible)].sort())
+    }
+  }
+})
+
+test('a body that is not JSON is 415, and one that is cut off 400', async () => {
+  await eachOperation(async ({ operation }, ask) => {
+    if (!operation.body) return []
+    return [
+      ...unexpected(await ask({ raw: '<x/>', headers: { 'content-type': 'application/xml' } }), 415),
+      ...unexpected(await ask({ raw: '{"a":' }), 400),
+      ...unexpected(await ask({ raw: '{"__proto__":{}}' }), 400),
+      ...unexpected(await ask({ raw: '['.repeat(200_000) + ']'.repeat(200_000) }), 400),
+    ]
+  })
+})
+
+/** Asks every operation, each with an organization of its own; whatever is answered must be as the document says. */
+async function eachOperation(work: (one: Case, ask: Ask) => Promise<string[]>, given?: AppWorld): Promise<void> {
+  const world = given ?? (await givenApp('sqlite'))
+  const document = await readDocument(world)
+  const problems: string[] = []
+  for (const operation of document.operations) {
+    const own = await givenFixtures(world, `Own${document.operations.indexOf(operation)}`)
+    const path = pathOf(operation, own.ids)
+    const body = bodyOf(operation, own.ids)
+    const one = { operation, path, body, own }
+    const found = await work(one, asking(world, document, one, problems))
+    problems.push(...found.map((problem) => `${operation.id}: ${problem}`))
+  }
+  expect(document.operations.length).toBeGreaterThan(20)
+  expect(problems).toEqual([])
+}
+
+function asking(
+  world: AppWorld,
+  { operations, validate }: Document,
+  { operation, path, body, own }: Case,
+  problems: string[],
+): Ask {
+  return async (sent = {}, at = path) => {
+    const method = sent.method ?? operation.method
+    const hasBody = operation.body && !('raw' in sent) && !('body' in sent)
+    const answer = await world.call(at, { method, key: own.key, ...(hasBody ? { body } : {}), ...sent })
+    const asked =
+      method === operation.method
+        ? operation
+        : operations.find((each) => each.method === method && matches(each.path, at))
+    for (const problem of validate(asked ?? null, answer))
+      problems.push(`${operation.id}: ${problem} (${answer.status})`)
+    return answer
+  }
+}
+
+const unexpected = ({ status, text }: Answer, expected: number): string[] =>
+  status === expected ? [] : [`answered ${status} instead of ${expected}: ${text.slice(0, 200)}`]
+
+const matches = (template: string, path: string) =>
+  new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!)

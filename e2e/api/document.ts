@@ -1,0 +1,111 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { Answer, AppWorld } from '#server/testing/app-world.ts'
+
+export type Schema = {
+  $ref?: string
+  type?: string
+  enum?: unknown[]
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+  pattern?: string
+  examples?: unknown[]
+  additionalProperties?: boolean | Schema
+}
+export type Parameter = { name: string; in: 'path' | 'query' | 'header'; schema: Schema; example?: unknown }
+type Media = { schema: Schema; example?: unknown }
+type Response = { $ref?: string; content?: Record<string, Media> }
+
+/** One operation of `/openapi.json`, with its references to shared parameters followed. */
+export type Operation = {
+  id: string
+  method: string
+  path: string
+  parameters: Parameter[]
+  body: { schema: Schema; example: unknown } | undefined
+  responses: Record<string, Response>
+}
+
+/** The document as a client sees it. */
+export type Document = { operations: Operation[]; validate(operation: Operation | null, answer: Answer): string[] }
+
+type Raw = {
+  paths: Record<string, Record<string, RawOperation>>
+  components: { parameters: Record<string, Parameter>; responses: Record<string, Response> }
+}
+type RawOperation = {
+  operationId: string
+  parameters?: (Parameter & { $ref?: string })[]
+  requestBody?: { content: Record<string, Media> }
+  responses: Record<string, Response>
+}
+
+export async function readDocument({ call }: AppWorld): Promise<Document> {
+  const { body } = await call('/openapi.json', { key: null })
+  const raw = body as Raw
+  const operations = Object.entries(raw.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => toOperation(raw, path, method, operation)),
+  )
+  return { operations, validate: validatorOf(raw) }
+}
+
+function toOperation({ components }: Raw, path: string, method: string, raw: RawOperation): Operation {
+  const media = raw.requestBody?.content['application/json']
+  return {
+    id: raw.operationId,
+    method: method.toUpperCase(),
+    path,
+    parameters: (raw.parameters ?? []).map((each) => (each.$ref ? components.parameters[nameOf(each.$ref)]! : each)),
+    body: media && { schema: media.schema, example: media.example ?? media.schema.examples?.[0] },
+    responses: raw.responses,
+  }
+}
+
+/** Why an answer is not as the document says: its status, its body and nothing in it beyond the schema. */
+function validatorOf(raw: Raw) {
+  const ajv = new Ajv2020({ allErrors: true, strict: false })
+  addFormats.default(ajv)
+  const id = 'https://zonewatch.example/openapi'
+  ajv.addSchema({ ...(closed(raw) as object), $id: id })
+  const errorPointer = '/components/schemas/Error'
+
+  return (operation: Operation | null, { status, body, headers }: Answer): string[] => {
+    const pointer = operation === null ? errorPointer : pointerOf(raw, operation, status)
+    if (pointer === undefined) return [`${status} is not in the document`]
+    if (pointer === null) return body === undefined ? [] : [`${status} has a body and the document shows none`]
+    if (!headers['content-type']?.startsWith('application/json')) return [`sent as ${headers['content-type']}`]
+    const validate = ajv.getSchema(`${id}#${pointer}`)
+    if (!validate) throw new Error(`no schema at ${pointer}`)
+    return validate(body) ? [] : (validate.errors ?? []).map(sentenceOf)
+  }
+}
+
+/** Undefined: not documented. Null: documented without a body. */
+function pointerOf(raw: Raw, { method, path, responses }: Operation, status: number): string | null | undefined {
+  const response = responses[status]
+  if (!response) return undefined
+  const place = response.$ref ?? `#/paths/${escaped(path)}/${method.toLowerCase()}/responses/${status}`
+  const content = response.$ref ? raw.components.responses[nameOf(response.$ref)]?.content : response.content
+  return content ? `${place.slice(1)}/content/application~1json/schema` : null
+}
+
+/** Every object with named properties closed, so that a field that the document does not show is an error. */
+function closed(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(closed)
+  const copy = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, closed(each)]))
+  return copy.type === 'object' && copy.properties ? { additionalProperties: false, ...copy } : copy
+}
+
+const sentenceOf = ({ instancePath, message, params }: ErrorObject) =>
+  `${instancePath || 'the body'} ${message} ${JSON.stringify(params)}`
+const nameOf = (reference: string) => reference.split('/').at(-1)!
+const escaped = (path: string) => encodeURIComponent(path.replaceAll('~', '~0').replaceAll('/', '~1'))

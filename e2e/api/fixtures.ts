@@ -1,0 +1,92 @@
+import { newId } from '#server/ids.ts'
+import { ensurePerson, insertAgent } from '#server/organization/people.ts'
+import type { AppWorld } from '#server/testing/app-world.ts'
+import type { Operation } from './document.ts'
+
+/** One of everything, by the name of its path parameter. */
+export type Fixtures = { organization: string; key: string; ids: Record<string, string> }
+
+/** An organization with one of everything. `mark` stands in every text that can hold one, so that it is recognised elsewhere. */
+export async function givenFixtures(world: AppWorld, name: string): Promise<Fixtures> {
+  const { id: organization, key } = await world.organization(name)
+  const mark = name.toLowerCase()
+  const make = async (path: string, body: unknown) => {
+    const answer = await world.call(path, { method: 'POST', key, body })
+    if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status} ${answer.text}`)
+    return answer.body.id as string
+  }
+  const webhook = await make('/webhooks', { url: `https://${mark}.example.com/hook`, headers: { 'X-Mark': mark } })
+  const group = await make('/groups', { name: `${mark} group`, webhooks: [webhook] })
+  const monitor = await make('/monitors', {
+    full_domain: `www.${mark}.example.com`,
+    record_type: 'TXT',
+    expected_value: [mark],
+    group,
+  })
+  const request = await make(`/webhooks/${webhook}/test`, undefined)
+  const invitation = await make('/agents/invitations', { email: `guest@${mark}.example.com` })
+  const event = await insertEvent(world, { organization, monitor, group, mark })
+  const agent = await insertMember(world, organization, mark)
+  return { organization, key, ids: { webhook, group, monitor, request, invitation, event, agent } }
+}
+
+/** The operation's path with these ids in it. Throws when a parameter has no example. */
+export function pathOf({ id, path }: Operation, ids: Record<string, string>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = ids[name]
+    if (value === undefined) throw new Error(`no example for the parameter ${name} of operation ${id}`)
+    return value
+  })
+}
+
+/** The example of the document, with the ids of the fixtures in the place of the made-up ones. */
+export function bodyOf({ id, body }: Operation, ids: Record<string, string>): unknown {
+  if (!body) return undefined
+  if (body.example === undefined) throw new Error(`no example for operation ${id}`)
+  const byPrefix: Record<string, string> = Object.fromEntries(
+    Object.values(ids).map((value) => [value.slice(0, 4), value]),
+  )
+  const replaced = (value: unknown): unknown => {
+    if (typeof value === 'string')
+      return (/^[a-z]{3}_[0-9a-z]{26}$/.test(value) && byPrefix[value.slice(0, 4)]) || value
+    if (Array.isArray(value)) return value.map(replaced)
+    if (value === null || typeof value !== 'object') return value
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each)]))
+  }
+  return replaced(body.example)
+}
+
+type EventOf = { organization: string; monitor: string; group: string; mark: string }
+
+async function insertEvent({ doors: { db, clock } }: AppWorld, { organization, monitor, group, mark }: EventOf) {
+  const id = newId('evt', clock.now())
+  await db
+    .insertInto('events')
+    .values({
+      id,
+      organization_id: organization,
+      monitor_id: monitor,
+      group_id: group,
+      occurred_at: clock.now(),
+      old_state: 'VALID',
+      new_state: 'MISMATCH',
+      previous_values: JSON.stringify([mark]),
+      current_values: '[]',
+      incidence_count: 1,
+      domain: `${mark}.example.com`,
+      subdomain: 'www',
+      record_type: 'TXT',
+      expected_values: JSON.stringify([mark]),
+      is_exact_match: 1,
+      diagnosis: null,
+    })
+    .execute()
+  return id
+}
+
+async function insertMember({ doors: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {
+  const person = await ensurePerson(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
+  const id = await insertAgent(db, organization, { person, role: 'member' }, clock.now())
+  if (id === undefined) throw new Error('the member is there already')
+  return id
+}

@@ -1,0 +1,66 @@
+import type { Operation, Parameter, Schema } from './document.ts'
+
+/** One thing wrong, and the field that the answer must name. */
+export type WrongInput = { field: string; query?: Record<string, string>; body?: unknown }
+
+/** Every kind of wrong input that the document's schemas rule out, one at a time. `good`: a body that is accepted. */
+export function wrongInputs({ parameters, body }: Operation, good: unknown): WrongInput[] {
+  const queries = parameters.filter((each) => each.in === 'query').flatMap(wrongValuesOfQuery)
+  const surprise = { field: 'surprise', query: { surprise: '1' } }
+  return [surprise, ...queries, ...(body ? wrongBodies(body.schema, good as Record<string, unknown>) : [])]
+}
+
+function wrongValuesOfQuery({ name, schema }: Parameter): WrongInput[] {
+  return wrongTexts(schema).map((value) => ({ field: name, query: { [name]: value } }))
+}
+
+/** Of a query everything is text at first. */
+function wrongTexts(schema: Schema): string[] {
+  const texts: (string | undefined)[] = [
+    schema.enum && 'surprise',
+    schema.type === 'boolean' ? 'maybe' : undefined,
+    ...(schema.type === 'integer' ? ['x', '1.5', '', '1e9999'] : []),
+    schema.minimum !== undefined ? String(schema.minimum - 1) : undefined,
+    schema.maximum !== undefined ? String(schema.maximum + 1) : undefined,
+    schema.maxLength !== undefined ? 'x'.repeat(schema.maxLength + 1) : undefined,
+  ]
+  return texts.filter((text) => text !== undefined)
+}
+
+function wrongBodies(schema: Schema, good: Record<string, unknown>): WrongInput[] {
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    wrongValues(property).map(({ field, value }) => ({
+      field: field === '' ? name : `${name}.${field}`,
+      body: { ...good, [name]: value },
+    })),
+  )
+  const missing = (schema.required ?? []).map((name) => {
+    const { [name]: _, ...rest } = good
+    return { field: name, body: rest }
+  })
+  const shapes = [[], 'text', 1, null].map((body) => ({ field: 'body', body }))
+  return [{ field: 'surprise', body: { ...good, surprise: 1 } }, ...missing, ...shapes, ...fields]
+}
+
+type WrongValue = { field: string; value: unknown }
+
+function wrongValues(schema: Schema): WrongValue[] {
+  const here = (value: unknown): WrongValue => ({ field: '', value })
+  // Of a choice, what none of its shapes can be.
+  if (schema.anyOf) return schema.anyOf.some(({ type }) => type === 'object') ? [here(1)] : [here({}), here(true)]
+  if (schema.enum) return [here('surprise'), here(1)]
+  const wrong: WrongValue[] = []
+  if (schema.type !== 'boolean') wrong.push(here(true))
+  if (schema.type !== 'object') wrong.push(here({}))
+  if (schema.type === 'string') wrong.push(here(1), here('nul \0'), here('half \ud800'))
+  if (schema.type === 'boolean' || schema.type === 'integer') wrong.push(here('1'))
+  if (schema.type === 'integer') wrong.push(here(1.5))
+  if (schema.minimum !== undefined) wrong.push(here(schema.minimum - 1))
+  if (schema.maximum !== undefined) wrong.push(here(schema.maximum + 1))
+  if (schema.minLength) wrong.push(here(''))
+  if (schema.maxLength !== undefined) wrong.push(here('x'.repeat(schema.maxLength + 1)))
+  if (schema.pattern) wrong.push(here('!'))
+  if (schema.items) wrong.push({ field: '0', value: [schema.items.type === 'object' ? 1 : {}] })
+  if (schema.minItems) wrong.push(here([]))
+  return wrong
+}
