@@ -4,8 +4,8 @@ import { createApp } from '../app.ts'
 import { runScheduler } from '../checks/scheduler.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { type Database, engineOf } from '../database/database.ts'
-import { enterProcess, leaveProcess, takeOverFromDead } from '../database/processes.ts'
+import type { Database } from '../database/database.ts'
+import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
 import { runPostman } from '../mail/postman.ts'
@@ -27,16 +27,14 @@ export async function serve(): Promise<void> {
   const { db, clock, log } = doors
   await prepareDatabase(db, config)
   await makeAdmin(db, config, clock.now())
-  const self = { pid: process.pid, machine: hostname() }
-  if (engineOf(db) === 'sqlite') await takeOverFromDead(db, self, isAlive, clock.now())
-  const id = await enterProcess(db, self, clock.now())
+  const id = await enterProcess(db, { pid: process.pid, machine: hostname(), isAlive }, clock.now())
 
   const stop = new AbortController()
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
   const app = config.roles.has('api') ? await createApp(doors) : undefined
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
-  const loops: Promise<void>[] = []
+  const loops: Promise<void>[] = [runPresence({ ...doors, process: id }, signals)]
   if (config.roles.has('checker')) loops.push(runScheduler({ ...doors, process: id }, signals))
   if (config.roles.has('courier')) {
     const limits = { inAll: config.courierConcurrency, perWebhook: config.webhookConcurrency }

@@ -163,7 +163,7 @@ export async function releaseClaims(db: Database, processes: readonly number[], 
   if (processes.length === 0) return
   for (const table of ['due_checks', 'due_requests', 'due_mails'] as const) {
     await sql`update ${sql.table(table)} set due_at = ${now}, claimed_by = null
-      where claimed_by in (${sql.join(processes)}) and due_at > ${now}`.execute(db)
+      where claimed_by in (${sql.join(processes)}) and due_at > ${now} and due_at <= ${now + LEASE_MS}`.execute(db)
   }
   // The webhooks of released requests must be looked at now, not when the leases would have run out.
   await sql`update due_webhooks set due_at = ${now} where (due_at is null or due_at > ${now}) and exists (

@@ -1,13 +1,24 @@
-import type { Database } from './database.ts'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import { type Database, engineOf } from './database.ts'
 import { releaseClaims } from './due.ts'
 
-export type ThisProcess = { pid: number; machine: string }
+export type ThisProcess = { pid: number; machine: string; isAlive(pid: number): boolean }
+export type PresenceDoors = { db: Database; clock: Clock; log: Logger; process: number }
 
-/** Enters this process among those that share the database; the number names it in its claims. */
-export async function enterProcess(db: Database, { pid, machine }: ThisProcess, now: number): Promise<number> {
+const BEAT_MS = 2_000
+/** Three beats missed: a container that was put in place of another cannot ask for the old one's process number. */
+const SILENT_MS = 6_000
+/** Long after every lease of it has run out. */
+const FORGOTTEN_MS = 24 * 60 * 60_000
+
+/** Enters this process among those that share the database, and returns the number that names it in its claims. */
+export async function enterProcess(db: Database, self: ThisProcess, now: number): Promise<number> {
+  if (engineOf(db) === 'sqlite') await takeOverFromDead(db, self, now)
+  const { pid, machine } = self
   const { id } = await db
     .insertInto('processes')
-    .values({ pid, machine, started_at: now })
+    .values({ pid, machine, started_at: now, seen_at: now })
     .returning('id')
     .executeTakeFirstOrThrow()
   return id
@@ -19,18 +30,52 @@ export async function leaveProcess(db: Database, id: number, now: number): Promi
   await db.deleteFrom('processes').where('id', '=', id).execute()
 }
 
+/** Says again and again that this process lives, and takes up what the silent ones had claimed. Runs until `stop`. */
+export async function runPresence(doors: PresenceDoors, { stop }: { stop: AbortSignal }): Promise<void> {
+  const { db, clock, log, process } = doors
+  while (!stop.aborted) {
+    await clock.sleep(BEAT_MS, stop)
+    try {
+      await db.updateTable('processes').set({ seen_at: clock.now() }).where('id', '=', process).execute()
+      await takeOverFromSilent(db, process, clock.now())
+    } catch (err) {
+      log.error({ err }, 'This process could not say that it lives; it tries again.')
+    }
+  }
+}
+
 /**
- * Takes up at once what processes of this machine claimed before they died; otherwise their leases must run out. Only for
- * SQLite: its file is this machine's own, so a process number that is not alive here is dead.
+ * SQLite's file is one machine's own, so whoever is silent there is dead or stands still, and its work is taken up at once.
+ * With PostgreSQL it may only be cut off: there the leases decide, and the row is kept until they are long over.
  */
-export async function takeOverFromDead(
-  db: Database,
-  { pid, machine }: ThisProcess,
-  isAlive: (pid: number) => boolean,
-  now: number,
-): Promise<void> {
-  const others = await db.selectFrom('processes').select(['id', 'pid']).where('machine', '=', machine).execute()
-  const dead = others.filter((other) => other.pid === pid || !isAlive(other.pid)).map(({ id }) => id)
-  await releaseClaims(db, dead, now)
-  if (dead.length > 0) await db.deleteFrom('processes').where('id', 'in', dead).execute()
+async function takeOverFromSilent(db: Database, self: number, now: number): Promise<void> {
+  const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : FORGOTTEN_MS
+  const silent = await db
+    .selectFrom('processes')
+    .select('id')
+    .where('seen_at', '<', now - silentMs)
+    .where('id', '!=', self)
+    .limit(100)
+    .execute()
+  await takeOver(db, silent, now)
+}
+
+/** What is known to be dead without waiting: the process numbers of this machine that are not alive, and our own. */
+async function takeOverFromDead(db: Database, { pid, machine, isAlive }: ThisProcess, now: number): Promise<void> {
+  const others = await db.selectFrom('processes').selectAll().execute()
+  const isSilent = (seenAt: number) => seenAt < now - SILENT_MS
+  const isGone = (other: { pid: number; machine: string }) =>
+    other.machine === machine && (other.pid === pid || !isAlive(other.pid))
+  await takeOver(
+    db,
+    others.filter((other) => isSilent(other.seen_at) || isGone(other)),
+    now,
+  )
+}
+
+async function takeOver(db: Database, dead: readonly { id: number }[], now: number): Promise<void> {
+  const ids = dead.map(({ id }) => id)
+  if (ids.length === 0) return
+  await releaseClaims(db, ids, now)
+  await db.deleteFrom('processes').where('id', 'in', ids).execute()
 }

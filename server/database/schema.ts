@@ -234,4 +234,6 @@ export type ProcessesTable = {
   pid: number
   machine: string
   started_at: number
+  /** When it last said that it lives. */
+  seen_at: number
 }

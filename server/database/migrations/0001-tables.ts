@@ -204,7 +204,8 @@ export const tables: Migration = {
       id ${SERIAL},
       pid ${INTEGER} not null,
       machine text not null,
-      started_at ${INTEGER} not null
+      started_at ${INTEGER} not null,
+      seen_at ${INTEGER} not null
     ) ${STRICT}`,
   ],
 }

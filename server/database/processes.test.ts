@@ -1,0 +1,73 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import type { Clock } from '../clock.ts'
+import { onBothEngines } from '../testing/database.ts'
+import type { Database } from './database.ts'
+import { claimDue } from './due.ts'
+import { enterProcess, leaveProcess, runPresence } from './processes.ts'
+
+const here = { pid: 100, machine: 'here', isAlive: (pid: number) => pid === 100 }
+
+onBothEngines('processes that share a database', (fresh, engine) => {
+  test('one that leaves gives back what it had claimed', async () => {
+    const db = await givenOneDue(await fresh())
+    const id = await enterProcess(db, here, 0)
+    await claimDue(db, 'due_checks', { now: 0, process: id, limit: 1 })
+    await leaveProcess(db, id, 10)
+    expect(await claimDue(db, 'due_checks', { now: 10, process: 9, limit: 1 })).toHaveLength(1)
+    expect(await db.selectFrom('processes').selectAll().execute()).toEqual([])
+  })
+
+  test('the claims of one that was killed on this machine are taken up at once with SQLite alone', async () => {
+    const db = await givenOneDue(await fresh())
+    const killed = await enterProcess(db, { ...here, pid: 77 }, 0)
+    await claimDue(db, 'due_checks', { now: 0, process: killed, limit: 1 })
+    const next = await enterProcess(db, here, 1)
+    const taken = await claimDue(db, 'due_checks', { now: 1, process: next, limit: 1 })
+    expect(taken).toHaveLength(engine === 'sqlite' ? 1 : 0)
+  })
+
+  test('one on another machine that falls silent is taken over from with SQLite alone, one that speaks never', async () => {
+    const db = await givenOneDue(await fresh())
+    const other = await enterProcess(db, { ...here, machine: 'there' }, 0)
+    await claimDue(db, 'due_checks', { now: 0, process: other, limit: 1 })
+    const self = await enterProcess(db, here, 1_000)
+    await beatUntil(db, self, 5_000)
+    expect(await claimDue(db, 'due_checks', { now: 5_000, process: self, limit: 1 })).toHaveLength(0)
+    await beatUntil(db, self, 8_000)
+    const taken = await claimDue(db, 'due_checks', { now: 8_000, process: self, limit: 1 })
+    expect(taken).toHaveLength(engine === 'sqlite' ? 1 : 0)
+    const entered = await db.selectFrom('processes').select(['id', 'seen_at']).execute()
+    expect(entered).toContainEqual({ id: self, seen_at: 8_000 })
+  })
+})
+
+/** One beat at the given time. */
+async function beatUntil(db: Database, process: number, now: number): Promise<void> {
+  const stop = new AbortController()
+  const clock: Clock = {
+    now: () => now,
+    elapsed: () => now,
+    sleep: async () => {
+      if (beats++ > 0) stop.abort()
+    },
+  }
+  let beats = 0
+  await runPresence({ db, clock, log: pino({ level: 'silent' }), process }, { stop: stop.signal })
+}
+
+async function givenOneDue(db: Database): Promise<Database> {
+  const row = {
+    slot: 1,
+    monitor_id: 'mon_1',
+    organization_id: 'org_1',
+    due_at: 0,
+    owner: 'www.example.com',
+    record_type: 'A',
+  }
+  await db
+    .insertInto('due_checks')
+    .values({ ...row, is_exact_match: 1, frequency: 5, streak: 0, doubts: 0 })
+    .execute()
+  return db
+}
