@@ -16,7 +16,7 @@ import { runSweep } from '../webhooks/sweep.ts'
 import { loadConfig, loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
 
 /** What is under way at SIGTERM is finished within this, then given up and left to be done again. */
-const DRAIN_MS = 7_000
+const DRAIN_MS = 6_000
 
 /** Starts everything, serves until a signal comes, and ends with nothing claimed. */
 export async function serve(): Promise<void> {
