@@ -36,16 +36,12 @@ export async function queueMail(
 
 /** Takes back what waits and is no longer true. A mail that is being sent at this moment still goes out. */
 export async function dropWaitingMail(db: Database, organizationId: string, about: string): Promise<void> {
-  const waiting = await db
+  await db
     .deleteFrom('mails')
     .where('organization_id', '=', organizationId)
     .where('about', '=', about)
     .where('status', '=', 'waiting')
-    .returning('id')
     .execute()
-  const ids = waiting.map(({ id }) => id)
-  if (ids.length === 0) return
-  await db.deleteFrom('due_mails').where('organization_id', '=', organizationId).where('mail_id', 'in', ids).execute()
 }
 
 export type ClaimedMail = {

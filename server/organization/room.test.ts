@@ -96,13 +96,15 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
   })
 
   test('many who ask for the last place at the same moment get one', async () => {
-    const { monitor } = await givenSmall(engine)
+    const { monitor, webhook } = await givenSmall(engine)
     await monitor()
     await monitor()
+    const sixTimes = (make: typeof webhook) => Promise.all(Array.from({ length: 6 }, () => make()))
 
-    const answers = await Promise.all(Array.from({ length: 6 }, () => monitor()))
-
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 402, 402, 402, 402, 402])
+    for (const make of [monitor, webhook]) {
+      const statuses = (await sixTimes(make)).map(({ status }) => status)
+      expect(statuses.sort()).toEqual([201, 402, 402, 402, 402, 402])
+    }
   })
 
   test('a check comes as often as the plan allows, and no plan is asked for more', async () => {
@@ -128,8 +130,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
   })
 
   test('webhooks, agents with invitations, and retention have their limits', async () => {
-    const { world } = await givenSmall(engine)
-    const webhook = () => world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:9/' } })
+    const { world, webhook } = await givenSmall(engine)
     const invite = (email: string) => world.call('/agents/invitations', { method: 'POST', body: { email } })
     const keep = (event_retention_days: number) =>
       world.call('/organization', { method: 'PATCH', body: { settings: { event_retention_days } } })
@@ -157,6 +158,7 @@ async function givenSmall(engine: Engine) {
   return {
     world,
     body,
+    webhook: () => world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:9/' } }),
     monitor: (more: object = {}) => world.call('/monitors', { method: 'POST', body: { ...body, ...more } }),
   }
 }

@@ -112,11 +112,10 @@ export const peopleAndPlans: Migration = {
     'create index mails_by_created on mails (created_at)',
 
     `create table due_mails (
+      mail_id text primary key references mails (id) on delete cascade,
       organization_id text not null,
-      mail_id text not null,
       due_at ${INTEGER},
-      claimed_by ${INTEGER},
-      primary key (organization_id, mail_id)
+      claimed_by ${INTEGER}
     ) ${CLUSTERED}`,
     'create index due_mails_by_due on due_mails (due_at)',
 
