@@ -7,6 +7,8 @@ const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false }
 /** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
 export function parseInclude(text: string | undefined): Inclusion {
   if (text === undefined || text === '') return NOTHING
+  // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
+  if (typeof text !== 'string') throw invalid({ include: 'must be given once.' })
   const names = text
     .split(',')
     .map((name) => name.trim().toLowerCase())
