@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Answer, type AppWorld, type Call, givenApp } from '#server/testing/app-world.ts'
-import { type Document, type Operation, readDocument } from './document.ts'
+import { type Document, matches, type Operation, readDocument } from './document.ts'
 import { bodyOf, type Fixtures, givenFixtures, pathOf } from './fixtures.ts'
 import { wrongInputs } from './wrong-input.ts'
 
@@ -155,6 +155,3 @@ function asking(
 
 const unexpected = ({ status, text }: Answer, expected: number): string[] =>
   status === expected ? [] : [`answered ${status} instead of ${expected}: ${text.slice(0, 200)}`]
-
-const matches = (template: string, path: string) =>
-  new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!)

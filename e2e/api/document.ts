@@ -88,6 +88,10 @@ function validatorOf(raw: Raw) {
   }
 }
 
+/** Whether a path with its ids in it is of this template; what is after a `?` does not matter. */
+export const matches = (template: string, path: string) =>
+  new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!)
+
 /** Undefined: not documented. Null: documented without a body. */
 function pointerOf(raw: Raw, { method, path, responses }: Operation, status: number): string | null | undefined {
   const response = responses[status]

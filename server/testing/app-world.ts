@@ -48,7 +48,9 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     ...settings,
   })
-  const doors: Doors = openDoors(config, config.secret!, pino({ level: 'silent' }), clock)
+  const logged: string[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
+  const doors: Doors = openDoors(config, config.secret!, log, clock)
   await migrate(doors.db, clock.now())
   const app = await createApp(doors)
   await app.ready()
@@ -76,6 +78,8 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     app,
     doors,
     url: database.url,
+    /** Every error that the server logged, as JSON. */
+    logged,
     organization,
     close,
     pass: (ms: number) => {

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import type { Engine } from '#server/database/database.ts'
+import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
+import { readDocument } from './document.ts'
+import { bodyOf, givenFixtures, pathOf } from './fixtures.ts'
+
+const ENGINES: Engine[] = ['sqlite', 'postgres']
+/** Stands in every text that one organization's things can hold, and nowhere else. */
+const FOREIGN = 'Zqforeignqz'
+const isForeign = (text: string, ids: Record<string, string>) =>
+  text.includes(FOREIGN.toLowerCase()) || Object.values(ids).some((id) => text.includes(id))
+
+test.each(ENGINES)('no route shows or changes what another organization has (%s)', async (engine) => {
+  const world = await givenApp(engine)
+  const { operations } = await readDocument(world)
+  const foreign = await givenFixtures(world, FOREIGN)
+  const own = await givenFixtures(world, 'Own')
+  const before = await everythingOf(world, foreign.organization)
+  const leaks: string[] = []
+  const ask = async (what: string, path: string, method: string, body?: unknown) => {
+    const { status, text } = await world.call(path, { method, key: own.key, ...(body === undefined ? {} : { body }) })
+    if (status >= 500) leaks.push(`${what} answered ${status}`)
+    // A refusal may repeat what was asked for, and nothing more.
+    const told = path
+      .split('?')
+      .slice(1)
+      .join()
+      .concat(JSON.stringify(body) ?? '')
+    if (status < 400 && isForeign(text, foreign.ids)) leaks.push(`${what} answered with ${text}`)
+    if (status >= 400 && isForeign(text, foreign.ids) && !isForeign(told, foreign.ids)) leaks.push(`${what}: ${text}`)
+  }
+
+  for (const operation of operations) {
+    const { id, method, path, parameters } = operation
+    // Each id of the path in turn another organization's, then all of them.
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+    for (const mixed of [...names.map((name) => ({ ...own.ids, [name]: foreign.ids[name]! })), foreign.ids]) {
+      if (names.length > 0) await ask(id, pathOf(operation, mixed), method, bodyOf(operation, own.ids))
+    }
+    // Another organization's ids in the query and in the body.
+    for (const { name } of method === 'GET' ? parameters.filter((each) => each.in === 'query') : []) {
+      for (const value of [...Object.values(foreign.ids), FOREIGN.toLowerCase(), `${FOREIGN.toLowerCase()}-group`]) {
+        await ask(`${id}?${name}`, `${pathOf(operation, own.ids)}?${name}=${value}`, method)
+      }
+    }
+    if (names.length === 0 && operation.body) await ask(id, path, method, bodyOf(operation, foreign.ids))
+    if (names.length === 0 && method === 'GET') await ask(id, path, method)
+  }
+  expect(leaks).toEqual([])
+  expect(await everythingOf(world, foreign.organization)).toEqual(before)
+})
+
+test.each(ENGINES)('a reference in a body to what another organization has is refused (%s)', async (engine) => {
+  const world = await givenApp(engine)
+  const foreign = await givenFixtures(world, FOREIGN)
+  const own = await givenFixtures(world, 'Own')
+  const send = (path: string, method: string, body: unknown) => world.call(path, { method, key: own.key, body })
+  const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
+  const answers = await Promise.all([
+    send('/monitors', 'POST', { ...monitor, group: foreign.ids.group }),
+    send('/monitors/bulk', 'POST', { monitors: [monitor], group: foreign.ids.group }),
+    send(`/monitors/${own.ids.monitor}`, 'PATCH', { group: foreign.ids.group }),
+    send('/groups', 'POST', { name: 'x', webhooks: [foreign.ids.webhook] }),
+    send(`/groups/${own.ids.group}`, 'PATCH', { webhooks: [foreign.ids.webhook] }),
+    send('/webhooks', 'POST', { url: 'https://hooks.example.com', groups: [foreign.ids.group] }),
+    send(`/webhooks/${own.ids.webhook}`, 'PATCH', { groups: [foreign.ids.group] }),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400, 400])
+})
+
+test('a cursor of another organization is refused', async () => {
+  const world = await givenApp('sqlite')
+  const { operations } = await readDocument(world)
+  const [own, foreign] = [await givenFixtures(world, 'Own'), await givenFixtures(world, FOREIGN)]
+  for (let turn = 0; turn < 2; turn++) {
+    await world.call('/groups', { method: 'POST', key: foreign.key, body: { name: `more ${turn}` } })
+  }
+  const { body } = await world.call('/groups?limit=1', { key: foreign.key })
+  for (const operation of operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'after'))) {
+    const path = `${pathOf(operation, own.ids)}?limit=1&after=${body.after}`
+    expect([operation.id, (await world.call(path, { key: own.key })).status]).toEqual([operation.id, 400])
+  }
+})
+
+const ABOUT = [
+  'monitors',
+  'groups',
+  'webhooks',
+  'events',
+  'webhook_requests',
+  'agents',
+  'invitations',
+  'group_webhooks',
+] as const
+
+/** Every row that belongs to an organization. */
+async function everythingOf({ doors: { db } }: AppWorld, organization: string): Promise<unknown> {
+  const tables = ABOUT.map(async (table) => {
+    const rows = await db.selectFrom(table).selectAll().where('organization_id', '=', organization).execute()
+    return [table, rows.map((row) => JSON.stringify(row)).sort()]
+  })
+  return Object.fromEntries(await Promise.all(tables))
+}
