@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
-import { classOf, limitHeaders, secondsToWait, unlimited } from './limits.ts'
+import { classOf, limitHeaders, secondsToWait } from './limits.ts'
 import type { Looks } from './looks.ts'
 
 declare module 'fastify' {
@@ -42,10 +42,7 @@ export function needKey(scope: FastifyInstance): void {
 export function guard(app: FastifyInstance, gate: Gate): void {
   app.addHook('onRequest', async (request, reply) => {
     const isApi = request.routeOptions.config.needsKey === true
-    if (!isApi && !request.is404) {
-      const now = gate.clock.now()
-      return void reply.headers(limitHeaders(unlimited(now), now))
-    }
+    if (!isApi && !request.is404) return
     const inside = gate.looks.callerOf(request)
     const caller = inside ?? (await count(gate, request, reply))
     if (!isApi) return

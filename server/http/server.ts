@@ -12,6 +12,7 @@ import { keepHouse } from './housekeeping.ts'
 import { repeatAnswers } from './idempotency.ts'
 import { takeJsonOnly } from './json.ts'
 import { Limiter } from './limiter.ts'
+import { limitHeaders, unlimited } from './limits.ts'
 import { Looks } from './looks.ts'
 import { answerRawErrors } from './raw-errors.ts'
 import { validatorCompiler } from './validation.ts'
@@ -46,10 +47,12 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
+    const now = clock.now()
+    reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))
   })
   allowOrigins(app, config.corsOrigins)
   refuseWhileStopping(app)
+  refuseOddHeaders(app)
   guard(app, gate)
   answerErrors(app)
   app.addHook('onResponse', async (request, reply) => {
@@ -77,11 +80,15 @@ function refuseWhileStopping(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     isStopping = true
   })
-  app.addHook('onRequest', async (request, reply) => {
-    if (isStopping) {
-      reply.headers({ 'retry-after': '5', connection: 'close' })
-      throw new Problem(503, 'The server is stopping; try again in 5 seconds.')
-    }
+  app.addHook('onRequest', async (_request, reply) => {
+    if (!isStopping) return
+    reply.headers({ 'retry-after': '5', connection: 'close' })
+    throw new Problem(503, 'The server is stopping; try again in 5 seconds.')
+  })
+}
+
+function refuseOddHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
     const { host, expect } = request.headers
     if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: 'is required.' })
     if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
