@@ -19,13 +19,17 @@ export async function findLiveKey(db: Database, text: string, now: number): Prom
   return key
 }
 
+/** Keys whose last use is remembered; beyond that the statement itself finds nothing to write. */
+const REMEMBERED = 10_000
+
 /** Writes a key's `last_used`, at most once in `LAST_USED_MS` however many requests and processes use it. */
 export function touchKey(db: Database) {
-  const underWay = new Set<string>()
+  const written = new Map<string, number>()
   return async ({ id, organization_id, last_used_at }: ApiKey, now: number): Promise<void> => {
-    const isFresh = last_used_at !== null && now - last_used_at < LAST_USED_MS && last_used_at <= now
-    if (isFresh || underWay.has(id)) return
-    underWay.add(id)
+    const isFresh = (at: number | null | undefined) => at != null && at <= now && now - at < LAST_USED_MS
+    if (isFresh(last_used_at) || isFresh(written.get(id))) return
+    if (written.size >= REMEMBERED) written.clear()
+    written.set(id, now)
     const isStale = sql<boolean>`(last_used_at is null or last_used_at <= ${now - LAST_USED_MS} or last_used_at > ${now})`
     await db
       .updateTable('api_keys')
@@ -34,7 +38,6 @@ export function touchKey(db: Database) {
       .where('id', '=', id)
       .where(isStale)
       .execute()
-      .finally(() => underWay.delete(id))
   }
 }
 

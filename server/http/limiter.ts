@@ -36,7 +36,8 @@ export class Limiter {
 
   async #count(bucket: string, limit: number): Promise<Standing> {
     const { db, clock } = this.#doors
-    for (;;) {
+    // Another process may take the number at the same moment; each round that is lost that way fills the bucket by one.
+    for (let lost = 0; lost <= limit; lost++) {
       const refusal = this.#refusal(bucket, limit)
       if (refusal) return refusal
       const now = clock.now()
@@ -46,8 +47,8 @@ export class Limiter {
       if (counted >= limit) this.#remember(bucket, freeAt, now)
       if (number !== undefined) return { limit, remaining: Math.max(0, limit - counted), freeAt, isRefused: false }
       if (counted >= limit) return { limit, remaining: 0, freeAt, isRefused: true }
-      // Another process took the number at the same moment: each round that is lost fills the bucket by one.
     }
+    return { limit, remaining: 0, freeAt: clock.now() + 1_000, isRefused: true }
   }
 
   #refusal(bucket: string, limit: number): Standing | undefined {
