@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 export class Bell {
   #isRung = false
   #wake: (() => void) | undefined
+  #pause: Promise<void> | undefined
 
   /** Ring after the commit: who hears it looks at once. */
   ring(): void {
@@ -11,14 +12,19 @@ export class Bell {
     this.#wake?.()
   }
 
-  /** Resolves when it rings, at once when it rang since the last time, and after `ms` or an abort in any case. One loop listens. */
+  /**
+   * Resolves when it rings, at once when it rang since the last time, and at the latest after `ms` or when `signal` is
+   * aborted. One loop listens. A pause that a ring cuts short goes on for the next time, so that ringing makes no timers.
+   */
   async heard(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-    if (!this.#isRung && !signal.aborted) {
-      const rung = new AbortController()
-      this.#wake = () => rung.abort()
-      signal.addEventListener('abort', () => rung.abort(), { signal: rung.signal })
-      await clock.sleep(ms, rung.signal)
-      rung.abort() // and with it the listener goes
+    if (!this.#isRung) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      this.#pause ??= clock.sleep(ms, signal).then(() => {
+        this.#pause = undefined
+        this.#wake?.()
+      })
+      await promise
       this.#wake = undefined
     }
     this.#isRung = false

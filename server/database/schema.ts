@@ -184,10 +184,13 @@ export type WebhookRequestsTable = {
   error: string | null
   response_body: string | null
   last_attempt_at: number | null
+  /** Of the last attempt. */
+  timings: Json | null
   /** The schedule's next time; null once the request is done with. */
   next_attempt_at: number | null
 }
 
+/** Attempts before a request's last one, which stands in the request itself. */
 export type WebhookAttemptsTable = {
   request_id: Once<string>
   number: Once<number>

@@ -4,7 +4,13 @@ import { runPrepared } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 /** A filter that an index serves: its leading columns and what they must be. */
-export type Way = { index: string; columns: readonly string[]; values: readonly unknown[] }
+export type Way = {
+  index: string
+  columns: readonly string[]
+  values: readonly unknown[]
+  /** The condition of a partial index, in the words of the migration: an index is used where this stands in the query. */
+  where?: string
+}
 
 /** `isFew`: so few rows meet the filter that they can be sorted for each page. */
 export type Chosen = { way: Way; isFew: boolean }
@@ -44,6 +50,7 @@ async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promis
       way.columns.forEach((column, place) => {
         rows = rows.where(sql<boolean>`${sql.ref(column)} = ${way.values[place]}`)
       })
+      if (way.where !== undefined) rows = rows.where(sql.raw<boolean>(way.where))
       return db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
     },
   })

@@ -28,9 +28,9 @@ export type CourierDoors = {
 
 /** How long the courier rests when nothing rings: the longest that what another process wrote waits here. */
 const IDLE_MS = 75
-const GATHER_MS = 2
+const GATHER_MS = 10
 /** One transaction's worth: a few milliseconds of SQLite. */
-const RECORDED_AT_ONCE = 100
+const RECORDED_AT_ONCE = 250
 /** A claim older than this is given back, because an attempt may take the rest of its lease. */
 const START_WITHIN_MS = 8_000
 
@@ -74,6 +74,7 @@ export async function runCourier(
     try {
       const looked = await claimRound(doors, lanes)
       startAll()
+      if (looked > 0 && looked < LANES_PER_ROUND) await clock.sleep(5, stop)
       if (looked < LANES_PER_ROUND) await bell.heard(IDLE_MS, clock, stop)
     } catch (err) {
       log.error({ err }, 'The courier cannot read what is due; it tries again.')

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Agent, Dispatcher } from 'undici'
+import type { Client, Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
+import type { Deadlines } from '../dns/deadlines.ts'
 import { isDisconnect, reasonOf } from './failure-words.ts'
 import type { PostResult, Timings } from './safe-fetch.ts'
 import { type Opening, type Phase, RefusedAddress } from './vetted-connect.ts'
@@ -9,6 +10,9 @@ export type Limits = { timeoutMs: number; lookupMs: number; bodyMs: number }
 
 /** The connection had been kept alive and was gone before an answer began. `instead` is what that comes to when final. */
 type Stale = { kind: 'stale'; instead: PostResult }
+
+/** Made once: a stack trace for every exchange would cost more than sending it. */
+const OVER = new Error('the exchange is over')
 
 const BODY_LIMIT_BYTES = 65_536
 const EXCERPT_LIMIT = 4000
@@ -28,43 +32,58 @@ const UNFINISHED: Record<Phase, string> = {
 export class Exchange implements Opening, Dispatcher.DispatchHandler {
   readonly result: Promise<PostResult | Stale>
   readonly #settle: (result: PostResult | Stale) => void
-  readonly #over = new AbortController()
   readonly #clock: Clock
+  readonly #deadlines: Deadlines
   readonly #limits: Limits
   readonly #startedAt: number
   readonly #timings: Omit<Timings, 'totalMs'> = {}
-  #timer = new AbortController()
+  #isOver = false
+  /** Only for an exchange that opens a connection. */
+  #over: AbortController | undefined
+  #takeBack: (() => void) | undefined
+  #onEnd: (() => void) | undefined
   #phase: Phase = 'answer'
   #phaseStartedAt: number
   #isOwnConnection = false
   #controller: Dispatcher.DispatchController | undefined
   #interim = 0
+  #isEnded = false
   #answer: { status: number; retryAfter: string | undefined } | undefined
   #chunks: Buffer[] = []
   #bodyBytes = 0
 
-  constructor(clock: Clock, limits: Limits, signal: AbortSignal | undefined) {
+  constructor(clock: Clock, deadlines: Deadlines, limits: Limits) {
     const { promise, resolve } = Promise.withResolvers<PostResult | Stale>()
     this.result = promise
     this.#settle = resolve
     this.#clock = clock
+    this.#deadlines = deadlines
     this.#limits = limits
     this.#startedAt = clock.elapsed()
     this.#phaseStartedAt = this.#startedAt
-    const stop = () => this.#fail('the attempt was broken off because this server is stopping')
-    if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { signal: this.#over.signal })
+  }
+
+  /** Gives up: the receiver may have got the request. */
+  breakOff(): void {
+    this.#fail('the attempt was broken off because this server is stopping')
+  }
+
+  /** Called when it is over, whatever it came to. */
+  onEnd(call: () => void): void {
+    this.#onEnd = call
   }
 
   /** Aborted when the exchange is over: a connection still being opened is given up. */
   get signal(): AbortSignal {
+    this.#over ??= new AbortController()
+    if (this.#isOver) this.#over.abort(OVER)
     return this.#over.signal
   }
 
-  dispatch(agent: Agent, url: URL, headers: Record<string, string>, body: Buffer): void {
+  dispatch(client: Client, url: URL, headers: Record<string, string>, body: Buffer): void {
     if (this.#isOver) return
     this.#within(this.#limits.timeoutMs)
-    agent.dispatch({ origin: url.origin, path: url.pathname + url.search, method: 'POST', headers, body }, this)
+    client.dispatch({ path: url.pathname + url.search, method: 'POST', headers, body }, this)
   }
 
   entered(phase: Phase): void {
@@ -78,7 +97,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isOver) controller.abort(new Error('the exchange is over'))
+    if (this.#isOver) controller.abort(OVER)
     else this.#controller = controller
   }
 
@@ -99,6 +118,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#isEnded = true
     this.#finish(this.#response())
   }
 
@@ -115,17 +135,9 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     this.#finish(isStale ? { kind: 'stale', instead } : instead)
   }
 
-  get #isOver(): boolean {
-    return this.#over.signal.aborted
-  }
-
   #within(ms: number): void {
-    this.#timer.abort()
-    const timer = new AbortController()
-    this.#timer = timer
-    void this.#clock.sleep(ms, timer.signal).then(() => {
-      if (!timer.signal.aborted) this.#expire(ms)
-    })
+    this.#takeBack?.()
+    this.#takeBack = this.#deadlines.add(this.#clock.elapsed() + ms, () => this.#expire(ms))
   }
 
   #expire(ms: number): void {
@@ -151,11 +163,13 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
 
   #finish(result: PostResult | Stale): void {
     if (this.#isOver) return
-    this.#timer.abort()
-    this.#over.abort()
+    this.#isOver = true
+    this.#takeBack?.()
+    this.#over?.abort(OVER)
     this.#settle(result)
-    // A no-op where the answer has ended; else the connection is dropped, because the rest of the answer is still to come.
-    this.#controller?.abort(new Error('the exchange is over'))
+    this.#onEnd?.()
+    // Where the answer has not ended the connection is dropped, because the rest of it is still to come.
+    if (!this.#isEnded) this.#controller?.abort(OVER)
   }
 
   #record(): void {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { deleteEach, insertEach, updateEach } from '../database/each.ts'
+import { deleteEach, updateEach } from '../database/each.ts'
 import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
@@ -22,19 +22,29 @@ const CLAIM = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', claime
  */
 export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {
   return await inTransaction(db, async (transaction) => {
-    await lockWebhooks(transaction, items)
+    const paused = await lockWebhooks(transaction, items)
     await giveBack(transaction, items, now)
     const kept = await writeQueue(transaction, attempted(items, now))
     await writeRequests(transaction, kept, now)
-    return await writeWebhooks(transaction, kept, now)
+    return await writeWebhooks(transaction, kept, paused, now)
   })
 }
 
-/** In one order, before anything else, so that two processes that record for the same webhooks do not wait for each other. */
-async function lockWebhooks(db: Database, items: readonly Recorded[]): Promise<void> {
-  if (engineOf(db) === 'sqlite') return
+/**
+ * In one order, before anything else, so that two processes that record for the same webhooks do not wait for each other.
+ * Returns those that are paused.
+ */
+async function lockWebhooks(db: Database, items: readonly Recorded[]): Promise<ReadonlySet<string>> {
   const ids = [...new Set(items.map(({ claimed }) => claimed.claim.webhook_id))]
-  await sql`select id from webhooks where id = any(${ids}::text[]) order by id for no key update`.execute(db)
+  const locked = engineOf(db) === 'postgres' ? sql`for no key update` : sql``
+  const rows = await db
+    .selectFrom('webhooks')
+    .select(['id', 'state'])
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .modifyEnd(locked)
+    .execute()
+  return new Set(rows.filter(({ state }) => state === 'paused').map(({ id }) => id))
 }
 
 function attempted(items: readonly Recorded[], now: number): Attempted[] {
@@ -83,17 +93,24 @@ async function writeRequests(db: Database, items: readonly Attempted[], now: num
     new_error: result.error,
     new_response_body: result.excerpt,
     new_last_attempt_at: result.at,
+    new_timings: JSON.stringify(result.timings),
     new_next_attempt_at: transition.nextAttemptAt,
-    request_id: claimed.request.id,
-    number: claimed.attempts + 1,
-    attempted_at: result.at,
-    status_code: result.statusCode,
-    error: result.error,
-    response_body: result.excerpt,
-    timings: JSON.stringify(result.timings),
   }))
+  await keepEarlier(
+    db,
+    items.filter(({ claimed }) => claimed.attempts > 0).map(({ claimed }) => claimed.request.id),
+  )
   await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST }, rows)
-  await insertEach(db, 'webhook_attempts', ATTEMPT, rows)
+}
+
+/** The attempt that stands in the request makes room for the next. */
+async function keepEarlier(db: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const columns = sql.raw('status_code, error, response_body, timings')
+  await sql`insert into webhook_attempts (request_id, number, attempted_at, ${columns})
+    select id, attempts, last_attempt_at, ${columns} from webhook_requests where id in (${sql.join([...ids])})`.execute(
+    db,
+  )
 }
 
 const REQUEST = {
@@ -105,20 +122,16 @@ const REQUEST = {
   error: 'text',
   response_body: 'text',
   last_attempt_at: 'bigint',
+  timings: 'text',
   next_attempt_at: 'bigint',
 } as const
 
-const ATTEMPT = {
-  request_id: 'text',
-  number: 'bigint',
-  attempted_at: 'bigint',
-  status_code: 'bigint',
-  error: 'text',
-  response_body: 'text',
-  timings: 'text',
-} as const
-
-async function writeWebhooks(db: Database, items: readonly Attempted[], now: number): Promise<StateChange[]> {
+async function writeWebhooks(
+  db: Database,
+  items: readonly Attempted[],
+  paused: ReadonlySet<string>,
+  now: number,
+): Promise<StateChange[]> {
   const byWebhook = Map.groupBy(items, ({ claimed }) => claimed.claim.webhook_id)
   // One success among several that are recorded together shows that the receiver is there.
   const ends = [...byWebhook].map(([id, attempts]) => ({
@@ -133,16 +146,24 @@ async function writeWebhooks(db: Database, items: readonly Attempted[], now: num
   )
   const changes: StateChange[] = []
   for (const { id, last, pausing } of ends.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
-    const change = last.result.delivered
-      ? (await resume(db, id, now)) && ({ webhookId: id, state: 'active', error: null } as const)
-      : pausing &&
-        (await pause(db, id, now)) &&
-        ({ webhookId: id, state: 'paused', error: pausing.result.error } as const)
+    const change = changeOf(id, last.result, pausing?.result, paused.has(id))
     if (!change) continue
+    if (change.state === 'active') await resume(db, id, now)
+    else await pause(db, id, now)
     await tellOwner(db, change, pausing?.result.statusCode ?? null, now)
     changes.push(change)
   }
   return changes
+}
+
+function changeOf(
+  webhookId: string,
+  last: AttemptResult,
+  pausing: AttemptResult | undefined,
+  isPaused: boolean,
+): StateChange | undefined {
+  if (last.delivered) return isPaused ? { webhookId, state: 'active', error: null } : undefined
+  return pausing && !isPaused ? { webhookId, state: 'paused', error: pausing.error } : undefined
 }
 
 async function tellOwner(

@@ -36,6 +36,7 @@ export async function listRequests(
     .select(LISTED.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where('webhook_requests.webhook_id', '=', webhookId)
+  for (const { where } of ways) if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   for (const field of EQUALITIES) {
     const wanted = query[field]
     if (wanted !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${wanted}`)
@@ -83,10 +84,20 @@ function boundsOf(orderBy: OrderName, { created_at, delivered_at, last_attempt_a
 function waysOf(webhookId: string, query: WebhookRequestQuery): Way[] {
   return EQUALITIES.flatMap((field) => {
     const wanted = query[field]
-    if (wanted === undefined) return []
+    if (wanted === undefined || isUsual(field, wanted)) return []
     const index = `webhook_requests_by_${field.replace('_id', '')}`
-    return [{ index, columns: ['webhook_id', field], values: [webhookId, wanted] }]
+    const where = PARTIAL[field]
+    return [{ index, columns: ['webhook_id', field], values: [webhookId, wanted], ...(where ? { where } : {}) }]
   })
+}
+
+/** What most requests are is found by walking them all, and has no index. */
+const isUsual = (field: string, wanted: string | number) =>
+  field === 'status' ? wanted === 'DELIVERED' : field === 'status_code' && Number(wanted) < 300
+
+const PARTIAL: Partial<Record<(typeof EQUALITIES)[number], string>> = {
+  status: "status <> 'DELIVERED'",
+  status_code: 'status_code >= 300',
 }
 
 /** Undefined where the planner knows best. */

@@ -46,17 +46,19 @@ export async function getRequestInFull(
   now: number,
 ): Promise<WebhookRequestInFull> {
   const row = await getRequestRow(db, organizationId, webhookId, id)
-  const attempts = await db
+  const earlier = await db
     .selectFrom('webhook_attempts')
     .selectAll()
     .where('request_id', '=', id)
     .orderBy('number', 'desc')
-    .limit(MOST_ATTEMPTS)
+    .limit(MOST_ATTEMPTS - 1)
     .execute()
+  const { attempts: number, last_attempt_at: attempted_at, timings } = row
+  const last = attempted_at === null || timings === null ? [] : [{ ...row, number, attempted_at, timings }]
   return {
     ...toRequest(row, await readNextAttempts(db, webhookId, [id], now)),
     payload: JSON.parse(Buffer.from(row.body).toString()),
-    attempts: attempts.reverse().map((attempt) => ({
+    attempts: [...earlier.reverse(), ...last].map((attempt) => ({
       number: attempt.number,
       attempted: isoOf(attempt.attempted_at),
       status_code: attempt.status_code,

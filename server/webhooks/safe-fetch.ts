@@ -1,6 +1,7 @@
-import { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
+import { createDeadlines } from '../dns/deadlines.ts'
 import { DENIED_PORTS, hostOf, type Networks, refusalOfUrl } from './addresses.ts'
+import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import { type Lookup, opening, type Phase, RefusedAddress, vettedAddresses, vettedConnector } from './vetted-connect.ts'
 
@@ -81,21 +82,25 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     headersTimeout: 0, // the exchange keeps the time, by our clock
     bodyTimeout: 0,
   }
-  const keptAlive = new Agent({
-    ...common,
-    keepAliveTimeout: IDLE_MS,
-    keepAliveMaxTimeout: CONNECTION_LIFE_MS,
-    clientTtl: CONNECTION_LIFE_MS,
-  })
-  const oneRequestEach = new Agent({ ...common, pipelining: 0 })
+  const deadlines = createDeadlines(clock)
+  const breaks = new Breaks()
+  const lives = { clock, lifeMs: CONNECTION_LIFE_MS }
+  const keepAlive = { keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: CONNECTION_LIFE_MS }
+  const keptAlive = new Connections({ ...common, ...keepAlive }, lives)
+  const oneRequestEach = new Connections({ ...common, pipelining: 0 }, { clock, lifeMs: -1 })
 
   async function post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal) {
     const refusal = refusalOfUrl(url, allowedNetworks, deniedPorts)
     if (refusal !== null) return { kind: 'refused', reason: refusal, timings: { totalMs: 0 } } as const
-    const send = (agent: Agent) => {
-      const exchange = new Exchange(clock, limits, signal)
-      opening.run(exchange, () => exchange.dispatch(agent, new URL(url), headers, body))
-      return exchange.result
+    const to = new URL(url)
+    const send = async (connections: Connections) => {
+      const exchange = new Exchange(clock, deadlines, limits)
+      if (signal) breaks.watch(signal, exchange)
+      const { client, giveBack } = connections.take(to.origin)
+      opening.run(exchange, () => exchange.dispatch(client, to, headers, body))
+      const result = await exchange.result
+      giveBack()
+      return result
     }
     const result = await send(keptAlive)
     if (result.kind !== 'stale') return result
@@ -119,6 +124,31 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     refusalOf: async (url) => refusalOfUrl(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
     close: async () => {
       await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])
+      deadlines.close()
     },
+  }
+}
+
+/** Breaks off what is under way when its signal is aborted; a signal has one listener, however much is under way. */
+class Breaks {
+  readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>()
+
+  watch(signal: AbortSignal, exchange: Exchange): void {
+    if (signal.aborted) {
+      exchange.breakOff()
+      return
+    }
+    const exchanges = this.#underWay.get(signal) ?? this.#listen(signal)
+    exchanges.add(exchange)
+    exchange.onEnd(() => exchanges.delete(exchange))
+  }
+
+  #listen(signal: AbortSignal): Set<Exchange> {
+    const exchanges = new Set<Exchange>()
+    this.#underWay.set(signal, exchanges)
+    signal.addEventListener('abort', () => {
+      for (const exchange of [...exchanges]) exchange.breakOff()
+    })
+    return exchanges
   }
 }

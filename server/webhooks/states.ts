@@ -17,38 +17,24 @@ export async function lookSoon(db: Database, webhookIds: readonly string[], now:
     where webhook_id in (${sql.join([...webhookIds])})`.execute(db)
 }
 
-/** No more attempts but by hand, and one an hour to see whether the receiver is back. Whether it was active until now. */
-export async function pause(db: Database, webhookId: string, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('webhooks')
-    .set({ state: 'paused' })
-    .where('id', '=', webhookId)
-    .where('state', '=', 'active')
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
+/** No more attempts but by hand, and one an hour to see whether the receiver is back. */
+export async function pause(db: Database, webhookId: string, now: number): Promise<void> {
+  await db.updateTable('webhooks').set({ state: 'paused' }).where('id', '=', webhookId).execute()
   await db
     .updateTable('due_webhooks')
     .set({ probe_at: now + PROBE_MS, drain_after: null, drain_to: null, due_at: now })
     .where('webhook_id', '=', webhookId)
     .execute()
-  return true
 }
 
-/** What was kept is sent, oldest first. Whether it was paused until now. */
-export async function resume(db: Database, webhookId: string, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('webhooks')
-    .set({ state: 'active' })
-    .where('id', '=', webhookId)
-    .where('state', '=', 'paused')
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
+/** What was kept is sent, oldest first. */
+export async function resume(db: Database, webhookId: string, now: number): Promise<void> {
+  await db.updateTable('webhooks').set({ state: 'active' }).where('id', '=', webhookId).execute()
   await db
     .updateTable('due_webhooks')
     .set({ probe_at: null, drain_after: 'req_', drain_to: newId('req', now), due_at: now })
     .where('webhook_id', '=', webhookId)
     .execute()
-  return true
 }
 
 /** A paused webhook is tried as soon as the courier looks. */

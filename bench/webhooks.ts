@@ -1,0 +1,240 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { Agent } from 'undici'
+import { Bell } from '../server/bell.ts'
+import { systemClock } from '../server/clock.ts'
+import { type Database, type Engine, openDatabase } from '../server/database/database.ts'
+import { migrate } from '../server/database/migrate.ts'
+import { insertGroup } from '../server/groups/store.ts'
+import { Heart } from '../server/heart.ts'
+import { insertOrganization } from '../server/organization/store.ts'
+import { createSeal } from '../server/seal.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
+import { parseNetworks } from '../server/webhooks/addresses.ts'
+import { runCourier } from '../server/webhooks/courier.ts'
+import { insertRequests, type Reported } from '../server/webhooks/new-requests.ts'
+import { createSafeFetch } from '../server/webhooks/safe-fetch.ts'
+import { insertWebhook } from '../server/webhooks/store.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    engine: { type: 'string', default: 'sqlite' },
+    webhooks: { type: 'string', default: '1,100,10000' },
+    requests: { type: 'string', default: '20000' },
+    /** One in so many receivers never answers; 0 for none. */
+    hanging: { type: 'string', default: '0' },
+    /** A database that stands already. */
+    url: { type: 'string' },
+  },
+})
+
+type Row = {
+  bench: 'webhooks'
+  engine: Engine
+  webhooks: number
+  hanging: number
+  delivered_per_second: number
+  undici_per_second: number
+  share: number
+  cpu_s_per_1000: number
+  arrival_p50_ms: number
+  arrival_p99_ms: number
+}
+type Told = { received: number; latencies: number[] }
+
+const LIMITS = { inAll: 200, perWebhook: 8 }
+const PLAIN_CONNECTIONS = 50
+const TIMED = 100
+const seal = createSeal('x'.repeat(32))
+
+async function main() {
+  const engine = options.engine as Engine
+  const postgres = engine === 'postgres' && !options.url ? await startPostgres() : undefined
+  const rows: Row[] = []
+  try {
+    for (const count of options.webhooks.split(',').map(Number)) {
+      rows.push(await withWorld(engine, options.url ?? postgres?.url, (world) => measure(world, engine, count)))
+      if (options.json) console.log(JSON.stringify(rows.at(-1)))
+    }
+  } finally {
+    await postgres?.stop()
+  }
+  if (!options.json) console.table(rows)
+}
+
+type World = { db: Database; port: number; ask: () => Promise<Told> }
+
+async function withWorld<T>(engine: Engine, server: string | undefined, work: (world: World) => Promise<T>) {
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+  const receiver = fork(new URL('./webhook-receiver.ts', import.meta.url))
+  const db = openDatabase(engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await freshOn(server!))
+  try {
+    const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
+    await migrate(db, systemClock.now())
+    const ask = async () => {
+      receiver.send('tell')
+      const [told] = (await once(receiver, 'message')) as [Told]
+      return told
+    }
+    return await work({ db, port, ask })
+  } finally {
+    receiver.disconnect()
+    await db.destroy()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function freshOn(server: string): Promise<string> {
+  const { default: pg } = await import('pg')
+  const name = `bench_${process.pid}_${Math.floor(systemClock.elapsed())}`
+  const client = new pg.Client({ connectionString: `${server}/postgres` })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+  return `${server}/${name}`
+}
+
+async function measure({ db, port, ask }: World, engine: Engine, webhooks: number): Promise<Row> {
+  const hanging = Number(options.hanging)
+  const { body, ofOne } = await fill(db, port, webhooks, hanging)
+  const undici = await plainPosts(port, body, ask)
+  const loopback = parseNetworks('127.0.0.0/8')
+  const bell = new Bell()
+  const safeFetch = createSafeFetch({
+    clock: systemClock,
+    lookup: async () => [],
+    allowedNetworks: loopback.ok ? loopback.networks : [],
+  })
+  const expected = await countDue(db, hanging > 0)
+  const stop = new AbortController()
+  const cpu = process.cpuUsage()
+  const startedAt = systemClock.elapsed()
+  const log = pino({ level: 'warn' })
+  const doors = { db, seal, safeFetch, bell, log, clock: systemClock, heart: new Heart(), process: 1 }
+  const loop = runCourier(doors, { stop: stop.signal, abandon: stop.signal }, LIMITS)
+  while ((await countDue(db, hanging > 0)) > 0) await systemClock.sleep(100)
+  const seconds = (systemClock.elapsed() - startedAt) / 1_000
+  const { user, system } = process.cpuUsage(cpu)
+  const { received } = await ask()
+  if (received !== expected) throw new Error(`${received} of ${expected} requests arrived`)
+
+  const latencies = await timed(db, bell, ofOne, ask)
+  stop.abort()
+  await loop
+  await safeFetch.close()
+  const delivered = expected / seconds
+  return {
+    bench: 'webhooks',
+    engine,
+    webhooks,
+    hanging,
+    delivered_per_second: Math.round(delivered),
+    undici_per_second: Math.round(undici),
+    share: Math.round((delivered / undici) * 100) / 100,
+    cpu_s_per_1000: Math.round(((user + system) / 1e6 / expected) * 1e6) / 1e3,
+    arrival_p50_ms: latencies[Math.floor(latencies.length * 0.5)] ?? -1,
+    arrival_p99_ms: latencies[Math.floor(latencies.length * 0.99)] ?? -1,
+  }
+}
+
+/** Webhooks on one group and one more on a group of its own, and requests for the first ones, all due. */
+async function fill(db: Database, port: number, webhooks: number, hanging: number) {
+  const given = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }
+  const { id: organizationId } = await insertOrganization(db, given, systemClock.now())
+  const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
+  await db.transaction().execute(async (transaction) => {
+    for (let index = 0; index < webhooks; index++) {
+      const path = hanging > 0 && index % hanging === 0 ? '/hang' : '/hook'
+      const url = `http://127.0.0.1:${port}${path}/${index}`
+      await insertWebhook(transaction, seal, organizationId, { url, groups: [groupId] }, systemClock.now())
+    }
+  })
+  const events = Math.ceil(Number(options.requests) / webhooks)
+  const AT_ONCE = Math.max(1, Math.floor(1_000 / webhooks))
+  for (let made = 0; made < events; made += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, events - made) }, () => newEvent(organizationId, groupId))
+    await db.transaction().execute((transaction) => insertRequests(transaction, some, systemClock.now()))
+  }
+  const { body } = await db.selectFrom('webhook_requests').select('body').limit(1).executeTakeFirstOrThrow()
+  const id = await insertGroup(db, organizationId, { name: 'Timed' }, systemClock.now())
+  const url = `http://127.0.0.1:${port}/timed`
+  await insertWebhook(db, seal, organizationId, { url, groups: [id] }, systemClock.now())
+  return { body: Buffer.from(body), ofOne: () => newEvent(organizationId, id) }
+}
+
+let events = 0
+
+function newEvent(organizationId: string, groupId: string): Reported {
+  const id = `evt_${String(++events).padStart(26, '0')}`
+  return {
+    organizationId,
+    groupId,
+    event: {
+      id,
+      monitor_id: 'mon_01jd0pxw2b4d6f8h0k2n4q6s8u',
+      occurred: new Date(systemClock.now()).toISOString(),
+      previous_value: ['192.0.2.1'],
+      current_value: ['192.0.2.99'],
+      old_state: 'VALID',
+      new_state: 'MISMATCH',
+      incidence_count: 1,
+      domain: {
+        domain: 'example.com',
+        subdomain: 'www',
+        record_type: 'A',
+        expected_value: ['192.0.2.1'],
+        is_exact_match: true,
+      },
+    },
+  }
+}
+
+async function countDue(db: Database, withoutHanging: boolean): Promise<number> {
+  let rows = db.selectFrom('due_requests').select((of) => of.fn.countAll<number>().as('count'))
+  if (withoutHanging) {
+    const answering = db.selectFrom('webhooks').select('id').where('url', 'like', '%/hook/%')
+    rows = rows.where('webhook_id', 'in', answering)
+  }
+  return (await rows.executeTakeFirstOrThrow()).count
+}
+
+/** The floor: the same octets to the same receiver by undici alone, without a database and without a signature. */
+async function plainPosts(port: number, body: Buffer, ask: () => Promise<Told>): Promise<number> {
+  const agent = new Agent({ connections: PLAIN_CONNECTIONS })
+  const headers = { 'content-type': 'application/json' }
+  const total = Number(options.requests)
+  let left = total
+  const startedAt = systemClock.elapsed()
+  const post = async () => {
+    while (left-- > 0) {
+      const origin = `http://127.0.0.1:${port}`
+      const { body: answer } = await agent.request({ origin, path: '/hook', method: 'POST', headers, body })
+      await answer.dump()
+    }
+  }
+  await Promise.all(Array.from({ length: PLAIN_CONNECTIONS }, post))
+  const seconds = (systemClock.elapsed() - startedAt) / 1_000
+  await agent.close()
+  await ask()
+  return total / seconds
+}
+
+/** Events one at a time while nothing else is to be done, rung for as a check does. Sorted milliseconds. */
+async function timed(db: Database, bell: Bell, event: () => Reported, ask: () => Promise<Told>): Promise<number[]> {
+  for (let count = 0; count < TIMED; count++) {
+    await db.transaction().execute((transaction) => insertRequests(transaction, [event()], systemClock.now()))
+    bell.ring()
+    await systemClock.sleep(50)
+  }
+  await systemClock.sleep(300)
+  const { latencies } = await ask()
+  return latencies.toSorted((one, other) => one - other)
+}
+
+await main()
