@@ -7,6 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { pino } from 'pino'
+import { Bell } from '../server/bell.ts'
 import { fingerprint } from '../server/checks/judge.ts'
 import { runScheduler } from '../server/checks/scheduler.ts'
 import { systemClock } from '../server/clock.ts'
@@ -60,7 +61,8 @@ async function main() {
 
 async function measure(engine: Engine, count: number): Promise<Row> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
-  const db = openDatabase(process.env.BENCH_DATABASE_URL ?? `sqlite:${join(folder, 'bench.db')}`)
+  const url = process.env.BENCH_DATABASE_URL ?? `sqlite:${join(folder, 'bench.db')}`
+  const db = openDatabase(url, { inThread: true })
   const responder = fork(new URL('./dns-responder.ts', import.meta.url), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
@@ -108,7 +110,15 @@ async function run(db: Database, watched: Watched, responder: ChildProcess, seco
   const stop = new AbortController()
   const heart = new Heart()
   const scheduler = runScheduler(
-    { db, clock: systemClock, dns: watched.dns, log: pino({ level: 'warn' }), heart, process: 1 },
+    {
+      db,
+      clock: systemClock,
+      dns: watched.dns,
+      log: pino({ level: 'warn' }),
+      heart,
+      bell: new Bell(),
+      process: 1,
+    },
     { stop: stop.signal, abandon: new AbortController().signal },
   )
   const busy = await flatOut(db, watched, responder, seconds)

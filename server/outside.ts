@@ -45,7 +45,7 @@ export function openDoors(config: Config, secret: string, log: Logger, clock: Cl
     config,
     clock,
     log,
-    db: openDatabase(config.databaseUrl),
+    db: openDatabase(config.databaseUrl, { inThread: true }),
     ...checking,
     safeFetch,
     seal: createSeal(secret),

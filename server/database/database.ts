@@ -2,18 +2,25 @@ import { CompiledQuery, Kysely, type RawBuilder, SqliteAdapter, sql } from 'kyse
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
 import { FOR_EACH, sqliteDialect } from './sqlite.ts'
+import { sqliteThreadDialect } from './sqlite-thread.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
 /** A database or a transaction in one: every store function takes it and works in both. */
 export type Database = Kysely<Tables>
 
+export type OpenOptions = {
+  /** PostgreSQL: at most this many. SQLite has one. */
+  connections?: number
+  /** SQLite: for a server; see `sqlite-thread.ts`. */
+  inThread?: boolean
+}
+
 /** `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. */
-export function openDatabase(url: string, { connections = 10 }: { connections?: number } = {}): Database {
-  const isSqlite = url.startsWith('sqlite:')
-  return new Kysely<Tables>({
-    dialect: isSqlite ? sqliteDialect(url.slice('sqlite:'.length)) : postgresDialect(url, connections),
-  })
+export function openDatabase(url: string, { connections = 10, inThread = false }: OpenOptions = {}): Database {
+  if (!url.startsWith('sqlite:')) return new Kysely<Tables>({ dialect: postgresDialect(url, connections) })
+  const path = url.slice('sqlite:'.length)
+  return new Kysely<Tables>({ dialect: inThread ? sqliteThreadDialect(path) : sqliteDialect(path) })
 }
 
 export function engineOf(db: Database): Engine {

@@ -15,11 +15,17 @@ export function sqliteDialect(path: string): Dialect {
   return new SqliteDialect({ database: async () => openSqlite(path) })
 }
 
-function openSqlite(path: string) {
-  const database = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true })
-  database.exec(
-    'pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -65536; pragma temp_store = memory',
-  )
+/** Pages of the log after which a commit also writes it into the file: fewer and longer waits for the disk than the 1,000 of SQLite. */
+const CHECKPOINT_PAGES = 4_000
+
+export function openSqlite(path: string, { readOnly = false } = {}) {
+  const database = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true, readOnly })
+  database.exec('pragma cache_size = -65536; pragma temp_store = memory')
+  if (!readOnly) {
+    database.exec(
+      `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    )
+  }
   const statements = new Map<string, ReturnType<typeof asStatement>>()
   return {
     close: () => database.close(),

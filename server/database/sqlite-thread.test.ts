@@ -1,0 +1,71 @@
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { newDatabaseUrl } from '../testing/database.ts'
+import { type Database, inTransaction, openDatabase, runForEach } from './database.ts'
+
+async function givenTable(): Promise<{ db: Database; url: string }> {
+  const { url, drop } = await newDatabaseUrl('sqlite')
+  const db = openDatabase(url, { inThread: true })
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  await sql`create table things (id integer primary key, name text not null unique) strict`.execute(db)
+  return { db, url }
+}
+
+const names = async (db: Database) =>
+  (await sql<{ name: string }>`select name from things order by id`.execute(db)).rows.map(({ name }) => name)
+
+test('what is written is read at once, and what a transaction wrote only when it is committed', async () => {
+  const { db } = await givenTable()
+  await sql`insert into things values (1, 'one')`.execute(db)
+  await inTransaction(db, async (transaction) => {
+    await sql`insert into things values (2, 'two')`.execute(transaction)
+    expect(await names(transaction)).toEqual(['one', 'two'])
+    expect(await names(db)).toEqual(['one'])
+  })
+  expect(await names(db)).toEqual(['one', 'two'])
+})
+
+test('transactions come one after the other, and one that fails leaves nothing', async () => {
+  const { db } = await givenTable()
+  const add = (id: number) =>
+    inTransaction(db, async (transaction) => {
+      const before = await names(transaction)
+      await sql`insert into things values (${id}, ${`after ${before.length}`})`.execute(transaction)
+      if (id === 3) throw new Error('no')
+    })
+  const ended = await Promise.allSettled([1, 2, 3, 4].map(add))
+  expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  expect(await names(db)).toEqual(['after 0', 'after 1', 'after 2'])
+})
+
+test('a statement for each of many lists says what each changed', async () => {
+  const { db } = await givenTable()
+  const insert = 'insert into things values (?, ?) on conflict do nothing'
+  expect(await runForEach(db, insert, [[1, 'one'], [1, 'again'], [2, 'two']])).toEqual([1, 0, 1]) // biome-ignore format: one line
+  expect(await names(db)).toEqual(['one', 'two'])
+})
+
+test("an error keeps SQLite's code, and the next statement works", async () => {
+  const { db } = await givenTable()
+  await sql`insert into things values (1, 'one')`.execute(db)
+  await expect(sql`insert into things values (2, 'one')`.execute(db)).rejects.toMatchObject({ errcode: 2067 })
+  await expect(sql`select nothing`.execute(db)).rejects.toThrow('no such column')
+  expect(await names(db)).toEqual(['one'])
+})
+
+test('a writer elsewhere is waited for without holding up this event loop', async () => {
+  const { db, url } = await givenTable()
+  const other = openDatabase(url, { inThread: true })
+  onTestFinished(() => other.destroy())
+  let turns = 0
+  await inTransaction(other, async (transaction) => {
+    await sql`insert into things values (1, 'theirs')`.execute(transaction)
+    const ours = sql`insert into things values (2, 'ours')`.execute(db)
+    for (; turns < 20; turns++) await new Promise((resolve) => setTimeout(resolve, 5))
+    void ours
+  })
+  await expect.poll(() => names(db)).toEqual(['theirs', 'ours'])
+})

@@ -1,0 +1,169 @@
+import { Worker } from 'node:worker_threads'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  RawNode,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { openSqlite } from './sqlite.ts'
+
+export type Asked = { id: number; text: string | null; parameters: readonly unknown[] }
+export type Told =
+  | { id: number; rows: unknown[]; changes: number }
+  | { id: number; error: { message: string; code: string | undefined; errcode: number | undefined } }
+
+/**
+ * SQLite for a server: whatever writes runs in a thread of its own, so that neither long statements nor the disk hold up
+ * the event loop; reads outside of a transaction run here at once, on a connection that sees all that is committed. Nothing
+ * here ever waits for the lock of the writer, which the thread could not give back while this loop stands still.
+ */
+export function sqliteThreadDialect(path: string): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new ThreadDriver(path),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+class ThreadDriver implements Driver {
+  readonly #path: string
+  #thread: Thread | undefined
+  #reader: ReturnType<typeof openSqlite> | undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async init(): Promise<void> {
+    this.#thread = new Thread(this.#path)
+    // The writer makes the file; without it there is nothing to read.
+    await this.#thread.run('select 1', [])
+    this.#reader = openSqlite(this.#path, { readOnly: true })
+  }
+
+  async acquireConnection(): Promise<Connection> {
+    return new Connection(this.#thread!, this.#reader!)
+  }
+
+  async releaseConnection(connection: Connection): Promise<void> {
+    connection.release()
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin'))
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('rollback'))
+  }
+
+  async destroy(): Promise<void> {
+    this.#reader?.close()
+    await this.#thread?.close()
+  }
+}
+
+/** From its first write until it is released it has the writer to itself. */
+class Connection implements DatabaseConnection {
+  readonly #thread: Thread
+  readonly #reader: ReturnType<typeof openSqlite>
+  #giveBack: (() => void) | undefined
+
+  constructor(thread: Thread, reader: ReturnType<typeof openSqlite>) {
+    this.#thread = thread
+    this.#reader = reader
+  }
+
+  async executeQuery<R>(compiled: CompiledQuery): Promise<QueryResult<R>> {
+    const { sql: text, parameters } = compiled
+    if (!this.#giveBack && isRead(compiled)) return { rows: this.#reader.prepare(text).all(parameters) as R[] }
+    this.#giveBack ??= await this.#thread.turn()
+    return await this.#thread.run(text, parameters)
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing here streams
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('Rows are not streamed here.')
+  }
+
+  release(): void {
+    this.#giveBack?.()
+    this.#giveBack = undefined
+  }
+}
+
+function isRead({ query, sql: text }: CompiledQuery): boolean {
+  return SelectQueryNode.is(query) || (RawNode.is(query) && /^\s*select\b/i.test(text))
+}
+
+type Waiting = { resolve: (result: QueryResult<never>) => void; reject: (error: Error) => void }
+
+class Thread {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #ended: Promise<void>
+  /** One writer: whoever comes waits for whoever came before. */
+  #last: Promise<void> = Promise.resolve()
+  #id = 0
+
+  constructor(path: string) {
+    this.#worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: { path } })
+    this.#worker.on('message', (told: Told) => this.#hear(told))
+    this.#worker.on('error', (error: Error) => this.#fail(error))
+    this.#ended = new Promise((resolve) => {
+      this.#worker.on('exit', () => {
+        this.#fail(new Error('The thread of the database ended.'))
+        resolve()
+      })
+    })
+  }
+
+  /** Resolves when it is one's turn, with how to give the turn back. */
+  async turn(): Promise<() => void> {
+    const before = this.#last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#last = promise
+    await before
+    return resolve
+  }
+
+  run<R>(text: string, parameters: readonly unknown[]): Promise<QueryResult<R>> {
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult<R>>()
+    const id = this.#id++
+    this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject })
+    this.#worker.postMessage({ id, text, parameters } satisfies Asked)
+    return promise
+  }
+
+  async close(): Promise<void> {
+    this.#worker.postMessage({ id: this.#id++, text: null, parameters: [] } satisfies Asked)
+    await this.#ended
+  }
+
+  #hear(told: Told): void {
+    const waiting = this.#waiting.get(told.id)
+    this.#waiting.delete(told.id)
+    if ('error' in told) {
+      const { message, code, errcode } = told.error
+      waiting?.reject(Object.assign(new Error(message), { code, errcode }))
+      return
+    }
+    waiting?.resolve({ rows: told.rows as never[], numAffectedRows: BigInt(told.changes) })
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}
