@@ -20,6 +20,7 @@ import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
 import { nextDueAt } from '../server/monitors/schedule.ts'
 import { insertOrganization } from '../server/organization/store.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -61,7 +62,8 @@ async function main() {
 
 async function measure(engine: Engine, count: number): Promise<Row> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
-  const url = process.env.BENCH_DATABASE_URL ?? `sqlite:${join(folder, 'bench.db')}`
+  const postgres = engine === 'postgres' ? await startPostgres() : undefined
+  const url = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`
   const db = openDatabase(url, { inThread: true })
   const responder = fork(new URL('./dns-responder.ts', import.meta.url), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -77,6 +79,7 @@ async function measure(engine: Engine, count: number): Promise<Row> {
   } finally {
     responder.disconnect()
     await db.destroy()
+    await postgres?.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }

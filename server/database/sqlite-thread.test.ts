@@ -52,7 +52,7 @@ test("an error keeps SQLite's code, and the next statement works", async () => {
   const { db } = await givenTable()
   await sql`insert into things values (1, 'one')`.execute(db)
   await expect(sql`insert into things values (2, 'one')`.execute(db)).rejects.toMatchObject({ errcode: 2067 })
-  await expect(sql`select nothing`.execute(db)).rejects.toThrow('no such column')
+  await expect(sql`select missing from things`.execute(db)).rejects.toThrow('no such column')
   expect(await names(db)).toEqual(['one'])
 })
 
