@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import { deleteEach } from '../database/each.ts'
+import { deleteEach, isOneOf } from '../database/each.ts'
 import type { Seal } from '../seal.ts'
 import type { AttemptRequest } from './attempt.ts'
 import type { RequestClaim } from './claims.ts'
@@ -30,9 +30,11 @@ export async function readClaimed(
     .selectFrom('webhook_requests')
     .select(['id', 'body', 'status', 'attempts', 'retries', 'delivered_at', 'next_attempt_at'])
     .where(
-      'id',
-      'in',
-      claims.map(({ request_id }) => request_id),
+      isOneOf(
+        db,
+        'id',
+        claims.map(({ request_id }) => request_id),
+      ),
     )
     .execute()
   const byId = new Map(rows.map((row) => [row.id, row]))
@@ -60,7 +62,7 @@ async function readTargets(db: Database, seal: Seal, webhookIds: string[], now: 
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', 'url', 'secret', 'previous_secret', 'previous_secret_until', 'headers'])
-    .where('id', 'in', webhookIds)
+    .where(isOneOf(db, 'id', webhookIds))
     .execute()
   return new Map(rows.map((row) => [row.id, targetOf(row, seal, now)]))
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
-import { updateEach } from '../database/each.ts'
+import { isOneOf, updateEach } from '../database/each.ts'
 import { type Found, findByHand, findDue, findKept, findOldest } from './due-requests.ts'
 import { type Lane, modeOf } from './lane.ts'
 import { PROBE_MS } from './transition.ts'
@@ -44,7 +44,9 @@ export async function claimRequests(db: Database, options: ClaimOptions): Promis
     const ids = lanes.map(({ webhook_id }) => webhook_id)
     const asked = await findByHand(transaction, ids, BY_HAND, options.now)
     const { found, full } = await findInTurn(transaction, lanes, options)
-    const claims = await claim(transaction, [...asked, ...found], options)
+    const taken = new Set(asked.map(({ request_id }) => request_id))
+    const others = found.filter(({ request_id }) => !taken.has(request_id))
+    const claims = await claim(transaction, [...asked, ...others], options)
     await planOpen(transaction, lanes, options.now)
     await planOthers(transaction, lanes, options.now)
     return { claims, full, looked: lanes.length }
@@ -61,9 +63,12 @@ async function lockLanes(db: Database, { now, refill, room }: ClaimOptions): Pro
   const due = new Set(rows.map(({ webhook_id }) => webhook_id))
   const others = refill.filter((id) => !due.has(id))
   if (others.length === 0) return rows
-  const more = await sql<Lane>`${lanes} where due_webhooks.webhook_id in (${sql.join(others)}) ${locked}`.execute(db)
+  const more = await sql<Lane>`${lanes} where ${isOneOf(db, 'due_webhooks.webhook_id', others)} ${locked}`.execute(db)
   return [...rows, ...more.rows]
 }
+
+/** To a power of two: lanes with as much room are read together. */
+const roundDown = (room: number) => (room < 1 ? 0 : 2 ** Math.floor(Math.log2(room)))
 
 /** What the lanes' own order brings, and which of them may have more. */
 async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inAll, roomOf }: ClaimOptions) {
@@ -73,7 +78,7 @@ async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inA
   const open = new Map<number, string[]>()
   for (const lane of lanes) {
     const { webhook_id: id } = lane
-    const room = Math.min(roomOf(id), share)
+    const room = roundDown(Math.min(roomOf(id), share))
     const mode = modeOf(lane, now)
     switch (mode.kind) {
       case 'shut':
@@ -94,9 +99,8 @@ async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inA
         full.push(id)
         if (room <= 0) break
         const kept = await findKept(db, id, { ...mode, limit: room, now })
-        found.push(...kept)
-        const left =
-          kept.length < room ? { drain_after: null, drain_to: null } : { drain_after: kept.at(-1)!.request_id }
+        found.push(...kept.found)
+        const left = kept.after === null ? { drain_after: null, drain_to: null } : { drain_after: kept.after }
         await db.updateTable('due_webhooks').set(left).where('webhook_id', '=', id).execute()
       }
     }
@@ -129,7 +133,7 @@ async function planOpen(db: Database, lanes: readonly Lane[], now: number): Prom
   await sql`update due_webhooks set due_at = (
       select case when min(q.due_at) <= ${now} then ${now + RECHECK_MS} else min(q.due_at) end
       from due_requests q where q.webhook_id = due_webhooks.webhook_id
-    ) where webhook_id in (${sql.join(open)})`.execute(db)
+    ) where ${isOneOf(db, 'due_webhooks.webhook_id', open)}`.execute(db)
 }
 
 /** The others are due with what was asked for by hand, with their next probe, or soon because they are being drained. */

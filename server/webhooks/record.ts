@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { deleteEach, updateEach } from '../database/each.ts'
+import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
 import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
@@ -40,7 +40,7 @@ async function lockWebhooks(db: Database, items: readonly Recorded[]): Promise<R
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', 'state'])
-    .where('id', 'in', ids)
+    .where(isOneOf(db, 'id', ids))
     .orderBy('id')
     .modifyEnd(locked)
     .execute()
@@ -108,9 +108,7 @@ async function keepEarlier(db: Database, ids: readonly string[]): Promise<void> 
   if (ids.length === 0) return
   const columns = sql.raw('status_code, error, response_body, timings')
   await sql`insert into webhook_attempts (request_id, number, attempted_at, ${columns})
-    select id, attempts, last_attempt_at, ${columns} from webhook_requests where id in (${sql.join([...ids])})`.execute(
-    db,
-  )
+    select id, attempts, last_attempt_at, ${columns} from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
 }
 
 const REQUEST = {

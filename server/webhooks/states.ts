@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, forUpdate } from '../database/database.ts'
+import { isOneOf } from '../database/each.ts'
 import { newId } from '../ids.ts'
 import { PROBE_MS } from './transition.ts'
 
@@ -11,10 +12,10 @@ import { PROBE_MS } from './transition.ts'
 export async function lookSoon(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
   // Locked in one order first, so that two writers do not wait for each other.
-  await sql`select webhook_id from due_webhooks where webhook_id in (${sql.join([...webhookIds])})
+  await sql`select webhook_id from due_webhooks where ${isOneOf(db, 'webhook_id', webhookIds)}
     order by webhook_id ${forUpdate(db)}`.execute(db)
   await sql`update due_webhooks set due_at = case when due_at < ${now} then due_at else ${now} end
-    where webhook_id in (${sql.join([...webhookIds])})`.execute(db)
+    where ${isOneOf(db, 'webhook_id', webhookIds)}`.execute(db)
 }
 
 /** No more attempts but by hand, and one an hour to see whether the receiver is back. */
