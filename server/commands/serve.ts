@@ -71,7 +71,9 @@ async function makeAdmin(db: Database, { admin }: Config, now: number): Promise<
 
 /** Says in plain words where to go first. */
 async function greet({ config, db, log }: Doors): Promise<void> {
-  const at = config.roles.has('api') ? `Zonewatch answers at ${config.baseUrl}` : 'Zonewatch is running'
+  const at = config.roles.has('api')
+    ? `Zonewatch answers at ${config.baseUrl} (its API is described at ${config.baseUrl}/docs)`
+    : 'Zonewatch is running'
   log.info(`${at} and keeps its data in ${config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'}.`)
   if (await hasOrganizations(db)) {
     log.info(
