@@ -78,22 +78,23 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     await Promise.allSettled(loops)
   })
 
-  /** Resolves when nothing is due, and nothing under way but what hangs. */
+  /** Resolves when nothing is due and nothing changes any more; what hangs may be under way. */
   async function settle(): Promise<void> {
     for (const bell of bells) bell.ring()
-    for (let quiet = 0; quiet < 3; ) {
-      await new Promise((resolve) => setTimeout(resolve, 2))
-      quiet = (await isQuiet()) ? quiet + 1 : 0
+    let before = ''
+    for (let quiet = 0; quiet < 4; ) {
+      await new Promise((resolve) => setTimeout(resolve, 3))
+      const now = await situation()
+      quiet = now === before && !now.startsWith('due') ? quiet + 1 : 0
+      before = now
     }
   }
 
-  async function isQuiet(): Promise<boolean> {
-    if (underWay > 0 && underWay !== hanging()) return false
+  async function situation(): Promise<string> {
     const due = await db.selectFrom('due_webhooks').selectAll().where('due_at', '<=', clock.now()).execute()
     const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
-    return due.length === 0 && claimed.length <= hanging()
+    return `${due.length > 0 ? 'due' : ''} ${sent.length} ${underWay} ${claimed.length}`
   }
-  const hanging = () => sent.filter((request) => answers.get(request.url)?.(request) === 'hang').length
 
   return {
     db,

@@ -141,8 +141,10 @@ async function planOthers(db: Database, lanes: readonly Lane[], now: number): Pr
   for (const { webhook_id: id, ...lane } of lanes) {
     const { kind } = modeOf({ webhook_id: id, ...lane }, now)
     if (kind === 'open') continue
-    const { rows } = await sql<{ asked: number | null; probe: number | null }>`
-      select (select min(due_at) from due_requests where webhook_id = ${id} and by_hand = 1) as asked, probe_at as probe
+    const { rows } = await sql<{
+      asked: number | null
+      probe: number | null
+    }>`select (select min(due_at) from due_requests where webhook_id = ${id} and by_hand = 1) as asked, probe_at as probe
       from due_webhooks where webhook_id = ${id}`.execute(db)
     const { asked = null, probe = null } = rows[0] ?? {}
     const isPaused = lane.is_active === 1 && lane.state === 'paused'
