@@ -6,6 +6,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
+import { runEventSweep } from '../events/sweep.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
 import { runPostman } from '../mail/postman.ts'
@@ -35,7 +36,9 @@ export async function serve(): Promise<void> {
   const app = config.roles.has('api') ? await createApp(doors) : undefined
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   const loops: Promise<void>[] = [runPresence({ ...doors, process: id }, signals)]
-  if (config.roles.has('checker')) loops.push(runScheduler({ ...doors, process: id }, signals))
+  if (config.roles.has('checker')) {
+    loops.push(runScheduler({ ...doors, process: id }, signals), runEventSweep(doors, signals))
+  }
   if (config.roles.has('courier')) {
     const limits = { inAll: config.courierConcurrency, perWebhook: config.webhookConcurrency }
     loops.push(runCourier({ ...doors, process: id }, signals, limits), runSweep(doors, signals))

@@ -1,0 +1,62 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { lowestIdAt } from '../ids.ts'
+import { retentionDaysOf } from '../organization/usage.ts'
+import type { Plans } from '../plan.ts'
+
+export type EventSweepDoors = { db: Database; clock: Clock; log: Logger; config: { plans: Plans } }
+
+const DAY_MS = 24 * 60 * 60_000
+const EVERY_MS = 60 * 60_000
+const AT_ONCE = 200
+/** After each batch, so that whoever waits for the database comes first. */
+const PAUSE_MS = 20
+
+/** Removes events that are older than their organization keeps them, a little at a time. Runs until `stop`. */
+export async function runEventSweep(doors: EventSweepDoors, { stop }: { stop: AbortSignal }): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      await sweepEvents(doors, stop)
+    } catch (err) {
+      doors.log.error({ err }, 'Old events could not be cleared away; it is tried again in an hour.')
+    }
+    await doors.clock.sleep(EVERY_MS, stop)
+  }
+}
+
+export async function sweepEvents({ db, clock, config }: EventSweepDoors, stop: AbortSignal): Promise<void> {
+  for (let after = ''; !stop.aborted; ) {
+    const organizations = await db
+      .selectFrom('organizations')
+      .select('id')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(AT_ONCE)
+      .execute()
+    for (const { id } of organizations) {
+      after = id
+      const days = await retentionDaysOf(db, config.plans, id)
+      if (days === null) continue
+      const before = lowestIdAt('evt', clock.now() - days * DAY_MS)
+      while (!stop.aborted && (await deleteSome(db, id, before)) === AT_ONCE) await clock.sleep(PAUSE_MS, stop)
+    }
+    if (organizations.length < AT_ONCE) return
+  }
+}
+
+/** The oldest come first in the index, so that what is kept is never walked over. */
+async function deleteSome(db: Database, organizationId: string, before: string): Promise<number> {
+  const old = await db
+    .selectFrom('events')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('id', '<', before)
+    .orderBy('id')
+    .limit(AT_ONCE)
+    .execute()
+  if (old.length === 0) return 0
+  const ids = old.map(({ id }) => id)
+  await db.deleteFrom('events').where('organization_id', '=', organizationId).where('id', 'in', ids).execute()
+  return ids.length
+}
