@@ -1,0 +1,134 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '#server/clock.ts'
+import { type Database, type Engine, openDatabase } from '#server/database/database.ts'
+import { LEASE_MS } from '#server/database/due.ts'
+import { migrate } from '#server/database/migrate.ts'
+import { insertOrganization } from '#server/organization/store.ts'
+import { createSeal } from '#server/seal.ts'
+import type { ServerProcess } from '#server/testing/server-process.ts'
+import { eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { insertRequests } from '#server/webhooks/new-requests.ts'
+import { insertWebhook } from '#server/webhooks/store.ts'
+
+/** On each engine. `KILLS` in the environment asks for more. */
+const KILLS = Number(process.env.KILLS ?? 50)
+const WEBHOOKS = 4
+const EVENTS_EACH = 12
+/** From before the first claim to after the last write-back of a round. */
+const KILL_WITHIN_MS = 120
+const ROUND_LIMIT_MS = 2_500
+
+for (const [engine, processes] of [
+  ['sqlite', 1],
+  ['postgres', 2],
+] as const) {
+  test(
+    `couriers on ${engine} that are killed ${KILLS} times between claim, sending and write-back lose nothing and change nothing`,
+    () => killAgainAndAgain(engine, processes),
+    20_000 + KILLS * ROUND_LIMIT_MS,
+  )
+}
+
+async function killAgainAndAgain(engine: Engine, processes: number): Promise<void> {
+  const random = givenRandom()
+  const { db, settings, receiver, events } = await givenRequests(engine)
+  // Time in which a process can die with a request under way, and some that fail.
+  receiver.answers(async ({ body }) => {
+    await systemClock.sleep(body.length % 23)
+    return random() < 0.02 ? 503 : 200
+  })
+  const start = () => givenServer(settings)
+  let couriers: ServerProcess[] = await Promise.all(Array.from({ length: processes }, start))
+  for (let kill = 0; kill < KILLS; kill++) {
+    await events(EVENTS_EACH)
+    await systemClock.sleep(random() * KILL_WITHIN_MS)
+    const victim = couriers[Math.floor(random() * couriers.length)]!
+    await victim.kill()
+    couriers = [...couriers.filter((courier) => courier !== victim), await start()]
+    if (kill % 10 === 9) await comeBack(db)
+  }
+  await comeBack(db)
+  await everythingIsDelivered(db)
+
+  const rows = await db.selectFrom('webhook_requests').select(['id', 'body', 'attempts']).execute()
+  expect(rows).toHaveLength(KILLS * EVENTS_EACH * WEBHOOKS)
+  const arrived = Map.groupBy(receiver.received, ({ headers }) => String(headers['webhook-id']))
+  for (const { id, body } of rows) {
+    const bodies = (arrived.get(id) ?? []).map((received) => received.body.toString())
+    expect(new Set(bodies), id).toEqual(new Set([Buffer.from(body).toString()]))
+  }
+  expect(arrived.size).toBe(rows.length)
+  console.log(`${engine}: ${rows.length} requests, ${receiver.received.length - rows.length} sent more than once`)
+}
+
+/** Webhooks on one group, and a way to write events of it the way a check does: in one transaction with their requests. */
+async function givenRequests(engine: Engine) {
+  const { settings, databaseUrl, receiver } = await givenWorld(engine)
+  const db = openDatabase(databaseUrl, { connections: 2 })
+  onTestFinished(() => db.destroy())
+  await migrate(db, systemClock.now())
+  const given = { name: 'Crash', email: 'owner@example.com', passwordHash: '' }
+  const { id: organizationId } = await insertOrganization(db, given, systemClock.now())
+  const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
+  const seal = createSeal(settings.SECRET!)
+  for (let index = 0; index < WEBHOOKS; index++) {
+    const webhook = { url: `${receiver.url}/${index}`, groups: [groupId] }
+    await insertWebhook(db, seal, organizationId, webhook, systemClock.now())
+  }
+  let made = 0
+  const newEvent = () => ({
+    id: `evt_${String(++made).padStart(6, '0')}`,
+    monitor_id: 'mon_1',
+    occurred: new Date(systemClock.now()).toISOString(),
+    current_value: ['192.0.2.1'.padEnd(10 + (made % 13), '0')],
+    old_state: 'VALID',
+    new_state: 'MISMATCH',
+    incidence_count: 1,
+    domain: {
+      domain: 'example.com',
+      subdomain: '',
+      record_type: 'A',
+      expected_value: ['192.0.2.1'],
+      is_exact_match: true,
+    },
+  })
+  const events = async (count: number) => {
+    const reported = Array.from({ length: count }, () => ({ organizationId, groupId, event: newEvent() }))
+    await db.transaction().execute((transaction) => insertRequests(transaction, reported, systemClock.now()))
+  }
+  return { db, settings: { ...settings, ROLES: 'courier' }, receiver, events }
+}
+
+/** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
+async function comeBack(db: Database): Promise<void> {
+  const now = systemClock.now()
+  const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
+  for (const { due_at } of claimed) expect(due_at).toBeLessThanOrEqual(now + LEASE_MS)
+  await db.updateTable('due_requests').set({ due_at: now }).where('claimed_by', 'is', null).execute()
+  const dead = await db.selectFrom('processes').select('id').orderBy('id', 'desc').offset(2).limit(1_000).execute()
+  const ids = dead.map(({ id }) => id)
+  if (ids.length > 0) {
+    await db.updateTable('due_requests').set({ due_at: now }).where('claimed_by', 'in', ids).execute()
+  }
+  await db.updateTable('due_webhooks').set({ due_at: now }).execute()
+}
+
+async function everythingIsDelivered(db: Database): Promise<void> {
+  const left = async () => {
+    await comeBack(db)
+    const queue = await db.selectFrom('due_requests').selectAll().execute()
+    const undelivered = db.selectFrom('webhook_requests').select(['id', 'status']).where('status', '!=', 'DELIVERED')
+    return [...queue, ...(await undelivered.execute())]
+  }
+  await eventually(left, (rows) => rows.length === 0, 15_000)
+}
+
+/** Numbers from 0 to 1 that `SEED` in the environment repeats; what happens at the same time it cannot. */
+function givenRandom(): () => number {
+  let state = Number(process.env.SEED ?? systemClock.now() % 1_000_000)
+  console.log(`SEED=${state}`)
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}
