@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest'
+import { claimDue } from '../database/due.ts'
+import { insertEvents } from '../events/store.ts'
+import { newId } from '../ids.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+
+const MINUTE_MS = 60_000
+
+async function givenMonitors(world: AppWorld, group: string, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let from = 0; from < count; from += 1000) {
+    const monitors = Array.from({ length: Math.min(1000, count - from) }, (_, at) => ({
+      full_domain: `n${from + at}.example.com`,
+      record_type: 'A',
+      expected_value: '192.0.2.1',
+    }))
+    const made = await world.call('/monitors/bulk', { method: 'POST', body: { group, monitors } })
+    ids.push(...made.body.map(({ id }: { id: string }) => id))
+  }
+  return ids
+}
+
+const change = (world: AppWorld, path: string, body: unknown, method = 'PATCH') => world.call(path, { method, body })
+const places = (world: AppWorld) => world.doors.db.selectFrom('due_checks').selectAll().orderBy('monitor_id').execute()
+
+onBothEngines('groups', (_fresh, engine) => {
+  test('have exactly the keys of the specification, are named by id or slug, and can be changed', async () => {
+    const world = await givenApp(engine)
+    const made = await change(world, '/groups', { name: 'Kunden & Partner' }, 'POST')
+    expect(made).toMatchObject({ status: 201, headers: { location: `/groups/${made.body.id}` } })
+    expect(made.body).toEqual({
+      id: expect.stringMatching(/^grp_[0-9a-z]{26}$/),
+      slug: 'kunden-partner',
+      name: 'Kunden & Partner',
+      is_default: false,
+      monitors: 0,
+      webhooks: [],
+    })
+    for (const named of [made.body.id, 'kunden-partner'])
+      expect((await world.call(`/groups/${named}`)).body).toEqual(made.body)
+    const changed = await change(world, '/groups/kunden-partner', { slug: 'partner' })
+    expect(changed.body).toEqual({ ...made.body, slug: 'partner' })
+    expect((await world.call('/groups/kunden-partner')).status).toBe(404)
+    expect((await change(world, '/groups/partner', { slug: 'default' })).status).toBe(409)
+    expect((await change(world, '/groups', { name: 'x', slug: 'partner' }, 'POST')).status).toBe(409)
+    expect((await change(world, '/groups', { name: 'Kunden, Partner' }, 'POST')).body.slug).toBe('kunden-partner')
+    expect((await change(world, '/groups', { name: 'Kunden-Partner' }, 'POST')).body.slug).toBe('kunden-partner-2')
+    for (const [body, field] of [
+      [{ name: '' }, 'name'],
+      [{ name: null }, 'name'],
+      [{ slug: 'A B' }, 'slug'],
+      [{ slug: null }, 'slug'],
+      [{ webhooks: ['whk_1'] }, 'webhooks.0'],
+      [{ colour: 'red' }, 'colour'],
+    ] as const) {
+      const refused = await change(world, '/groups/partner', body)
+      expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, [field]])
+    }
+    const { key } = await world.organization('Other')
+    expect((await world.call(`/groups/${made.body.id}`, { key })).status).toBe(404)
+  })
+
+  test('PATCH /groups/{group}/monitors changes all of the group and no other, and repeating it changes nothing', async () => {
+    const world = await givenApp(engine)
+    await givenMonitors(world, 'shop', 450)
+    await givenMonitors(world, 'other', 3)
+    const answer = await change(world, '/groups/shop/monitors', {
+      frequency: 60,
+      notify: 'on_success',
+      is_active: false,
+    })
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    const all = await world.doors.db
+      .selectFrom('monitors')
+      .innerJoin('groups', 'groups.id', 'group_id')
+      .selectAll('monitors')
+      .select('slug')
+      .execute()
+    for (const { slug, frequency, notify, is_active } of all) {
+      const expected = slug === 'shop' ? [60, 'on_success', 0] : [5, 'immediately', 1]
+      expect([frequency, notify, is_active]).toEqual(expected)
+    }
+    const due = await places(world)
+    expect(due.filter(({ due_at }) => due_at === null)).toHaveLength(450)
+    expect(due.filter(({ frequency }) => frequency === 60)).toHaveLength(450)
+    await change(world, '/groups/shop/monitors', { is_active: true })
+    const now = world.doors.clock.now()
+    const claims = await claimDue(world.doors.db, 'due_checks', { now, process: 1, limit: 500 })
+    expect(claims).toHaveLength(453)
+    const before = await places(world)
+    await change(world, '/groups/shop/monitors', { frequency: 60, notify: 'on_success', is_active: true })
+    expect(await places(world)).toEqual(before)
+    // Those that are being checked are checked again, those that are not are planned anew.
+    await change(world, '/groups/shop/monitors', { frequency: 10 })
+    const again = await claimDue(world.doors.db, 'due_checks', { now: world.doors.clock.now(), process: 1, limit: 500 })
+    expect(again).toHaveLength(450)
+  })
+
+  test('PATCH /groups/{group}/monitors refuses what it cannot take, and an unknown group', async () => {
+    const world = await givenApp(engine)
+    const refused = await change(world, '/groups/default/monitors', {
+      frequency: 4,
+      notify: 'x',
+      is_active: null,
+      name: 'x',
+    })
+    expect(Object.keys(refused.body.errors).sort()).toEqual(['frequency', 'is_active', 'name', 'notify'])
+    expect((await change(world, '/groups/default/monitors', {})).status).toBe(204)
+    expect((await change(world, '/groups/none/monitors', { frequency: 10 })).status).toBe(404)
+  })
+
+  test('the monitors of a deleted group move to the default group, however many', async () => {
+    const world = await givenApp(engine)
+    await givenMonitors(world, 'shop', 450)
+    await givenMonitors(world, 'default', 2)
+    expect((await world.call('/groups/shop', { method: 'DELETE' })).status).toBe(204)
+    expect((await world.call('/groups/shop')).status).toBe(404)
+    expect((await world.call('/groups')).body.data).toMatchObject([{ slug: 'default', monitors: 452 }])
+    expect((await world.call('/groups/default', { method: 'DELETE' })).status).toBe(409)
+    expect((await world.call('/groups/default')).status).toBe(200)
+  })
+
+  test('a group that gets monitors while it is deleted loses none of them', async () => {
+    const world = await givenApp(engine)
+    await givenMonitors(world, 'shop', 300)
+    const [deleted, ...made] = await Promise.all([
+      world.call('/groups/shop', { method: 'DELETE' }),
+      ...Array.from({ length: 5 }, () => givenMonitors(world, 'shop', 20)),
+    ])
+    expect([deleted!.status, made.flat().length]).toEqual([204, 100])
+    const { data } = (await world.call('/groups')).body
+    const counted = data.map(({ monitors }: { monitors: number }) => monitors)
+    expect(counted.reduce((sum: number, each: number) => sum + each, 0)).toBe(400)
+    for (const { slug, monitors } of data) {
+      const rows = await world.doors.db
+        .selectFrom('monitors')
+        .innerJoin('groups', 'groups.id', 'group_id')
+        .select('slug')
+        .where('slug', '=', slug)
+        .execute()
+      expect(rows).toHaveLength(monitors)
+    }
+  })
+})
+
+onBothEngines('DELETE /monitors/{id}', (_fresh, engine) => {
+  test('takes its history with it, however long, and nothing of another', async () => {
+    const world = await givenApp(engine)
+    const [gone, stays] = await givenMonitors(world, 'shop', 2)
+    const { db } = world.doors
+    const monitors = await db.selectFrom('monitors').selectAll().orderBy('id').execute()
+    for (const { id, organization_id, group_id } of monitors) {
+      await insertEvents(
+        db,
+        Array.from({ length: id === gone ? 450 : 5 }, (_, at) => ({
+          id: newId('evt', at),
+          organization_id,
+          monitor_id: id,
+          group_id,
+          occurred_at: at * MINUTE_MS,
+          old_state: 'VALID',
+          new_state: 'MISMATCH',
+          previous_values: null,
+          current_values: null,
+          incidence_count: 1,
+          domain: 'example.com',
+          subdomain: '',
+          record_type: 'A',
+          expected_values: '[]',
+          is_exact_match: 1 as const,
+          diagnosis: null,
+        })),
+      )
+    }
+    expect((await world.call(`/monitors/${gone}`, { method: 'DELETE' })).status).toBe(204)
+    expect((await world.call(`/monitors/${gone}`)).status).toBe(404)
+    expect((await world.call(`/monitors/${gone}`, { method: 'DELETE' })).status).toBe(404)
+    expect((await world.call('/events?limit=100')).body.data).toHaveLength(5)
+    expect((await world.call(`/monitors/${stays}/events?limit=100`)).body.data).toHaveLength(5)
+    expect((await world.call('/groups/shop')).body.monitors).toBe(1)
+    expect(await places(world)).toMatchObject([{ monitor_id: stays }])
+  })
+})
