@@ -26,9 +26,10 @@ export async function replay(
   webhookId: string,
   period: Period,
   now: number,
+  most = MOST_REPLAYED,
 ): Promise<number> {
   await getWebhookRow(db, organizationId, webhookId)
-  await refuseTooMany(db, webhookId, period)
+  await refuseTooMany(db, webhookId, period, most)
   let count = 0
   let from: Place | undefined
   for (;;) {
@@ -43,14 +44,14 @@ export async function replay(
 
 type Place = { id: string; created_at: number }
 
-async function refuseTooMany(db: Database, webhookId: string, period: Period): Promise<void> {
+async function refuseTooMany(db: Database, webhookId: string, period: Period, most: number): Promise<void> {
   let count = 0
   for (let from: Place | undefined; ; ) {
     const rows = await readSome(db, webhookId, period, from, COUNTED_AT_ONCE)
     count += rows.length
     from = rows.at(-1)
-    if (count > MOST_REPLAYED) {
-      throw new Problem(400, `More than ${MOST_REPLAYED} requests were made in this period; replay it in shorter ones.`)
+    if (count > most) {
+      throw new Problem(400, `More than ${most} requests were made in this period; replay it in shorter ones.`)
     }
     if (rows.length < COUNTED_AT_ONCE) return
     await turn()
