@@ -17,6 +17,8 @@ type Answer = number | { status: number; retryAfter?: string } | 'no connection'
 
 const HOUR_MS = 60 * 60_000
 const LIMITS = { inAll: 200, perWebhook: 8 }
+/** So many equal looks are quiet; a quarter of them where nothing is claimed. */
+const LOOKS = 32
 const silent: Logger = pino({ level: 'silent' })
 
 /**
@@ -82,18 +84,21 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   async function settle(): Promise<void> {
     for (const bell of bells) bell.ring()
     let before = ''
-    for (let quiet = 0; quiet < 4; ) {
+    for (let quiet = 0; quiet < LOOKS; ) {
       await new Promise((resolve) => setTimeout(resolve, 3))
       const now = await situation()
-      quiet = now === before && !now.startsWith('due') ? quiet + 1 : 0
-      before = now
+      const { due, claimed } = now
+      const same = JSON.stringify(now)
+      // What is claimed may be about to be written back, or hang: only many equal looks tell.
+      quiet = same === before && due === 0 ? quiet + (claimed + underWay === 0 ? LOOKS / 4 : 1) : 0
+      before = same
     }
   }
 
-  async function situation(): Promise<string> {
+  async function situation() {
     const due = await db.selectFrom('due_webhooks').selectAll().where('due_at', '<=', clock.now()).execute()
     const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
-    return `${due.length > 0 ? 'due' : ''} ${sent.length} ${underWay} ${claimed.length}`
+    return { due: due.length, claimed: claimed.length, sent: sent.length, underWay }
   }
 
   return {
