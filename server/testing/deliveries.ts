@@ -87,10 +87,10 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     for (let quiet = 0; quiet < LOOKS; ) {
       await new Promise((resolve) => setTimeout(resolve, 3))
       const now = await situation()
-      const { due, claimed } = now
+      const { due, claimed, waiting } = now
       const same = JSON.stringify(now)
-      // What is claimed may be about to be written back, or hang: only many equal looks tell.
-      quiet = same === before && due === 0 ? quiet + (claimed + underWay === 0 ? LOOKS / 4 : 1) : 0
+      // What is claimed may be about to be written back, or hang, and what waits to be claimed: only many equal looks tell.
+      quiet = same === before && due === 0 ? quiet + (claimed + waiting + underWay === 0 ? LOOKS / 4 : 1) : 0
       before = same
     }
   }
@@ -98,7 +98,15 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   async function situation() {
     const due = await db.selectFrom('due_webhooks').selectAll().where('due_at', '<=', clock.now()).execute()
     const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
-    return { due: due.length, claimed: claimed.length, sent: sent.length, underWay }
+    const waiting = await db
+      .selectFrom('due_requests')
+      .innerJoin('webhooks', 'webhooks.id', 'due_requests.webhook_id')
+      .select('request_id')
+      .where('due_at', '<=', clock.now())
+      .where('is_active', '=', 1)
+      .where('state', '=', 'active')
+      .execute()
+    return { due: due.length, claimed: claimed.length, waiting: waiting.length, sent: sent.length, underWay }
   }
 
   return {
