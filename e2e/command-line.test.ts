@@ -40,13 +40,13 @@ test('check prints a verdict with its evidence, and its exit code says whether a
   expect(good).toMatchObject({ code: 0, stderr: '' })
   expect(good.stdout).toMatch(/^VALID {2}example\.com MX\n/)
   expect(good.stdout).toMatch(
-    new RegExp(`^127\\.0\\.0\\.1:${dns.address.port} +udp +NOERROR .* 10 mail\\.example\\.com`, 'm'),
+    new RegExp(`^recursive +127\\.0\\.0\\.1:${dns.address.port} +udp +NOERROR .* 10 mail\\.example\\.com`, 'm'),
   )
 
   const bad = await runCommand(['check', 'example.com', 'MX', 'mx.example.net'], settings)
   expect(bad).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^MISMATCH {2}example\.com MX\n.*mx\.example\.net/),
+    stdout: expect.stringMatching(/^MISMATCH {2}example\.com MX\n\n.*mx\.example\.net/),
   })
   const gone = await runCommand(['check', 'nowhere.example.com', 'A', '--json'], settings)
   expect(gone.code).toBe(1)

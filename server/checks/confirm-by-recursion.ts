@@ -94,7 +94,7 @@ async function failed(hearing: Hearing, replies: readonly Reply[], zoneFailure: 
 async function steady(hearing: Hearing, replies: readonly Reply[], agreed: Outcome): Promise<Confirmation> {
   const { recorded, doubts } = hearing.suspicion
   if (!isAnswer(agreed) || recorded === null || fingerprint(agreed) === recorded) {
-    return settled(hearing, agreed, WORDS.recursiveAgree(hearing.aside))
+    return settled(hearing, agreed, recursiveAgree(hearing))
   }
   const backers = replies.filter(({ outcome }) => isSame(outcome, agreed))
   const sampled = await bySample(hearing, backers)
@@ -130,10 +130,10 @@ async function bySample(hearing: Hearing, replies: readonly Reply[]): Promise<Co
     return outcome
   })
   const heard = [...byServer.values()].map(({ outcome }) => outcome)
-  const found = await sample(voices, heard, recorded)
+  const found = await sample(voices, heard, recorded, doors.clock)
   switch (found.kind) {
     case 'steady':
-      return settled(hearing, found.outcome, WORDS.recursiveAgree(hearing.aside))
+      return settled(hearing, found.outcome, recursiveAgree(hearing))
     case 'recorded':
       return settled(hearing, found.outcome, WORDS.pool)
     case 'pool': {
@@ -149,4 +149,10 @@ async function bySample(hearing: Hearing, replies: readonly Reply[]): Promise<Co
     case 'divided':
       return undefined
   }
+}
+
+/** Where there is one server, nobody agrees with it: it said the same again. */
+function recursiveAgree({ evidence, aside }: Hearing): string {
+  const servers = new Set(evidence.filter(({ path }) => path !== 'authoritative').map(({ server }) => server))
+  return WORDS.recursiveAgree(servers.size, aside)
 }

@@ -86,6 +86,7 @@ async function decideBySample(hearing: Hearing, good: Testimony[]): Promise<Conf
     voices,
     good.map(({ outcome }) => outcome),
     suspicion.recorded,
+    doors.clock,
   )
   switch (found.kind) {
     case 'steady':

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Outcome, Pool } from '../dns/outcome.ts'
 import { fingerprint } from './judge.ts'
 import { areSame, isFailure, isGood } from './replies.ts'
@@ -21,6 +22,8 @@ type Answer = Extract<Outcome, { kind: 'answer' }>
 /** How likely it may be that one more member of a pool stayed unseen. */
 const CHANCE = 1e-6
 export const MOST_SAMPLES = 64
+/** A verdict must not take for ever where servers answer slowly: what always was the same until then is taken as it is. */
+const MOST_MS = 3_000
 /** After this many rounds in which every voice kept to its own answer, they are of different opinions. */
 const ROUNDS_OF_OWN = 3
 
@@ -32,7 +35,9 @@ export async function sample(
   voices: readonly Voice[],
   heard: readonly Outcome[],
   recorded: number | null,
+  clock: Clock,
 ): Promise<Sampled> {
+  const until = clock.elapsed() + MOST_MS
   const said = voices.map((_, at): Outcome[] => heard.slice(at, at + 1).filter(isGood))
   for (let rounds = 1; ; rounds++) {
     const all = said.flat()
@@ -42,7 +47,9 @@ export async function sample(
     const turns = said.some((own) => own.length > 1 && !areSame(own))
     if (turns && fingerprint(union) === recorded) return { kind: 'recorded', outcome: union }
     if (!turns && !areSame(all) && rounds > ROUNDS_OF_OWN) return { kind: 'divided' }
-    const pool = completeness(answers, union)
+    const isLate = clock.elapsed() >= until
+    if (isLate && !turns) return areSame(all) ? { kind: 'steady', outcome: answers[0]! } : { kind: 'divided' }
+    const pool = completeness(answers, union) ?? (isLate ? 'part' : undefined)
     if (pool !== undefined) {
       if (areSame(all)) return { kind: 'steady', outcome: answers[0]! }
       if (turns) return { kind: 'pool', outcome: { ...union, pool }, answers }

@@ -4,7 +4,11 @@ export const WORDS = {
   lame: 'The recursive servers and the zone itself fail.',
   bogus: 'The recursive servers refuse the records, and give them when DNSSEC validation is switched off.',
   recordedStill: 'One path failed; another one answers what is recorded.',
-  recursiveAgree: (aside: string | undefined) => withAside('The recursive servers agree.', aside),
+  recursiveAgree: (servers: number, aside: string | undefined) =>
+    withAside(
+      servers > 1 ? 'The recursive servers agree.' : 'The recursive server said so again, asked afresh.',
+      aside,
+    ),
   recursiveDivided: 'The recursive servers kept disagreeing; this is what most of them say.',
   pool: 'The servers give another part of the set each time; the values are all that were seen.',
   zoneDivided: (names: readonly string[]) =>
