@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
+import type { Canaries } from '../dns/canaries.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { Authorities } from '../dns/delegation/authorities.ts'
 import type { Evidence, Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
-import type { Canaries } from './canaries.ts'
 import { fingerprint } from './judge.ts'
 import type { Lookup } from './lookup.ts'
 

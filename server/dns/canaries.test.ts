@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
-import type { DnsClient } from '../dns/client.ts'
-import type { Outcome } from '../dns/outcome.ts'
 import { createCanaries } from './canaries.ts'
+import type { DnsClient } from './client.ts'
+import type { Outcome } from './outcome.ts'
 
 const answer: Outcome = {
   kind: 'answer',

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { DnsClient } from '../dns/client.ts'
-import type { Outcome } from '../dns/outcome.ts'
+import type { DnsClient } from './client.ts'
+import type { Outcome } from './outcome.ts'
 
 /** Names that resolve as long as our own network and recursive servers work. One state for all checks of the process. */
 export type Canaries = {
