@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+import { Exactly, Instant, pageQuery } from './common.ts'
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
@@ -17,13 +17,16 @@ export const Monitor = Exactly(
     subdomain: Type.String({ description: 'Empty for the apex.', examples: ['www'] }),
     record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
     expected_value: Type.Array(Type.String(), { examples: [['192.0.2.1']] }),
-    current_value: Nullable(
-      Type.Array(Type.String(), { description: 'What was last learned; null until something was.' }),
-    ),
+    // A list of types instead of a choice of schemas: the serializer then need not try them.
+    current_value: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: Type.String(),
+      description: 'What was last learned; null until something was.',
+    }),
     is_exact_match: Type.Boolean(),
     state: Type.Enum(STATES, { type: 'string' }),
     incidence_count: Type.Integer({ description: 'How many changes were recorded.' }),
-    last_checked: Nullable(Instant('When the last check ended.')),
+    last_checked: Type.Unsafe<string | null>({ ...Instant('When the last check ended.'), type: ['string', 'null'] }),
     is_active: Type.Boolean(),
     notify: Type.Enum(NOTIFY, { type: 'string' }),
   },

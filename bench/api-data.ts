@@ -1,0 +1,34 @@
+import { sql } from 'kysely'
+import type { Database } from '../server/database/database.ts'
+import { insertMonitors } from '../server/monitors/insert.ts'
+import { parseMonitor } from '../server/monitors/monitor.ts'
+import { insertOrganization } from '../server/organization/store.ts'
+
+const BATCH = 5_000
+const GROUPS = 100
+
+/** A monitor as a caller sends it: names and groups of many kinds. */
+export const monitorOf = (number: number) => ({
+  full_domain: `www${number % 7}.shop-${(number * 7919) % 1_000_003}.example.com`,
+  record_type: 'A' as const,
+  expected_value: ['192.0.2.1', `192.0.2.${number % 250}`],
+  group: `group-${number % GROUPS}`,
+})
+
+/** An organization with so many monitors, one in fifty of them at fault. Returns its key. */
+export async function fill(db: Database, count: number, now: number): Promise<string> {
+  const organization = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }
+  const { id, key } = await insertOrganization(db, organization, now)
+  for (let from = 0; from < count; from += BATCH) {
+    const drafts = Array.from({ length: Math.min(BATCH, count - from) }, (_, at) => {
+      const parsed = parseMonitor(monitorOf(from + at))
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+      return parsed.draft
+    })
+    await insertMonitors(db, id, drafts, now)
+  }
+  await sql`update monitors set state = 'MISMATCH', current_values = '["192.0.2.9"]' where slot % 50 = 0`.execute(db)
+  await sql`update due_checks set last_checked_at = ${now} + slot % 300000`.execute(db)
+  await sql`analyze`.execute(db)
+  return key
+}

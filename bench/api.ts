@@ -1,0 +1,137 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import autocannon from 'autocannon'
+import { systemClock } from '../server/clock.ts'
+import { type Engine, openDatabase } from '../server/database/database.ts'
+import { migrate } from '../server/database/migrate.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
+import { fill, monitorOf } from './api-data.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    engine: { type: 'string', default: 'sqlite' },
+    monitors: { type: 'string', default: '1000,1000000' },
+    seconds: { type: 'string', default: '5' },
+  },
+})
+
+type Row = {
+  bench: 'api'
+  engine: Engine
+  monitors: number
+  case: string
+  requests_per_second: number
+  p99_ms: number
+  monitors_per_second?: number
+}
+
+const SECRET = 'a secret of the benchmark, longer than 32 characters'
+const CONNECTIONS = 10
+const BULK = 1_000
+/** How many monitors lie before the deep page: page 10,000 of 20. */
+const DEEP = 200_000
+
+async function main() {
+  const engine = options.engine as Engine
+  const postgres = engine === 'postgres' ? await startPostgres() : undefined
+  const rows: Row[] = []
+  try {
+    for (const [place, count] of options.monitors.split(',').map(Number).entries()) {
+      const name = `bench_${place}`
+      await withDatabase(postgres?.url, name, async (url) => {
+        for await (const row of measure(engine, url, count)) {
+          rows.push(row)
+          if (options.json) console.log(JSON.stringify(row))
+        }
+      })
+    }
+  } finally {
+    await postgres?.stop()
+  }
+  if (!options.json) console.table(rows)
+}
+
+async function withDatabase(server: string | undefined, name: string, work: (url: string) => Promise<void>) {
+  if (server === undefined) {
+    const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+    await work(`sqlite:${join(folder, 'bench.db')}`).finally(() => rm(folder, { recursive: true, force: true }))
+    return
+  }
+  const admin = openDatabase(`${server}/postgres`, { connections: 1 })
+  await admin.executeQuery({ ...admin.schema.createSchema('x').compile(), sql: `create database ${name}` })
+  await admin.destroy()
+  await work(`${server}/${name}`)
+}
+
+async function* measure(engine: Engine, url: string, count: number): AsyncGenerator<Row> {
+  const db = openDatabase(url)
+  await migrate(db, systemClock.now())
+  const key = await fill(db, count, systemClock.now())
+  await db.destroy()
+  const limits = { READ_LIMIT: '0', WRITE_LIMIT: '0', CREATE_LIMIT: '0' }
+  const server = fork(new URL('./api-server.ts', import.meta.url), {
+    env: { ...process.env, DATA_DIR: tmpdir(), DATABASE_URL: url, SECRET, DNS_SERVERS: '127.0.0.1:1', ...limits },
+  })
+  const ended = once(server, 'exit')
+  try {
+    const [{ url: address }] = (await once(server, 'message')) as [{ url: string }]
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const get = async (path: string) => await (await fetch(address + path, { headers })).text()
+    const run = async (name: string, path: string, more: Partial<autocannon.Options> = {}): Promise<Row> => {
+      const asked = {
+        url: address + path,
+        headers,
+        connections: CONNECTIONS,
+        duration: Number(options.seconds),
+        ...more,
+      }
+      const { requests, latency, non2xx, errors } = await autocannon(asked)
+      if (non2xx + errors > 0) throw new Error(`${name}: ${non2xx} refused, ${errors} failed`)
+      const figures = { requests_per_second: Math.round(requests.average), p99_ms: latency.p99 }
+      return { bench: 'api', engine, monitors: count, case: name, ...figures }
+    }
+    const first = await get('/monitors')
+    const one = JSON.parse(first).data[0].id
+    const deep = await deepCursor(get, Math.min(DEEP, count - 100))
+    yield await run('constant', `/constant/${first.length}`)
+    yield await run('first page', '/monitors')
+    yield await run('deep page', `/monitors?after=${deep}`)
+    yield await run('by state', '/monitors?state=MISMATCH')
+    yield await run('by group', '/monitors?group=group-7')
+    yield await run('by state and group', '/monitors?state=MISMATCH&group=group-7')
+    yield await run('by a state that none has', '/monitors?state=TIMEOUT')
+    yield await run('ordered by domain', '/monitors?order_by=domain')
+    yield await run('ordered by last_checked', '/monitors?order_by=last_checked&order_way=desc')
+    yield await run('one monitor', `/monitors/${one}`)
+    const made = Array.from({ length: 1_000 }, (_, at) => JSON.stringify(monitorOf(count + at)))
+    yield await run('create one', '/monitors', sending(made))
+    const bulk = Array.from({ length: 50 }, (_, at) =>
+      JSON.stringify({ monitors: Array.from({ length: BULK }, (_, each) => monitorOf(count + at * BULK + each)) }),
+    )
+    const row = await run('create 1000 at once', '/monitors/bulk', { ...sending(bulk), connections: 2 })
+    yield { ...row, monitors_per_second: row.requests_per_second * BULK }
+  } finally {
+    server.disconnect()
+    await ended
+  }
+}
+
+function sending(bodies: string[]): Partial<autocannon.Options> {
+  return { method: 'POST', requests: bodies.map((body) => ({ body })) }
+}
+
+/** The cursor after so many monitors, in steps of the largest page. */
+async function deepCursor(get: (path: string) => Promise<string>, depth: number): Promise<string> {
+  let after = ''
+  for (let passed = 0; passed < depth; passed += 100) {
+    after = JSON.parse(await get(`/monitors?limit=100${after === '' ? '' : `&after=${after}`}`)).after
+  }
+  return after
+}
+
+await main()
