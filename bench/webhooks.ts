@@ -73,7 +73,8 @@ type World = { db: Database; port: number; ask: () => Promise<Told> }
 async function withWorld<T>(engine: Engine, server: string | undefined, work: (world: World) => Promise<T>) {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
   const receiver = fork(new URL('./webhook-receiver.ts', import.meta.url))
-  const db = openDatabase(engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await freshOn(server!))
+  const url = engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await freshOn(server!)
+  const db = openDatabase(url, { inThread: true })
   try {
     const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
     await migrate(db, systemClock.now())

@@ -9,7 +9,7 @@ export type CourierLimits = {
 }
 
 /** A request that takes longer than this makes room for another. */
-const SLOW_MS = 1_000
+const SLOW_MS = 250
 /** So many times `inAll` may be slow at a time: each costs a socket and waits for somebody else. */
 const SLOW_FACTOR = 10
 /** So many times `inAll` may wait here, claimed, so that the next ones need no look at the database first. */
