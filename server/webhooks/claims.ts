@@ -38,9 +38,12 @@ const RECHECK_MS = 1_000
  * each must be looked at next. The cost grows with what is claimed, never with a backlog or the number of webhooks.
  */
 export async function claimRequests(db: Database, options: ClaimOptions): Promise<ClaimedRound> {
+  const nothing = { claims: [], full: [], looked: 0 }
+  // Mostly there is nothing to do, and then no transaction is begun.
+  if (options.refill.length === 0 && !(await isAnyDue(db, options.now))) return nothing
   return await inTransaction(db, async (transaction) => {
     const lanes = await lockLanes(transaction, options)
-    if (lanes.length === 0) return { claims: [], full: [], looked: 0 }
+    if (lanes.length === 0) return nothing
     const ids = lanes.map(({ webhook_id }) => webhook_id)
     const asked = await findByHand(transaction, ids, BY_HAND, options.now)
     const { found, full } = await findInTurn(transaction, lanes, options)
@@ -51,6 +54,11 @@ export async function claimRequests(db: Database, options: ClaimOptions): Promis
     await planOthers(transaction, lanes, options.now)
     return { claims, full, looked: lanes.length }
   })
+}
+
+async function isAnyDue(db: Database, now: number): Promise<boolean> {
+  const due = db.selectFrom('due_webhooks').select('webhook_id').where('due_at', '<=', now).limit(1)
+  return (await due.executeTakeFirst()) !== undefined
 }
 
 /** Locked against other processes that look, and against writers of new requests, until both see what the other did. */

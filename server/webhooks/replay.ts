@@ -1,9 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { updateEach } from '../database/each.ts'
+import { isOneOf, updateEach } from '../database/each.ts'
 import { Problem } from '../problem.ts'
-import { isTestId } from './claimed.ts'
 import { lookSoon } from './states.ts'
 import { getWebhookRow } from './store.ts'
 
@@ -81,7 +80,23 @@ async function readSome(
 
 /** Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. */
 async function putBack(db: Database, webhookId: string, rows: readonly Place[], now: number): Promise<void> {
-  const ids = rows.map(({ id }) => id).filter((id) => !isTestId(id))
+  const underWay = await db
+    .selectFrom('due_requests')
+    .select('request_id')
+    .where('webhook_id', '=', webhookId)
+    .where(
+      isOneOf(
+        db,
+        'request_id',
+        rows.map(({ id }) => id),
+      ),
+    )
+    .where('claimed_by', 'is not', null)
+    .where('due_at', '>', now)
+    .execute()
+  const left = new Set(underWay.map(({ request_id }) => request_id))
+  const ids = rows.map(({ id }) => id).filter((id) => !left.has(id))
+  if (ids.length === 0) return
   const queued = await db
     .insertInto('due_requests')
     .values(ids.map((id) => ({ webhook_id: webhookId, request_id: id, due_at: now, by_hand: 0 as const })))

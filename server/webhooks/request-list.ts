@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { WebhookRequest, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Database } from '../database/database.ts'
+import { LEASE_MS } from '../database/due.ts'
 import { narrowestWay, type Way, walking } from '../database/walk.ts'
 import { listPage, orderOf, type Page } from '../http/pages.ts'
 import type { Order } from '../http/stretches.ts'
@@ -67,10 +68,14 @@ function timesOf(query: WebhookRequestQuery): Times {
     const text = query[field]
     return text === undefined ? undefined : parseTime(field, String(text))
   }
+  const delivered = { above: time('delivered_after'), below: time('delivered_before') }
+  const attempted = { above: time('last_attempt_after'), below: time('last_attempt_before') }
+  // What was delivered after an instant was attempted at most a lease before it; that has an index.
+  const sooner = delivered.above === undefined ? undefined : delivered.above - LEASE_MS
   return {
     created_at: { above: time('created_after'), below: time('created_before') },
-    delivered_at: { above: time('delivered_after'), below: time('delivered_before') },
-    last_attempt_at: { above: time('last_attempt_after'), below: time('last_attempt_before') },
+    delivered_at: delivered,
+    last_attempt_at: { ...attempted, above: attempted.above ?? sooner },
   }
 }
 
