@@ -69,7 +69,7 @@ async function decide(hearing: Hearing, good: Testimony[]): Promise<Confirmation
   const [outcome] = outcomes as [Outcome]
   if (areSame(outcomes)) {
     // A change of values is worth more questions: the servers may give another part of the set each time.
-    const isChange = isAnswer(outcome) && recorded !== null && fingerprint(outcome) !== recorded
+    const isChange = isAnswer(outcome) && fingerprint(outcome) !== recorded
     if (!isChange) return agreed(hearing, good, outcome)
   }
   return outcomes.every(isAnswer) ? await decideBySample(hearing, good) : divided(hearing, good)

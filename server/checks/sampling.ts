@@ -19,8 +19,9 @@ export type Sampled =
 
 type Answer = Extract<Outcome, { kind: 'answer' }>
 
-/** How likely it may be that one more member of a pool stayed unseen. */
+/** How likely it may be that one more member of a pool stayed unseen: in a change that is to be told, and in a first look. */
 const CHANCE = 1e-6
+const CHANCE_AT_FIRST = 1e-2
 export const MOST_SAMPLES = 64
 /** A verdict must not take for ever where servers answer slowly: what always was the same until then is taken as it is. */
 const MOST_MS = 3_000
@@ -38,6 +39,7 @@ export async function sample(
   clock: Clock,
 ): Promise<Sampled> {
   const until = clock.elapsed() + MOST_MS
+  const chance = recorded === null ? CHANCE_AT_FIRST : CHANCE
   const said = voices.map((_, at): Outcome[] => heard.slice(at, at + 1).filter(isGood))
   for (let rounds = 1; ; rounds++) {
     const all = said.flat()
@@ -49,7 +51,7 @@ export async function sample(
     if (!turns && !areSame(all) && rounds > ROUNDS_OF_OWN) return { kind: 'divided' }
     const isLate = clock.elapsed() >= until
     if (isLate && !turns) return areSame(all) ? { kind: 'steady', outcome: answers[0]! } : { kind: 'divided' }
-    const pool = completeness(answers, union) ?? (isLate ? 'part' : undefined)
+    const pool = completeness(answers, union, chance) ?? (isLate ? 'part' : undefined)
     if (pool !== undefined) {
       if (areSame(all)) return { kind: 'steady', outcome: answers[0]! }
       if (turns) return { kind: 'pool', outcome: { ...union, pool }, answers }
@@ -61,10 +63,10 @@ export async function sample(
 }
 
 /** Undefined while too few answers were seen to tell. With one more member, an answer would leave it out this often. */
-function completeness(answers: readonly Answer[], union: Answer): Pool | undefined {
+function completeness(answers: readonly Answer[], union: Answer, chance: number): Pool | undefined {
   const mean = answers.reduce((sum, { rrset }) => sum + rrset.values.length, 0) / answers.length
   const missed = 1 - mean / (union.rrset.values.length + 1)
-  if (missed ** answers.length < CHANCE) return 'whole'
+  if (missed ** answers.length < chance) return 'whole'
   return answers.length >= MOST_SAMPLES ? 'part' : undefined
 }
 

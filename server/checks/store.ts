@@ -127,7 +127,8 @@ function placeOfUnsettled({ kind, claim, at }: CheckResult, now: number): Place 
     const due_at = Math.min(now + WITHHELD_DELAY_MS, regular.due_at)
     return { ...regular, due_at, last_checked_at: claim.last_checked_at, streak, doubts }
   }
-  if (kind !== 'doubtful') return { ...regular, streak: streak + 1, doubts: 0 }
+  // What is recorded, heard once more, is one doubt less: servers that take turns are doubted every second time.
+  if (kind !== 'doubtful') return { ...regular, streak: streak + 1, doubts: Math.max(0, doubts - 1) }
   const soon = now + DOUBT_DELAYS_MS[Math.min(doubts, DOUBT_DELAYS_MS.length - 1)]!
   return { ...regular, due_at: Math.min(soon, regular.due_at), streak, doubts: doubts + 1 }
 }

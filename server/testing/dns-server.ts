@@ -14,6 +14,7 @@ export type Respond = (query: Buffer, transport: Transport) => Buffer | Buffer[]
 /** A scriptable server. Where a script takes a name, `*` stands for every name that has no script of its own. */
 export type DnsServer = {
   address: ServerAddress
+  isAuthoritative: boolean
   /** `log` holds the last 1,000 queries; `of` counts all that came for a name. */
   asked: { total: number; udp: number; tcp: number; log: Asked[]; of(name: string, type?: QuestionType): number }
   /** `values` in canonical text: `10 mail.example.com`, `v=spf1 -all`, `0 issue "ca.example"`. `ttl` in seconds, else 300. */
@@ -32,6 +33,12 @@ export type DnsServer = {
   /** Refers to these name servers for the zone and all below it: their names, each with the addresses given along. */
   delegate(zone: string, nameServers: Record<string, string[]>, options?: { ttl?: number }): void
   undelegate(zone: string): void
+  /** Gives this many of the members with each answer, at random. */
+  rotate(name: string, type: QuestionType, members: string[], size: number, random: () => number): void
+  /** Fails the name as a validating server does: SERVFAIL unless the question says CD. */
+  validate(name: string, ede: ExtendedError): void
+  /** Forgets every record, script and delegation. */
+  reset(): void
   /** From now on a query with an OPT record is answered FORMERR. */
   refuseEdns(): void
   /** From now on an alias is answered without its target. */
@@ -48,6 +55,8 @@ type Script = {
   delayMs?: number
   truncate?: boolean
   respond?: Respond
+  bogus?: ExtendedError
+  rotation?: { type: QuestionType; members: string[]; size: number; random: () => number }
 }
 
 const MAX_LOG = 1_000
@@ -60,8 +69,8 @@ export async function startDnsServer(
   options: { port?: number; ip?: string; authoritative?: boolean; zones?: string[] } = {},
 ): Promise<DnsServer> {
   const { port = 0, ip = '127.0.0.1', authoritative = false, zones = [''] } = options
-  const zone = createZone()
-  const delegations = createDelegations()
+  let zone = createZone()
+  let delegations = createDelegations()
   const scripts = new Map<string, Script>()
   const brokenTypes = new Map<string, string>()
   const delayed = new Set<NodeJS.Timeout>()
@@ -88,6 +97,11 @@ export async function startDnsServer(
     const common = { authoritative, room, ...(script.ede && { ede: script.ede }) }
     if (query.edns && !readsEdns)
       return encodeReply({ ...query, edns: false }, { ...common, found: { rcode: 'FORMERR' } })
+    if (script.bogus && !isCheckingDisabled(query)) {
+      return encodeReply(query, { ...common, ede: script.bogus, found: { rcode: 'SERVFAIL' } })
+    }
+    const { rotation } = script
+    if (rotation) zone.set(query.name, rotation.type, pick(rotation), 0)
     const rcode = script.rcode ?? brokenTypes.get(query.type)
     if (rcode) return encodeReply(query, { ...common, found: { rcode } })
     const referral = delegations.find(query.name)
@@ -110,18 +124,29 @@ export async function startDnsServer(
 
   return {
     address: { ip, port: sockets.port },
+    isAuthoritative: authoritative,
     asked,
     set: (name, type, values, { ttl = 300 } = {}) => zone.set(name, type, values, ttl),
-    remove: zone.remove,
+    remove: (name, type) => zone.remove(name, type),
     fail: (name, rcode, ede) => change(name, ede ? { rcode, ede } : { rcode }),
     failType: (type, rcode) => void brokenTypes.set(type, rcode),
+    rotate: (name, type, members, size, random) => change(name, { rotation: { type, members, size, random } }),
+    validate: (name, bogus) => change(name, { bogus }),
     drop: (name) => change(name, { drop: true }),
     delay: (name, delayMs) => change(name, { delayMs }),
     truncate: (name) => change(name, { truncate: true }),
     respond: (name, respond) => change(name, { respond }),
     recover: (name) => void scripts.delete(name.toLowerCase()),
-    delegate: delegations.add,
-    undelegate: delegations.remove,
+    delegate: (...delegation) => delegations.add(...delegation),
+    undelegate: (name) => delegations.remove(name),
+    reset: () => {
+      zone = createZone()
+      delegations = createDelegations()
+      scripts.clear()
+      brokenTypes.clear()
+      readsEdns = true
+      chases = !authoritative
+    },
     refuseEdns: () => {
       readsEdns = false
     },
@@ -137,6 +162,15 @@ export async function startDnsServer(
       await closing
     },
   }
+}
+
+function isCheckingDisabled({ packet }: Query): boolean {
+  return ((packet.flags ?? 0) & 0x0010) !== 0
+}
+
+function pick({ members, size, random }: NonNullable<Script['rotation']>): string[] {
+  const left = [...members]
+  return Array.from({ length: size }, () => left.splice(Math.floor(random() * left.length), 1)[0]!)
 }
 
 function refused(common: Omit<Reply, 'found'>): Reply {

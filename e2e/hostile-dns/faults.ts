@@ -1,0 +1,58 @@
+import type { DnsServer } from '#server/testing/dns-server.ts'
+import { NAME } from './lab.ts'
+import { RAW } from './raw.ts'
+
+/**
+ * What can be wrong with one server. `lie`: it answers well, and wrongly. `failure`: it gives no usable answer. `harmless`:
+ * odd, and yet the right answer comes.
+ */
+export type Fault = { kind: 'lie' | 'failure' | 'harmless'; on(server: DnsServer): void }
+
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  'another address': lie((server) => server.set(NAME, 'A', ['203.0.113.66'])),
+  'one address more': lie((server) => server.set(NAME, 'A', ['192.0.2.1', '203.0.113.66'])),
+  NXDOMAIN: lie((server) => server.remove(NAME, 'A')),
+  NODATA: lie((server) => server.set(NAME, 'A', [])),
+  'an alias to elsewhere': lie((server) => {
+    server.remove(NAME, 'A')
+    server.set(NAME, 'CNAME', ['evil.example.test'])
+    server.set('evil.example.test', 'A', ['203.0.113.66'])
+  }),
+  'an alias loop': lie((server) => {
+    server.remove(NAME, 'A')
+    server.set(NAME, 'CNAME', ['loop.example.test'])
+    server.set('loop.example.test', 'CNAME', [NAME])
+    server.chaseAliases()
+  }),
+  SERVFAIL: failure((server) => server.fail('*', 'SERVFAIL')),
+  REFUSED: failure((server) => server.fail('*', 'REFUSED')),
+  NOTIMP: failure((server) => server.fail('*', 'NOTIMP')),
+  FORMERR: failure((server) => server.fail('*', 'FORMERR')),
+  'SERVFAIL with EDE': failure((server) => server.fail('*', 'SERVFAIL', { code: 22, text: 'no reachable authority' })),
+  silence: failure((server) => server.drop('*')),
+  'an answer that comes too late': failure((server) => server.delay('*', 900)),
+  ...Object.fromEntries(
+    Object.entries(RAW).map(([name, raw]) => [
+      name,
+      failure((server) => server.respond(NAME, (query) => raw(query, flagsOf(server)))),
+    ]),
+  ),
+  'no EDNS': { kind: 'harmless', on: (server) => server.refuseEdns() },
+  'truncation over UDP': { kind: 'harmless', on: (server) => server.truncate('*') },
+  'a slow answer': { kind: 'harmless', on: (server) => server.delay('*', 40) },
+}
+
+export const faultsOf = (...kinds: Fault['kind'][]): [string, Fault][] =>
+  Object.entries(FAULTS).filter(([, { kind }]) => kinds.includes(kind))
+
+function lie(on: Fault['on']): Fault {
+  return { kind: 'lie', on }
+}
+
+function failure(on: Fault['on']): Fault {
+  return { kind: 'failure', on }
+}
+
+function flagsOf({ isAuthoritative }: DnsServer): number {
+  return isAuthoritative ? 0x8400 : 0x8180
+}

@@ -1,0 +1,137 @@
+import type { CheckDoors } from '#server/checks/hearing.ts'
+import { type Clock, systemClock } from '#server/clock.ts'
+import { createCanaries } from '#server/dns/canaries.ts'
+import { createDnsClient } from '#server/dns/client.ts'
+import { createAuthorities } from '#server/dns/delegation/authorities.ts'
+import type { QuestionType } from '#server/dns/outcome.ts'
+import type { DnsServer } from '#server/testing/dns-server.ts'
+import { type DnsTree, startDnsTree } from '#server/testing/dns-server-tree.ts'
+
+export const NAME = 'www.example.test'
+export const ADDRESS = '192.0.2.1'
+export const CANARY = 'canary.test'
+
+/** The network's deadlines are real; short, as all is on one machine, yet long enough for a busy one. */
+const TIMEOUT_MS = 200
+
+/** `roots`: whether delegation is followed. `canaries`: whether there is a canary. */
+export type LabOptions = { roots?: boolean; canaries?: boolean; resolvers?: number }
+
+/** A small internet: a root, a top-level domain, a zone on two servers, one of a provider, and recursive servers. */
+export type Lab = {
+  tree: DnsTree
+  root: DnsServer
+  tld: DnsServer
+  ns1: DnsServer
+  ns2: DnsServer
+  cdn: DnsServer
+  resolvers: DnsServer[]
+  /** Both name servers of the zone. */
+  zone: DnsServer[]
+  /** Who would know a record of the zone: its servers and the recursive ones. */
+  everyone: DnsServer[]
+  set(name: string, type: QuestionType, values: string[]): void
+  remove(name: string, type: QuestionType): void
+  /** As it is when nothing is wrong. */
+  restore(): void
+  doors: CheckDoors
+  /** Who was told what about our own network. */
+  told: string[]
+  clock: Clock & { advance(ms: number): void }
+  random: () => number
+  close(): Promise<void>
+}
+
+/** `seed`: of all that is left to chance. */
+export async function startLab(
+  { roots = true, canaries = false, resolvers = 2 }: LabOptions,
+  seed: number,
+): Promise<Lab> {
+  const tree = await startDnsTree()
+  const tld = await tree.server(['test'])
+  const [ns1, ns2] = [await tree.server(['example.test']), await tree.server(['example.test'])]
+  const cdn = await tree.server(['cdn.test'])
+  const recursive: DnsServer[] = []
+  for (let count = 0; count < resolvers; count++) recursive.push(await tree.server())
+  const clock = labClock()
+  const servers = recursive.map(({ address }) => address)
+  const dns = createDnsClient({ servers, clock: systemClock, timeoutMs: TIMEOUT_MS, tries: 2 })
+  const others = createDnsClient({ servers: [], clock: systemClock })
+  const told: string[] = []
+  const onOutage = () => told.push('outage')
+  const onRecovery = () => told.push('recovery')
+  const doors: CheckDoors = {
+    dns,
+    clock,
+    authorities: roots
+      ? createAuthorities({ dns: others, clock: systemClock, roots: [tree.root.address], timeoutMs: TIMEOUT_MS })
+      : undefined,
+    canaries: canaries ? createCanaries({ dns, clock, names: [CANARY], onOutage, onRecovery }) : undefined,
+  }
+  const lab: Omit<Lab, 'restore'> = {
+    tree,
+    root: tree.root,
+    tld,
+    ns1,
+    ns2,
+    cdn,
+    resolvers: recursive,
+    zone: [ns1, ns2],
+    everyone: [ns1, ns2, ...recursive],
+    set: (...record) => {
+      for (const server of lab.everyone) server.set(...record)
+    },
+    remove: (...record) => {
+      for (const server of lab.everyone) server.remove(...record)
+    },
+    doors,
+    told,
+    random: randomFrom(seed),
+    clock,
+    async close() {
+      await Promise.all([dns.close(), others.close()])
+      await tree.close()
+    },
+  }
+  const restore = () => build(lab)
+  restore()
+  return { ...lab, restore }
+}
+
+function build({ root, tld, ns1, ns2, cdn, resolvers, everyone, set }: Omit<Lab, 'restore'>): void {
+  for (const server of [root, tld, cdn, ...everyone]) server.reset()
+  root.set('', 'SOA', ['root. hostmaster. 1 1800 900 604800 86400'])
+  root.delegate('test', { 'a.nic.test': [tld.address.ip] })
+  tld.set('test', 'NS', ['a.nic.test'])
+  tld.delegate('example.test', { 'ns1.example.test': [ns1.address.ip], 'ns2.example.test': [ns2.address.ip] })
+  tld.delegate('cdn.test', { 'ns.cdn.test': [cdn.address.ip] })
+  set('example.test', 'NS', ['ns1.example.test', 'ns2.example.test'])
+  set(NAME, 'A', [ADDRESS])
+  for (const server of [cdn, ...resolvers]) server.set('edge.cdn.test', 'A', [ADDRESS])
+  for (const server of resolvers) server.set(CANARY, 'A', ['192.0.2.200'])
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Pauses pass at once and move the time on, so that what is known for a while grows old. */
+function labClock(): Lab['clock'] {
+  let passed = 0
+  const advance = (ms: number) => {
+    passed += ms
+  }
+  return {
+    now: () => Date.UTC(2026, 10, 21) + passed,
+    elapsed: () => passed,
+    sleep: async (ms) => advance(ms),
+    advance,
+  }
+}

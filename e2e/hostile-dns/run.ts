@@ -1,0 +1,91 @@
+import { runCheck } from '#server/checks/run-check.ts'
+import { recordChecks } from '#server/checks/store.ts'
+import type { Database } from '#server/database/database.ts'
+import { type Claim, LEASE_MS } from '#server/database/due.ts'
+import { insertMonitors } from '#server/monitors/insert.ts'
+import { parseMonitor } from '#server/monitors/monitor.ts'
+import { ADDRESS, type Lab, NAME, startLab } from './lab.ts'
+import type { Scenario } from './scenario.ts'
+
+/** The states of the events before, during and after the fault; what was recorded while it lasted. */
+export type Course = {
+  before: string[]
+  during: string[]
+  after: string[]
+  values: string[] | null
+  last: { reason: string; decided: string } | null
+  longestDiagnosis: number
+  told: string[]
+}
+
+const CHECKS = 6
+const BETWEEN_MS = 6 * 60_000
+
+/** Plays a scenario to its end. */
+export async function play(db: Database, organizationId: string, scenario: Scenario, seed: number): Promise<Course> {
+  const lab = await startLab(scenario.lab ?? {}, seed)
+  try {
+    scenario.before?.(lab)
+    const monitor = await newMonitor(db, organizationId, lab, scenario)
+    const checkMore = async (count: number) => {
+      for (let round = 0; round < count; round++) await checkOnce(db, lab, monitor)
+    }
+    const count = scenario.checks ?? CHECKS
+    await checkMore(scenario.warmUp ?? 2)
+    const before = await eventsOf(db, monitor)
+    scenario.fault(lab)
+    await checkMore(count)
+    const during = (await eventsOf(db, monitor)).slice(before.length)
+    const { current_values: values, diagnosis } = await rowOf(db, monitor)
+    if (scenario.recover) scenario.recover(lab)
+    else {
+      lab.restore()
+      scenario.before?.(lab)
+    }
+    await checkMore(count)
+    const all = await eventsOf(db, monitor)
+    return {
+      before: before.map(({ new_state }) => new_state),
+      during: during.map(({ new_state }) => new_state),
+      after: all.slice(before.length + during.length).map(({ new_state }) => new_state),
+      values: values === null ? null : JSON.parse(values),
+      last: diagnosis === null ? null : JSON.parse(diagnosis),
+      longestDiagnosis: Math.max(...all.map((event) => event.diagnosis?.length ?? 0)),
+      told: lab.told,
+    }
+  } finally {
+    await lab.close()
+  }
+}
+
+async function newMonitor(db: Database, id: string, { clock }: Lab, { monitor = {} }: Scenario): Promise<string> {
+  const parsed = parseMonitor({ full_domain: NAME, record_type: 'A', expected_value: [ADDRESS], ...monitor })
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+  const [made] = await insertMonitors(db, id, [parsed.draft], clock.now())
+  return made!.id
+}
+
+/** Claims this monitor alone, whenever it is due: many scenarios share a database, each with a time of its own. */
+async function checkOnce(db: Database, lab: Lab, monitor: string): Promise<void> {
+  lab.clock.advance(BETWEEN_MS)
+  const claim = await db
+    .updateTable('due_checks')
+    .set({ due_at: lab.clock.now() + LEASE_MS, claimed_by: 1 })
+    .where('monitor_id', '=', monitor)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const result = await runCheck(claim as Claim<'due_checks'>, lab.doors, new AbortController().signal)
+  await recordChecks(db, [result], lab.clock.now())
+}
+
+const rowOf = (db: Database, monitor: string) =>
+  db.selectFrom('monitors').selectAll().where('id', '=', monitor).executeTakeFirstOrThrow()
+
+const eventsOf = (db: Database, monitor: string) =>
+  db
+    .selectFrom('events')
+    .select(['new_state', 'diagnosis'])
+    .where('monitor_id', '=', monitor)
+    .orderBy('occurred_at')
+    .orderBy('id')
+    .execute()

@@ -1,0 +1,182 @@
+import type { DnsServer } from '#server/testing/dns-server.ts'
+import { type Lab, NAME } from './lab.ts'
+import type { Scenario } from './scenario.ts'
+
+const silent = (servers: DnsServer[]) => servers.forEach((server) => void server.drop('*'))
+const failing = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'SERVFAIL'))
+const refusing = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'REFUSED'))
+
+/** A delegation as the registry has it from now on; what was learned of it before is asked for again. */
+const delegate = ({ tld }: Lab, nameServers: Record<string, string[]>) => tld.delegate('example.test', nameServers)
+
+/** One recursive server lies, so that the zone is asked at all. */
+const suspect = ({ resolvers }: Lab) => resolvers[0]!.set(NAME, 'A', ['203.0.113.66'])
+
+export const DELEGATION: Scenario[] = [
+  {
+    name: 'every name server refuses',
+    fault: (lab) => {
+      refusing(lab.zone)
+      failing(lab.resolvers)
+    },
+    becomes: 'BAD_SETUP',
+    says: 'do not serve it',
+  },
+  {
+    name: 'every name server fails',
+    fault: (lab) => {
+      failing(lab.zone)
+      failing(lab.resolvers)
+    },
+    becomes: 'INVALID',
+    says: 'SERVFAIL',
+  },
+  {
+    name: 'every name server is silent',
+    fault: (lab) => {
+      silent(lab.zone)
+      failing(lab.resolvers)
+    },
+    becomes: 'INVALID',
+  },
+  {
+    name: 'everything is silent',
+    fault: (lab) => {
+      silent(lab.zone)
+      silent(lab.resolvers)
+    },
+    becomes: 'TIMEOUT',
+    says: 'No server answered',
+  },
+  {
+    name: 'one name server refuses and one is silent',
+    fault: ({ ns1, ns2, resolvers }) => {
+      refusing([ns1])
+      silent([ns2])
+      failing(resolvers)
+    },
+    becomes: 'INVALID',
+  },
+  {
+    name: 'name servers without an address',
+    fault: (lab) => {
+      refusing(lab.zone)
+      delegate(lab, { 'ns.gone.test': [] })
+      failing(lab.resolvers)
+    },
+    becomes: 'BAD_SETUP',
+    says: 'no usable address',
+  },
+  {
+    name: 'name servers that lead in a circle',
+    fault: (lab) => {
+      refusing(lab.zone)
+      delegate(lab, { 'ns.circle.test': [] })
+      lab.tld.delegate('circle.test', { 'ns.example.test': [] })
+      failing(lab.resolvers)
+    },
+    becomes: 'BAD_SETUP',
+    says: 'no usable address',
+  },
+  {
+    name: 'name servers that refer to the root',
+    fault: (lab) => {
+      for (const server of lab.zone) server.delegate('', { 'root.test': [lab.root.address.ip] })
+      failing(lab.resolvers)
+    },
+    becomes: 'BAD_SETUP',
+  },
+  {
+    name: 'a recursive server in the place of the name servers',
+    fault: (lab) => {
+      refusing(lab.zone)
+      delegate(lab, { 'ns1.example.test': [lab.resolvers[1]!.address.ip] })
+      lab.resolvers[0]!.fail('*', 'SERVFAIL')
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'the delegation is gone',
+    fault: (lab) => {
+      lab.tld.undelegate('example.test')
+      refusing(lab.zone)
+      for (const server of lab.resolvers) {
+        server.remove(NAME, 'A')
+        server.remove('example.test', 'NS')
+      }
+    },
+    becomes: 'NOT_FOUND',
+  },
+  {
+    name: 'the zone moves to another server with the same records',
+    fault: (lab) => {
+      suspect(lab)
+      refusing(lab.zone)
+      lab.cdn.reset()
+      delegate(lab, { 'ns.cdn.test': [lab.resolvers[1]!.address.ip] })
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'one dead address beside a good one',
+    fault: (lab) => {
+      suspect(lab)
+      delegate(lab, { 'ns1.example.test': ['127.0.0.254'], 'ns2.example.test': [lab.ns2.address.ip] })
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'glue for a name that the delegating zone does not hold is not believed',
+    fault: (lab) => {
+      suspect(lab)
+      const forger = lab.resolvers[0]!.address.ip
+      delegate(lab, { 'ns1.example.test': [lab.ns1.address.ip], 'dns.elsewhere': [forger] })
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'a name server above that denies what it delegates',
+    fault: (lab) => {
+      suspect(lab)
+      lab.tld.undelegate('example.test')
+    },
+    becomes: 'VALID',
+  },
+  ...(['SERVFAIL', 'REFUSED'] as const).map(
+    (rcode): Scenario => ({
+      name: `the top-level domain's server answers ${rcode}`,
+      fault: (lab) => {
+        suspect(lab)
+        lab.tld.fail('*', rcode)
+      },
+      becomes: 'VALID',
+    }),
+  ),
+  {
+    name: 'the root is silent after a while',
+    fault: (lab) => {
+      suspect(lab)
+      silent([lab.root, lab.tld])
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'a zone below that the zone delegates to nobody',
+    fault: (lab) => {
+      for (const server of lab.zone) server.delegate(NAME, { 'ns.gone.test': [] })
+      failing(lab.resolvers)
+    },
+    becomes: 'BAD_SETUP',
+  },
+  {
+    name: 'a zone below on a server of its own',
+    fault: (lab) => {
+      lab.cdn.reset()
+      for (const server of lab.resolvers) server.set(NAME, 'A', ['192.0.2.12'])
+      for (const server of lab.zone) server.delegate(NAME, { 'ns.gone.test': [] })
+      lab.zone[1]!.undelegate(NAME)
+      lab.zone[1]!.set(NAME, 'A', ['192.0.2.12'])
+    },
+    becomes: 'MISMATCH',
+  },
+]

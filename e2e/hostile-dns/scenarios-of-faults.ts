@@ -1,0 +1,95 @@
+import { FAULTS, faultsOf } from './faults.ts'
+import { ADDRESS, type Lab, NAME } from './lab.ts'
+import type { Scenario } from './scenario.ts'
+
+const CHANGED = '198.51.100.7'
+
+const changeEverywhere = (lab: Lab) => lab.set(NAME, 'A', [CHANGED])
+
+/** One bad server or two, while the others tell the truth: no event. */
+export const FOOLED: Scenario[] = [
+  ...Object.entries(FAULTS).map(
+    ([name, fault]): Scenario => ({
+      name: `one recursive server: ${name}`,
+      fault: ({ resolvers }) => fault.on(resolvers[0]!),
+      becomes: 'VALID',
+    }),
+  ),
+  ...Object.entries(FAULTS).map(
+    ([name, fault]): Scenario => ({
+      name: `every recursive server: ${name}`,
+      fault: ({ resolvers }) => resolvers.forEach(fault.on),
+      becomes: 'VALID',
+    }),
+  ),
+  ...Object.entries(FAULTS).map(
+    ([name, fault]): Scenario => ({
+      name: `one recursive server lies, and one name server of the zone: ${name}`,
+      fault: ({ resolvers, ns1 }) => {
+        FAULTS['another address']!.on(resolvers[0]!)
+        fault.on(ns1)
+      },
+      becomes: 'VALID',
+    }),
+  ),
+  ...faultsOf('lie', 'failure').map(
+    ([name, fault]): Scenario => ({
+      name: `without roots, one of three recursive servers: ${name}`,
+      lab: { roots: false, resolvers: 3 },
+      fault: ({ resolvers }) => fault.on(resolvers[0]!),
+      becomes: 'VALID',
+    }),
+  ),
+]
+
+/** The record changes while one server is bad: the change is told, once. */
+export const MISSED: Scenario[] = [
+  ...Object.entries(FAULTS).map(
+    ([name, fault]): Scenario => ({
+      name: `a change, and one recursive server: ${name}`,
+      fault: (lab) => {
+        changeEverywhere(lab)
+        fault.on(lab.resolvers[0]!)
+      },
+      becomes: 'MISMATCH',
+      values: [CHANGED],
+    }),
+  ),
+  ...Object.entries(FAULTS).map(
+    ([name, fault]): Scenario => ({
+      name: `a change, and one name server of the zone: ${name}`,
+      fault: (lab) => {
+        changeEverywhere(lab)
+        fault.on(lab.ns1)
+      },
+      becomes: 'MISMATCH',
+      values: [CHANGED],
+    }),
+  ),
+  {
+    name: 'a change that one recursive server still has in its cache',
+    fault: (lab) => {
+      changeEverywhere(lab)
+      lab.resolvers[0]!.set(NAME, 'A', [ADDRESS])
+    },
+    becomes: 'MISMATCH',
+    values: [CHANGED],
+  },
+  {
+    name: 'a removal that one recursive server still has in its cache',
+    fault: (lab) => {
+      lab.remove(NAME, 'A')
+      lab.resolvers[1]!.set(NAME, 'A', [ADDRESS])
+    },
+    becomes: 'NOT_FOUND',
+    values: [],
+  },
+  {
+    name: 'a change that one name server of two never gets is held back: half of the zone says what is recorded',
+    fault: (lab) => {
+      changeEverywhere(lab)
+      lab.ns1.set(NAME, 'A', [ADDRESS])
+    },
+    becomes: 'VALID',
+  },
+]

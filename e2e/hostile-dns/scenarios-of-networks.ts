@@ -1,0 +1,133 @@
+import { ADDRESS, type Lab, NAME } from './lab.ts'
+import type { Scenario } from './scenario.ts'
+
+const cutOff = ({ root, tld, zone, cdn, resolvers }: Lab) => {
+  for (const server of [root, tld, ...zone, cdn, ...resolvers]) server.drop('*')
+}
+const block = ({ root, tld, zone, cdn }: Lab) => {
+  for (const server of [root, tld, ...zone, cdn]) server.drop('*')
+}
+const bogus = ({ resolvers }: Lab) => {
+  for (const server of resolvers) server.validate(NAME, { code: 7, text: 'signature expired' })
+}
+
+/** Our own network, what stands between, and names that only some can see. */
+export const NETWORKS: Scenario[] = [
+  { name: 'our own network is gone', lab: { canaries: true }, fault: cutOff, becomes: 'VALID' },
+  {
+    name: 'our own network is gone, without roots',
+    lab: { canaries: true, roots: false },
+    fault: cutOff,
+    becomes: 'VALID',
+  },
+  {
+    name: 'our recursive servers have lost the way out',
+    lab: { canaries: true },
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.fail('*', 'SERVFAIL')),
+    becomes: 'VALID',
+  },
+  {
+    name: 'the zone is gone while the canary sings',
+    lab: { canaries: true },
+    fault: ({ zone, resolvers }) => {
+      for (const server of zone) server.drop('*')
+      for (const server of resolvers) server.fail(NAME, 'SERVFAIL')
+    },
+    becomes: 'INVALID',
+  },
+  {
+    name: 'the canary is gone and nothing else is',
+    lab: { canaries: true },
+    fault: ({ resolvers, set }) => {
+      for (const server of resolvers) server.fail('canary.test', 'SERVFAIL')
+      set(NAME, 'A', ['192.0.2.13'])
+    },
+    becomes: 'MISMATCH',
+  },
+  {
+    name: 'port 53 is blocked, and the record changes',
+    before: block,
+    fault: ({ set }) => set(NAME, 'A', ['192.0.2.14']),
+    becomes: 'MISMATCH',
+    says: 'port 53 to the outside seems to be blocked',
+  },
+  {
+    name: 'port 53 is blocked, and one recursive server lies',
+    before: block,
+    fault: ({ resolvers }) => resolvers[0]!.set(NAME, 'A', ['203.0.113.66']),
+    becomes: 'VALID',
+  },
+  {
+    name: 'port 53 is intercepted, and the record changes',
+    before: ({ root }) => root.fail('*', 'REFUSED'),
+    fault: ({ set }) => set(NAME, 'A', ['192.0.2.15']),
+    becomes: 'MISMATCH',
+  },
+  {
+    name: 'split horizon: another zone of the same name inside',
+    before: ({ resolvers, zone }) => {
+      for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal', 'dc2.internal'])
+      for (const server of zone) server.set(NAME, 'A', ['198.51.100.20'])
+    },
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.set(NAME, 'A', ['10.0.0.5'])),
+    becomes: 'MISMATCH',
+    values: ['10.0.0.5'],
+    says: 'split horizon',
+  },
+  {
+    name: 'split horizon: a name that the public does not know',
+    before: ({ resolvers, zone }) => {
+      for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal'])
+      for (const server of zone) server.remove(NAME, 'A')
+    },
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.remove(NAME, 'A')),
+    becomes: 'NOT_FOUND',
+  },
+  {
+    name: 'split horizon: a zone inside below one that the public sees',
+    monitor: { full_domain: 'db.corp.example.test', expected_value: [ADDRESS] },
+    before: ({ resolvers }) => {
+      for (const server of resolvers) {
+        server.set('corp.example.test', 'NS', ['dc1.internal'])
+        server.set('db.corp.example.test', 'A', [ADDRESS])
+      }
+    },
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.set('db.corp.example.test', 'A', ['10.0.0.6'])),
+    becomes: 'MISMATCH',
+    values: ['10.0.0.6'],
+  },
+  {
+    name: 'a top-level domain that only the recursive servers know',
+    monitor: { full_domain: 'nas.lan', expected_value: [ADDRESS] },
+    before: ({ resolvers }) => resolvers.forEach((server) => void server.set('nas.lan', 'A', [ADDRESS])),
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.set('nas.lan', 'A', ['10.0.0.7'])),
+    becomes: 'MISMATCH',
+    values: ['10.0.0.7'],
+  },
+  {
+    name: 'a name of a private zone that fails inside is not taken for one that does not exist',
+    monitor: { full_domain: 'nas.lan', expected_value: [ADDRESS] },
+    before: ({ resolvers }) => resolvers.forEach((server) => void server.set('nas.lan', 'A', [ADDRESS])),
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.fail('nas.lan', 'SERVFAIL')),
+    becomes: 'INVALID',
+  },
+  { name: 'DNSSEC: the signatures have expired', fault: bogus, becomes: 'INVALID', says: 'fails DNSSEC validation' },
+  {
+    name: 'DNSSEC: the signatures have expired, without roots',
+    lab: { roots: false },
+    fault: bogus,
+    becomes: 'INVALID',
+    says: 'EDE 7: signature expired',
+  },
+  {
+    name: 'DNSSEC: one of two recursive servers cannot validate',
+    fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 6, text: '' }),
+    becomes: 'VALID',
+  },
+  {
+    name: 'other answers from other places, each always the same',
+    before: ({ resolvers }) => resolvers[0]!.set(NAME, 'A', ['198.51.100.31']),
+    fault: ({ resolvers }) => resolvers[1]!.set(NAME, 'A', ['198.51.100.32']),
+    becomes: 'VALID',
+  },
+]

@@ -1,0 +1,80 @@
+import type { DnsServer } from '#server/testing/dns-server.ts'
+import { type Lab, NAME } from './lab.ts'
+import type { Scenario } from './scenario.ts'
+
+const addressesOf = (count: number) => Array.from({ length: count }, (_, at) => `192.0.2.${100 + at}`)
+
+/** Each question gets `size` members of the pool, at random. */
+const rotate = ({ random }: Lab, servers: DnsServer[], members: string[], size: number) => {
+  for (const server of servers) server.rotate(NAME, 'A', members, size, random)
+}
+
+/** `rotates`: who gives parts, else everyone. Without a cache between, as with a TTL of zero. */
+function pool(
+  name: string,
+  members: string[],
+  size: number,
+  more: Partial<Scenario> & Pick<Scenario, 'fault' | 'becomes'>,
+) {
+  return {
+    name: `a pool of ${members.length}, ${size} at a time: ${name}`,
+    monitor: { expected_value: members.slice(0, 10) },
+    before: (lab: Lab) => rotate(lab, lab.everyone, members, size),
+    // Until all members were seen there may be events; then no more.
+    warmUp: 40,
+    checks: 8,
+    ...more,
+  } satisfies Scenario
+}
+
+const nothing = () => {}
+
+export const POOLS: Scenario[] = [
+  pool('nothing happens', addressesOf(2), 1, { fault: nothing, becomes: 'VALID' }),
+  pool('nothing happens', addressesOf(3), 2, { fault: nothing, becomes: 'VALID' }),
+  pool('nothing happens', addressesOf(4), 2, { fault: nothing, becomes: 'VALID' }),
+  pool('nothing happens', addressesOf(8), 1, { fault: nothing, becomes: 'VALID' }),
+  pool('nothing happens', addressesOf(8), 4, { fault: nothing, becomes: 'VALID' }),
+  pool('one member in flexible mode', addressesOf(6), 3, {
+    fault: nothing,
+    monitor: { expected_value: ['192.0.2.0/24'], is_exact_match: false },
+    becomes: 'VALID',
+  }),
+  pool('one member is exchanged', addressesOf(3), 2, {
+    fault: (lab) => rotate(lab, lab.everyone, ['192.0.2.100', '192.0.2.101', '203.0.113.66'], 2),
+    becomes: 'MISMATCH',
+    values: ['192.0.2.100', '192.0.2.101', '203.0.113.66'],
+  }),
+  pool('one member is gone', addressesOf(4), 2, {
+    fault: (lab) => rotate(lab, lab.everyone, addressesOf(3), 2),
+    becomes: 'MISMATCH',
+    values: addressesOf(3),
+  }),
+  pool('all members are others', addressesOf(3), 1, {
+    fault: (lab) => rotate(lab, lab.everyone, ['203.0.113.1', '203.0.113.2', '203.0.113.3'], 1),
+    becomes: 'MISMATCH',
+    values: ['203.0.113.1', '203.0.113.2', '203.0.113.3'],
+  }),
+  pool('the zone rotates, and caches keep what they got', addressesOf(4), 2, {
+    before: (lab) => {
+      rotate(lab, lab.zone, addressesOf(4), 2)
+      lab.resolvers[0]!.set(NAME, 'A', addressesOf(2))
+      lab.resolvers[1]!.set(NAME, 'A', addressesOf(4).slice(2))
+    },
+    fault: ({ resolvers }) => resolvers[0]!.set(NAME, 'A', addressesOf(4).slice(1, 3)),
+    becomes: 'VALID',
+  }),
+  pool('without roots nothing happens', addressesOf(3), 2, { lab: { roots: false }, fault: nothing, becomes: 'VALID' }),
+  pool('too large to be seen whole', addressesOf(60), 1, {
+    monitor: { expected_value: ['192.0.2.0/24'], is_exact_match: false },
+    fault: nothing,
+    becomes: 'VALID',
+  }),
+  {
+    name: 'an answer that comes whole becomes a pool',
+    fault: (lab) => rotate(lab, lab.everyone, addressesOf(3), 2),
+    becomes: 'MISMATCH',
+    values: addressesOf(3),
+    checks: 8,
+  },
+]

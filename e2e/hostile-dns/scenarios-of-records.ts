@@ -1,0 +1,206 @@
+import type { NewMonitor } from '#contract/monitors.ts'
+import { ADDRESS, type Lab, NAME } from './lab.ts'
+import type { Scenario } from './scenario.ts'
+
+const chainOf =
+  (length: number) =>
+  ({ set, remove }: Lab) => {
+    remove(NAME, 'A')
+    const nameAt = (at: number) => (at === 0 ? NAME : `n${at}.example.test`)
+    for (let at = 0; at < length; at++) set(nameAt(at), 'CNAME', [nameAt(at + 1)])
+    set(nameAt(length), 'A', [ADDRESS])
+  }
+
+const monitorOf = (
+  record_type: NewMonitor['record_type'],
+  expected_value: string[],
+  more: Partial<NewMonitor> = {},
+) => ({
+  monitor: { record_type, expected_value, ...more },
+})
+
+const MANY = Array.from({ length: 900 }, (_, at) => `10.0.${at >> 8}.${at & 255}`).sort()
+const ZONE_CDN = 'edge.cdn.test'
+
+/** What a zone can say: every true change is told once, and what comes to the same is none. */
+export const RECORDS: Scenario[] = [
+  {
+    name: 'another address',
+    fault: ({ set }) => set(NAME, 'A', ['192.0.2.9']),
+    becomes: 'MISMATCH',
+    values: ['192.0.2.9'],
+  },
+  {
+    name: 'an address more',
+    fault: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.9']),
+    becomes: 'MISMATCH',
+    values: [ADDRESS, '192.0.2.9'],
+    says: "The zone's name servers ns1.example.test and ns2.example.test answer",
+  },
+  { name: 'the name is gone', fault: ({ remove }) => remove(NAME, 'A'), becomes: 'NOT_FOUND', values: [] },
+  { name: 'the records are gone', fault: ({ set }) => set(NAME, 'A', []), becomes: 'NO_DATA', values: [] },
+  {
+    name: 'an empty non-terminal remains',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set(`below.${NAME}`, 'TXT', ['x'])
+    },
+    becomes: 'NO_DATA',
+    values: [],
+  },
+  {
+    name: 'a wildcard says the same',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set('*.example.test', 'A', [ADDRESS])
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'a wildcard says something else',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set('*.example.test', 'A', ['192.0.2.10'])
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.10'],
+  },
+  { name: 'an alias to the same address', fault: chainOf(1), becomes: 'VALID' },
+  { name: 'a chain of 16 aliases', fault: chainOf(16), becomes: 'VALID' },
+  { name: 'a chain of 17 aliases', fault: chainOf(17), becomes: 'BAD_SETUP', says: 'too many to follow' },
+  {
+    name: 'an alias loop',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', ['loop.example.test'])
+      set('loop.example.test', 'CNAME', [NAME])
+    },
+    becomes: 'BAD_SETUP',
+    says: 'lead back to themselves',
+  },
+  {
+    name: 'an alias of itself',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', [NAME])
+    },
+    becomes: 'BAD_SETUP',
+  },
+  {
+    name: 'an alias loop that recursive servers give up on with SERVFAIL',
+    fault: ({ remove, set, resolvers }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', ['loop.example.test'])
+      set('loop.example.test', 'CNAME', [NAME])
+      for (const server of resolvers) server.fail(NAME, 'SERVFAIL')
+    },
+    becomes: 'BAD_SETUP',
+  },
+  {
+    name: 'an alias to another zone with the same address',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', [ZONE_CDN])
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'an alias to another zone, where the address changes',
+    fault: ({ remove, set, cdn, resolvers }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', [ZONE_CDN])
+      for (const server of [cdn, ...resolvers]) server.set(ZONE_CDN, 'A', ['192.0.2.11'])
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.11'],
+  },
+  {
+    name: 'an alias to another zone, whose servers lie about the target',
+    fault: ({ remove, set, zone }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', [ZONE_CDN])
+      for (const server of zone) {
+        server.chaseAliases()
+        server.set(ZONE_CDN, 'A', ['203.0.113.66'])
+      }
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'an alias that leads to nothing',
+    fault: ({ remove, set }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', ['gone.cdn.test'])
+    },
+    becomes: 'NOT_FOUND',
+    says: 'is an alias of gone.cdn.test',
+  },
+  { name: 'hundreds of addresses', fault: ({ set }) => set(NAME, 'A', MANY), becomes: 'MISMATCH', values: MANY },
+  {
+    name: 'the order of several addresses is no change',
+    ...monitorOf('A', [ADDRESS, '192.0.2.2']),
+    before: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.2']),
+    fault: ({ set }) => set(NAME, 'A', ['192.0.2.2', ADDRESS]),
+    becomes: 'VALID',
+  },
+  {
+    name: 'a mail server more',
+    ...monitorOf('MX', ['10 mail.example.test']),
+    before: ({ set }) => set(NAME, 'MX', ['10 mail.example.test']),
+    fault: ({ set }) => set(NAME, 'MX', ['10 mail.example.test', '20 backup.example.test']),
+    becomes: 'MISMATCH',
+  },
+  {
+    name: 'a text of thousands of characters',
+    ...monitorOf('TXT', ['hello']),
+    before: ({ set }) => set(NAME, 'TXT', ['hello']),
+    fault: ({ set }) => set(NAME, 'TXT', ['hello', 'x'.repeat(9_000)]),
+    becomes: 'MISMATCH',
+  },
+  {
+    name: 'a second SPF record',
+    ...monitorOf('SPF', ['v=spf1 -all']),
+    before: ({ set }) => set(NAME, 'TXT', ['v=spf1 -all']),
+    fault: ({ set }) => set(NAME, 'TXT', ['v=spf1 -all', 'v=spf1 mx -all']),
+    becomes: 'BAD_SETUP',
+  },
+  {
+    name: 'another text beside the SPF record is no change',
+    ...monitorOf('SPF', ['v=spf1 -all']),
+    before: ({ set }) => set(NAME, 'TXT', ['v=spf1 -all']),
+    fault: ({ set }) => set(NAME, 'TXT', ['v=spf1 -all', 'site-verification=1']),
+    becomes: 'VALID',
+  },
+  {
+    name: 'another alias',
+    ...monitorOf('CNAME', [ZONE_CDN]),
+    before: ({ set, remove }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', [ZONE_CDN])
+    },
+    fault: ({ set }) => set(NAME, 'CNAME', ['other.cdn.test']),
+    becomes: 'MISMATCH',
+    values: ['other.cdn.test'],
+  },
+  {
+    name: 'an alias in between, for who accepts any name on the chain',
+    ...monitorOf('CNAME', [ZONE_CDN], { is_exact_match: false }),
+    before: ({ set, remove }) => {
+      remove(NAME, 'A')
+      set(NAME, 'CNAME', [ZONE_CDN])
+    },
+    fault: ({ set }) => {
+      set(NAME, 'CNAME', ['between.example.test'])
+      set('between.example.test', 'CNAME', [ZONE_CDN])
+    },
+    becomes: 'VALID',
+    events: 1, // the first target is what is recorded, and that changed
+  },
+  {
+    name: 'another certificate authority',
+    ...monitorOf('CAA', ['0 issue "ca.test"']),
+    before: ({ set }) => set(NAME, 'CAA', ['0 issue "ca.test"']),
+    fault: ({ set }) => set(NAME, 'CAA', ['0 issue "other.test"']),
+    becomes: 'MISMATCH',
+  },
+]
