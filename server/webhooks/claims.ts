@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
+import type { Seal } from '../seal.ts'
+import { type ClaimedRequest, readClaimed } from './claimed.ts'
 import { type Found, findByHand, findDue, findKept, findOldest } from './due-requests.ts'
 import { type Lane, modeOf } from './lane.ts'
 import { PROBE_MS } from './transition.ts'
@@ -20,7 +22,7 @@ export type ClaimOptions = {
 }
 
 export type ClaimedRound = {
-  claims: RequestClaim[]
+  claimed: ClaimedRequest[]
   /** Webhooks of which there may be more. */
   full: string[]
   /** How many webhooks were looked at. */
@@ -37,8 +39,8 @@ const RECHECK_MS = 1_000
  * Looks at the webhooks that are due, longest waiting first, claims what may be sent of each, oldest first, and notes when
  * each must be looked at next. The cost grows with what is claimed, never with a backlog or the number of webhooks.
  */
-export async function claimRequests(db: Database, options: ClaimOptions): Promise<ClaimedRound> {
-  const nothing = { claims: [], full: [], looked: 0 }
+export async function claimRequests(db: Database, seal: Seal, options: ClaimOptions): Promise<ClaimedRound> {
+  const nothing = { claimed: [], full: [], looked: 0 }
   // Mostly there is nothing to do, and then no transaction is begun.
   if (options.refill.length === 0 && !(await isAnyDue(db, options.now))) return nothing
   return await inTransaction(db, async (transaction) => {
@@ -52,7 +54,8 @@ export async function claimRequests(db: Database, options: ClaimOptions): Promis
     const claims = await claim(transaction, [...asked, ...others], options)
     await planOpen(transaction, lanes, options.now)
     await planOthers(transaction, lanes, options.now)
-    return { claims, full, looked: lanes.length }
+    // In the same transaction: what cannot be read now must not stay claimed.
+    return { claimed: await readClaimed(transaction, seal, claims, options.now), full, looked: lanes.length }
   })
 }
 

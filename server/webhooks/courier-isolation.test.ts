@@ -5,6 +5,8 @@ import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { claimRequests } from './claims.ts'
 import { replay } from './replay.ts'
+import { giveBackStrays } from './strays.ts'
+import { headersContext, secretContext } from './webhook.ts'
 
 onBothEngines('webhooks beside each other', (fresh, engine) => {
   test('one that hangs on each of thousands of requests holds back no other', async () => {
@@ -82,6 +84,29 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(await world.db.selectFrom('due_requests').selectAll().execute()).toEqual([])
   })
 
+  test('what is claimed without knowing of it, because the answer was lost, is given back at once', async () => {
+    const world = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    webhook.answers(500)
+    await world.events(3)
+    await world.settle()
+    const claimed = { claimed_by: 1, due_at: world.clock.now() + 60_000 }
+    await world.db.updateTable('due_requests').set(claimed).execute()
+    const [held, stray, others] = (await webhook.requests()).map(({ id }) => id)
+    await world.db.updateTable('due_requests').set({ claimed_by: 2 }).where('request_id', '=', others!).execute()
+    const before = webhook.sent().length
+
+    await giveBackStrays(world.db, 1, new Set([held!]), world.clock.now())
+    await world.settle()
+
+    expect(
+      webhook
+        .sent()
+        .slice(before)
+        .map(({ id }) => id),
+    ).toEqual([stray])
+  })
+
   test('a replay of a long period stands in the queue in order, with one schedule each', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
@@ -106,7 +131,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
       .insertInto('organizations')
       .values({ id: 'org_1', created_at: 0, name: 'Test', slug: 'test', event_retention_days: null })
       .execute()
-    const sealed = createSeal('x'.repeat(32)).close('', '')
+    const seal = createSeal('x'.repeat(32))
     for (const id of ['whk_open', 'whk_paused', 'whk_drained']) {
       const state = id === 'whk_paused' ? 'paused' : 'active'
       const row = {
@@ -114,8 +139,8 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
         organization_id: 'org_1',
         created_at: 0,
         url: '',
-        secret: sealed,
-        headers: sealed,
+        secret: seal.close('secret', secretContext(id)),
+        headers: seal.close('{}', headersContext(id)),
         is_active: 1,
       } as const
       await db
@@ -135,7 +160,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     }
 
     const plans = await recording.plansOf(() =>
-      claimRequests(db, { now: 100, process: 1, refill: ['whk_open'], room: 100, roomOf: () => 8 }),
+      claimRequests(db, seal, { now: 100, process: 1, refill: ['whk_open'], room: 100, roomOf: () => 8 }),
     )
 
     expect(plans.length).toBeGreaterThanOrEqual(5)

@@ -8,11 +8,11 @@ import { WriteBatches } from '../database/write-batches.ts'
 import type { Heart } from '../heart.ts'
 import type { Seal } from '../seal.ts'
 import { attempt } from './attempt.ts'
-import { readClaimed } from './claimed.ts'
 import { claimRequests, LANES_PER_ROUND } from './claims.ts'
 import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
 import { type Recorded, recordAttempts } from './record.ts'
 import type { SafeFetch } from './safe-fetch.ts'
+import { giveBackStrays } from './strays.ts'
 
 export type CourierDoors = {
   db: Database
@@ -59,7 +59,7 @@ export async function runCourier(
     if (lanes.ended(flight, result, clock.elapsed())) bell.ring()
     startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
-    lanes.settled()
+    lanes.settled(claimed)
   }
   const startAll = () => {
     if (stop.aborted) return
@@ -69,14 +69,18 @@ export async function runCourier(
     }
   }
 
+  let mayHaveStrays = false
   while (!stop.aborted) {
     heart.beat('courier', clock.elapsed())
     try {
+      if (mayHaveStrays) await giveBackStrays(doors.db, doors.process, lanes.held(), clock.now())
+      mayHaveStrays = false
       const looked = await claimRound(doors, lanes)
       startAll()
       if (looked > 0 && looked < LANES_PER_ROUND) await clock.sleep(5, stop)
       if (looked < LANES_PER_ROUND) await bell.heard(IDLE_MS, clock, stop)
     } catch (err) {
+      mayHaveStrays = true // the answer to a commit may be what was lost
       log.error({ err }, 'The courier cannot read what is due; it tries again.')
       await clock.sleep(1_000, stop)
     }
@@ -91,8 +95,8 @@ async function claimRound({ db, clock, seal, process }: CourierDoors, lanes: Lan
   const now = clock.now()
   const refill = lanes.refill(LANES_PER_ROUND)
   const roomOf = (webhookId: string) => lanes.roomOf(webhookId)
-  const { claims, full, looked } = await claimRequests(db, { now, process, refill, room, roomOf })
-  lanes.take(await readClaimed(db, seal, claims, now), full)
+  const { claimed, full, looked } = await claimRequests(db, seal, { now, process, refill, room, roomOf })
+  lanes.take(claimed, full)
   return looked
 }
 

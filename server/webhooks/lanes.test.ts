@@ -15,8 +15,12 @@ const answered: AttemptResult = {
 }
 const silent: AttemptResult = { ...answered, statusCode: null, error: 'no answer came within 30 s', delivered: false }
 
+let made = 0
+
 function claimed(webhookId: string, occasion: 'schedule' | 'hand' = 'schedule'): ClaimedRequest {
-  return { claim: { webhook_id: webhookId, request_id: '', occasion, due_at: 0, claimed_by: 1 } } as ClaimedRequest
+  return {
+    claim: { webhook_id: webhookId, request_id: `req_${++made}`, occasion, due_at: 0, claimed_by: 1 },
+  } as ClaimedRequest
 }
 
 const many = (count: number, webhookId: string) => Array.from({ length: count }, () => claimed(webhookId))
@@ -116,9 +120,10 @@ test('a webhook that takes a second for each request is not claimed far ahead', 
 test('what is held is bounded in all', () => {
   const lanes = new Lanes({ inAll: 1, perWebhook: 1 })
   const room = lanes.room()
-  lanes.take(many(room, 'a'), [])
+  const held = many(room, 'a')
+  lanes.take(held, [])
 
   expect(lanes.room()).toBe(0)
-  lanes.settled()
+  lanes.settled(held[0]!)
   expect(lanes.room()).toBe(1)
 })

@@ -50,7 +50,7 @@ export class Lanes {
   /** Not yet slow, in the order of their start. */
   readonly #quick = new Set<Flight>()
   #slow = 0
-  #held = 0
+  readonly #held = new Set<string>()
 
   constructor(limits: CourierLimits) {
     this.#limits = limits
@@ -58,7 +58,7 @@ export class Lanes {
 
   /** How many more requests may be claimed in all. */
   room(): number {
-    return Math.max(0, this.#limits.inAll * (1 + SLOW_FACTOR + AHEAD_FACTOR) - this.#held)
+    return Math.max(0, this.#limits.inAll * (1 + SLOW_FACTOR + AHEAD_FACTOR) - this.#held.size)
   }
 
   /** How many more of one webhook's: as many as can start soon at its pace. */
@@ -89,7 +89,7 @@ export class Lanes {
       const lane = this.#laneOf(id)
       if (occasion === 'hand') lane.byHand.push(each)
       else lane.waiting.push(each)
-      this.#held++
+      this.#held.add(each.claim.request_id)
       this.#ready.add(id)
     }
     for (const id of full) this.#full.add(id)
@@ -132,12 +132,13 @@ export class Lanes {
   }
 
   /** The request is written back and no longer this process's. */
-  settled(): void {
-    this.#held--
+  settled({ claim }: ClaimedRequest): void {
+    this.#held.delete(claim.request_id)
   }
 
-  isEmpty(): boolean {
-    return this.#held === 0
+  /** The ids of the requests that are this process's now. */
+  held(): ReadonlySet<string> {
+    return this.#held
   }
 
   #laneOf(webhookId: string): Lane {
