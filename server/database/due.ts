@@ -1,18 +1,18 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Database, engineOf, runForEach, skipLocked } from './database.ts'
-import type { DueChecksTable, DueRequestsTable } from './schema.ts'
+import type { DueChecksTable } from './schema.ts'
 import type { DueMailsTable } from './schema-people.ts'
 
 /**
  * The due-row mechanism, for checks and for deliveries alike. A row is due when its `due_at` has come. A claim moves
  * `due_at` forward by the lease and names the process; the write-back moves it to its true next time, only while the
  * claim is still the process's own. A process that dies writes nothing back, and its rows fall due again.
+ * Deliveries keep the same rules, but are claimed by lane: `webhooks/claims.ts`.
  */
 export const LEASE_MS = 60_000
 
 type DueTables = {
   due_checks: Selectable<DueChecksTable>
-  due_requests: Selectable<DueRequestsTable>
   due_mails: Selectable<DueMailsTable>
 }
 export type DueTable = keyof DueTables
@@ -34,12 +34,6 @@ const COLUMNS: Record<DueTable, [Column, Column, ...Column[]]> = {
     { name: 'doubts', type: 'bigint' },
     { name: 'last_checked_at', type: 'bigint' },
   ],
-  due_requests: [
-    { name: 'webhook_id', type: 'text' },
-    { name: 'request_id', type: 'text' },
-    { name: 'due_at', type: 'bigint' },
-    { name: 'claimed_by', type: 'bigint' },
-  ],
   due_mails: [
     { name: 'organization_id', type: 'text' },
     { name: 'mail_id', type: 'text' },
@@ -56,21 +50,18 @@ export type ClaimOptions = {
   process: number
   limit: number
   leaseMs?: number
-  /** Only the rows of one webhook. */
-  webhookId?: string
 }
 
 /** Takes up to `limit` due rows, longest overdue first, exclusively until the lease runs out. */
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
-  const { now, process, limit, leaseMs = LEASE_MS, webhookId } = options
+  const { now, process, limit, leaseMs = LEASE_MS } = options
   const [first, second] = COLUMNS[table]
-  const lane = webhookId === undefined ? sql`` : sql`webhook_id = ${webhookId} and`
   const columns = sql.join(COLUMNS[table].map(({ name }) => sql.ref(`${table}.${name}`)))
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
     with due as (
       select ${sql.ref(first.name)}, ${sql.ref(second.name)} from ${sql.table(table)}
-      where ${lane} due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
+      where due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
     )
     update ${sql.table(table)} set due_at = ${now + leaseMs}, claimed_by = ${process} from due
     where ${sameKey(table, 'due')} returning ${columns}`.execute(db)
