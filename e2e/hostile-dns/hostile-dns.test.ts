@@ -14,7 +14,7 @@ import { RECORDS } from './scenarios-of-records.ts'
 const ALL = [...FOOLED, ...MISSED, ...RECORDS, ...DELEGATION, ...NETWORKS, ...POOLS]
 /** PostgreSQL differs in how it records, not in what is asked: a sample of every kind will do. */
 const SAMPLE = ALL.filter((_, at) => at % 8 === 0)
-const AT_ONCE = 12
+const AT_ONCE = 20
 const MOST_CHARACTERS = 16_384
 /** Of the servers that answer at random. Set it to the one printed to see a run again. */
 const SEED = Number(process.env.HOSTILE_DNS_SEED ?? Math.floor(Math.random() * 2 ** 32))

@@ -12,7 +12,7 @@ export const ADDRESS = '192.0.2.1'
 export const CANARY = 'canary.test'
 
 /** The network's deadlines are real; short, as all is on one machine, yet long enough for a busy one. */
-const TIMEOUT_MS = 200
+const TIMEOUT_MS = 400
 
 /** `roots`: whether delegation is followed. `canaries`: whether there is a canary. */
 export type LabOptions = { roots?: boolean; canaries?: boolean; resolvers?: number }

@@ -33,7 +33,7 @@ export async function play(db: Database, organizationId: string, scenario: Scena
     const count = scenario.checks ?? CHECKS
     await checkMore(scenario.warmUp ?? 2)
     const before = await eventsOf(db, monitor)
-    scenario.fault(lab)
+    await scenario.fault(lab)
     await checkMore(count)
     const during = (await eventsOf(db, monitor)).slice(before.length)
     const { current_values: values, diagnosis } = await rowOf(db, monitor)

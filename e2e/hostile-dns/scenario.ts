@@ -12,7 +12,7 @@ export type Scenario = {
   monitor?: Partial<NewMonitor>
   /** What is otherwise than usual from the beginning. */
   before?: (lab: Lab) => void
-  fault: (lab: Lab) => void
+  fault: (lab: Lab) => void | Promise<void>
   /** The state that the fault leads to and stays at. */
   becomes: MonitorState
   values?: string[]

@@ -1,5 +1,5 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
-import { type Lab, NAME } from './lab.ts'
+import { ADDRESS, type Lab, NAME } from './lab.ts'
 import type { Scenario } from './scenario.ts'
 
 const silent = (servers: DnsServer[]) => servers.forEach((server) => void server.drop('*'))
@@ -87,13 +87,15 @@ export const DELEGATION: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'a recursive server in the place of the name servers',
-    fault: (lab) => {
+    name: 'a cache in the place of the name servers',
+    fault: async (lab) => {
+      const cache = await lab.tree.server()
+      cache.set(NAME, 'A', [ADDRESS])
       refusing(lab.zone)
-      delegate(lab, { 'ns1.example.test': [lab.resolvers[1]!.address.ip] })
-      lab.resolvers[0]!.fail('*', 'SERVFAIL')
+      delegate(lab, { 'ns1.example.test': [cache.address.ip] })
+      failing(lab.resolvers)
     },
-    becomes: 'VALID',
+    becomes: 'BAD_SETUP',
   },
   {
     name: 'the delegation is gone',

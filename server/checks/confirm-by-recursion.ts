@@ -138,9 +138,10 @@ async function bySample(hearing: Hearing, replies: readonly Reply[]): Promise<Co
       return settled(hearing, found.outcome, WORDS.pool)
     case 'pool': {
       // Caches that hold the old set beside others that hold the new one: wait for the last of the old.
-      const isAging = distinct(found.answers).some((answer) => fingerprint(answer) === recorded)
+      const said = distinct(found.answers)
+      const isAging = said.length === 2 && said.some((answer) => fingerprint(answer) === recorded)
       if (isAging && doubts >= MOST_DOUBTS) {
-        const old = found.answers.find((answer) => fingerprint(answer) === recorded)!
+        const old = said.find((answer) => fingerprint(answer) === recorded)!
         return settled(hearing, old, WORDS.recursiveDivided)
       }
       const isNew = found.outcome.pool === 'whole' && recorded !== null && doubts < MOST_DOUBTS

@@ -19,9 +19,9 @@ export type Sampled =
 
 type Answer = Extract<Outcome, { kind: 'answer' }>
 
-/** How likely it may be that one more member of a pool stayed unseen: in a change that is to be told, and in a first look. */
+/** How likely it may be that one more member of a pool stayed unseen: in a change that is to be told, and where none is. */
 const CHANCE = 1e-6
-const CHANCE_AT_FIRST = 1e-2
+const CHANCE_OF_NO_CHANGE = 1e-2
 export const MOST_SAMPLES = 64
 /** A verdict must not take for ever where servers answer slowly: what always was the same until then is taken as it is. */
 const MOST_MS = 3_000
@@ -39,7 +39,7 @@ export async function sample(
   clock: Clock,
 ): Promise<Sampled> {
   const until = clock.elapsed() + MOST_MS
-  const chance = recorded === null ? CHANCE_AT_FIRST : CHANCE
+  const chance = recorded === null ? CHANCE_OF_NO_CHANGE : CHANCE
   const said = voices.map((_, at): Outcome[] => heard.slice(at, at + 1).filter(isGood))
   for (let rounds = 1; ; rounds++) {
     const all = said.flat()
@@ -47,7 +47,9 @@ export async function sample(
     if (answers.length < all.length || answers.length === 0) return { kind: 'divided' }
     const union = unionOf(answers)
     const turns = said.some((own) => own.length > 1 && !areSame(own))
-    if (turns && fingerprint(union) === recorded) return { kind: 'recorded', outcome: union }
+    // Not as soon as the recorded set was seen: one more member may have come.
+    const isRecorded = turns && fingerprint(union) === recorded
+    if (isRecorded && completeness(answers, union, CHANCE_OF_NO_CHANGE)) return { kind: 'recorded', outcome: union }
     if (!turns && !areSame(all) && rounds > ROUNDS_OF_OWN) return { kind: 'divided' }
     const isLate = clock.elapsed() >= until
     if (isLate && !turns) return areSame(all) ? { kind: 'steady', outcome: answers[0]! } : { kind: 'divided' }
