@@ -6,5 +6,7 @@ export default defineConfig({
     globalSetup: ['server/testing/postgres.ts'],
     maxWorkers: 3,
     testTimeout: 20_000,
+    // Real processes and sockets share a machine of unknown load there; a test that fails twice is broken, not unlucky.
+    retry: process.env.CI ? 2 : 0,
   },
 })
