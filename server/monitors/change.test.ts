@@ -125,7 +125,9 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     const id = await givenCheckedMonitor(world)
     const { due_at } = await place(world)
     expect((await patch(world, id, { frequency: 120 })).body).toMatchObject({ frequency: 120, state: 'VALID' })
-    expect(await place(world)).toMatchObject({ due_at, frequency: 120 })
+    const replanned = await place(world)
+    expect(replanned.frequency).toBe(120)
+    expect(replanned.due_at).toBeLessThanOrEqual(due_at!)
     await world.doors.db
       .updateTable('due_checks')
       .set({ due_at: due_at! + 100 * MINUTE_MS })
