@@ -68,8 +68,6 @@ export const tables: Migration = {
     'create index monitors_by_state on monitors (organization_id, state, id)',
     'create index monitors_by_is_active on monitors (organization_id, is_active, id)',
     'create index monitors_by_incidence_count on monitors (organization_id, incidence_count, id)',
-    // For the shortest interval in use.
-    'create index monitors_by_frequency on monitors (organization_id, frequency)',
 
     `create table due_checks (
       slot ${INTEGER} not null,
