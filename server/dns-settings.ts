@@ -31,7 +31,7 @@ export function readDnsSettings(read: Read): DnsSettings {
     "ip[:port], comma separated; the system's resolvers when empty",
     parseServers,
   )
-  // Private servers may know names that the public does not, or no public name at all: see docs/decisions/split-horizon.md.
+  // Private servers may know names that the public does not, or no public name at all: see docs/decisions/0010.
   const isPrivate = dnsServers?.every(({ ip }) => isPrivateAddress(ip)) ?? false
   return {
     dnsServers,

@@ -23,7 +23,8 @@ export async function confirmByZone(hearing: Hearing): Promise<ByZone> {
     return {}
   }
   let heard = await hear(hearing, false)
-  if (heard.some(({ isFromCache }) => isFromCache) && !isSupported(heard, suspicion.first.outcome)) {
+  const isOutdoing = heard.some(({ outcome, isFromCache }) => isFromCache && isGood(outcome))
+  if (isOutdoing && !isSupported(heard, suspicion.first.outcome)) {
     // Before the zone outdoes what a recursive server says, be sure that it has not moved to other servers.
     heard = await hear(hearing, true)
   }
@@ -77,17 +78,14 @@ async function decide(hearing: Hearing, good: Testimony[]): Promise<Confirmation
 
 async function decideBySample(hearing: Hearing, good: Testimony[]): Promise<Confirmation> {
   const { suspicion, doors, signal } = hearing
-  const voices = good.map(({ voice }) => async () => {
+  const speakers = onePerServer(good)
+  const voices = speakers.map(({ voice }) => async () => {
     const { outcome, evidence } = await hearOne(doors.authorities!, suspicion.ask, voice, { signal })
     addEvidence(hearing, evidence)
     return outcome
   })
-  const found = await sample(
-    voices,
-    good.map(({ outcome }) => outcome),
-    suspicion.recorded,
-    doors.clock,
-  )
+  const heard = speakers.map(({ outcome }) => outcome)
+  const found = await sample(voices, heard, suspicion.recorded, doors.clock)
   switch (found.kind) {
     case 'steady':
       return agreed(hearing, good, found.outcome)
@@ -116,6 +114,15 @@ function divided(hearing: Hearing, good: Testimony[]): Confirmation {
   const found = majority(outcomes, suspicion.recorded, [suspicion.first.outcome]) ?? outcomes[0]!
   const witnesses = namesOf(good.filter(({ outcome }) => isSame(outcome, found)))
   return settled(hearing, found, WORDS.zoneDivided(namesOf(good)), witnesses)
+}
+
+/** Of those that came to the same server the one that found it soonest: the others begin at servers that do not answer. */
+function onePerServer(good: readonly Testimony[]): Testimony[] {
+  const byServer = new Map<string | undefined, Testimony>()
+  for (const each of [...good].sort((one, other) => other.evidence.length - one.evidence.length)) {
+    byServer.set(each.nameServer, each)
+  }
+  return [...byServer.values()]
 }
 
 function namesOf(heard: readonly Testimony[]): string[] {

@@ -7,38 +7,55 @@ export type DiagnosisPath = Omit<Evidence, 'path'> & { path: 'recursive' | 'auth
 
 /** Characters of JSON; a zone can answer with far more than anyone reads. */
 const MOST_CHARACTERS = 16_384
-const MOST_VALUES = 20
-const MOST_TEXT = 500
+
+/** How much of each exchange is kept; the next one where that is still too much. */
+type Measure = { values: number; characters: number; links: number; errors: number }
+const MEASURES: [Measure, ...Measure[]] = [
+  { values: 20, characters: 500, links: 17, errors: 8 },
+  { values: 5, characters: 120, links: 8, errors: 2 },
+  { values: 1, characters: 60, links: 2, errors: 1 },
+]
 
 /**
- * The diagnosis as it is kept, within a bounded size: long RRsets are cut first, then exchanges out of the middle. What
- * raised the suspicion stands first and what settled it last.
+ * The diagnosis as it is kept, within a bounded size: first each exchange is cut, then those in the middle go. What raised the
+ * suspicion stands first and what settled it last.
  */
 export function diagnosisText(reason: string, decided: string, evidence: readonly Evidence[]): string {
-  const paths = evidence.map(pathOf)
-  for (;;) {
-    const text = JSON.stringify({ reason, decided, paths } satisfies Diagnosis)
-    if (text.length <= MOST_CHARACTERS || paths.length === 0) return text
-    paths.splice(Math.floor(paths.length / 2), 1)
+  const textOf = (paths: DiagnosisPath[]) => JSON.stringify({ reason, decided, paths } satisfies Diagnosis)
+  let paths: DiagnosisPath[] = []
+  for (const measure of MEASURES) {
+    paths = evidence.map((each) => pathOf(each, measure))
+    const text = textOf(paths)
+    if (text.length <= MOST_CHARACTERS) return text
   }
+  while (paths.length > 0 && textOf(paths).length > MOST_CHARACTERS) paths.splice(Math.floor(paths.length / 2), 1)
+  return textOf(paths)
 }
 
-function pathOf(evidence: Evidence): DiagnosisPath {
-  return { ...evidence, path: evidence.path ?? 'recursive', outcome: evidence.outcome && shortened(evidence.outcome) }
+function pathOf(evidence: Evidence, measure: Measure): DiagnosisPath {
+  const ede = evidence.ede.slice(0, measure.errors).map(({ code, text }) => ({ code, text: cut(text, measure) }))
+  const outcome = evidence.outcome && shortened(evidence.outcome, measure)
+  return { ...evidence, path: evidence.path ?? 'recursive', ede, outcome }
 }
 
-function shortened(outcome: Outcome): Outcome {
+function shortened(outcome: Outcome, measure: Measure): Outcome {
   switch (outcome.kind) {
     case 'answer':
-      return { ...outcome, rrset: { ...outcome.rrset, values: fewOf(outcome.rrset.values) } }
+      return {
+        ...outcome,
+        rrset: { ...outcome.rrset, values: fewOf(outcome.rrset.values, measure) },
+        chain: outcome.chain.slice(0, measure.links),
+      }
     case 'referral':
-      return { ...outcome, nameServers: fewOf(outcome.nameServers), glue: [] }
+      return { ...outcome, nameServers: fewOf(outcome.nameServers, measure), glue: [] }
     case 'lame':
-      return { ...outcome, nameServers: fewOf(outcome.nameServers) }
+      return { ...outcome, nameServers: fewOf(outcome.nameServers, measure) }
+    case 'failure':
+      return { ...outcome, ede: [] } // it stands beside the outcome already
     case 'nodata':
     case 'nxdomain':
-    case 'failure':
     case 'endless_alias':
+      return { ...outcome, chain: outcome.chain.slice(0, measure.links) }
     case 'malformed':
     case 'timeout':
     case 'unreachable':
@@ -46,9 +63,11 @@ function shortened(outcome: Outcome): Outcome {
   }
 }
 
-function fewOf(values: readonly string[]): string[] {
-  const shown = values
-    .slice(0, MOST_VALUES)
-    .map((text) => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text))
-  return values.length > MOST_VALUES ? [...shown, `… ${values.length - MOST_VALUES} more`] : shown
+function fewOf(values: readonly string[], measure: Measure): string[] {
+  const shown = values.slice(0, measure.values).map((text) => cut(text, measure))
+  return values.length > shown.length ? [...shown, `… ${values.length - shown.length} more`] : shown
+}
+
+function cut(text: string, { characters }: Measure): string {
+  return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text
 }

@@ -5,6 +5,7 @@ import { recordChecks } from '../checks/store.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/due.ts'
+import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { listEvents } from '../events/list.ts'
 import { insertMonitors } from '../monitors/insert.ts'
@@ -17,11 +18,21 @@ import { type DnsServer, startDnsServer } from './dns-server.ts'
 const MINUTE_MS = 60_000
 const everything = { frequency: true, group: true, diagnosis: true }
 
-/** Monitors and real DNS servers; a test moves the time from one check to the next. */
-export async function givenChecks(db: Database, { resolvers = 1 }: { resolvers?: number } = {}) {
+/** Monitors and real DNS servers, and a name that must resolve; a test moves the time from one check to the next. */
+export async function givenChecks(
+  db: Database,
+  { resolvers = 1, canary }: { resolvers?: number; canary?: string } = {},
+) {
   let now = Date.UTC(2026, 10, 21, 9, 30)
+  let paused = 0
   // Pauses pass at once; the network's own deadlines are real.
-  const clock: Clock = { ...systemClock, now: () => now, sleep: async () => {} }
+  const clock: Clock = {
+    now: () => now,
+    elapsed: () => now + paused,
+    sleep: async (ms) => {
+      paused += ms
+    },
+  }
   const servers: DnsServer[] = []
   for (let count = 0; count < resolvers; count++) servers.push(await startDnsServer())
   const addresses = servers.map(({ address }) => address)
@@ -31,11 +42,16 @@ export async function givenChecks(db: Database, { resolvers = 1 }: { resolvers?:
     for (const server of servers) await server.close()
   })
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
+  const told: string[] = []
+  const notes = { onOutage: () => told.push('outage'), onRecovery: () => told.push('recovery') }
+  const canaries = canary === undefined ? undefined : createCanaries({ dns, clock, names: [canary], ...notes })
   const seal = createSeal('x'.repeat(32))
 
   return {
     organizationId: organization.id,
     servers,
+    /** What the operator was told about our own network. */
+    told,
     /** Every resolver answers this. */
     set: (...record: Parameters<DnsServer['set']>) => {
       for (const server of servers) server.set(...record)
@@ -52,7 +68,7 @@ export async function givenChecks(db: Database, { resolvers = 1 }: { resolvers?:
       now += afterMs
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
       const results = await Promise.all(
-        claims.map((claim) => runCheck(claim, { dns, clock }, new AbortController().signal)),
+        claims.map((claim) => runCheck(claim, { dns, clock, canaries }, new AbortController().signal)),
       )
       return await recordChecks(db, results, now)
     },
