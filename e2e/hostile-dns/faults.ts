@@ -1,6 +1,7 @@
+import { createSocket } from 'node:dgram'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { NAME } from './lab.ts'
-import { RAW } from './raw.ts'
+import { answerWith, FORGED, RAW } from './raw.ts'
 
 /**
  * What can be wrong with one server. `lie`: it answers well, and wrongly. `failure`: it gives no usable answer. `harmless`:
@@ -34,9 +35,17 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   ...Object.fromEntries(
     Object.entries(RAW).map(([name, raw]) => [
       name,
-      failure((server) => server.respond(NAME, (query) => raw(query, flagsOf(server)))),
+      failure((server) => server.respond(NAME, (query, transport) => raw(query, flagsOf(server), transport))),
     ]),
   ),
+  'an answer from another port': failure((server) => {
+    server.respond(NAME, (query) => {
+      const socket = createSocket('udp4')
+      const forged = answerWith(query, flagsOf(server), [FORGED])
+      socket.send(forged, server.asked.log.at(-1)!.port, '127.0.0.1', () => socket.close())
+      return null
+    })
+  }),
   'no EDNS': { kind: 'harmless', on: (server) => server.refuseEdns() },
   'truncation over UDP': { kind: 'harmless', on: (server) => server.truncate('*') },
   'a slow answer': { kind: 'harmless', on: (server) => server.delay('*', 40) },

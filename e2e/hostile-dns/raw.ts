@@ -1,5 +1,7 @@
+import type { Transport } from '#server/testing/dns-server-sockets.ts'
+
 /** Raw answers, octet by octet, for what no server library would send. All to a question for `www.example.test A`. */
-export type Raw = (query: Buffer, flags: number) => Buffer | Buffer[]
+export type Raw = (query: Buffer, flags: number, transport: Transport) => Buffer | Buffer[] | null
 
 const QUESTION_END = 12 + 'www.example.test'.length + 2 + 4
 /** The question's name by pointer, A, IN, a minute, 203.0.113.66. */
@@ -54,7 +56,20 @@ export const RAW: Readonly<Record<string, Raw>> = {
       ['0161', '0162'].map((label) => Buffer.from(`c00c000500010000003c0004${label}c010`, 'hex')),
     ),
   'a refusal of the kind of request': (query, flags) => answerWith(query, flags | 0x2000, [FORGED]),
+  'truncation, and silence over TCP': (query, flags, transport) =>
+    transport === 'udp' ? answerWith(query, flags | 0x0200, []) : null,
+  'truncation, and garbage over TCP': (query, flags, transport) =>
+    transport === 'udp' ? answerWith(query, flags | 0x0200, []) : Buffer.alloc(40, 0xff),
   'truncation, over TCP too': (query, flags) => answerWith(query, flags | 0x0200, []),
+}
+
+/** The whole of `example.test` stands for `other.test`: DNAME, the alias made from it, and the address. RFC 6672. */
+export function renamed(query: Buffer, flags: number): Buffer {
+  const other = '056f746865720474657374 00'.replace(' ', '')
+  const dname = Buffer.from(`c010002700010000003c000c${other}`, 'hex')
+  const alias = Buffer.from(`c00c000500010000003c001003777777${other}`, 'hex')
+  const address = Buffer.from(`03777777${other}000100010000003c0004cb007142`, 'hex')
+  return answerWith(query, flags, [dname, alias, address])
 }
 
 /** Hundreds of names that each lead to the one before. */

@@ -111,13 +111,21 @@ export const DELEGATION: Scenario[] = [
   },
   {
     name: 'the zone moves to another server with the same records',
-    fault: (lab) => {
+    fault: async (lab) => {
       suspect(lab)
       refusing(lab.zone)
-      lab.cdn.reset()
-      delegate(lab, { 'ns.cdn.test': [lab.resolvers[1]!.address.ip] })
+      await move(lab, ADDRESS)
     },
     becomes: 'VALID',
+  },
+  {
+    name: 'the zone moves to another server with other records, and the old ones still answer',
+    fault: async (lab) => {
+      await move(lab, '192.0.2.16')
+      for (const server of lab.resolvers) server.set(NAME, 'A', ['192.0.2.16'])
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.16'],
   },
   {
     name: 'one dead address beside a good one',
@@ -172,13 +180,21 @@ export const DELEGATION: Scenario[] = [
   },
   {
     name: 'a zone below on a server of its own',
-    fault: (lab) => {
-      lab.cdn.reset()
+    fault: async (lab) => {
+      const below = await lab.tree.server([NAME])
+      below.set(NAME, 'A', ['192.0.2.12'])
+      for (const server of lab.zone) server.delegate(NAME, { [`ns.${NAME}`]: [below.address.ip] })
       for (const server of lab.resolvers) server.set(NAME, 'A', ['192.0.2.12'])
-      for (const server of lab.zone) server.delegate(NAME, { 'ns.gone.test': [] })
-      lab.zone[1]!.undelegate(NAME)
-      lab.zone[1]!.set(NAME, 'A', ['192.0.2.12'])
     },
     becomes: 'MISMATCH',
+    values: ['192.0.2.12'],
   },
 ]
+
+async function move(lab: Lab, address: string): Promise<void> {
+  const server = await lab.tree.server(['example.test'])
+  server.set(NAME, 'A', [address])
+  server.set('example.test', 'NS', ['ns.moved.example.test'])
+  delegate(lab, { 'ns.moved.example.test': [server.address.ip] })
+  for (const resolver of lab.resolvers) resolver.set('example.test', 'NS', ['ns.moved.example.test'])
+}

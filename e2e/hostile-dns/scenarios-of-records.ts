@@ -1,5 +1,6 @@
 import type { NewMonitor } from '#contract/monitors.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
+import { renamed } from './raw.ts'
 import type { Scenario } from './scenario.ts'
 
 const chainOf =
@@ -125,6 +126,15 @@ export const RECORDS: Scenario[] = [
       }
     },
     becomes: 'VALID',
+  },
+  {
+    name: 'the whole zone stands for another one (DNAME)',
+    lab: { roots: false },
+    fault: ({ resolvers }) => {
+      for (const server of resolvers) server.respond(NAME, (query) => renamed(query, 0x8180))
+    },
+    becomes: 'MISMATCH',
+    values: ['203.0.113.66'],
   },
   {
     name: 'an alias that leads to nothing',

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../clock.ts'
 import { type DnsTree, startDnsTree } from '../../testing/dns-server-tree.ts'
-import { givenDnsClient } from '../../testing/dns-world.ts'
+import { givenDnsClient, givenDnsServer } from '../../testing/dns-world.ts'
 import type { Outcome } from '../outcome.ts'
 import { type Authorities, createAuthorities } from './authorities.ts'
 
@@ -139,6 +139,15 @@ describe('name servers', () => {
     tld.delegate('hosted.test', { 'dns1.provider.test': [] })
     const { outcome, nameServer } = await givenAuthorities(tree).ask({ name: 'www.hosted.test', type: 'A' })
     expect([valuesOf(outcome), nameServer]).toEqual([['192.0.2.3'], 'dns1.provider.test'])
+  })
+
+  test('with an IPv6 address alone are asked there', async () => {
+    const { tree, root, tld } = await givenTree()
+    const six = await givenDnsServer({ ip: '::1', port: root.address.port, authoritative: true, zones: ['six.test'] })
+    six.set('www.six.test', 'A', ['192.0.2.6'])
+    tld.delegate('six.test', { 'ns.six.test': ['::1'] })
+    const { outcome, evidence } = await givenAuthorities(tree).ask({ name: 'www.six.test', type: 'A' })
+    expect([valuesOf(outcome), evidence.at(-1)?.server]).toEqual([['192.0.2.6'], `[::1]:${root.address.port}`])
   })
 
   test('get no address from who does not speak for their zone', async () => {
