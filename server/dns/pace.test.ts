@@ -44,6 +44,15 @@ test('without a limit nothing waits', () => {
   expect(createPace(Number.POSITIVE_INFINITY, givenClock()).wait(undefined)).toBeUndefined()
 })
 
+test('who gives up leaves no gap behind', async () => {
+  const sleeps: number[] = []
+  const pace = createPace(1, { ...givenClock(), sleep: async (ms) => void sleeps.push(ms) })
+  pace.wait(undefined)
+  for (let gone = 0; gone < 3; gone++) await expect(pace.wait(AbortSignal.abort(new Error('enough')))).rejects.toThrow()
+  await pace.wait(undefined)
+  expect(sleeps).toEqual([1000, 1000, 1000, 1000])
+})
+
 test('who gives up does not wait', async () => {
   const pace = createPace(1, givenClock())
   pace.wait(undefined)

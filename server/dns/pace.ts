@@ -14,7 +14,9 @@ export function createPace(perSecond: number, clock: Clock): Pace {
 
   async function sleepUntil(at: number, signal: AbortSignal | undefined): Promise<void> {
     await clock.sleep(at - clock.elapsed(), signal)
-    signal?.throwIfAborted()
+    if (!signal?.aborted) return
+    nextAt -= stepMs // whoever comes later moves up
+    throw signal.reason
   }
 
   return {
