@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
+import type { Tables } from '../database/schema.ts'
 import { walking } from '../database/walk.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, orderOf, type Page } from '../http/pages.ts'
@@ -36,7 +37,7 @@ export async function listMonitors(
       key: ['monitors', walk.index, walk.table, ...Object.keys(filters), ...columns].join(' '),
       values: [organizationId, ...(isByDue ? [organizationId] : []), ...Object.values(filters)],
       build: () => {
-        let rows = from(db, walk).select(columns).where('monitors.organization_id', '=', organizationId)
+        let rows = (from(db, walk) as Joined).select(columns).where('monitors.organization_id', '=', organizationId)
         if (isByDue) rows = rows.where('due_checks.organization_id', '=', organizationId)
         for (const [column, value] of Object.entries(filters)) {
           rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
@@ -56,15 +57,29 @@ export async function listMonitors(
   )
 }
 
-/** A monitor's `last_checked` stands beside its place in the schedule. A cross join keeps the order that is written. */
-function from(db: Database, { table, index }: Walk) {
+/**
+ * A monitor's `last_checked` stands beside its place in the schedule. Where that is the order, the two tables are joined, in
+ * SQLite in the order written; else it is looked up for each row, because PostgreSQL takes a join by two columns to leave
+ * almost nothing, and then would rather sort all than walk an index.
+ */
+function from(db: Database, { table, index, order }: Walk) {
   const first = index === undefined ? table : walking(table, { index })
-  return db
+  if (order !== ORDERS.last_checked) {
+    const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
+      where due_checks.slot = monitors.slot and due_checks.monitor_id = monitors.id)`
+    return (db.selectFrom(first as 'monitors') as Joined).select(lastChecked.as('last_checked_at'))
+  }
+  const joined = db
     .selectFrom(first as 'monitors')
     .crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
-    .whereRef('due_checks.slot', '=', 'monitors.slot')
     .whereRef('due_checks.monitor_id', '=', 'monitors.id')
+  // From the other side the id is enough, and its key is unique.
+  const found = table === 'monitors' ? joined.whereRef('due_checks.slot', '=', 'monitors.slot') : joined
+  return found.select('due_checks.last_checked_at')
 }
+
+/** Both tables' columns may be named; which are there is decided above. */
+type Joined = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', object>
 
 async function filtersOf(
   db: Database,

@@ -3,10 +3,10 @@ import { runPrepared } from '../database/prepared.ts'
 import { conflict, notFound } from '../problem.ts'
 import type { Inclusion, MonitorRow, ShownMonitor } from './monitor.ts'
 
-/** The columns behind a representation; `diagnosis` is wide and read only where it is shown. */
+/** The columns of `monitors` behind a representation; `diagnosis` is wide and read only where it is shown. */
 export function columnsOf({ frequency, diagnosis }: Inclusion) {
   const extra = [...(frequency ? (['frequency'] as const) : []), ...(diagnosis ? (['diagnosis'] as const) : [])]
-  return [...[...SHOWN, ...extra].map((column) => `monitors.${column}` as const), 'due_checks.last_checked_at' as const]
+  return [...SHOWN, ...extra].map((column) => `monitors.${column}` as const)
 }
 
 const SHOWN = [
@@ -43,7 +43,7 @@ export async function getMonitor(
         )
         .innerJoin('groups', 'groups.id', 'monitors.group_id')
         .select(columns)
-        .select('groups.slug as group_slug')
+        .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
         .where('monitors.organization_id', '=', organizationId)
         .where('monitors.id', '=', id),
   })

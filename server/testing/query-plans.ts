@@ -10,11 +10,11 @@ import { newDatabaseUrl } from './database.ts'
 /** With so few rows PostgreSQL would rather read the table; with these it shows whether an index can serve. */
 const INDEXES_ONLY = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'enable_mergejoin']
 
-/** A migrated database that remembers the reading statements that it ran. */
-export async function givenRecordingDatabase(engine: Engine) {
+/** A migrated database that remembers the reading statements that it ran. `free`: the planner may do as it thinks best. */
+export async function givenRecordingDatabase(engine: Engine, { free = false }: { free?: boolean } = {}) {
   const { url, drop } = await newDatabaseUrl(engine)
   const statements = new Map<string, readonly unknown[]>()
-  const options = INDEXES_ONLY.map((name) => `-c ${name}=off`).join(' ')
+  const options = (free ? [] : INDEXES_ONLY).map((name) => `-c ${name}=off`).join(' ')
   const db: Database = new Kysely<Tables>({
     dialect:
       engine === 'sqlite'
