@@ -65,7 +65,9 @@ async function inspect(
 }
 
 function expectSqlite(plan: string, { isFew, isDeep }: { isFew: boolean; isDeep: boolean }): void {
-  const lines = plan.split('\n').filter((line) => !/^((CO-ROUTINE|SCAN) few|CORRELATED SCALAR SUBQUERY \d+)$/.test(line))
+  const lines = plan
+    .split('\n')
+    .filter((line) => !/^((CO-ROUTINE|SCAN) few|CORRELATED SCALAR SUBQUERY \d+)$/.test(line))
   for (const line of lines) {
     if (isFew && line === 'USE TEMP B-TREE FOR ORDER BY') continue
     expect(line).toMatch(/^SEARCH \w+ USING (COVERING INDEX|INDEX|PRIMARY KEY)/)
