@@ -34,6 +34,10 @@ export async function play(db: Database, organizationId: string, scenario: Scena
     await checkMore(scenario.warmUp ?? 2)
     const before = await eventsOf(db, monitor)
     await scenario.fault(lab)
+    if (scenario.later) {
+      await checkMore(2)
+      scenario.later(lab)
+    }
     await checkMore(count)
     const during = (await eventsOf(db, monitor)).slice(before.length)
     const { current_values: values, diagnosis } = await rowOf(db, monitor)

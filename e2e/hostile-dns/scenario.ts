@@ -13,6 +13,8 @@ export type Scenario = {
   /** What is otherwise than usual from the beginning. */
   before?: (lab: Lab) => void
   fault: (lab: Lab) => void | Promise<void>
+  /** What else happens, after two further checks. */
+  later?: (lab: Lab) => void
   /** The state that the fault leads to and stays at. */
   becomes: MonitorState
   values?: string[]

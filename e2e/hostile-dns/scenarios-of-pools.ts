@@ -1,5 +1,5 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
-import { type Lab, NAME } from './lab.ts'
+import { ADDRESS, type Lab, NAME } from './lab.ts'
 import type { Scenario } from './scenario.ts'
 
 const addressesOf = (count: number) => Array.from({ length: count }, (_, at) => `192.0.2.${100 + at}`)
@@ -70,6 +70,28 @@ export const POOLS: Scenario[] = [
     fault: nothing,
     becomes: 'VALID',
   }),
+  {
+    name: 'a change that travels through an anycast cluster for some minutes is told once',
+    fault: ({ everyone, random }) => {
+      for (const server of everyone) server.rotate(NAME, 'A', [ADDRESS, '192.0.2.17'], 1, random)
+    },
+    later: (lab) => {
+      for (const server of lab.everyone) server.recover(NAME)
+      lab.set(NAME, 'A', ['192.0.2.17'])
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.17'],
+  },
+  {
+    name: 'name servers that get two changes one after the other are heard when they agree',
+    fault: ({ ns1, ns2, resolvers }) => {
+      for (const server of [ns1, ...resolvers]) server.set(NAME, 'A', ['192.0.2.18'])
+      ns2.set(NAME, 'A', ['192.0.2.19'])
+    },
+    later: ({ set }) => set(NAME, 'A', ['192.0.2.19']),
+    becomes: 'MISMATCH',
+    values: ['192.0.2.19'],
+  },
   {
     name: 'an answer that comes whole becomes a pool',
     fault: (lab) => rotate(lab, lab.everyone, addressesOf(3), 2),
