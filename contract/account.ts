@@ -1,0 +1,125 @@
+import { type Static, Type } from 'typebox'
+import { AGENT_ROLES, Email } from './agents.ts'
+import { Exactly, Instant, Nullable } from './common.ts'
+
+/** What the dashboard asks beside the API: who signed in, and what a person may do without a key. Not part of the public API. */
+
+const name = Type.String({ minLength: 1, maxLength: 250 })
+export const Password = Type.String({ minLength: 8, maxLength: 128, description: 'at least 8 characters' })
+
+/** `GET /dashboard/api/me`: 401 unless signed in. */
+export const Me = Exactly({
+  person: Exactly({
+    id: Type.String(),
+    name: Type.String(),
+    email: Type.String(),
+    /** Whether signing in asks for a code too. */
+    two_factor: Type.Boolean(),
+  }),
+  /** Those the person is an agent of, in the order of joining. Requests name one in the header `X-Organization`. */
+  organizations: Type.Array(
+    Exactly({
+      id: Type.String(),
+      name: Type.String(),
+      slug: Type.String(),
+      role: Type.Enum(AGENT_ROLES),
+      agent_id: Type.String(),
+    }),
+  ),
+  server: Exactly({
+    base_url: Type.String(),
+    version: Type.String(),
+    /** Without SMTP, mails stand in the dashboard instead. */
+    sends_mail: Type.Boolean(),
+    takes_payments: Type.Boolean(),
+    /** Whether anyone may sign up, and a signed-in person may make a further organization. */
+    sign_up: Type.Boolean(),
+  }),
+})
+export type Me = Static<typeof Me>
+
+/** `GET /dashboard/api/welcome`: what the sign-in page must know; open to everyone. */
+export const Welcome = Exactly({
+  /** No organization exists yet: the log shows the one-time set-up link. */
+  needs_setup: Type.Boolean(),
+  sign_up: Type.Boolean(),
+  sends_mail: Type.Boolean(),
+})
+export type Welcome = Static<typeof Welcome>
+
+/** `POST /dashboard/api/setup`, once, with the token of the set-up link; and `POST /dashboard/api/sign-up` without one. Both sign in. */
+export const Setup = Exactly({
+  token: Type.String({ maxLength: 200 }),
+  organization: name,
+  name,
+  email: Email,
+  password: Password,
+})
+export type Setup = Static<typeof Setup>
+export const SignUp = Exactly({ organization: name, name, email: Email, password: Password })
+export type SignUp = Static<typeof SignUp>
+
+/** `POST /dashboard/api/organizations`: a further one for the person who is signed in, who becomes its owner. */
+export const NewOrganization = Exactly({ name })
+export type NewOrganization = Static<typeof NewOrganization>
+
+/** `GET /dashboard/api/invitations/{token}`. */
+export const OfferedInvitation = Exactly({
+  organization: Type.String(),
+  email: Type.String(),
+  role: Type.Enum(AGENT_ROLES),
+  state: Type.Enum(['pending', 'accepted', 'expired', 'revoked']),
+  /** Whether to sign in with the address, or to sign up with it. */
+  has_account: Type.Boolean(),
+})
+export type OfferedInvitation = Static<typeof OfferedInvitation>
+
+/** `POST /dashboard/api/invitations/{token}/accept`: without a body when signed in; with one it makes the account and signs in. */
+export const Acceptance = Exactly({ name: Type.Optional(name), password: Type.Optional(Password) })
+export type Acceptance = Static<typeof Acceptance>
+export const Accepted = Exactly({ organization_id: Type.String() })
+export type Accepted = Static<typeof Accepted>
+
+/** `GET /dashboard/api/keys` (newest first, revoked and expired ones included) and `DELETE /dashboard/api/keys/{id}` (revokes). */
+export const ApiKey = Exactly({
+  id: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(['read', 'write', 'admin']),
+  created: Instant('When it was made.'),
+  /** Name of the agent who made it; null for one made on the command line. */
+  created_by: Nullable(Type.String()),
+  last_used: Nullable(Instant('When it was last used, to the minute.')),
+  expires: Nullable(Instant('From when on it is refused.')),
+  revoked: Nullable(Instant('Since when it is refused.')),
+})
+export type ApiKey = Static<typeof ApiKey>
+export const ApiKeys = Exactly({ data: Type.Array(ApiKey) })
+export type ApiKeys = Static<typeof ApiKeys>
+
+/** `POST /dashboard/api/keys`. */
+export const NewApiKey = Exactly({
+  name,
+  role: Type.Enum(['read', 'write', 'admin']),
+  expires: Type.Optional(Nullable(Instant('In the future.'))),
+})
+export type NewApiKey = Static<typeof NewApiKey>
+/** The answer: the only time that the key itself is told. */
+export const MadeApiKey = Exactly({ ...ApiKey.properties, key: Type.String() })
+export type MadeApiKey = Static<typeof MadeApiKey>
+
+/** `GET /dashboard/api/mails`: what was written to people of this organization, newest first, at most 50; for admins. */
+export const Mails = Exactly({
+  data: Type.Array(
+    Exactly({
+      id: Type.String(),
+      created: Instant('When it was written.'),
+      recipient: Type.String(),
+      subject: Type.String(),
+      /** With the link, where the server sends no mail itself and someone must pass it on. */
+      text: Type.String(),
+      status: Type.Enum(['waiting', 'sent', 'kept', 'failed']),
+      error: Nullable(Type.String()),
+    }),
+  ),
+})
+export type Mails = Static<typeof Mails>
