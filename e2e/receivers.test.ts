@@ -5,10 +5,10 @@ import net from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
-import { parseNetworks } from '#server/webhooks/addresses.ts'
+import { parseNetworks } from '#server/outgoing/addresses.ts'
+import { createSafeFetch } from '#server/outgoing/safe-fetch.ts'
 import { attempt } from '#server/webhooks/attempt.ts'
 import { newPayload } from '#server/webhooks/payload.ts'
-import { createSafeFetch } from '#server/webhooks/safe-fetch.ts'
 import { newWebhookSecret, signatureHeaders } from '#server/webhooks/signature.ts'
 
 const secret = newWebhookSecret()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type DnsSettings, readDnsSettings } from './dns-settings.ts'
+import { DENIED_PORTS, type Networks } from './outgoing/addresses.ts'
 import type { Plans } from './plan.ts'
 import {
   LOG_LEVELS,
@@ -25,7 +26,6 @@ import {
   ROLES,
   type Role,
 } from './setting-values.ts'
-import { DENIED_PORTS, type Networks } from './webhooks/addresses.ts'
 
 export type Config = DnsSettings & {
   host: string

@@ -8,9 +8,9 @@ import { createDnsClient, type DnsClient } from './dns/client.ts'
 import { type Authorities, createAuthorities } from './dns/delegation/authorities.ts'
 import { systemServers } from './dns/servers.ts'
 import { Heart } from './heart.ts'
+import { lookupThrough } from './outgoing/lookup.ts'
+import { createSafeFetch, type SafeFetch } from './outgoing/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
-import { lookupThrough } from './webhooks/lookup.ts'
-import { createSafeFetch, type SafeFetch } from './webhooks/safe-fetch.ts'
 
 /** The doors to the world. Whatever the product does outside of itself goes through one of these. */
 export type Doors = {

@@ -2,10 +2,10 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Clock, systemClock } from '../clock.ts'
+import { parseNetworks } from '../outgoing/addresses.ts'
+import { createSafeFetch } from '../outgoing/safe-fetch.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'
-import { parseNetworks } from './addresses.ts'
 import { type AttemptRequest, attempt } from './attempt.ts'
-import { createSafeFetch } from './safe-fetch.ts'
 import { newWebhookSecret } from './signature.ts'
 
 const NOW = Date.UTC(2026, 0, 1)

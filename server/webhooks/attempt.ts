@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
+import type { PostResult, SafeFetch, Timings } from '../outgoing/safe-fetch.ts'
 import { parseRetryAfter } from './retry-schedule.ts'
-import type { PostResult, SafeFetch, Timings } from './safe-fetch.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** What is sent: the same octets under the same id on every attempt. */

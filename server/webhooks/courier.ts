@@ -6,12 +6,12 @@ import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { Heart } from '../heart.ts'
+import type { SafeFetch } from '../outgoing/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import { attempt } from './attempt.ts'
 import { claimRequests, LANES_PER_ROUND } from './claims.ts'
 import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
 import { type Recorded, recordAttempts } from './record.ts'
-import type { SafeFetch } from './safe-fetch.ts'
 import { giveBackStrays } from './strays.ts'
 
 export type CourierDoors = {

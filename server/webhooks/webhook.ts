@@ -2,10 +2,10 @@ import type { Selectable } from 'kysely'
 import type { Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
+import type { SafeFetch } from '../outgoing/safe-fetch.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { refusalOfHeader } from './custom-headers.ts'
-import type { SafeFetch } from './safe-fetch.ts'
 
 export type WebhookRow = Selectable<WebhooksTable>
 
