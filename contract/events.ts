@@ -27,6 +27,24 @@ export const Event = Exactly(
 )
 export type Event = Static<typeof Event>
 
+/** What one Event adds when it is asked to `?include=diagnosis`. */
+export const EventAnswer = Type.Object(
+  {
+    ...Event.properties,
+    diagnosis: Type.Optional(
+      Type.Unknown({
+        description: 'The evidence behind `new_state`; null where none is kept. With `?include=diagnosis`.',
+      }),
+    ),
+  },
+  { title: 'EventDetails', additionalProperties: false },
+)
+export type EventAnswer = Static<typeof EventAnswer>
+
+export const OneEventQuery = Exactly({
+  include: Type.Optional(Type.Enum(['diagnosis'], { description: 'Adds the evidence.' })),
+})
+
 export const eventFilters = {
   occurred_before: Type.Optional(TimeFilter('Only events before this time.')),
   occurred_after: Type.Optional(TimeFilter('Only events after this time.')),

@@ -78,6 +78,18 @@ onBothEngines('events', (_fresh, engine) => {
     expect((await world.call(`/monitors/${shop}/events/${events[1]!.id}`)).status).toBe(404)
   })
 
+  test('one is shown with its evidence where that is asked for, with null where none is kept', async () => {
+    const world = await givenApp(engine)
+    const { shop, events } = await givenEvents(world)
+    const path = `/monitors/${shop}/events/${events[0]!.id}`
+    const plain = (await world.call(path)).body
+    expect('diagnosis' in plain).toBe(false)
+    expect((await world.call(`${path}?include=Diagnosis`)).body).toEqual({ ...plain, diagnosis: { reason: 'because' } })
+    await world.doors.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
+    expect((await world.call(`${path}?include=diagnosis`)).body).toEqual({ ...plain, diagnosis: null })
+    expect((await world.call(`${path}?include=group`)).body.errors).toEqual({ include: 'must be one of diagnosis.' })
+  })
+
   test('are filtered by monitor, group, states and time, alone and together', async () => {
     const world = await givenApp(engine)
     const { shop, other, events } = await givenEvents(world)

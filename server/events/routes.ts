@@ -1,5 +1,5 @@
 import { PageOf } from '#contract/common.ts'
-import { Event, EventQuery, MonitorEventQuery } from '#contract/events.ts'
+import { Event, EventAnswer, EventQuery, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
@@ -25,8 +25,15 @@ export function eventRoutes({ db, seal }: Doors): Routes {
 
     app.get(
       '/monitors/:monitor/events/:event',
-      { schema: { params: Params('monitor', 'event'), response: Answers(200, Event) } },
-      ({ params, caller }) => getEvent(db, caller.organizationId, params.monitor, params.event),
+      {
+        schema: {
+          params: Params('monitor', 'event'),
+          querystring: OneEventQuery,
+          response: Answers(200, EventAnswer),
+        },
+      },
+      ({ params, query, caller }) =>
+        getEvent(db, caller.organizationId, { ...params, diagnosis: query.include === 'diagnosis' }),
     )
   }
 }

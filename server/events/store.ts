@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Event } from '#contract/events.ts'
+import type { Event, EventAnswer } from '#contract/events.ts'
 import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
@@ -10,17 +10,22 @@ export type EventRow = Selectable<EventsTable>
 /** What a representation is made of: without the evidence, which is wide. */
 export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization_id'>
 
-/** Throws `not_found`, also for another monitor's event. */
-export async function getEvent(db: Database, organizationId: string, monitorId: string, id: string): Promise<Event> {
+/** Throws `not_found`, also for another monitor's event. `diagnosis`: with the evidence. */
+export async function getEvent(
+  db: Database,
+  organizationId: string,
+  { monitor, event, diagnosis = false }: { monitor: string; event: string; diagnosis?: boolean },
+): Promise<EventAnswer> {
   const row = await db
     .selectFrom('events')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .where('monitor_id', '=', monitorId)
-    .where('id', '=', id)
+    .where('monitor_id', '=', monitor)
+    .where('id', '=', event)
     .executeTakeFirst()
   if (!row) throw notFound()
-  return toEvent(row)
+  if (!diagnosis) return toEvent(row)
+  return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : JSON.parse(row.diagnosis) }
 }
 
 /** One multi-row statement; `rows` is at most a batch of checks. */
