@@ -7,14 +7,21 @@ import { openDoors } from '../server/outside.ts'
 const config = readConfig()
 const doors = openDoors(config, config.secret!, pino({ level: 'silent' }))
 const app = await createApp(doors)
-/** The floor: an answer of so many bytes that costs nothing to make, and needs no key. */
+/** The floor: an answer of so many bytes that costs nothing to make, behind the gate of every route and beside it. */
 const answers = new Map<string, string>()
-app.get('/constant/:bytes', async (request, reply) => {
-  const { bytes } = request.params as { bytes: string }
-  const kept = answers.get(bytes) ?? JSON.stringify({ text: 'x'.repeat(Number(bytes) - 11) })
-  answers.set(bytes, kept)
-  return reply.type('application/json; charset=utf-8').send(kept)
-})
+for (const [path, needsKey] of [['/constant', true] as const, ['/constant-without-key', false] as const]) {
+  app.get(`${path}/:bytes`, { config: { needsKey } }, async (request, reply) => {
+    const { bytes } = request.params as { bytes: string }
+    const kept = answers.get(bytes) ?? JSON.stringify({ text: 'x'.repeat(Number(bytes) - 11) })
+    answers.set(bytes, kept)
+    return reply.type('application/json; charset=utf-8').send(kept)
+  })
+}
 const url = await app.listen({ host: '127.0.0.1', port: 0 })
 process.send!({ url })
+// CPU seconds since the start, of all threads.
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send!({ cpu: (user + system) / 1e6 })
+})
 process.once('disconnect', () => process.exit(0))

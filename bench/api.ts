@@ -17,6 +17,10 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     monitors: { type: 'string', default: '1000,1000000' },
     seconds: { type: 'string', default: '5' },
+    /** The cases are gone through so many times, one after the other. */
+    rounds: { type: 'string', default: '1' },
+    /** Only the cases whose names contain this. */
+    only: { type: 'string', default: '' },
   },
 })
 
@@ -27,12 +31,15 @@ type Row = {
   case: string
   requests_per_second: number
   p99_ms: number
+  /** CPU milliseconds of the server: what stays comparable on a busy machine. */
+  cpu_ms: number
   monitors_per_second?: number
 }
 
 const SECRET = 'a secret of the benchmark, longer than 32 characters'
 const CONNECTIONS = 10
 const BULK = 1_000
+const BULK_CASE = 'create 1000 at once'
 /** How many monitors lie before the deep page: page 10,000 of 20. */
 const DEEP = 200_000
 
@@ -81,6 +88,11 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
   try {
     const [{ url: address }] = (await once(server, 'message')) as [{ url: string }]
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const cpu = async () => {
+      server.send('cpu')
+      const [told] = (await once(server, 'message')) as [{ cpu: number }]
+      return told.cpu
+    }
     const get = async (path: string) => await (await fetch(address + path, { headers })).text()
     const run = async (name: string, path: string, more: Partial<autocannon.Options> = {}): Promise<Row> => {
       const asked = {
@@ -90,35 +102,52 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
         duration: Number(options.seconds),
         ...more,
       }
+      const cpuBefore = await cpu()
       const { requests, latency, non2xx, errors } = await autocannon(asked)
       if (non2xx + errors > 0) throw new Error(`${name}: ${non2xx} refused, ${errors} failed`)
-      const figures = { requests_per_second: Math.round(requests.average), p99_ms: latency.p99 }
+      const cpu_ms = Math.round((((await cpu()) - cpuBefore) * 1e6) / requests.total) / 1e3
+      const figures = { requests_per_second: Math.round(requests.average), p99_ms: latency.p99, cpu_ms }
       return { bench: 'api', engine, monitors: count, case: name, ...figures }
     }
     const first = await get('/monitors')
     const one = JSON.parse(first).data[0].id
     const deep = await deepCursor(get, Math.min(DEEP, count - 100))
-    yield await run('constant', `/constant/${first.length}`)
-    yield await run('first page', '/monitors')
-    yield await run('deep page', `/monitors?after=${deep}`)
-    yield await run('by state', '/monitors?state=MISMATCH')
-    yield await run('by group', '/monitors?group=group-7')
-    yield await run('by state and group', '/monitors?state=MISMATCH&group=group-7')
-    yield await run('by a state that none has', '/monitors?state=TIMEOUT')
-    yield await run('ordered by domain', '/monitors?order_by=domain')
-    yield await run('ordered by last_checked', '/monitors?order_by=last_checked&order_way=desc')
-    yield await run('one monitor', `/monitors/${one}`)
-    const made = Array.from({ length: 1_000 }, (_, at) => JSON.stringify(monitorOf(count + at)))
-    yield await run('create one', '/monitors', sending(made))
-    const bulk = Array.from({ length: 50 }, (_, at) =>
-      JSON.stringify({ monitors: Array.from({ length: BULK }, (_, each) => monitorOf(count + at * BULK + each)) }),
-    )
-    const row = await run('create 1000 at once', '/monitors/bulk', { ...sending(bulk), connections: 2 })
-    yield { ...row, monitors_per_second: row.requests_per_second * BULK }
+    const cases = casesOf(count, { bytes: first.length, deep, one })
+    for (let round = 0; round < Number(options.rounds); round++) {
+      for (const { name, path, more } of cases.filter((each) => each.name.includes(options.only))) {
+        const row = await run(name, path, more)
+        yield name === BULK_CASE ? { ...row, monitors_per_second: row.requests_per_second * BULK } : row
+      }
+    }
   } finally {
     server.disconnect()
     await ended
   }
+}
+
+type Case = { name: string; path: string; more?: Partial<autocannon.Options> }
+
+/** `bytes`: of the first page, which the constants have too. */
+function casesOf(count: number, { bytes, deep, one }: { bytes: number; deep: string; one: string }): Case[] {
+  const made = Array.from({ length: 1_000 }, (_, at) => JSON.stringify(monitorOf(count + at)))
+  const bulk = Array.from({ length: 50 }, (_, at) =>
+    JSON.stringify({ monitors: Array.from({ length: BULK }, (_, each) => monitorOf(count + at * BULK + each)) }),
+  )
+  return [
+    { name: 'constant without key', path: `/constant-without-key/${bytes}` },
+    { name: 'constant', path: `/constant/${bytes}` },
+    { name: 'first page', path: '/monitors' },
+    { name: 'deep page', path: `/monitors?after=${deep}` },
+    { name: 'by state', path: '/monitors?state=MISMATCH' },
+    { name: 'by group', path: '/monitors?group=group-7' },
+    { name: 'by state and group', path: '/monitors?state=MISMATCH&group=group-7' },
+    { name: 'by a state that none has', path: '/monitors?state=TIMEOUT' },
+    { name: 'ordered by domain', path: '/monitors?order_by=domain' },
+    { name: 'ordered by last_checked', path: '/monitors?order_by=last_checked&order_way=desc' },
+    { name: 'one monitor', path: `/monitors/${one}` },
+    { name: 'create one', path: '/monitors', more: sending(made) },
+    { name: BULK_CASE, path: '/monitors/bulk', more: { ...sending(bulk), connections: 2 } },
+  ]
 }
 
 function sending(bodies: string[]): Partial<autocannon.Options> {
