@@ -154,6 +154,15 @@ export const monitorFilters = {
   ),
   record_type: Type.Optional(Type.Enum(RECORD_TYPES)),
   is_active: Type.Optional(Type.Boolean()),
+  search: Type.Optional(
+    Type.String({
+      description:
+        'Finds monitors whose whole name, or whose domain, begins with this. Also takes a URL or an address.',
+      minLength: 1,
+      maxLength: 512,
+      examples: ['exam'],
+    }),
+  ),
 }
 export const MonitorQuery = Exactly({ ...pageQuery, ...monitorFilters, include: Include })
 export type MonitorQuery = Static<typeof MonitorQuery>

@@ -3,9 +3,11 @@ import { type Database, engineOf, inTransaction } from './database.ts'
 import { tables } from './migrations/0001-tables.ts'
 import { requests } from './migrations/0002-requests.ts'
 import { peopleAndPlans } from './migrations/0003-people-and-plans.ts'
+import { namesByOctets } from './migrations/0004-names-by-octets.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
+  ENGINE: 'sqlite' | 'postgres'
   INTEGER: 'integer' | 'bigint'
   BLOB: 'blob' | 'bytea'
   /** A key that the database counts up itself. */
@@ -19,10 +21,11 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans]
+const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans, namesByOctets]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
+    ENGINE: 'sqlite',
     INTEGER: 'integer',
     BLOB: 'blob',
     SERIAL: 'integer primary key autoincrement',
@@ -30,6 +33,7 @@ const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
     CLUSTERED: 'strict, without rowid',
   },
   postgres: {
+    ENGINE: 'postgres',
     INTEGER: 'bigint',
     BLOB: 'bytea',
     SERIAL: 'bigint generated always as identity primary key',

@@ -54,6 +54,19 @@ onBothEngines('GET /monitors', (_fresh, engine) => {
       ['group=shop&state=UNSET&is_active=true', []],
       ['record_type=A&order_by=domain&order_way=desc', [ORG, WWW]],
       ['domain=example.com&order_by=domain&order_way=desc', [MX, WWW]],
+      ['search=www', [WWW, WIDE, ORG]],
+      ['search=WWW.EXAMPLE.COM', [WWW, WIDE]],
+      ['search=www.example.', [WWW, WIDE, ORG]],
+      ['search=www.ex.', []],
+      ['search=exam', [WWW, MX, ORG]],
+      ['search=ww%25', []],
+      ['search=http%3A%2F%2Fwww.example.org%3A8080%2Fpath%3Fquery', [ORG]],
+      ['search=someone%40example.org', [ORG]],
+      ['search=192.0.2.7', [PTR]],
+      ['search=%20exam%20&record_type=MX', [MX]],
+      ['search=exam&group=shop&order_by=last_checked', [WWW]],
+      ['search=exam&order_by=domain&order_way=desc', [ORG, MX, WWW]],
+      ['search=exam&full_domain=www.example.com', [WWW]],
     ] as const) {
       expect([query, await found(world, `/monitors?${query}`)]).toEqual([query, expected])
     }

@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
@@ -10,6 +10,7 @@ import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import type { Inclusion, ShownMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
+import { foundIds, foundValues, isInRange, parseSearch, rangeValues } from './search.ts'
 import { columnsOf } from './store.ts'
 import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
 
@@ -27,21 +28,39 @@ export async function listMonitors(
 ): Promise<Page<ShownMonitor>> {
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filters = await filtersOf(db, organizationId, query, groupId)
-  const walk = await walkFor(db, organizationId, filters, orderBy)
+  const search = query.search === undefined ? undefined : parseSearch(query.search)
+  const walk = await walkFor(db, organizationId, filters, orderBy, search)
   const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
   const isByDue = walk.table === 'due_checks'
   const columns = columnsOf(included)
   return await listPage<ShownMonitor>(
     {
       db,
-      key: ['monitors', walk.index, walk.table, ...Object.keys(filters), ...columns].join(' '),
-      values: [organizationId, ...(isByDue ? [organizationId] : []), ...Object.values(filters)],
+      key: [
+        'monitors',
+        walk.index,
+        walk.table,
+        ...(search ? [walk.isFound ? 'found' : 'searched'] : []),
+        ...Object.keys(filters),
+        ...columns,
+      ].join(' '),
+      values: [
+        ...(search && walk.isFound ? foundValues(organizationId, search) : []),
+        organizationId,
+        ...(isByDue ? [organizationId] : []),
+        ...Object.values(filters),
+        ...(search && !walk.isFound ? rangeValues(search) : []),
+      ],
       build: () => {
-        let rows = (from(db, walk) as Joined).select(columns).where('monitors.organization_id', '=', organizationId)
+        const found = search && walk.isFound ? foundIds(organizationId, search) : undefined
+        let rows = (from(db, walk, found) as Joined)
+          .select(columns)
+          .where('monitors.organization_id', '=', organizationId)
         if (isByDue) rows = rows.where('due_checks.organization_id', '=', organizationId)
         for (const [column, value] of Object.entries(filters)) {
           rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
         }
+        if (search && !walk.isFound) rows = rows.where(isInRange(search))
         if (!included.group) return rows as unknown as Builder<ShownMonitor>
         const inGroups = rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
         return inGroups as unknown as Builder<ShownMonitor>
@@ -52,7 +71,7 @@ export async function listMonitors(
       query,
       id,
       orders: { ...ORDERS, [orderBy]: walk.order },
-      scope: ['monitors', organizationId, Object.entries(filters)],
+      scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
     },
   )
 }
@@ -62,20 +81,26 @@ export async function listMonitors(
  * SQLite in the order written; else it is looked up for each row, because PostgreSQL takes a join by two columns to leave
  * almost nothing, and then would rather sort all than walk an index.
  */
-function from(db: Database, { table, index, order }: Walk) {
+function from(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
   const first = index === undefined ? table : walking(table, { index })
+  const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
       where due_checks.slot = monitors.slot and due_checks.monitor_id = monitors.id)`
-    return (db.selectFrom(first as 'monitors') as Joined).select(lastChecked.as('last_checked_at'))
+    return (rows as Joined).select(lastChecked.as('last_checked_at'))
   }
-  const joined = db
-    .selectFrom(first as 'monitors')
+  const joined = rows
     .crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
     .whereRef('due_checks.monitor_id', '=', 'monitors.id')
   // From the other side the id is enough, and its key is unique.
   const found = table === 'monitors' ? joined.whereRef('due_checks.slot', '=', 'monitors.slot') : joined
   return found.select('due_checks.last_checked_at')
+}
+
+/** SQLite reads what stands on the left of a cross join first. */
+function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
+  const rows = db.selectFrom(ids.as('those')).crossJoin('monitors').whereRef('monitors.id', '=', 'those.id')
+  return rows as unknown as SelectQueryBuilder<Tables, 'monitors', object>
 }
 
 /** Both tables' columns may be named; which are there is decided above. */

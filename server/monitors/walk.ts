@@ -1,6 +1,7 @@
 import { type Database, engineOf } from '../database/database.ts'
-import { narrowestWay, type Way } from '../database/walk.ts'
+import { FEW, narrowestWay, type Way } from '../database/walk.ts'
 import type { Order } from '../http/stretches.ts'
+import { countFound, type NameRange } from './search.ts'
 
 /** What each `order_by` of a list of monitors stands for; the first is the default. */
 export const ORDERS = {
@@ -19,8 +20,11 @@ export type Filters = Partial<
   Record<'group_id' | 'owner' | 'domain' | 'subdomain' | 'state' | 'record_type' | 'is_active', string | number>
 >
 
-/** `table` is walked in the order of `index`; without one the planner decides. `order`: what the order comes to. */
-export type Walk = { table: 'monitors' | 'due_checks'; index: string | undefined; order: Order }
+/**
+ * `table` is walked in the order of `index`; without one the planner decides. `order`: what the order comes to. `isFound`:
+ * what is searched for is looked up first, because few monitors have such a name.
+ */
+export type Walk = { table: 'monitors' | 'due_checks'; index: string | undefined; order: Order; isFound?: boolean }
 
 /** How a list of monitors is read so that a page costs the same whatever is asked and however many monitors there are. */
 export async function walkFor(
@@ -28,6 +32,7 @@ export async function walkFor(
   organizationId: string,
   filters: Filters,
   orderBy: OrderName,
+  search?: NameRange,
 ): Promise<Walk> {
   // Where all rows have one value the id alone is the order, and the filter's index has it.
   const order: Order = orderBy in filters ? ORDERS.created : ORDERS[orderBy]
@@ -35,6 +40,10 @@ export async function walkFor(
   if (engineOf(db) === 'postgres') return { ...inOrder, index: undefined }
   const ways = waysOf(organizationId, filters)
   const isCreated = order === ORDERS.created
+  if (search) {
+    const found = await countFound(db, organizationId, search)
+    if (found < FEW) return { table: 'monitors', index: undefined, order, isFound: true }
+  }
   if (ways.length === 0) return inOrder
   if (isCreated && ways.length === 1) return { table: 'monitors', index: ways[0]!.index, order }
   const chosen = await narrowestWay(db, 'monitors', ways)

@@ -1,0 +1,64 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Database } from '../database/database.ts'
+import { runPrepared } from '../database/prepared.ts'
+import { FEW } from '../database/walk.ts'
+import { normalizeName } from '../dns/names.ts'
+import { invalid } from '../problem.ts'
+import { pastedName } from './pasted-name.ts'
+
+/** Names from the first on, up to the second. */
+export type NameRange = readonly [from: string, to: string]
+
+/** Sorts behind every character of a stored name. */
+const LAST = '\u007f'
+
+/** What begins like this text, written as people write names. Throws a 400 for a blank one. */
+export function parseSearch(text: string): NameRange {
+  const pasted = pastedName(text)
+  if (pasted === '') throw invalid({ search: 'must not be blank; give the beginning of a name.' })
+  const whole = normalizeName(pasted)
+  const prefix = whole.ok && whole.name !== '' ? whole.name : pasted.toLowerCase()
+  // What ends in a dot is a label that is complete: `www.` does not begin `www2.example.com`.
+  const from = pasted.endsWith('.') && !prefix.endsWith('.') && prefix !== pasted ? `${prefix}.` : prefix
+  return [from, from + LAST]
+}
+
+/** A monitor's whole name or its domain lies in the range. Takes `searchValues`. */
+export const isInRange = ([from, to]: NameRange): RawBuilder<boolean> =>
+  sql<boolean>`((monitors.owner >= ${from} and monitors.owner < ${to})
+    or (monitors.domain >= ${from} and monitors.domain < ${to}))`
+export const rangeValues = (range: NameRange): unknown[] => [...range, ...range]
+
+/** SQLite: the ids of such monitors, each once, from the two indexes. Takes `foundValues`. */
+export const foundIds = (organizationId: string, [from, to]: NameRange): RawBuilder<{ id: string }> =>
+  sql`(select id from monitors indexed by monitors_by_owner
+      where organization_id = ${organizationId} and owner >= ${from} and owner < ${to}
+    union
+    select id from monitors indexed by monitors_by_domain
+      where organization_id = ${organizationId} and domain >= ${from} and domain < ${to})`
+export const foundValues = (organizationId: string, range: NameRange): unknown[] => [
+  organizationId,
+  ...range,
+  organizationId,
+  ...range,
+]
+
+/** SQLite: how many there are, counted no further than `FEW` by either index. */
+export async function countFound(db: Database, organizationId: string, range: NameRange): Promise<number> {
+  let most = 0
+  for (const column of ['owner', 'domain'] as const) {
+    const [row] = await runPrepared<{ count: number }>(db, {
+      key: `count names by ${column}`,
+      values: [organizationId, ...range, FEW],
+      build: () => {
+        const index = sql.ref(`monitors_by_${column}`)
+        const of = sql.ref(column)
+        const few = sql`(select 1 as one from monitors indexed by ${index}
+          where organization_id = ${organizationId} and ${of} >= ${range[0]} and ${of} < ${range[1]} limit ${FEW})`
+        return db.selectFrom(few.as('few')).select(db.fn.countAll<number>().as('count'))
+      },
+    })
+    most = Math.max(most, row?.count ?? 0)
+  }
+  return most
+}
