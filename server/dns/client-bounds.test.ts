@@ -37,12 +37,44 @@ test('2,000 questions at once pass through the cap, none lost', async () => {
   expect(dns.asked.total).toBe(2_000)
 })
 
-test('no more than the cap are in flight, and waiting for a place costs no time of the question', async () => {
+test('the same question in flight is asked once, and the next one afresh', async () => {
+  const dns = await givenDnsServer()
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  dns.delay('www.example.com', 30)
+  const client = givenDnsClient([dns])
+  const others = [
+    client.ask({ ...www, type: 'AAAA' }),
+    client.ask(www, { servers: [dns.address] }),
+    client.ask(www, { checkingDisabled: true }),
+    client.ask(www, { recursionDesired: false }),
+  ]
+  const replies = await Promise.all(Array.from({ length: 1_000 }, () => client.ask(www)))
+  await Promise.all(others)
+  expect(new Set(replies.map(({ outcome }) => outcome.kind))).toEqual(new Set(['answer']))
+  expect(dns.asked.total).toBe(1 + others.length)
+  await client.ask(www)
+  expect(dns.asked.total).toBe(2 + others.length)
+})
+
+test('who gives up does not break off the same question of another', async () => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.delay('www.example.com', 60)
+  const client = givenDnsClient([dns])
+  const leaving = new AbortController()
+  const left = client.ask(www, { signal: leaving.signal })
+  const stayed = client.ask(www)
+  leaving.abort(new Error('enough'))
+  await expect(left).rejects.toThrow('enough')
+  expect((await stayed).outcome.kind).toBe('answer')
+})
+
+test('no more than the cap are in flight, and waiting for a place costs no time of the question', async () => {
+  const dns = await givenDnsServer()
+  dns.set('*.example.com', 'A', ['192.0.2.1'])
+  dns.delay('*', 60)
   const client = givenDnsClient([dns], { inFlightPerServer: 2, timeoutMs: 300, tries: 1 })
-  const asking = Array.from({ length: 14 }, () => client.ask(www))
+  const asking = Array.from({ length: 14 }, (_, at) => client.ask({ name: `n${at}.example.com`, type: 'A' }))
   await systemClock.sleep(40)
   expect(dns.asked.total).toBe(2)
   const kinds = (await Promise.all(asking)).map(({ outcome }) => outcome.kind)
@@ -71,7 +103,8 @@ describe('giving up', () => {
     const dns = await givenDnsServer()
     dns.drop('*')
     const client = givenDnsClient([dns], { inFlightPerServer: 1, timeoutMs: 60_000 })
-    const asking = [client.ask(www), client.ask(www)].map((one) => expect(one).rejects.toThrow('closed'))
+    const other = { name: 'other.example.com', type: 'A' } as const
+    const asking = [client.ask(www), client.ask(other)].map((one) => expect(one).rejects.toThrow('closed'))
     await expect.poll(() => dns.asked.total).toBe(1)
     await client.close()
     await Promise.all(asking)

@@ -4,6 +4,8 @@ import { createDeadlines } from './deadlines.ts'
 import { type Lookup, tryServers } from './lookup.ts'
 import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
 import { createPaths, type Path, takeTurn } from './paths.ts'
+import { formatServer } from './servers.ts'
+import { createTogether } from './together.ts'
 
 /**
  * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
@@ -28,6 +30,7 @@ export type DnsClient = {
   /**
    * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects
    * with the signal's reason when aborted, and with an `Error` when the client is closed or far too much waits already.
+   * The same question with the same options is asked once while it is under way; the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AskOptions): Promise<Reply>
   close(): Promise<void>
@@ -58,6 +61,7 @@ export function createDnsClient({
   const deadlines = createDeadlines(clock)
   const paths = createPaths(clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
   const doors = { clock, deadlines }
+  const together = createTogether<Reply>()
   let turn = 0
   let closed: Error | undefined
 
@@ -70,21 +74,27 @@ export function createDnsClient({
     return [...inTurn, ...rotated.filter((path) => !inTurn.has(path))]
   }
 
+  async function askAlone(question: Question, options: AskOptions): Promise<Reply> {
+    const { recursionDesired = true, checkingDisabled = false, signal, accept } = options
+    const bounds = { timeoutMs: options.timeoutMs ?? timeoutMs, tries: options.tries ?? tries }
+    const query = { recursionDesired, checkingDisabled }
+    const leftMs = bounds.timeoutMs * bounds.tries
+    const lookup: Lookup = { query, ...bounds, leftMs, signal, accept, evidence: [] }
+    const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
+    if (asked.length === 0) return { outcome: noServer, evidence: [] }
+    const ask = (part: Question) => tryServers(doors, asked, part, lookup)
+    const outcome = recursionDesired ? await askOn(ask, question) : await ask(question)
+    if (closed) throw closed
+    return { outcome, evidence: lookup.evidence }
+  }
+
   return {
     servers,
     async ask(question, options = {}) {
       if (closed) throw closed
-      const { recursionDesired = true, checkingDisabled = false, signal, accept } = options
-      const bounds = { timeoutMs: options.timeoutMs ?? timeoutMs, tries: options.tries ?? tries }
-      const query = { recursionDesired, checkingDisabled }
-      const leftMs = bounds.timeoutMs * bounds.tries
-      const lookup: Lookup = { query, ...bounds, leftMs, signal, accept, evidence: [] }
-      const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
-      if (asked.length === 0) return { outcome: noServer, evidence: [] }
-      const ask = (part: Question) => tryServers(doors, asked, part, lookup)
-      const outcome = recursionDesired ? await askOn(ask, question) : await ask(question)
-      if (closed) throw closed
-      return { outcome, evidence: lookup.evidence }
+      // What will do for one asker need not for another.
+      if (options.accept) return await askAlone(question, options)
+      return await together(keyOf(question, options), options.signal, () => askAlone(question, options))
     },
     async close() {
       closed ??= new Error('The DNS client is closed.')
@@ -92,6 +102,13 @@ export function createDnsClient({
       deadlines.close()
     },
   }
+}
+
+/** Equal for questions that come to the same packets to the same servers. */
+function keyOf({ name, type }: Question, options: AskOptions): string {
+  const { recursionDesired = true, checkingDisabled = false, servers, timeoutMs = '', tries = '' } = options
+  const bits = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
+  return `${type} ${bits} ${timeoutMs} ${tries} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 
 /** Some servers give an alias and leave its target to the asker: the chain is then put together from several answers. */
