@@ -8,6 +8,7 @@ import { startAndStop } from './start-and-stop.ts'
 const STEPS: [name: string, run: () => Promise<string>][] = [
   ['format and lint', () => outputOfFailed('node_modules/.bin/biome', ['ci', '--colors=force', '.'])],
   ['types', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty'])],
+  ['types of the dashboard', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty', '-p', 'dashboard'])],
   ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
   ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
   ['the server starts and stops under plain node', startAndStop],

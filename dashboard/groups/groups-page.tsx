@@ -1,0 +1,5 @@
+import { Page } from '../ui/page.tsx'
+
+export function GroupsPage() {
+  return <Page title="Groups">{null}</Page>
+}

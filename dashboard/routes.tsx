@@ -1,0 +1,162 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent as lazy,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
+import { parseSearch, searchOf, stringifySearch } from './search.ts'
+import { meQuery } from './session.tsx'
+import { Shell } from './shell/shell.tsx'
+import { ProblemPage } from './ui/problem.tsx'
+
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  errorComponent: ({ error, reset }) => <ProblemPage problem={error} onRetry={reset} />,
+  notFoundComponent: lazy(() => import('./shell/nothing-here.tsx'), 'NothingHere'),
+})
+
+// Without a session: signing in, and what brings someone in.
+const page = <P extends string>(path: P) => ({ getParentRoute: () => root, path })
+const signIn = createRoute({
+  ...page('sign-in'),
+  validateSearch: searchOf('to'),
+  component: lazy(() => import('./account/sign-in-page.tsx'), 'SignInPage'),
+})
+const signUp = createRoute({
+  ...page('sign-up'),
+  component: lazy(() => import('./account/sign-up-page.tsx'), 'SignUpPage'),
+})
+const setup = createRoute({
+  ...page('setup/$token'),
+  component: lazy(() => import('./account/setup-page.tsx'), 'SetupPage'),
+})
+const forgot = createRoute({
+  ...page('forgot'),
+  component: lazy(() => import('./account/forgot-page.tsx'), 'ForgotPage'),
+})
+const reset = createRoute({
+  ...page('reset'),
+  validateSearch: searchOf('token', 'error'),
+  component: lazy(() => import('./account/reset-page.tsx'), 'ResetPage'),
+})
+const invitation = createRoute({
+  ...page('invitations/$token'),
+  component: lazy(() => import('./account/invitation-page.tsx'), 'InvitationPage'),
+})
+
+/** Everything else needs someone to be signed in. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: Shell,
+  beforeLoad: async ({ context, location }) => {
+    const me = await context.queries.ensureQueryData(meQuery)
+    if (me) return
+    const to = location.href === '/' ? undefined : location.href
+    throw redirect({ to: '/sign-in', search: to ? { to } : {} })
+  },
+})
+
+const view = <P extends string>(path: P) => ({ getParentRoute: () => inside, path })
+const overview = createRoute({
+  ...view('/'),
+  component: lazy(() => import('./overview/overview-page.tsx'), 'OverviewPage'),
+})
+const monitors = createRoute({
+  ...view('monitors'),
+  validateSearch: searchOf('search', 'state', 'type', 'group', 'active', 'order', 'way'),
+  component: lazy(() => import('./monitors/monitors-page.tsx'), 'MonitorsPage'),
+})
+const newMonitor = createRoute({
+  ...view('monitors/new'),
+  validateSearch: searchOf('name', 'group'),
+  component: lazy(() => import('./monitors/new-monitor-page.tsx'), 'NewMonitorPage'),
+})
+const importMonitors = createRoute({
+  ...view('monitors/import'),
+  validateSearch: searchOf('from', 'group'),
+  component: lazy(() => import('./monitors/import-page.tsx'), 'ImportPage'),
+})
+const monitor = createRoute({
+  ...view('monitors/$monitor'),
+  validateSearch: searchOf('range', 'event'),
+  component: lazy(() => import('./monitors/monitor-page.tsx'), 'MonitorPage'),
+})
+const groups = createRoute({
+  ...view('groups'),
+  component: lazy(() => import('./groups/groups-page.tsx'), 'GroupsPage'),
+})
+const group = createRoute({
+  ...view('groups/$group'),
+  component: lazy(() => import('./groups/group-page.tsx'), 'GroupPage'),
+})
+const events = createRoute({
+  ...view('events'),
+  validateSearch: searchOf('group', 'old', 'new', 'since', 'until', 'after', 'before'),
+  component: lazy(() => import('./events/events-page.tsx'), 'EventsPage'),
+})
+const webhooks = createRoute({
+  ...view('webhooks'),
+  component: lazy(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+})
+const webhook = createRoute({
+  ...view('webhooks/$webhook'),
+  validateSearch: searchOf('tab', 'status', 'request', 'after', 'before'),
+  component: lazy(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
+})
+const team = createRoute({ ...view('team'), component: lazy(() => import('./team/team-page.tsx'), 'TeamPage') })
+const settings = createRoute({
+  ...view('settings'),
+  validateSearch: searchOf('tab'),
+  component: lazy(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
+})
+const profile = createRoute({
+  ...view('profile'),
+  component: lazy(() => import('./account/profile-page.tsx'), 'ProfilePage'),
+})
+
+const tree = root.addChildren([
+  signIn,
+  signUp,
+  setup,
+  forgot,
+  reset,
+  invitation,
+  inside.addChildren([
+    overview,
+    monitors,
+    newMonitor,
+    importMonitors,
+    monitor,
+    groups,
+    group,
+    events,
+    webhooks,
+    webhook,
+    team,
+    settings,
+    profile,
+  ]),
+])
+
+export function createDashboardRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    basepath: '/dashboard',
+    context: { queries },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    defaultErrorComponent: ({ error, reset }) => <ProblemPage problem={error} onRetry={reset} />,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createDashboardRouter>
+  }
+}

@@ -1,0 +1,74 @@
+import { type QueryClient, queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import type { Me } from '#contract/account.ts'
+import { ApiProblem, actFor, api } from './api.ts'
+
+export const ME = ['me'] as const
+const CHOSEN = 'zonewatch.organization'
+
+type Membership = Me['organizations'][number]
+export type Role = Membership['role']
+
+/** Null when nobody is signed in. */
+export const meQuery = queryOptions({
+  queryKey: ME,
+  queryFn: async (): Promise<Me | null> => {
+    try {
+      const me = await api.get<Me>('/dashboard/api/me')
+      actFor(chosen(me)?.id)
+      return me
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 401) return null
+      throw error
+    }
+  },
+  staleTime: 60_000,
+})
+
+/** The organization that was looked at last in this tab or, in a new one, in this browser. */
+function chosen(me: Me): Membership | undefined {
+  const last = sessionStorage.getItem(CHOSEN) ?? localStorage.getItem(CHOSEN)
+  return me.organizations.find(({ id }) => id === last) ?? me.organizations[0]
+}
+
+/** Shows another of the person's organizations from here on. Everything that was fetched is forgotten. */
+export function switchOrganization(queries: QueryClient, id: string): void {
+  sessionStorage.setItem(CHOSEN, id)
+  localStorage.setItem(CHOSEN, id)
+  actFor(id)
+  forgetAll(queries)
+}
+
+/** Forgets what was fetched for one organization; who is signed in stays. */
+function forgetAll(queries: QueryClient): void {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0], type: 'inactive' })
+  void queries.invalidateQueries()
+}
+
+export type Session = { me: Me; organization: Membership; can: (what: Act) => boolean }
+
+/** What roles differ in. `write`: monitors, groups and webhooks. `manage`: agents, keys and settings. `own`: billing and deletion. */
+export type Act = 'write' | 'manage' | 'own'
+const ALLOWED: Record<Role, readonly Act[]> = {
+  viewer: [],
+  member: ['write'],
+  admin: ['write', 'manage'],
+  owner: ['write', 'manage', 'own'],
+}
+
+/** Who is signed in, and for which organization. Only below the routes that need it. */
+export function useSession(): Session {
+  const { data: me } = useSuspenseQuery(meQuery)
+  if (!me) throw new Error('Nobody is signed in.')
+  const organization = chosen(me)
+  if (!organization) throw new Error('You belong to no organization.')
+  return { me, organization, can: (what) => ALLOWED[organization.role].includes(what) }
+}
+
+export function useSignOut(): () => Promise<void> {
+  const queries = useQueryClient()
+  return async () => {
+    await api.post('/dashboard/auth/sign-out', {})
+    queries.clear()
+    location.assign('/dashboard/sign-in')
+  }
+}

@@ -1,0 +1,15 @@
+import type { LinkProps } from '@tanstack/react-router'
+import { Activity, FolderTree, Gauge, type LucideIcon, Radar, Settings, Users, Webhook } from 'lucide-react'
+
+export type Place = { to: NonNullable<LinkProps['to']>; label: string; icon: LucideIcon }
+
+/** The places of the dashboard, in the order of the sidebar and of the command palette. */
+export const PLACES: readonly Place[] = [
+  { to: '/', label: 'Overview', icon: Gauge },
+  { to: '/monitors', label: 'Monitors', icon: Radar },
+  { to: '/events', label: 'Events', icon: Activity },
+  { to: '/groups', label: 'Groups', icon: FolderTree },
+  { to: '/webhooks', label: 'Webhooks', icon: Webhook },
+  { to: '/team', label: 'Team', icon: Users },
+  { to: '/settings', label: 'Settings', icon: Settings },
+]

@@ -1,0 +1,11 @@
+import { ApiProblem } from '../api.ts'
+import { ButtonLink } from '../ui/button.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+
+export function NothingHere() {
+  return (
+    <ProblemPage problem={new ApiProblem(404, {})}>
+      <ButtonLink to="/">To the overview</ButtonLink>
+    </ProblemPage>
+  )
+}

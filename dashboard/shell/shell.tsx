@@ -1,0 +1,80 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { Menu, Search } from 'lucide-react'
+import { Suspense, useState } from 'react'
+import { useLive } from '../live.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Logo } from '../ui/logo.tsx'
+import { Bones, Page } from '../ui/page.tsx'
+import { PaletteDoor, usePalette } from './palette-door.tsx'
+import { Sidebar } from './sidebar.tsx'
+
+/** The frame of every page once someone is signed in. */
+export function Shell() {
+  const { organization } = useSession()
+  useLive(organization.id)
+  return (
+    <PaletteDoor>
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-60 -translate-y-16 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
+      >
+        To the content
+      </a>
+      <div className="min-h-dvh bg-canvas lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+        <aside className="sticky top-0 hidden h-dvh border-r border-line lg:block">
+          <Sidebar />
+        </aside>
+        <div className="min-w-0">
+          <TopBar />
+          <main id="content" tabIndex={-1} className="outline-none">
+            <Suspense
+              fallback={
+                <Page title="Zonewatch">
+                  <Bones lines={6} />
+                </Page>
+              }
+            >
+              <Outlet key={organization.id} />
+            </Suspense>
+          </main>
+        </div>
+      </div>
+    </PaletteDoor>
+  )
+}
+
+/** On narrow screens: the sidebar in a drawer. */
+function TopBar() {
+  const path = useRouterState({ select: (state) => state.location.pathname })
+  // Open on the page where it was opened: going somewhere closes it.
+  const [openOn, setOpenOn] = useState<string>()
+  const { open } = usePalette()
+  return (
+    <header className="sticky top-0 z-30 flex h-14 items-center gap-1 border-b border-line bg-canvas px-3 lg:hidden">
+      <Dialog.Root open={openOn === path} onOpenChange={(isOpen) => setOpenOn(isOpen ? path : undefined)}>
+        <Dialog.Trigger
+          render={
+            <Button look="quiet" isSquare aria-label="Menu">
+              <Menu />
+            </Button>
+          }
+        />
+        <Dialog.Portal>
+          <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/40 transition-opacity duration-150 data-[ending-style]:opacity-0 data-[starting-style]:opacity-0" />
+          <Dialog.Popup className="fixed inset-y-0 left-0 z-50 w-68 border-r border-line bg-canvas transition-transform duration-150 data-[ending-style]:-translate-x-full data-[starting-style]:-translate-x-full">
+            <Dialog.Title className="sr-only">Menu</Dialog.Title>
+            <Sidebar />
+          </Dialog.Popup>
+        </Dialog.Portal>
+      </Dialog.Root>
+      <span className="flex-1">
+        <Logo />
+      </span>
+      <Button look="quiet" isSquare aria-label="Search and commands" onClick={open}>
+        <Search />
+      </Button>
+    </header>
+  )
+}

@@ -1,0 +1,130 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useRouter } from '@tanstack/react-router'
+import { ChevronsUpDown, LogOut, Monitor, Moon, Search, Sun, UserRound } from 'lucide-react'
+import { switchOrganization, useSession, useSignOut } from '../session.tsx'
+import { type Theme, useTheme } from '../theme.ts'
+import { Button } from '../ui/button.tsx'
+import { Logo } from '../ui/logo.tsx'
+import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { PLACES } from './navigation.ts'
+import { usePalette } from './palette-door.tsx'
+
+export function Sidebar() {
+  const { open } = usePalette()
+  return (
+    <div className="flex h-full flex-col gap-4 px-3 py-4">
+      <div className="px-2">
+        <Logo />
+      </div>
+      <OrganizationSwitch />
+      <button
+        type="button"
+        onClick={open}
+        className="flex h-8 items-center gap-2 rounded-md border border-line bg-surface px-2.5 text-sm text-faint hover:border-edge"
+      >
+        <Search className="size-3.5" aria-hidden="true" />
+        <span className="flex-1 text-left">Search</span>
+        <kbd className="font-sans text-2xs">{/Mac|iP/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
+      </button>
+      <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5 overflow-y-auto">
+        {PLACES.map(({ to, label, icon: Icon }) => (
+          <Link
+            key={to}
+            to={to}
+            activeOptions={{ exact: to === '/', includeSearch: false }}
+            className="flex h-8 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
+            activeProps={{ className: '!bg-accent-wash !text-accent-ink', 'aria-current': 'page' }}
+          >
+            <Icon className="size-4" strokeWidth={2} aria-hidden="true" />
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <PersonMenu />
+    </div>
+  )
+}
+
+/** Which organization the pages are about. A plain name where there is only one. */
+function OrganizationSwitch() {
+  const { me, organization } = useSession()
+  const queries = useQueryClient()
+  const router = useRouter()
+  if (me.organizations.length === 1) {
+    return <p className="truncate px-2.5 text-sm font-medium text-soft">{organization.name}</p>
+  }
+  const change = (id: string) => {
+    switchOrganization(queries, id)
+    void router.navigate({ to: '/' })
+  }
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <Button className="w-full justify-between" size="sm">
+          <span className="truncate">{organization.name}</span>
+          <ChevronsUpDown className="text-faint" />
+        </Button>
+      }
+    >
+      <MenuLabel>Organizations</MenuLabel>
+      {me.organizations.map(({ id, name }) => (
+        <MenuItem key={id} isChosen={id === organization.id} onSelect={() => change(id)}>
+          {name}
+        </MenuItem>
+      ))}
+    </Menu>
+  )
+}
+
+const THEMES: { value: Theme; label: string; icon: typeof Sun }[] = [
+  { value: 'system', label: 'As the system', icon: Monitor },
+  { value: 'light', label: 'Light', icon: Sun },
+  { value: 'dark', label: 'Dark', icon: Moon },
+]
+
+function PersonMenu() {
+  const { me, organization } = useSession()
+  const [theme, setTheme] = useTheme()
+  const signOut = useSignOut()
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <button
+          type="button"
+          className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-left hover:bg-sunken"
+          aria-label={`${me.person.name}: account and appearance`}
+        >
+          <span
+            className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-wash text-xs font-semibold text-accent-ink uppercase"
+            aria-hidden="true"
+          >
+            {me.person.name.slice(0, 1)}
+          </span>
+          <span className="min-w-0 flex-1">
+            <span className="block truncate text-sm font-medium">{me.person.name}</span>
+            <span className="block truncate text-xs text-faint">{organization.role}</span>
+          </span>
+          <ChevronsUpDown className="size-3.5 text-faint" aria-hidden="true" />
+        </button>
+      }
+    >
+      <MenuLabel>{me.person.email}</MenuLabel>
+      <MenuItem icon={UserRound} render={<Link to="/profile" />}>
+        Your account
+      </MenuItem>
+      <MenuLine />
+      <MenuLabel>Appearance</MenuLabel>
+      {THEMES.map(({ value, label, icon }) => (
+        <MenuItem key={value} icon={icon} isChosen={theme === value} onSelect={() => setTheme(value)}>
+          {label}
+        </MenuItem>
+      ))}
+      <MenuLine />
+      <MenuItem icon={LogOut} onSelect={() => void signOut()}>
+        Sign out
+      </MenuItem>
+    </Menu>
+  )
+}

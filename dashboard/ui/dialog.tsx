@@ -1,0 +1,103 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog'
+import { Dialog as Base } from '@base-ui/react/dialog'
+import { X } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { Button } from './button.tsx'
+import { cx } from './class.ts'
+import { ProblemNote } from './problem.tsx'
+
+const backdrop =
+  'fixed inset-0 z-40 bg-black/35 transition-opacity duration-150 data-[starting-style]:opacity-0 data-[ending-style]:opacity-0 dark:bg-black/60'
+const frame =
+  'popup fixed top-1/2 left-1/2 z-50 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 flex-col rounded-lg border border-line bg-raised shadow-pop'
+
+type DialogProps = {
+  isOpen: boolean
+  onClose: () => void
+  title: ReactNode
+  description?: ReactNode
+  isWide?: boolean
+  /** Buttons, the main one last. */
+  footer?: ReactNode
+  children: ReactNode
+}
+
+export function Dialog({ isOpen, onClose, title, description, isWide, footer, children }: DialogProps) {
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={backdrop} />
+        <Base.Popup className={cx(frame, isWide ? 'max-w-3xl' : 'max-w-md')}>
+          <header className="flex items-start gap-4 border-b border-line px-5 py-4">
+            <div className="min-w-0 flex-1">
+              <Base.Title className="text-base font-semibold">{title}</Base.Title>
+              {description && <Base.Description className="mt-0.5 text-sm text-faint">{description}</Base.Description>}
+            </div>
+            <Base.Close
+              render={
+                <Button look="quiet" size="sm" isSquare aria-label="Close">
+                  <X />
+                </Button>
+              }
+            />
+          </header>
+          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
+          {footer && (
+            <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3.5">{footer}</footer>
+          )}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+type ConfirmProps = {
+  isOpen: boolean
+  onClose: () => void
+  title: string
+  /** What will happen, and whether it can be taken back. */
+  children: ReactNode
+  /** The verb on the button ("Delete monitor"). */
+  act: string
+  isDangerous?: boolean
+  /** Rejects with an ApiProblem, whose sentence is shown; otherwise the dialog closes. */
+  onConfirm: () => Promise<unknown>
+}
+
+/** Asks before what cannot be taken back. */
+export function Confirm({ isOpen, onClose, title, children, act, isDangerous, onConfirm }: ConfirmProps) {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<unknown>()
+  const confirm = async () => {
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      await onConfirm()
+      onClose()
+    } catch (error) {
+      setProblem(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={backdrop} />
+        <AlertDialog.Popup className={cx(frame, 'max-w-sm gap-2 p-5')}>
+          <AlertDialog.Title className="text-base font-semibold">{title}</AlertDialog.Title>
+          <AlertDialog.Description render={<div />} className="text-sm text-soft">
+            {children}
+          </AlertDialog.Description>
+          {problem !== undefined && <ProblemNote problem={problem} />}
+          <div className="mt-3 flex justify-end gap-2">
+            <AlertDialog.Close render={<Button>Cancel</Button>} />
+            <Button look={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={confirm}>
+              {act}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  )
+}

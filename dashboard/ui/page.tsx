@@ -1,0 +1,103 @@
+import { Link, type LinkProps } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import { type ReactNode, useEffect } from 'react'
+import { cx } from './class.ts'
+
+type PageProps = {
+  /** Also the window's title. */
+  title: string
+  /** Instead of the title's text, where it needs more than text. */
+  heading?: ReactNode
+  /** One line: what this page is for, or what it is about. */
+  lead?: ReactNode
+  /** Where it belongs to. */
+  back?: { to: NonNullable<LinkProps['to']>; label: string }
+  actions?: ReactNode
+  /** Reading and forms; tables use the whole width. */
+  isNarrow?: boolean
+  children: ReactNode
+}
+
+/** What every page of the dashboard begins with. */
+export function Page({ title, heading, lead, back, actions, isNarrow, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Zonewatch`
+  }, [title])
+  return (
+    <div className={cx('mx-auto w-full px-4 pt-5 pb-16 sm:px-6 lg:px-8 lg:pt-7', isNarrow ? 'max-w-3xl' : 'max-w-7xl')}>
+      {back && (
+        <Link
+          to={back.to}
+          className="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded-sm text-sm text-faint hover:text-ink"
+        >
+          <ChevronLeft className="size-4" aria-hidden="true" /> {back.label}
+        </Link>
+      )}
+      <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
+          {lead && <div className="mt-0.5 text-sm text-faint">{lead}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  )
+}
+
+type SectionProps = {
+  title?: ReactNode
+  hint?: ReactNode
+  actions?: ReactNode
+  isFlush?: boolean
+  className?: string
+  children: ReactNode
+}
+
+/** A card. `isFlush`: its content brings its own padding (tables, lists). */
+export function Section({ title, hint, actions, isFlush, className, children }: SectionProps) {
+  return (
+    <section className={cx('rounded-lg border border-line bg-surface', className)}>
+      {title !== undefined && (
+        <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-3">
+          <div className="min-w-0">
+            <h2 className="text-sm font-semibold">{title}</h2>
+            {hint && <p className="text-xs text-faint">{hint}</p>}
+          </div>
+          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        </header>
+      )}
+      <div className={isFlush ? undefined : 'p-4'}>{children}</div>
+    </section>
+  )
+}
+
+/** Name and value, aligned. */
+export function Facts({ children }: { children: ReactNode }) {
+  return <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2 text-sm">{children}</dl>
+}
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt className="text-faint">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </>
+  )
+}
+
+/** The shape of lines that are still being fetched: it keeps their place, so that nothing jumps. */
+export function Bones({ lines = 3, className }: { lines?: number; className?: string }) {
+  return (
+    <div role="status" aria-label="Loading" className={cx('flex flex-col gap-3', className)}>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} className="bone h-5" style={{ width: `${92 - ((line * 17) % 40)}%` }} />
+      ))}
+    </div>
+  )
+}
+
+/** Text of the DNS: names, values. */
+export function Code({ children, className }: { children: ReactNode; className?: string }) {
+  return <span className={cx('font-mono text-[0.95em] break-all', className)}>{children}</span>
+}

@@ -1,0 +1,106 @@
+import {
+  CircleCheck,
+  CircleDashed,
+  CircleSlash,
+  EqualNot,
+  FileQuestion,
+  Hourglass,
+  type LucideIcon,
+  OctagonX,
+  PauseCircle,
+  Unplug,
+} from 'lucide-react'
+import type { MonitorState } from '#contract/monitors.ts'
+import { cx } from './class.ts'
+
+export type Tone = 'good' | 'bad' | 'warn' | 'idle'
+
+/** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for whoever sees it first. */
+export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
+  VALID: { word: 'Valid', tone: 'good', icon: CircleCheck, meaning: 'Records were found, and they match.' },
+  MISMATCH: { word: 'Mismatch', tone: 'bad', icon: EqualNot, meaning: 'Records were found, and they do not match.' },
+  NOT_FOUND: { word: 'Not found', tone: 'bad', icon: FileQuestion, meaning: 'The name does not exist (NXDOMAIN).' },
+  NO_DATA: {
+    word: 'No data',
+    tone: 'bad',
+    icon: CircleSlash,
+    meaning: 'The name exists and has no record of this type.',
+  },
+  BAD_SETUP: {
+    word: 'Bad setup',
+    tone: 'bad',
+    icon: Unplug,
+    meaning: 'The name is set up so that it cannot be answered.',
+  },
+  INVALID: {
+    word: 'Invalid',
+    tone: 'warn',
+    icon: OctagonX,
+    meaning: 'The answer cannot be used: SERVFAIL, REFUSED or broken.',
+  },
+  TIMEOUT: { word: 'Timeout', tone: 'warn', icon: Hourglass, meaning: 'No server answered in time.' },
+  UNSET: {
+    word: 'Not checked',
+    tone: 'idle',
+    icon: CircleDashed,
+    meaning: 'Not checked since it was made or changed.',
+  },
+}
+
+export const TONE_TEXT: Record<Tone, string> = {
+  good: 'text-good',
+  bad: 'text-bad',
+  warn: 'text-warn',
+  idle: 'text-idle',
+}
+export const TONE_WASH: Record<Tone, string> = {
+  good: 'bg-good-wash text-good',
+  bad: 'bg-bad-wash text-bad',
+  warn: 'bg-warn-wash text-warn',
+  idle: 'bg-idle-wash text-idle',
+}
+
+/** Icon and word of a state. `isActive` false: the monitor is disabled, which the state then only remembers. */
+export function State({
+  state,
+  isActive = true,
+  isBadge,
+}: {
+  state: MonitorState
+  isActive?: boolean
+  isBadge?: boolean
+}) {
+  const look = STATE_LOOKS[state]
+  const {
+    word,
+    tone,
+    icon: Icon,
+  } = isActive ? look : { ...look, word: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
+  return (
+    <span
+      title={isActive ? look.meaning : `Disabled. Last known: ${look.word}.`}
+      className={cx(
+        'inline-flex items-center gap-1.5 font-medium whitespace-nowrap',
+        isBadge ? `rounded-full py-0.5 pr-2.5 pl-2 text-xs ${TONE_WASH[tone]}` : TONE_TEXT[tone],
+      )}
+    >
+      <Icon className="size-[1.15em] shrink-0" strokeWidth={2.25} aria-hidden="true" />
+      {word}
+    </span>
+  )
+}
+
+/** A word with the look of a state, for what is not a monitor: webhooks, requests, invitations. */
+export function Badge({ tone, icon: Icon, children }: { tone: Tone; icon?: LucideIcon; children: string }) {
+  return (
+    <span
+      className={cx(
+        'inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
+        TONE_WASH[tone],
+      )}
+    >
+      {Icon && <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />}
+      {children}
+    </span>
+  )
+}

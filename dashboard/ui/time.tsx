@@ -1,0 +1,71 @@
+import { useEffect, useState } from 'react'
+import { Tooltip } from './tooltip.tsx'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'long' })
+
+/** "3 minutes ago", "in 2 hours"; beyond a week the date. */
+export function sinceText(instant: number, now: number): string {
+  const ms = instant - now
+  const size = Math.abs(ms)
+  if (size < 45_000) return ms <= 0 ? 'just now' : 'in a moment'
+  if (size < 50 * MINUTE) return relative.format(Math.round(ms / MINUTE), 'minute')
+  if (size < 22 * HOUR) return relative.format(Math.round(ms / HOUR), 'hour')
+  if (size < 7 * DAY) return relative.format(Math.round(ms / DAY), 'day')
+  return day.format(instant)
+}
+
+/** "2 d 4 h", "35 min": the two largest units. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000))
+  const units: [string, number][] = [
+    ['d', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
+  ]
+  const at = units.findIndex(([, size]) => seconds >= size)
+  if (at === -1) return '0 s'
+  const [name, size] = units[at]!
+  const next = units[at + 1]
+  const rest = next ? Math.floor((seconds % size) / next[1]) : 0
+  return rest > 0
+    ? `${Math.floor(seconds / size)} ${name} ${rest} ${next![0]}`
+    : `${Math.floor(seconds / size)} ${name}`
+}
+
+/** In the viewer's zone. */
+export const fullTime = (instant: string | number): string => full.format(new Date(instant))
+
+/**
+ * An instant of the API, in the viewer's zone, with UTC on hover and focus. `isExact` writes date and time; otherwise it says how
+ * long ago, and keeps saying it truly.
+ */
+export function Time({ at, isExact }: { at: string; isExact?: boolean }) {
+  const instant = Date.parse(at)
+  const now = useNow(!isExact && Math.abs(Date.now() - instant) < DAY)
+  return (
+    <Tooltip text={`${full.format(instant)} · ${at.replace('T', ' ').replace('Z', '')} UTC`}>
+      <time dateTime={at} className="whitespace-nowrap">
+        {isExact ? clock.format(instant) : sinceText(instant, now)}
+      </time>
+    </Tooltip>
+  )
+}
+
+/** Now, anew every half minute while `isMoving`. */
+function useNow(isMoving: boolean): number {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    if (!isMoving) return
+    const timer = setInterval(() => setNow(Date.now()), 30_000)
+    return () => clearInterval(timer)
+  }, [isMoving])
+  return now
+}

@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+const API = process.env.ZONEWATCH_API ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  base: '/dashboard/',
+  plugins: [react(), tailwindcss()],
+  build: {
+    target: 'es2023',
+    emptyOutDir: true,
+    reportCompressedSize: false,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: {
+    host: '127.0.0.1',
+    port: 5173,
+    strictPort: true,
+    // Everything but the dashboard's own files is the server's.
+    proxy: { '^/(?!dashboard/)': API, '^/dashboard/(api|auth)/': API },
+  },
+})

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { notFound } from '../problem.ts'
+import { builtFolder } from './built.ts'
+
+/** Scripts and styles from here only, and nobody may frame the page. `style-src-attr`: where a popup stands is a style of its own. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>Zonewatch</title></head>
+<body><p>The dashboard is being built. This page asks again every 2 seconds; the server's log says more.</p></body></html>
+`
+
+/** `GET /dashboard`: the built files. Each page is the same document, whose script shows what the address says. */
+export async function dashboardFiles(app: FastifyInstance): Promise<void> {
+  const folder = builtFolder()
+  await app.register(fastifyStatic, {
+    root: join(folder, '../..'),
+    serve: false,
+    preCompressed: true,
+    cacheControl: false,
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    reply.headers({
+      'content-security-policy': POLICY,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+    })
+  })
+
+  const page = (reply: FastifyReply) => {
+    reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8')
+    if (!existsSync(join(folder, 'index.html'))) return reply.code(503).header('retry-after', '2').send(NOT_BUILT)
+    return reply.sendFile('index.html', folder)
+  }
+  const hidden = { schema: { hide: true } }
+  app.get('/', hidden, async (_request, reply) => reply.redirect('/dashboard'))
+  app.get('/dashboard', hidden, (_request, reply) => page(reply))
+  app.get<{ Params: { '*': string } }>('/dashboard/*', hidden, (request, reply) => {
+    const path = request.params['*']
+    // What is no page is not answered with one.
+    if (path.startsWith('api/') || path.startsWith('auth/')) throw notFound()
+    if (!/\.\w+$/.test(path)) return page(reply)
+    const isLasting = path.startsWith('assets/')
+    reply.header('cache-control', isLasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+    return reply.sendFile(path, folder)
+  })
+}
