@@ -121,6 +121,23 @@ onBothEngines('checking', (fresh) => {
     expect((await events(id)).map((event) => event.new_state)).toEqual(['VALID', 'MISMATCH'])
   })
 
+  test('many monitors of one name ask once for all, and each has its event', async () => {
+    const { set, servers, monitor, check, events } = await givenChecks(await fresh())
+    set('www.example.com', 'A', ['192.0.2.1'])
+    const ids: string[] = []
+    for (let at = 0; at < 50; at++) {
+      ids.push(await monitor({ record_type: 'A', expected_value: [`192.0.2.${at}`] }))
+    }
+    await check({ afterMs: 0 })
+    set('www.example.com', 'A', ['192.0.2.2'])
+    await check()
+    for (const id of ids) expect(await events(id)).toHaveLength(2)
+    const before = servers[0]!.asked.total
+    await check()
+    expect(servers[0]!.asked.total - before).toBe(1)
+    expect(before).toBeLessThan(2 * ids.length)
+  })
+
   test('a flexible CNAME is met by any name on the chain, one question a link', async () => {
     const { set, monitor, check, read } = await givenChecks(await fresh())
     set('www.example.com', 'CNAME', ['edge.example.net'])

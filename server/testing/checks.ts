@@ -67,9 +67,8 @@ export async function givenChecks(
     async check({ afterMs = 6 * MINUTE_MS }: { afterMs?: number } = {}): Promise<number> {
       now += afterMs
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
-      const results = await Promise.all(
-        claims.map((claim) => runCheck(claim, { dns, clock, canaries }, new AbortController().signal)),
-      )
+      const { signal } = new AbortController()
+      const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, signal)))
       return await recordChecks(db, results, now)
     },
     read: async (id: string) => toMonitor(await getMonitor(db, organization.id, id), everything),

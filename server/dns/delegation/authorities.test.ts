@@ -50,6 +50,15 @@ describe('following the delegation', () => {
     expect([root.asked.total, tld.asked.total]).toEqual([1, 2])
   })
 
+  test('is done once for all who ask the same at the same time', async () => {
+    const { tree, root, tld, one, other } = await givenTree()
+    const authorities = givenAuthorities(tree)
+    const replies = await Promise.all(Array.from({ length: 100 }, () => authorities.ask(www)))
+    expect(new Set(replies.map(({ outcome }) => outcome.kind))).toEqual(new Set(['answer']))
+    expect([root, tld].map(({ asked }) => asked.total)).toEqual([1, 1])
+    expect(one.asked.total + other.asked.total).toBe(1)
+  })
+
   test('forgets it when its TTL is over', async () => {
     const { tree, tld, one } = await givenTree()
     tld.delegate('example.test', { 'ns1.example.test': [one.address.ip] }, { ttl: 0 })

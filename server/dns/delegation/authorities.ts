@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { DnsClient } from '../client.ts'
 import type { Question, Reply, ServerAddress } from '../outcome.ts'
 import { isPrivateAddress } from '../private-addresses.ts'
+import { createTogether } from '../together.ts'
 import { rootDelegation } from './delegation.ts'
 import { createDelegationCache } from './delegation-cache.ts'
 import { type Descent, lookUp, type Walk } from './descent.ts'
@@ -13,7 +14,8 @@ export type Authorities = {
   trouble(): Promise<string | undefined>
   /**
    * What the name's own zone says. `voice` n begins with the n-th name server of every zone. `fresh` asks for the way
-   * anew instead of trusting what was learned before. Resolves about within `patienceMs`.
+   * anew instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
+   * asked once: the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AuthoritiesOptions): Promise<AuthoritativeReply>
 }
@@ -53,6 +55,7 @@ export function createAuthorities({
   const isPrivateTree = roots.some(({ ip }) => isPrivateAddress(ip))
   const isAllowed = (ip: string) => isPrivateTree || !isPrivateAddress(ip)
   const descent: Descent = { dns, clock, cache, port: roots[0]?.port ?? 53, timeoutMs, isAllowed }
+  const together = createTogether<AuthoritativeReply>()
   const reach = createReach({ dns, clock, roots, timeoutMs })
 
   // Where very much is asked of one server, the wait for a turn there is longer than a check can last.
@@ -70,23 +73,28 @@ export function createAuthorities({
     }
   }
 
+  async function askAlone(question: Question, voice: number, fresh: boolean, signal: AbortSignal | undefined) {
+    if (fresh) cache.forgetTowards(question.name)
+    const startedAt = clock.elapsed()
+    const walk = { ...newWalk(startedAt, patienceMs), voice }
+    const found = await inTime(signal, (both) => lookUp(descent, question, { ...walk, signal: both }))
+    if (found === 'late') return { ...nobody, evidence: walk.evidence }
+    const { outcome, zone, nameServer } = found
+    return {
+      outcome,
+      evidence: walk.evidence,
+      zone: zone.zone,
+      nameServers: zone.nameServers.map(({ name }) => name),
+      nameServer,
+      isFromCache: zone.zone !== '' && zone.learnedAt < startedAt,
+    }
+  }
+
   return {
     trouble: reach.trouble,
-    async ask(question, { voice = 0, fresh = false, signal } = {}) {
-      if (fresh) cache.forgetTowards(question.name)
-      const startedAt = clock.elapsed()
-      const walk = { ...newWalk(startedAt, patienceMs), voice }
-      const found = await inTime(signal, (both) => lookUp(descent, question, { ...walk, signal: both }))
-      if (found === 'late') return { ...nobody, evidence: walk.evidence }
-      const { outcome, zone, nameServer } = found
-      return {
-        outcome,
-        evidence: walk.evidence,
-        zone: zone.zone,
-        nameServers: zone.nameServers.map(({ name }) => name),
-        nameServer,
-        isFromCache: zone.zone !== '' && zone.learnedAt < startedAt,
-      }
+    ask(question, { voice = 0, fresh = false, signal } = {}) {
+      const key = `${voice} ${fresh} ${question.type} ${question.name}`
+      return together(key, signal, () => askAlone(question, voice, fresh, signal))
     },
   }
 }
