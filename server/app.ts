@@ -1,5 +1,6 @@
 import { authenticator, permit } from './access/authenticate.ts'
 import { agentRoutes } from './agents/routes.ts'
+import { dashboardRoutes } from './dashboard/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
 import { documentationPage } from './http/docs.ts'
@@ -34,6 +35,7 @@ export async function createApp(doors: Doors) {
     await api.register(agentRoutes(doors))
     await api.register(organizationRoutes(doors, payments))
     await api.register(subscriptionRoutes(doors, payments))
+    await api.register(dashboardRoutes(doors))
   })
   return app
 }

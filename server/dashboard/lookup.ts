@@ -1,0 +1,89 @@
+import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { judge } from '../checks/judge.ts'
+import type { Reply } from '../dns/outcome.ts'
+import { matcherFor } from '../monitors/matching/matcher.ts'
+import { parseMonitorName } from '../monitors/names.ts'
+import { pastedName } from '../monitors/pasted-name.ts'
+import type { Doors } from '../outside.ts'
+import { invalid } from '../problem.ts'
+
+type LookupDoors = Pick<Doors, 'dns' | 'clock'>
+
+/** All of them together. */
+const DEADLINE_MS = 5_000
+/** For each question, so that three servers can be asked within the deadline. */
+const TIMEOUT_MS = 1_600
+const TRIES = 3
+const MOST_VALUES = 50
+
+const OF_ADDRESSES = ['PTR'] as const
+const OF_SERVICES = ['TXT', 'CNAME'] as const
+const OF_HOSTS = ['CNAME', 'A', 'AAAA', 'MX', 'TXT', 'SPF', 'CAA', 'NS'] as const
+const OF_APEXES = OF_HOSTS.filter((type) => type !== 'CNAME')
+
+/** What stands in the DNS now. Throws a 400 for a text that holds no name. Writes nothing. */
+export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRequest): Promise<Lookup> {
+  const pasted = pastedName(name)
+  const isAddress = pasted.endsWith('.arpa') && !name.trim().toLowerCase().includes('.arpa')
+  if (isAddress && record_type !== undefined && record_type !== 'PTR') {
+    throw invalid({ record_type: 'must be PTR for an IP address; for another type give a name.' })
+  }
+  const parsed = parseMonitorName({ full_domain: pasted }, 'PTR')
+  if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })
+  const { owner, domain, subdomain } = parsed.name
+  const types = record_type === undefined ? typesOf(parsed.name) : [record_type]
+  const found = await ask(doors, owner, types)
+  const [some, none] = [
+    found.filter(({ values }) => values.length > 0),
+    found.filter(({ values }) => values.length === 0),
+  ]
+  return { full_domain: owner || '.', domain, subdomain, found: [...some, ...none] }
+}
+
+/** What may be expected of such a name. */
+function typesOf({ owner, subdomain }: { owner: string; subdomain: string }): readonly MonitorRecordType[] {
+  if (owner.endsWith('.in-addr.arpa') || owner.endsWith('.ip6.arpa')) return OF_ADDRESSES
+  if (owner.startsWith('_')) return OF_SERVICES
+  return subdomain === '' ? OF_APEXES : OF_HOSTS
+}
+
+/** One question for each type that is asked on the wire: SPF and TXT share theirs. */
+async function ask({ dns, clock }: LookupDoors, owner: string, types: readonly MonitorRecordType[]): Promise<Found[]> {
+  const deadline = new AbortController()
+  const over = new AbortController()
+  void clock.sleep(DEADLINE_MS, over.signal).then(() => deadline.abort())
+  const options = { timeoutMs: TIMEOUT_MS, tries: TRIES, signal: deadline.signal }
+  const questions = new Map<string, Promise<Reply & { ms: number }>>()
+  const replyTo = (recordType: MonitorRecordType) => {
+    const type = matcherFor(recordType).questionType
+    const began = clock.elapsed()
+    const asked =
+      questions.get(type) ??
+      dns
+        .ask({ name: owner, type }, options)
+        .catch((error): Reply => {
+          if (!deadline.signal.aborted) throw error
+          return { outcome: { kind: 'timeout' }, evidence: [] }
+        })
+        .then((reply) => ({ ...reply, ms: clock.elapsed() - began }))
+    questions.set(type, asked)
+    return asked
+  }
+  try {
+    return await Promise.all(types.map(async (type) => toFound(owner, type, await replyTo(type))))
+  } finally {
+    over.abort()
+  }
+}
+
+function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {
+  const { state, values = [], reason } = judge({ owner, recordType, expectedValues: [], isExactMatch: false }, outcome)
+  return {
+    record_type: recordType,
+    outcome: state,
+    values: values.slice(0, MOST_VALUES),
+    sentence: reason.replace(/, as expected\.$/, '.'),
+    milliseconds: Math.round(ms),
+  }
+}

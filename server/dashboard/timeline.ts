@@ -1,0 +1,95 @@
+import type { Timeline } from '#contract/dashboard.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import { isoOf } from '../http/times.ts'
+
+/** An event as far as a timeline needs it. Instants in UTC epoch milliseconds. */
+export type Turn = { id: string; at: number; old: MonitorState; new: MonitorState }
+
+export type Course = {
+  from: number
+  now: number
+  monitor: { created: number; state: MonitorState; lastChecked: number | null }
+  /** The last event before `from`, where one is kept, and those since, oldest first. */
+  before: Turn | undefined
+  turns: readonly Turn[]
+  /** Events before this are not kept; null: all are. */
+  keptSince: number | null
+}
+
+type Stretch = { from: number; to: number; state: MonitorState | null; event: string | null }
+
+/** Stretches that one answer holds. */
+const MOST = 500
+
+/** In which state a monitor was, without gaps. Pure. */
+export function timelineOf(course: Course): Timeline {
+  const stretches = joinEqual(stretchesOf(course))
+  const known = stretches.filter(({ state }) => state !== null)
+  const knownMs = lengthOf(known)
+  return {
+    from: isoOf(course.from),
+    to: isoOf(course.now),
+    stretches: thinned(stretches).map(({ from, to, state, event }) => ({
+      from: isoOf(from),
+      to: isoOf(to),
+      state,
+      event_id: event,
+    })),
+    valid: knownMs === 0 ? null : lengthOf(known.filter(({ state }) => state === 'VALID')) / knownMs,
+  }
+}
+
+function stretchesOf({ from, now, monitor, before, turns, keptSince }: Course): Stretch[] {
+  const marks: Omit<Stretch, 'to'>[] = [{ from, state: null, event: null }]
+  if (before) marks.push({ from, state: before.new, event: before.id })
+  else marks.push(...beginning({ from, now, monitor, turns, keptSince }))
+  for (const { id, at, new: state } of turns) marks.push({ from: at, state, event: id })
+  // The expectation was changed since, which makes no event; the last check was still by the old one.
+  const last = turns.at(-1) ?? before
+  if (last && last.new !== monitor.state) {
+    marks.push({ from: Math.max(last.at, monitor.lastChecked ?? 0), state: monitor.state, event: null })
+  }
+  const within = marks.map((mark) => ({ ...mark, from: Math.min(Math.max(mark.from, from), now) }))
+  return within
+    .map((mark, place) => ({ ...mark, to: within[place + 1]?.from ?? now }))
+    .filter((stretch) => stretch.to > stretch.from)
+}
+
+/** Before the first event that is kept: what it says was before it, as far back as no other event can have been. */
+function beginning({ now, monitor, turns, keptSince }: Omit<Course, 'before'>): Omit<Stretch, 'to'>[] {
+  const state = turns[0]?.old ?? monitor.state
+  const isFromCreation = state === 'UNSET' && (keptSince === null || keptSince <= monitor.created)
+  const since = isFromCreation ? monitor.created : (keptSince ?? turns[0]?.at ?? now)
+  return [{ from: Math.max(since, monitor.created), state, event: null }]
+}
+
+function joinEqual(stretches: readonly Stretch[]): Stretch[] {
+  const joined: Stretch[] = []
+  for (const stretch of stretches) {
+    const last = joined.at(-1)
+    if (last && last.state === stretch.state) joined[joined.length - 1] = { ...last, to: stretch.to }
+    else joined.push(stretch)
+  }
+  return joined
+}
+
+/** Where there are too many, each of the shortest goes to the longer of the two that stay beside it. */
+function thinned(stretches: readonly Stretch[]): Stretch[] {
+  if (stretches.length <= MOST) return [...stretches]
+  const longest = stretches.map((stretch, place) => ({ place, ms: stretch.to - stretch.from }))
+  longest.sort((one, other) => other.ms - one.ms || one.place - other.place)
+  const kept = longest.slice(0, MOST).sort((one, other) => one.place - other.place)
+  const stay = kept.map(({ place }) => ({ ...stretches[place]! }))
+  stay[0]!.from = stretches[0]!.from
+  stay.at(-1)!.to = stretches.at(-1)!.to
+  for (const [at, next] of stay.slice(1).entries()) {
+    const last = stay[at]!
+    if (kept[at]!.ms >= kept[at + 1]!.ms) last.to = next.from
+    else next.from = last.to
+  }
+  return joinEqual(stay)
+}
+
+function lengthOf(stretches: readonly Stretch[]): number {
+  return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+}
