@@ -46,7 +46,14 @@ export function Button({
       aria-busy={isBusy || undefined}
       className={cx(buttonClass(look, size, isSquare), className)}
     >
-      <span className={cx('inline-flex items-center gap-[inherit]', isBusy && 'opacity-0')}>{children}</span>
+      <span
+        className={cx(
+          'inline-flex min-w-0 flex-1 items-center [justify-content:inherit] gap-[inherit]',
+          isBusy && 'opacity-0',
+        )}
+      >
+        {children}
+      </span>
       {isBusy && (
         <span className="absolute inset-0 grid place-items-center">
           <Spinner />
