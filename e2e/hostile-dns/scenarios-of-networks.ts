@@ -1,3 +1,4 @@
+import type { DnsServer } from '#server/testing/dns-server.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -9,6 +10,14 @@ const block = ({ root, tld, zone, cdn }: Lab) => {
 }
 const bogus = ({ resolvers }: Lab) => {
   for (const server of resolvers) server.validate(NAME, { code: 7, text: 'signature expired' })
+}
+
+const chainOf = (length: number) => [NAME, ...Array.from({ length }, (_, at) => `n${at + 1}.example.test`)]
+/** Each link can be asked for, and no address. */
+const servfailOnAliases = (names: string[]) => (server: DnsServer) => {
+  server.remove(NAME, 'A')
+  server.failType('A', 'SERVFAIL')
+  for (const [at, target] of names.slice(1).entries()) server.set(names[at]!, 'CNAME', [target])
 }
 
 /** Our own network, what stands between, and names that only some can see. */
@@ -123,6 +132,27 @@ export const NETWORKS: Scenario[] = [
     name: 'DNSSEC: one of two recursive servers cannot validate',
     fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 6, text: '' }),
     becomes: 'VALID',
+  },
+  {
+    name: 'without roots, an alias loop that recursive servers give up on with SERVFAIL',
+    lab: { roots: false },
+    fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases([NAME, 'loop.example.test', NAME])),
+    becomes: 'BAD_SETUP',
+    says: 'lead back to themselves',
+  },
+  {
+    name: 'without roots, a chain of 17 aliases that recursive servers give up on with SERVFAIL',
+    lab: { roots: false },
+    fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases(chainOf(17))),
+    becomes: 'BAD_SETUP',
+    says: 'too many to follow',
+  },
+  {
+    name: 'without roots, SERVFAIL at the end of a chain that is short enough',
+    lab: { roots: false },
+    fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases(chainOf(16))),
+    becomes: 'INVALID',
+    says: 'SERVFAIL',
   },
   {
     name: 'other answers from other places, each always the same',

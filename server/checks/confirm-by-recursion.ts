@@ -1,5 +1,6 @@
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/servers.ts'
+import { findEndless } from './endless.ts'
 import {
   addEvidence,
   type Confirmation,
@@ -87,6 +88,8 @@ async function failed(hearing: Hearing, replies: readonly Reply[], zoneFailure: 
   if (doors.canaries && !(await doors.canaries.areWell())) return { kind: 'withheld' as const, evidence }
   const outcomes = replies.map(({ outcome }) => outcome)
   if (zoneFailure?.kind === 'lame') return settled(hearing, zoneFailure, WORDS.lame)
+  const endless = await findEndless(hearing, replies)
+  if (endless) return settled(hearing, endless, WORDS.endless)
   return settled(hearing, mostTelling(outcomes), WORDS.failed(hearing.aside))
 }
 

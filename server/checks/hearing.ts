@@ -17,6 +17,8 @@ export type CheckDoors = {
 
 export type Suspicion = {
   ask: Lookup
+  /** Follows the aliases from the same name, one question a link. */
+  aliases: Lookup
   first: Reply
   /** The fingerprint of what is recorded. */
   recorded: number | null

@@ -18,6 +18,11 @@ export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup 
     : (dns, options) => followAliases(owner, dns, options)
 }
 
+/** The alias chain that begins at a name, whatever the records at its end. */
+export function aliasesFrom(owner: string): Lookup {
+  return lookupFor({ owner, recordType: 'CNAME', isExactMatch: false })
+}
+
 type Asker = Parameters<Lookup>[0]
 
 /** Some servers send more of the chain along than was asked for: it is left out, so that all say the same. */

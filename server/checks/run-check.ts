@@ -3,7 +3,7 @@ import type { Claim } from '../database/due.ts'
 import { confirm } from './confirm.ts'
 import type { CheckDoors, Confirmation } from './hearing.ts'
 import { fingerprint } from './judge.ts'
-import { lookupFor } from './lookup.ts'
+import { aliasesFrom, lookupFor } from './lookup.ts'
 import { isGood } from './replies.ts'
 
 /** What one check came to. `at`: when it ended. */
@@ -32,6 +32,6 @@ export async function runCheck(
   const finding: Finding =
     fingerprint(first.outcome) === recorded
       ? { kind: 'unchanged' }
-      : await confirm({ ask, first, recorded, doubts }, doors, signal)
+      : await confirm({ ask, aliases: aliasesFrom(claim.owner), first, recorded, doubts }, doors, signal)
   return { claim, at: doors.clock.now(), ...finding }
 }

@@ -3,6 +3,7 @@ export const WORDS = {
   failed: (aside: string | undefined) => withAside('Two paths failed, with a pause between them.', aside),
   lame: 'The recursive servers and the zone itself fail.',
   bogus: 'The recursive servers refuse the records, and give them when DNSSEC validation is switched off.',
+  endless: 'The recursive servers fail, and answer when the aliases are asked for one by one.',
   recordedStill: 'One path failed; another one answers what is recorded.',
   recursiveAgree: (servers: number, aside: string | undefined) =>
     withAside(

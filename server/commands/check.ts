@@ -2,7 +2,7 @@ import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
 import { confirm } from '../checks/confirm.ts'
 import type { Confirmation } from '../checks/hearing.ts'
 import { judge } from '../checks/judge.ts'
-import { lookupFor, type Watched } from '../checks/lookup.ts'
+import { aliasesFrom, lookupFor, type Watched } from '../checks/lookup.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Evidence, Outcome } from '../dns/outcome.ts'
@@ -46,7 +46,8 @@ async function confirmOnce(watched: Watched, config: Config): Promise<Confirmati
   try {
     const ask = lookupFor(watched)
     const first = await ask(doors.dns, {})
-    const suspicion = { ask, first, recorded: null, doubts: 3 } // three doubts: let the majority decide at once
+    // Three doubts: let the majority decide at once.
+    const suspicion = { ask, aliases: aliasesFrom(watched.owner), first, recorded: null, doubts: 3 }
     return await confirm(suspicion, { ...doors, clock: systemClock }, new AbortController().signal)
   } finally {
     await doors.closeDns()
