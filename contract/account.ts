@@ -123,3 +123,66 @@ export const Mails = Exactly({
   ),
 })
 export type Mails = Static<typeof Mails>
+
+/**
+ * Signing in: `POST /dashboard/auth/…` with these bodies. What answers nothing else answers `{status: true}`; cookies carry the
+ * session. Errors have the API's form. All but the first five need a session.
+ */
+
+/** `sign-in/email`. */
+export const SignIn = Exactly({
+  email: Type.String({ maxLength: 254 }),
+  password: Type.String({ maxLength: 128 }),
+  /** False: the session ends with the browser, or after a day. */
+  rememberMe: Type.Optional(Type.Boolean()),
+})
+/** With `twoFactorRedirect` the session begins only with a code: `two-factor/verify-totp` or `two-factor/verify-backup-code`. */
+export const SignedIn = Exactly({ twoFactorRedirect: Type.Boolean() })
+export type SignedIn = Static<typeof SignedIn>
+
+const code = Type.String({ minLength: 1, maxLength: 20, pattern: '^[0-9A-Za-z -]+$', description: 'a code' })
+/** `two-factor/verify-totp` (also ends `two-factor/enable`) and `two-factor/verify-backup-code`; `trustDevice`: no code here for 30 days. */
+export const Code = Exactly({ code, trustDevice: Type.Optional(Type.Boolean()) })
+
+/** `request-password-reset`: the same answer whether there is such an account or not. */
+export const ResetRequest = Exactly({ email: Type.String({ minLength: 1, maxLength: 254 }) })
+/** `reset-password`: the token of `/dashboard/reset-password/<token>`. Ends all sessions. */
+export const Reset = Exactly({ token: Type.String({ maxLength: 200 }), newPassword: Password })
+/** `verify-email`: the token of `/dashboard/verify-email/<token>`; the new address holds from now on. */
+export const EmailConfirmation = Exactly({ token: Type.String({ maxLength: 200 }) })
+
+/** `change-password`; ends all other sessions. `sign-out`, `revoke-other-sessions`: without a body. `update-user`: NewName. */
+export const PasswordChange = Exactly({ currentPassword: Type.String({ maxLength: 128 }), newPassword: Password })
+export const NewName = Exactly({ name })
+/** `change-email`. */
+export const EmailChange = Exactly({ newEmail: Email, password: Type.String({ maxLength: 128 }) })
+/** `confirm`: a mail went to the new address and has to be confirmed; else it holds already (the server sends no mail). */
+export const EmailChanged = Exactly({ confirm: Type.Boolean() })
+export type EmailChanged = Static<typeof EmailChanged>
+
+/** `two-factor/enable`, `two-factor/disable`, `two-factor/generate-backup-codes`. */
+export const PasswordOnly = Exactly({ password: Type.String({ maxLength: 128 }) })
+/** `two-factor/enable`: shown once. Holds from the first right `two-factor/verify-totp` on. */
+export const SecondFactor = Exactly({ totpURI: Type.String(), backupCodes: Type.Array(Type.String()) })
+export type SecondFactor = Static<typeof SecondFactor>
+/** `two-factor/generate-backup-codes`: the ones before are void. */
+export const BackupCodes = Exactly({ backupCodes: Type.Array(Type.String()) })
+export type BackupCodes = Static<typeof BackupCodes>
+
+/** `GET /dashboard/auth/list-sessions`; `revoke-session` takes `{id}`. */
+export const Sessions = Exactly({
+  data: Type.Array(
+    Exactly({
+      id: Type.String(),
+      created: Instant('When the person signed in.'),
+      expires: Instant('When it ends by itself.'),
+      address: Nullable(Type.String({ description: 'Where it began.' })),
+      user_agent: Nullable(Type.String()),
+      current: Type.Boolean({ description: 'The one that asks.' }),
+    }),
+  ),
+})
+export type Sessions = Static<typeof Sessions>
+export const SessionChoice = Exactly({ id: Type.String({ maxLength: 100 }) })
+
+export const Done = Exactly({ status: Type.Boolean() })

@@ -1,5 +1,10 @@
-import { authenticator, permit } from './access/authenticate.ts'
+import { createAuth } from './access/auth.ts'
+import { authenticator } from './access/authenticate.ts'
+import { permit } from './access/permit.ts'
+import { sessionReader } from './access/sessions.ts'
 import { agentRoutes } from './agents/routes.ts'
+import { accountRoutes } from './dashboard/account-routes.ts'
+import { dashboardFiles } from './dashboard/files.ts'
 import { dashboardRoutes } from './dashboard/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
@@ -19,12 +24,16 @@ import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
 export async function createApp(doors: Doors) {
-  const app = createHttpServer(doors, { identify: authenticator(doors), permit })
+  const auth = createAuth(doors)
+  const sessionOf = sessionReader(auth, doors.config)
+  const app = createHttpServer(doors, { identify: authenticator({ ...doors, sessionOf }), permit })
   const payments = doors.config.stripe ? openPayments(doors.config.stripe) : null
   await describeApi(app)
   await app.register(documentationPage)
   await app.register(healthRoutes(doors))
+  await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(doors, payments))
+  await app.register(accountRoutes(doors, auth))
   await app.register(async (api) => {
     needKey(api)
     await api.register(monitorRoutes(doors))

@@ -54,8 +54,10 @@ export type Config = DnsSettings & {
   stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
   /** Null: mail is written to the log and kept for the dashboard. */
   smtp: { url: string; from: string } | null
-  /** Requests per minute and API key; 0 = no limit. */
-  limits: { read: number; write: number; create: number }
+  /** Requests per minute and API key, in the dashboard per person; 0 = no limit. */
+  limits: { read: number; write: number; create: number; dashboard: number }
+  /** Whether anyone may sign up. */
+  signUp: 'off' | 'open'
   /** Pages that may call the API from a browser; `*` is every one. */
   corsOrigins: string[]
   logLevel: LogLevel
@@ -168,7 +170,16 @@ class Settings {
         read: this.#read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
         write: this.#read('WRITE_LIMIT', '5', 'writes per minute and API key; 0 = no limit', parseLimit),
         create: this.#read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
+        dashboard: this.#read(
+          'DASHBOARD_LIMIT',
+          '600',
+          'requests per minute and person signed in; 0 = no limit',
+          parseLimit,
+        ),
       },
+      signUp: this.#read('SIGN_UP', 'off', 'open: anyone may sign up and make an organization', (text) =>
+        parseOneOf(text, ['off', 'open'] as const),
+      ),
       corsOrigins: this.#read(
         'CORS_ORIGINS',
         '',

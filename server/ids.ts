@@ -1,6 +1,19 @@
 import { encodeTime, monotonicFactory } from 'ulid'
 
-export type IdPrefix = 'org' | 'agt' | 'inv' | 'key' | 'grp' | 'mon' | 'evt' | 'whk' | 'req' | 'usr' | 'mail'
+export type IdPrefix =
+  | 'org'
+  | 'agt'
+  | 'inv'
+  | 'key'
+  | 'grp'
+  | 'mon'
+  | 'evt'
+  | 'whk'
+  | 'req'
+  | 'usr'
+  | 'crd'
+  | 'lnk'
+  | 'mail'
 
 const nextUlid = monotonicFactory()
 

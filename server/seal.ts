@@ -9,6 +9,8 @@ export type Seal = {
   /** 16 octets that only this server can compute. */
   sign(text: string): Buffer
   isSigned(text: string, signature: Uint8Array): boolean
+  /** A key of 256 bits for one further use, base64. */
+  keyFor(use: string): string
 }
 
 const VERSION = 1
@@ -42,6 +44,7 @@ export function createSeal(secret: string): Seal {
       return decipher.update(octets.subarray(tagAt + TAG_OCTETS), undefined, 'utf8') + decipher.final('utf8')
     },
     sign,
+    keyFor: (use) => derive(use).toString('base64'),
     isSigned: (text, signature) => signature.length === 16 && timingSafeEqual(sign(text), signature),
   }
 }

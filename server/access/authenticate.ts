@@ -1,11 +1,22 @@
 import type { FastifyRequest } from 'fastify'
+import type { AgentRole } from '#contract/agents.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { forbidden } from '../problem.ts'
+import { findMembership, touchAgent } from './memberships.ts'
+import type { Session } from './sessions.ts'
 import { findLiveKey, type KeyRole, touchKey } from './store.ts'
 
-/** On whose behalf a request acts. */
-export type Caller = { organizationId: string; role: KeyRole; keyId: string }
+/** On whose behalf a request acts: of a key, or of a person who is signed in. */
+export type Caller = {
+  organizationId: string
+  /** What it may do. A key counts as the agent who may do as much. */
+  role: AgentRole
+  /** The key (`key_…`) or the agent (`agt_…`). */
+  actor: string
+  /** Undefined for a key. */
+  personId?: string
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,23 +24,48 @@ declare module 'fastify' {
   }
 }
 
-/** Who sends a request, by its `X-Api-Key`; undefined without a live key. Looked up each time: revoking holds at once. */
-export function authenticator({ db, clock }: { db: Database; clock: Clock }) {
+/** An admin key may do all that the API offers, billing included. */
+const ROLE_OF_KEY: Record<KeyRole, AgentRole> = { read: 'viewer', write: 'member', admin: 'owner' }
+
+type Access = {
+  db: Database
+  clock: Clock
+  sessionOf: (request: FastifyRequest) => Promise<Session | undefined>
+}
+
+/**
+ * Who sends a request: by its `X-Api-Key`, or without one by the cookie of a session; undefined without either. Looked up
+ * each time: revoking and signing out hold at once, in every process.
+ */
+export function authenticator({ db, clock, sessionOf }: Access) {
   const touch = touchKey(db)
+  const see = touchAgent(db)
   return async (request: FastifyRequest): Promise<Caller | undefined> => {
     const sent = request.headers['x-api-key']
-    if (typeof sent !== 'string') return undefined
     const now = clock.now()
-    const key = await findLiveKey(db, sent, now)
-    if (!key) return undefined
-    await touch(key, now)
-    return { organizationId: key.organization_id, role: key.role, keyId: key.id }
+    if (sent !== undefined) {
+      const key = typeof sent === 'string' ? await findLiveKey(db, sent, now) : undefined
+      if (!key) return undefined
+      await touch(key, now)
+      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor: key.id }
+    }
+    const session = await sessionOf(request)
+    if (!session) return undefined
+    const membership = await findMembership(db, session.personId, organizationNamedBy(request))
+    if (!membership) throw noMembership()
+    await see(membership, now)
+    const { organization_id: organizationId, role, id: actor } = membership
+    return { organizationId, role, actor, personId: session.personId }
   }
 }
 
-/** Throws 403 where the key may only read. */
-export function permit({ role }: Caller, method: string): void {
-  if (role === 'read' && method !== 'GET' && method !== 'HEAD') {
-    throw forbidden('This API key may only read; use a key with the role write or admin.')
-  }
+/** Where a browser cannot set headers, for a stream or a download, the query names it. */
+function organizationNamedBy({ headers, method, url }: FastifyRequest): string | undefined {
+  const named = headers['x-organization']
+  if (typeof named === 'string') return named
+  if (method !== 'GET' || !url.startsWith('/dashboard/api/')) return undefined
+  return new URLSearchParams(url.split('?')[1]).get('organization') ?? undefined
 }
+
+const noMembership = () =>
+  forbidden('You are not a member of this organization; X-Organization must name one of yours, or be left out.')

@@ -1,7 +1,7 @@
 import { Agent, AgentChange, AgentQuery, Invitation, NewInvitation } from '#contract/agents.ts'
 import { PageOf } from '#contract/common.ts'
+import { changedBy } from '../access/permit.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { adminsChange } from '../organization/admin-only.ts'
 import { withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import {
@@ -18,7 +18,7 @@ export function agentRoutes(doors: Doors): Routes {
   return async (app) => {
     const agent = { params: Params('agent') }
     const invitation = { params: Params('invitation') }
-    adminsChange(app)
+    changedBy(app, 'admin')
 
     app.get(
       '/agents',
@@ -55,8 +55,8 @@ export function agentRoutes(doors: Doors): Routes {
       '/agents/invitations',
       { schema: { body: NewInvitation, response: Answers(201, Invitation) } },
       async ({ body, caller }, reply) => {
-        const { organizationId, keyId } = caller
-        const given = { ...body, invitedBy: keyId }
+        const { organizationId, actor } = caller
+        const given = { ...body, invitedBy: actor }
         const made = await withRoom(doors, organizationId, 'agents', (transaction) =>
           insertInvitation(transaction, seal, organizationId, given, clock.now()),
         )

@@ -1,16 +1,18 @@
 import { hostname } from 'node:os'
-import { hashPassword } from '../access/passwords.ts'
+import { hashPassword } from 'better-auth/crypto'
 import { createApp } from '../app.ts'
 import { runScheduler } from '../checks/scheduler.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { buildDashboard } from '../dashboard/built.ts'
 import type { Database } from '../database/database.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
 import { runEventSweep } from '../events/sweep.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
 import { runPostman } from '../mail/postman.ts'
-import { hasOrganizations, insertOrganization } from '../organization/store.ts'
+import { findSetupLink } from '../organization/setup-link.ts'
+import { hasOrganizations, insertOrganization, whileEmpty } from '../organization/store.ts'
 import { closeDoors, type Doors, openDoors } from '../outside.ts'
 import { runCourier } from '../webhooks/courier.ts'
 import { runSweep } from '../webhooks/sweep.ts'
@@ -35,6 +37,7 @@ export async function serve(): Promise<void> {
   const signals = { stop: stop.signal, abandon: abandon.signal }
   const app = config.roles.has('api') ? await createApp(doors) : undefined
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
+  if (app) void buildDashboard(log, stop.signal)
   const loops: Promise<void>[] = [runPresence({ ...doors, process: id }, signals)]
   if (config.roles.has('checker')) {
     loops.push(runScheduler({ ...doors, process: id }, signals), runEventSweep(doors, signals))
@@ -65,15 +68,12 @@ async function makeAdmin(db: Database, { admin }: Config, now: number): Promise<
   if (!admin || (await hasOrganizations(db))) return
   const passwordHash = await hashPassword(admin.password)
   const name = admin.email.split('@')[1]!
-  await insertOrganization(
-    db,
-    { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) },
-    now,
-  )
+  const given = { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) }
+  await whileEmpty(db, (transaction) => insertOrganization(transaction, given, now))
 }
 
 /** Says in plain words where to go first. */
-async function greet({ config, db, log }: Doors): Promise<void> {
+async function greet({ config, db, seal, log }: Doors): Promise<void> {
   const at = config.roles.has('api')
     ? `Zonewatch answers at ${config.baseUrl} (its API is described at ${config.baseUrl}/docs)`
     : 'Zonewatch is running'
@@ -84,8 +84,10 @@ async function greet({ config, db, log }: Doors): Promise<void> {
     )
     return
   }
-  log.info('There is no organization yet. Make one, and get your first API key, with this command in another terminal:')
-  log.info('npm run zonewatch -- setup --organization "My company" --email you@example.com --password "a long one"')
+  const link = await findSetupLink(db, seal, config.baseUrl)
+  if (link === undefined) return
+  log.info(`There is no organization yet. Make one, and your account, in a browser: ${link}`)
+  log.info('The link works once. On the command line instead: npm run zonewatch -- setup --help')
 }
 
 function refuseToListen({ host, port }: Config) {

@@ -1,4 +1,4 @@
-import { hashPassword } from '../access/passwords.ts'
+import { hashPassword } from 'better-auth/crypto'
 import { systemClock } from '../clock.ts'
 import { Failure } from '../failure.ts'
 import { insertOrganization } from '../organization/store.ts'

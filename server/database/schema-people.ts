@@ -5,6 +5,7 @@ import type { InvoiceStatus, SubscriptionStatus } from '#contract/subscription.t
 
 /** The tables of people, money and mail; the same conventions as `schema.ts`. */
 
+type Truth = 0 | 1
 type Json = string
 type Once<T> = ColumnType<T, T, never>
 
@@ -15,7 +16,59 @@ export type PeopleTable = {
   /** In lower case. */
   email: string
   name: string
-  password_hash: string | null
+  email_verified: Generated<Truth>
+  two_factor_enabled: Generated<Truth>
+  updated_at: number
+}
+
+/** What a person signs in with; `account_id` is the person again. The password as scrypt left it. */
+export type CredentialsTable = {
+  id: Once<string>
+  person_id: Once<string>
+  provider_id: 'credential'
+  account_id: Once<string>
+  password: string | null
+  created_at: Once<number>
+  updated_at: number
+}
+
+/** Where a person is signed in. The cookie carries the token and a signature that only this server can compute. */
+export type SessionsTable = {
+  id: Once<string>
+  token: Once<string>
+  person_id: Once<string>
+  expires_at: number
+  ip_address: string | null
+  user_agent: string | null
+  created_at: Once<number>
+  updated_at: number
+}
+
+/** What a link or a cookie stands for until it is used or runs out. The identifier is kept as its hash. */
+export type VerificationsTable = {
+  id: Once<string>
+  identifier: Once<string>
+  value: string
+  expires_at: number
+  created_at: Once<number>
+  updated_at: number
+}
+
+/** Sealed under the server's SECRET; not `verified` until the first code was right. */
+export type SecondFactorsTable = {
+  id: Once<string>
+  person_id: Once<string>
+  secret: string
+  backup_codes: string
+  verified: Truth
+}
+
+/** How often a secret was tried lately for one account or from one address, and when the next try is free. */
+export type AttemptsTable = {
+  subject: Once<string>
+  count: number
+  made_at: number
+  free_at: number
 }
 
 /** A person's membership in an organization. `email` repeats the person's, so that a list is read in an index's order. */
@@ -97,9 +150,10 @@ export type StripeEventsTable = {
 /** Every mail that was written, sent or not. */
 export type MailsTable = {
   id: Once<string>
-  organization_id: Once<string>
+  /** Null: to a person about the own account. */
+  organization_id: Once<string | null>
   created_at: Once<number>
-  /** Id of the invitation or webhook. */
+  /** Id of the invitation, the webhook or the link. */
   about: Once<string>
   recipient: Once<string>
   /** What the text is made from when the mail is sent; no secrets. */
@@ -113,6 +167,7 @@ export type MailsTable = {
 
 /** What is due to be sent by mail. */
 export type DueMailsTable = {
+  /** Empty without one. */
   organization_id: Once<string>
   mail_id: Once<string>
   due_at: number | null

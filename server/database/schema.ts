@@ -21,6 +21,11 @@ export type Tables = {
   due_webhooks: DueWebhooksTable
   removed_webhooks: RemovedWebhooksTable
   people: people.PeopleTable
+  credentials: people.CredentialsTable
+  sessions: people.SessionsTable
+  verifications: people.VerificationsTable
+  second_factors: people.SecondFactorsTable
+  attempts: people.AttemptsTable
   agents: people.AgentsTable
   invitations: people.InvitationsTable
   billing_details: people.BillingDetailsTable

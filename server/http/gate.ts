@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
-import { classOf, limitHeaders, secondsToWait } from './limits.ts'
+import { classOf, limitHeaders, type Standing, secondsToWait } from './limits.ts'
 import type { Looks } from './looks.ts'
 
 declare module 'fastify' {
@@ -19,8 +19,8 @@ export type Gate = {
   looks: Looks
   /** Who sends the request; undefined without a valid key. */
   identify: (request: FastifyRequest) => Promise<FastifyRequest['caller'] | undefined>
-  /** Throws 403 where this caller may not do this. */
-  permit: (caller: FastifyRequest['caller'], method: string) => void
+  /** Throws 403 where the request's caller may not do this. */
+  permit: (request: FastifyRequest) => void
 }
 
 /** What a route takes that says nothing of a query or a body: none. */
@@ -31,8 +31,15 @@ const WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
 /** Makes every route of this scope, and of the scopes in it, one that needs a key and takes what it describes. */
 export function needKey(scope: FastifyInstance): void {
+  takeWhatIsDescribed(scope)
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, needsKey: true }
+  })
+}
+
+/** Routes of this scope refuse every query parameter and every body field that they do not describe. */
+export function takeWhatIsDescribed(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
     const body = [route.method].flat().some((method) => WITH_BODY.has(method)) ? { body: NoBody } : {}
     route.schema = { querystring: Nothing, ...body, ...route.schema }
   })
@@ -48,24 +55,39 @@ export function guard(app: FastifyInstance, gate: Gate): void {
     if (!isApi) return
     if (!caller) throw unauthorized()
     request.caller = caller
-    gate.permit(caller, request.method)
+    gate.permit(request)
   })
 }
 
-/** Counts a request by its key, or by the client's address where it has no valid one. Throws 429. */
+/** Counts a request by its key or person, or by the client's address where it has neither. Throws 429. */
 export async function count({ clock, limiter, identify }: Gate, request: FastifyRequest, reply: FastifyReply) {
-  const kind = classOf(request.method, request.is404 ? undefined : request.routeOptions.url)
+  const kindOfKey = classOf(request.method, request.is404 ? undefined : request.routeOptions.url)
   // Stands until the database has answered; when it does not, this goes with the 503.
-  const unknown = { limit: limiter.limitOf(kind), remaining: 0, freeAt: clock.now() + 5_000, isRefused: true }
+  const unknown = { limit: limiter.limitOf(kindOfKey), remaining: 0, freeAt: clock.now() + 5_000, isRefused: true }
   reply.headers(limitHeaders(unknown, clock.now()))
-  const caller = await identify(request)
-  const standing = await limiter.take(caller?.keyId ?? networkOf(request.ip), kind)
-  const now = clock.now()
+  const identified = await settled(identify(request))
+  const caller = identified.status === 'fulfilled' ? identified.value : undefined
+  const kind = caller?.personId === undefined ? kindOfKey : 'dashboard'
+  const standing = await limiter.take(caller?.personId ?? caller?.actor ?? networkOf(request.ip), kind)
+  heed(standing, clock.now(), reply)
+  if (identified.status === 'rejected') throw identified.reason
+  return caller
+}
+
+/** Tells how a window stands. Throws 429 when the request found no place in it. */
+export function heed(standing: Standing, now: number, reply: FastifyReply): void {
   reply.headers(limitHeaders(standing, now))
-  if (!standing.isRefused) return caller
+  if (!standing.isRefused) return
   const seconds = secondsToWait(standing, now)
   reply.header('retry-after', String(seconds))
   throw new Problem(429, `Too many requests; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
+}
+
+/** Who is refused is counted like everybody else. What is no refusal fails at once. */
+async function settled<T>(work: Promise<T>) {
+  const [result] = await Promise.allSettled([work])
+  if (result.status === 'rejected' && !(result.reason instanceof Problem)) throw result.reason
+  return result
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address: whoever has one address of it has them all. */

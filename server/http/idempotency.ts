@@ -32,7 +32,7 @@ export function repeatAnswers(
     if (typeof given !== 'string' || !SHAPE.test(given)) {
       throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters.' })
     }
-    const { organizationId, keyId } = request.caller
+    const { organizationId, actor: keyId } = request.caller
     const named = { organizationId, keyId, name: hash('sha256', given) }
     const fingerprint = hash('sha256', `${request.url}\n${request.bodyHash}`)
     const found = await reserve(db, seal, named, fingerprint, clock.now())

@@ -21,7 +21,7 @@ function givenClock(): Clock & { pass(ms: number): void } {
   }
 }
 
-const limits = { read: 20, write: 5, create: 250 }
+const limits = { read: 20, write: 5, create: 250, dashboard: 0 }
 
 async function taken(limiter: Limiter, times: number, who = 'key_a'): Promise<number> {
   const standings = await Promise.all(Array.from({ length: times }, () => limiter.take(who, 'read')))
@@ -75,7 +75,11 @@ onBothEngines('rate limits', (fresh, engine) => {
   })
 
   test('keys and classes have windows of their own, and 0 is no limit', async () => {
-    const limiter = new Limiter({ db: await fresh(), clock: givenClock(), limits: { ...limits, create: 0 } })
+    const limiter = new Limiter({
+      db: await fresh(),
+      clock: givenClock(),
+      limits: { ...limits, create: 0, dashboard: 0 },
+    })
     expect(await taken(limiter, 21, 'key_a')).toBe(20)
     expect(await taken(limiter, 21, 'key_b')).toBe(20)
     expect((await limiter.take('key_a', 'write')).remaining).toBe(4)

@@ -1,5 +1,5 @@
-/** A request is counted in one class: each API key has a window of its own for each of them. */
-export type LimitClass = 'read' | 'write' | 'create'
+/** A request is counted in one class: each API key, and in the dashboard each person, has a window of its own for each of them. */
+export type LimitClass = 'read' | 'write' | 'create' | 'dashboard'
 /** Requests per minute; 0 = no limit. */
 export type Limits = Record<LimitClass, number>
 

@@ -1,5 +1,5 @@
 import type { AgentRole } from '#contract/agents.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
 
 export type Person = { id: string; email: string; name: string }
@@ -10,23 +10,39 @@ export const emailOf = (text: string): string => text.trim().toLowerCase()
 
 /** The person with this address, made where there is none. One who is known keeps name and password. */
 export async function ensurePerson(db: Database, given: NewPerson, now: number): Promise<Person> {
+  const made = await insertPerson(db, given, now)
+  return made ?? (await findPerson(db, given.email))!
+}
+
+/** Undefined when there is a person with this address already. */
+export async function insertPerson(db: Database, given: NewPerson, now: number): Promise<Person | undefined> {
   const email = emailOf(given.email)
+  const person = { id: newId('usr', now), email, name: given.name ?? email.split('@')[0]! }
+  return await inTransaction(db, async (transaction) => {
+    const { numInsertedOrUpdatedRows } = await transaction
+      .insertInto('people')
+      .values({ ...person, created_at: now, updated_at: now })
+      .onConflict((conflict) => conflict.column('email').doNothing())
+      .executeTakeFirst()
+    if (numInsertedOrUpdatedRows === 0n) return undefined
+    if (given.passwordHash) await insertCredential(transaction, person.id, given.passwordHash, now)
+    return person
+  })
+}
+
+export async function findPerson(db: Database, email: string): Promise<Person | undefined> {
+  const query = db.selectFrom('people').select(['id', 'email', 'name']).where('email', '=', emailOf(email))
+  return await query.executeTakeFirst()
+}
+
+async function insertCredential(db: Database, personId: string, password: string, now: number): Promise<void> {
   await db
-    .insertInto('people')
+    .insertInto('credentials')
     .values({
-      id: newId('usr', now),
-      created_at: now,
-      email,
-      name: given.name ?? email.split('@')[0]!,
-      password_hash: given.passwordHash ?? null,
+      ...{ id: newId('crd', now), person_id: personId, provider_id: 'credential', account_id: personId },
+      ...{ password, created_at: now, updated_at: now },
     })
-    .onConflict((conflict) => conflict.column('email').doNothing())
     .execute()
-  return await db
-    .selectFrom('people')
-    .select(['id', 'email', 'name'])
-    .where('email', '=', email)
-    .executeTakeFirstOrThrow()
 }
 
 /** Undefined when the person is an agent of the organization already. */

@@ -1,7 +1,7 @@
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
+import { changedBy } from '../access/permit.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
-import { adminsChange } from './admin-only.ts'
 import { getBilling, updateBilling } from './billing.ts'
 import { getOrganizationDetails, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
@@ -10,7 +10,7 @@ import { passOnBilling } from './purchase.ts'
 export function organizationRoutes(doors: Doors, payments: Payments | null): Routes {
   const { db, config } = doors
   return async (app) => {
-    adminsChange(app)
+    changedBy(app, 'admin')
 
     app.get('/organization', { schema: { response: Answers(200, Organization) } }, ({ caller }) =>
       getOrganizationDetails(db, caller.organizationId),
@@ -28,7 +28,7 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.patch(
       '/organization/billing',
-      { schema: { body: BillingChange, response: Answers(200, Billing) } },
+      { config: { changedBy: 'owner' }, schema: { body: BillingChange, response: Answers(200, Billing) } },
       async ({ body, caller, log }) => {
         const billing = await updateBilling(db, caller.organizationId, body)
         await passOnBilling(doors, payments, caller.organizationId).catch((err: unknown) =>

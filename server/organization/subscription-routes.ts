@@ -1,9 +1,9 @@
 import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
+import { changedBy } from '../access/permit.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
 import type { Plan as OwnPlan } from '../plan.ts'
-import { adminsChange } from './admin-only.ts'
 import { listInvoices } from './invoices.ts'
 import type { Payments } from './payments.ts'
 import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
@@ -16,7 +16,7 @@ const ChoiceAnswers = { ...Answers(200, Subscription), 202: PaymentPage }
 export function subscriptionRoutes(doors: Doors, payments: Payments | null): Routes {
   const { db, clock, seal, config } = doors
   return async (app) => {
-    adminsChange(app)
+    changedBy(app, 'owner')
     retryLater(app)
 
     app.get('/organization/subscription', { schema: { response: Answers(200, Subscription) } }, ({ caller }) =>

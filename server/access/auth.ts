@@ -1,0 +1,80 @@
+import { betterAuth } from 'better-auth/minimal'
+import { twoFactor } from 'better-auth/plugins/two-factor'
+import type { Doors } from '../outside.ts'
+import { authAdapter } from './auth-adapter.ts'
+
+export const AUTH_PATH = '/dashboard/auth'
+/** Whose address a session was begun from: set by us alone, from what the server itself saw. */
+export const ADDRESS_HEADER = 'x-zonewatch-address'
+export const SESSION_SECONDS = 30 * 24 * 60 * 60
+const RESET_SECONDS = 60 * 60
+
+export type Auth = ReturnType<typeof createAuth>
+
+/**
+ * Who signs in, and how. Everything of better-auth is behind this; its endpoints are reached through the routes in
+ * `dashboard/` alone, which know where a request comes from and how often it came.
+ */
+export function createAuth({ config, db, seal, log }: Pick<Doors, 'config' | 'db' | 'seal' | 'log'>) {
+  const baseURL = new URL(config.baseUrl).origin
+  return betterAuth({
+    appName: 'Zonewatch',
+    baseURL,
+    basePath: AUTH_PATH,
+    secret: seal.keyFor('sessions'),
+    database: authAdapter(db),
+    telemetry: { enabled: false },
+    logger: { log: (_level, message, ...details) => log.debug({ details }, `Sign-in: ${message}`) },
+    onAPIError: { throw: false },
+    // Ours hold in every process and answer in our form: attempts.ts and same-origin.ts.
+    rateLimit: { enabled: false },
+    advanced: {
+      disableCSRFCheck: true,
+      disableOriginCheck: true,
+      cookiePrefix: 'zonewatch',
+      useSecureCookies: baseURL.startsWith('https:'),
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
+    },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: 8,
+      maxPasswordLength: 128,
+      resetPasswordTokenExpiresIn: RESET_SECONDS,
+      revokeSessionsOnPasswordReset: true,
+    },
+    user: {
+      modelName: 'people',
+      fields: { emailVerified: 'email_verified', createdAt: 'created_at', updatedAt: 'updated_at' },
+    },
+    account: {
+      modelName: 'credentials',
+      fields: {
+        ...{ userId: 'person_id', accountId: 'account_id', providerId: 'provider_id' },
+        ...{ createdAt: 'created_at', updatedAt: 'updated_at' },
+      },
+    },
+    session: {
+      modelName: 'sessions',
+      fields: {
+        ...{ userId: 'person_id', expiresAt: 'expires_at', ipAddress: 'ip_address', userAgent: 'user_agent' },
+        ...{ createdAt: 'created_at', updatedAt: 'updated_at' },
+      },
+      expiresIn: SESSION_SECONDS,
+    },
+    verification: {
+      modelName: 'verifications',
+      fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
+      storeIdentifier: 'hashed',
+    },
+    plugins: [
+      twoFactor({
+        issuer: 'Zonewatch',
+        schema: {
+          user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
+          twoFactor: { modelName: 'second_factors', fields: { userId: 'person_id', backupCodes: 'backup_codes' } },
+        },
+      }),
+    ],
+  })
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AgentRole } from '#contract/agents.ts'
+import { forbidden } from '../problem.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who changes what this route is about; without it members do. Everyone of the organization reads. */
+    changedBy?: Changer
+  }
+}
+
+type Changer = 'member' | 'admin' | 'owner'
+
+const RANKS: Record<AgentRole, number> = { viewer: 0, member: 1, admin: 2, owner: 3 }
+const READING = new Set(['GET', 'HEAD'])
+
+/** Routes of this scope that do not say it themselves are changed by these. Before the routes. */
+export function changedBy(scope: Pick<FastifyInstance, 'addHook'>, who: Changer): void {
+  scope.addHook('onRoute', (route) => {
+    route.config = { changedBy: who, ...route.config }
+  })
+}
+
+/** Throws 403 where the caller may not do this. The one place that says who may what. */
+export function permit({ caller, method, routeOptions }: FastifyRequest): void {
+  const { role, personId } = caller
+  const { changedBy: changer = 'member' } = routeOptions.config
+  if (READING.has(method) || RANKS[role] >= RANKS[changer]) return
+  throw forbidden(personId === undefined ? keySentence(changer) : PERSON_SENTENCES[changer](role))
+}
+
+const keySentence = (changer: Changer) =>
+  changer === 'member'
+    ? 'This API key may only read; use a key with the role write or admin.'
+    : 'Only an API key with the role admin may change this.'
+
+const PERSON_SENTENCES: Record<Changer, (role: AgentRole) => string> = {
+  member: () => 'Your role viewer may only read; ask an admin of the organization for the role member.',
+  admin: (role) => `Only admins and owners change this, and your role is ${role}; ask one of them.`,
+  owner: (role) => `Only owners change this, and your role is ${role}; ask one of them.`,
+}
