@@ -154,6 +154,20 @@ export const Timeline = Exactly({
 })
 export type Timeline = Static<typeof Timeline>
 
+/** `GET /dashboard/api/monitors/{id}/difference`: which records to mark, by the rules of the type and the mode. */
+export const ValueDifference = Exactly({
+  missing: Type.Array(Type.String(), { description: 'Expected values that nothing current meets.' }),
+  extra: Type.Array(Type.String(), { description: 'Current values that are not expected; none in flexible mode.' }),
+})
+export type ValueDifference = Static<typeof ValueDifference>
+
+/** `POST /dashboard/api/accept/{monitor}`: expects the current values from now on. Answers the Monitor. */
+export const Acceptance = Exactly({
+  /** What the person saw; where it has changed since, nothing is accepted (409). */
+  current_value: Type.Optional(Type.Array(Type.String())),
+})
+export type Acceptance = Static<typeof Acceptance>
+
 /** The evidence of a verdict: `?include=diagnosis` on a Monitor, and on one Event. */
 export type Diagnosis = {
   /** Why the verdict is what it is, in a sentence. */

@@ -1,7 +1,12 @@
 import { Type } from 'typebox'
-import { Lookup, LookupRequest, TIMELINE_RANGES, Timeline } from '#contract/dashboard.ts'
+import { Acceptance, Lookup, LookupRequest, TIMELINE_RANGES, Timeline, ValueDifference } from '#contract/dashboard.ts'
+import { Include, MonitorAnswer } from '#contract/monitors.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
+import { parseInclude } from '../monitors/include.ts'
+import { toMonitor } from '../monitors/monitor.ts'
+import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
+import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { lookUp } from './lookup.ts'
 import { readTimeline } from './timeline-store.ts'
 
@@ -21,11 +26,35 @@ export function dashboardRoutes(doors: Doors): Routes {
       { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Answers(200, Timeline) } },
       ({ params, query, caller }) => readTimeline(doors, caller.organizationId, params.monitor, query.range),
     )
+
+    app.get(
+      '/dashboard/api/monitors/:monitor/difference',
+      { schema: { params: Params('monitor'), querystring: OfOrganization, response: Answers(200, ValueDifference) } },
+      ({ params, caller }) => differenceOf(doors.db, caller.organizationId, params.monitor),
+    )
+
+    app.post(
+      '/dashboard/api/accept/:monitor',
+      {
+        schema: {
+          params: Params('monitor'),
+          querystring: Type.Object({ include: Include }, { additionalProperties: false }),
+          body: Type.Union([Acceptance, Type.Null()]),
+          response: Answers(200, MonitorAnswer),
+        },
+      },
+      async ({ params, query, body, caller }) => {
+        const included = parseInclude(query.include)
+        await acceptCurrent(doors.db, caller.organizationId, { ...params, ...body }, doors.clock.now())
+        return toMonitor(await getMonitor(doors.db, caller.organizationId, params.monitor, included), included)
+      },
+    )
   }
 }
 
 /** Links and streams cannot carry a header, so that whoever is signed in names the organization here. */
 const ofOrganization = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
+const OfOrganization = Type.Object(ofOrganization, { additionalProperties: false })
 const TimelineQuery = Type.Object(
   { ...ofOrganization, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
   { additionalProperties: false },

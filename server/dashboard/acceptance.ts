@@ -1,0 +1,62 @@
+import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { AliasChain, Evidence } from '../dns/outcome.ts'
+import { MAX_EXPECTED_VALUES } from '../monitors/matching/expected-values.ts'
+import { matcherFor } from '../monitors/matching/matcher.ts'
+import { writtenText } from '../monitors/matching/pasted.ts'
+import type { MonitorRow } from '../monitors/monitor.ts'
+import { getMonitor, lockMonitor } from '../monitors/store.ts'
+import { updateMonitor } from '../monitors/update.ts'
+import { conflict } from '../problem.ts'
+
+/** What of the expected is missing and what of the current is extra, as the check judged it. Throws `not_found`. */
+export async function differenceOf(db: Database, organizationId: string, id: string): Promise<ValueDifference> {
+  const row = await getMonitor(db, organizationId, id)
+  if (row.current_values === null) return { missing: [], extra: [] }
+  const recordType = row.record_type as MonitorRecordType
+  const [expected, current]: string[][] = [JSON.parse(row.expected_values), JSON.parse(row.current_values)]
+  const chain = recordType === 'CNAME' ? chainOf(row.diagnosis ?? null) : []
+  return matcherFor(recordType).difference(expected!, current!, row.is_exact_match === 1, chain)
+}
+
+/** The names that a flexible CNAME leads to stand in the evidence alone. */
+function chainOf(diagnosis: string | null): AliasChain {
+  const paths: Evidence[] = diagnosis === null ? [] : JSON.parse(diagnosis).paths
+  return paths.flatMap(({ outcome }) =>
+    outcome?.kind !== 'answer' || outcome.rrset.type !== 'CNAME'
+      ? []
+      : [...outcome.rrset.values.map((target) => ({ name: outcome.rrset.name, target, ttl: 0 })), ...outcome.chain],
+  )
+}
+
+/**
+ * Expects from now on what is there now, in the same mode. Throws `not_found`, and 409 where nothing is there that could be
+ * expected or where it is no longer what the caller saw.
+ */
+export async function acceptCurrent(
+  db: Database,
+  organizationId: string,
+  { monitor, current_value: seen }: { monitor: string } & Acceptance,
+  now: number,
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await lockMonitor(transaction, organizationId, monitor)
+    const current = currentOf(row)
+    if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
+      throw conflict('The record has changed since you looked at it; look again before you accept it.')
+    }
+    const expected_value = row.record_type === 'TXT' ? current.map(writtenText) : current
+    await updateMonitor(transaction, organizationId, monitor, { expected_value }, now)
+  })
+}
+
+function currentOf(row: MonitorRow): string[] {
+  if (row.current_values === null) throw conflict('Nothing is known of this record yet; wait for its first check.')
+  const current: string[] = JSON.parse(row.current_values)
+  if (current.length === 0) throw conflict('There is no record now, and a monitor expects at least one value.')
+  if (current.length > MAX_EXPECTED_VALUES) {
+    throw conflict(`There are ${current.length} values now, and a monitor expects at most ${MAX_EXPECTED_VALUES}.`)
+  }
+  return current
+}
