@@ -1,5 +1,143 @@
-import { Page } from '../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Activity, Download, ListFilter, Plus } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import type { Event } from '#contract/events.ts'
+import { addressHere } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button, ButtonAnchor, ButtonLink } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
+import { Empty } from '../ui/empty.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Pager } from '../ui/table.tsx'
+import { byDay, dayText } from './days.ts'
+import { EventLine } from './event-line.tsx'
+import { EventFilters } from './events-filters.tsx'
+import { type EventSearch, eventsQuery, filtersOf } from './events-query.ts'
 
 export function EventsPage() {
-  return <Page title="Events">{null}</Page>
+  const search = useSearch({ from: '/inside/events' })
+  const navigate = useNavigate({ from: '/events' })
+  const show = (next: EventSearch) => void navigate({ search: next, resetScroll: false })
+  const { group, old, new: next, since, until } = search
+  const filters = { group, old, new: next, since, until } as EventSearch
+  return (
+    <Page
+      title="Events"
+      lead="Every confirmed change of a monitor, the newest first."
+      actions={
+        <ButtonAnchor href={addressHere('/dashboard/api/events.csv', filtersOf(search))} download>
+          <Download /> Export CSV
+        </ButtonAnchor>
+      }
+    >
+      <EventFilters search={search} onChange={show} />
+      <Section isFlush>
+        <Feed
+          search={search}
+          onPage={(cursor) => void navigate({ search: { ...filters, ...cursor } })}
+          onClear={() => show({})}
+        />
+      </Section>
+    </Page>
+  )
+}
+
+type FeedProps = {
+  search: EventSearch
+  onPage: (cursor: { after: string } | { before: string }) => void
+  onClear: () => void
+}
+
+function Feed({ search, onPage, onClear }: FeedProps) {
+  const { data: page, error, isPending, isPlaceholderData, refetch } = useQuery(eventsQuery(search))
+  const { isNew, sentence } = useNewcomers(isPlaceholderData ? undefined : page?.data, JSON.stringify(search))
+  if (isPending) return <FeedBones />
+  if (!page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  if (page.data.length === 0) {
+    return Object.keys(search).length === 0 ? <NoEvents /> : <NothingMatches onClear={onClear} />
+  }
+  return (
+    <>
+      <p role="status" className="sr-only">
+        {sentence}
+      </p>
+      <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
+        {byDay(page.data).map(({ day, items }) => (
+          <section key={day} aria-labelledby={`day-${day}`}>
+            <h2
+              id={`day-${day}`}
+              className="border-y border-line bg-canvas px-4 py-1.5 text-xs font-medium text-soft first:border-t-0"
+            >
+              {dayText(day, Date.now())}
+            </h2>
+            <ol className="divide-y divide-line">
+              {items.map((event) => (
+                <EventLine key={event.id} event={event} isNew={isNew(event.id)} />
+              ))}
+            </ol>
+          </section>
+        ))}
+      </div>
+      <Pager page={page} onAfter={(after) => onPage({ after })} onBefore={(before) => onPage({ before })} />
+    </>
+  )
+}
+
+/** Which events came while this very list was on the screen. */
+function useNewcomers(events: readonly Event[] | undefined, list: string) {
+  const seen = useRef<{ list: string; ids: Set<string> }>(undefined)
+  const known = seen.current?.list === list ? seen.current.ids : undefined
+  const isNew = (id: string) => known !== undefined && !known.has(id)
+  const count = events?.filter(({ id }) => isNew(id)).length ?? 0
+  useEffect(() => {
+    if (!events) return
+    const ids = events.map(({ id }) => id)
+    if (seen.current?.list === list) for (const id of ids) seen.current.ids.add(id)
+    else seen.current = { list, ids: new Set(ids) }
+  }, [events, list])
+  return { isNew, sentence: count === 0 ? '' : count === 1 ? 'One new event.' : `${count} new events.` }
+}
+
+function FeedBones() {
+  return (
+    <div role="status" aria-label="Loading" className="divide-y divide-line">
+      {[0, 1, 2, 3, 4, 5, 6, 7].map((line) => (
+        <div key={line} className="flex gap-4 px-4 py-3.5">
+          <div className="bone h-4 w-11" />
+          <div className="bone h-4 w-56" />
+          <div className="bone ml-auto h-4 w-64 max-sm:hidden" />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function NoEvents() {
+  const { can } = useSession()
+  return (
+    <Empty
+      icon={Activity}
+      title="Nothing has changed yet"
+      action={
+        can('write') && (
+          <ButtonLink to="/monitors/new" look="primary">
+            <Plus /> New monitor
+          </ButtonLink>
+        )
+      }
+    >
+      An event is a change that more than one server confirmed: a monitor’s first outcome, another state, or other
+      values. Each one stands here, and goes to the webhooks of its group.
+    </Empty>
+  )
+}
+
+function NothingMatches({ onClear }: { onClear: () => void }) {
+  return (
+    <Empty icon={ListFilter} title="No event matches" action={<Button onClick={onClear}>Clear filters</Button>}>
+      No change in this time, group and states. Widen the filters, or clear them.
+    </Empty>
+  )
 }

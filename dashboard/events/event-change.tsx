@@ -1,0 +1,82 @@
+import { ArrowRight, Minus, Plus } from 'lucide-react'
+import type { Event } from '#contract/events.ts'
+import { cx } from '../ui/class.ts'
+import { State } from '../ui/state.tsx'
+import { diffOf, type MarkedValue } from './value-diff.ts'
+
+/** From which state into which; one state where only the values changed. */
+export function StateChange({ event }: { event: Pick<Event, 'old_state' | 'new_state'> }) {
+  if (event.old_state === event.new_state) {
+    return (
+      <span className="inline-flex flex-wrap items-center gap-x-2 text-xs">
+        <State state={event.new_state} />
+        <span className="text-faint">other values</span>
+      </span>
+    )
+  }
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-0.5 text-xs">
+      <State state={event.old_state} />
+      <ArrowRight className="size-3.5 text-faint" aria-label="to" role="img" />
+      <State state={event.new_state} />
+    </span>
+  )
+}
+
+/** What the change did to the values. `most`: lines shown; undefined: all of them. */
+export function ValueDiff({ event, most }: { event: Pick<Event, 'previous_value' | 'current_value'>; most?: number }) {
+  const lines = diffOf(event.previous_value, event.current_value)
+  if (lines === undefined) return <p className="text-xs text-faint">No values were learned.</p>
+  if (lines.length === 0) return <p className="text-xs text-faint">No records, before and after.</p>
+  const shown = lines.slice(0, most)
+  return (
+    <ul className="flex min-w-0 flex-col gap-0.5">
+      {shown.map((line) => (
+        <li key={`${line.mark} ${line.value}`}>
+          <DiffLine line={line} isCut={most !== undefined} />
+        </li>
+      ))}
+      {lines.length > shown.length && <li className="text-xs text-faint">and {lines.length - shown.length} more</li>}
+    </ul>
+  )
+}
+
+const MARKS = {
+  added: { word: 'added', icon: Plus, look: 'text-ink' },
+  removed: { word: 'removed', icon: Minus, look: 'text-faint' },
+  kept: { word: 'unchanged', icon: undefined, look: 'text-faint' },
+} as const
+
+function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; isCut: boolean }) {
+  const { word, icon: Icon, look } = MARKS[mark]
+  const [before, differing, behind] = parts ?? [value, '', '']
+  return (
+    <span className={cx('flex items-start gap-1.5 font-mono text-xs', look)}>
+      <span className="mt-[3px] grid size-3 shrink-0 place-items-center">
+        {Icon && <Icon className="size-3" strokeWidth={2.5} aria-hidden="true" />}
+        <span className="sr-only">{word}:</span>
+      </span>
+      <span
+        className={cx('min-w-0 break-all', isCut && 'line-clamp-2', mark === 'removed' && !parts && 'line-through')}
+        title={isCut ? value : undefined}
+      >
+        {value === '' ? '""' : before}
+        {differing && (
+          <span
+            className={cx(
+              'rounded-xs bg-sunken font-semibold text-ink',
+              mark === 'removed' && 'text-faint line-through',
+            )}
+          >
+            {differing}
+          </span>
+        )}
+        {behind}
+      </span>
+    </span>
+  )
+}
+
+/** Its name as people say it. */
+export const nameOf = ({ domain, subdomain }: { domain: string; subdomain: string }): string =>
+  subdomain === '' ? domain : `${subdomain}.${domain}`

@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query'
+import { X } from 'lucide-react'
+import type { Group } from '#contract/groups.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import { api, type Page } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { type Option, Select } from '../ui/select.tsx'
+import { STATE_LOOKS, State } from '../ui/state.tsx'
+import type { EventSearch } from './events-query.ts'
+
+type Filters = Pick<EventSearch, 'group' | 'old' | 'new' | 'since' | 'until'>
+
+/** Which events are shown; everything here stands in the address. */
+export function EventFilters({ search, onChange }: { search: EventSearch; onChange: (filters: Filters) => void }) {
+  const { group = '', old = '', new: next = '', since = '', until = '' } = search
+  const filters: Filters = { group, old, new: next, since, until }
+  const set = (change: Filters) => onChange({ ...filters, ...change })
+  const isFiltered = Object.values(filters).some((value) => value !== '')
+  return (
+    <search aria-label="Filters" className="mb-4 grid grid-cols-2 items-end gap-3 sm:flex sm:flex-wrap">
+      <Field label="Group" className="col-span-2 sm:w-44">
+        <Select value={group} options={useGroupOptions(group)} onChange={(value) => set({ group: value })} />
+      </Field>
+      <Field label="From state" className="sm:w-40">
+        <Select value={old} options={stateOptions('UNSET')} onChange={(value) => set({ old: value })} />
+      </Field>
+      <Field label="To state" className="sm:w-40">
+        <Select value={next} options={stateOptions()} onChange={(value) => set({ new: value })} />
+      </Field>
+      <Field label="Since" className="sm:w-38">
+        <Input
+          type="date"
+          value={since}
+          max={until || undefined}
+          onChange={(event) => set({ since: event.target.value })}
+        />
+      </Field>
+      <Field label="Until" className="sm:w-38">
+        <Input
+          type="date"
+          value={until}
+          min={since || undefined}
+          onChange={(event) => set({ until: event.target.value })}
+        />
+      </Field>
+      {isFiltered && (
+        <Button
+          look="quiet"
+          onClick={() => onChange({ group: '', old: '', new: '', since: '', until: '' })}
+          className="col-span-2"
+        >
+          <X /> Clear filters
+        </Button>
+      )}
+    </search>
+  )
+}
+
+/** No event leads to UNSET. */
+function stateOptions(...more: MonitorState[]): Option<string>[] {
+  const states = (Object.keys(STATE_LOOKS) as MonitorState[]).filter((state) => state !== 'UNSET')
+  return [
+    { value: '', label: 'Any state' },
+    ...[...states, ...more].map((state) => ({ value: state, label: <State state={state} /> })),
+  ]
+}
+
+/** The group of the address is among them also where it is none of the first hundred. */
+function useGroupOptions(chosen: string): Option<string>[] {
+  const { data } = useQuery({
+    queryKey: ['groups', 'choice'],
+    queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: 100, order_by: 'name' }, signal),
+    staleTime: 60_000,
+  })
+  const options = (data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
+  const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
+  return [{ value: '', label: 'All groups' }, ...options, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
+}

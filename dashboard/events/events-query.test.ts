@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { filtersOf } from './events-query.ts'
+
+test('the filters of the page become those of the API, and named days count whole', () => {
+  const begin = new Date(2026, 10, 20).getTime()
+  const end = new Date(2026, 10, 22).getTime()
+  expect(
+    filtersOf({ group: 'production', old: 'VALID', new: 'MISMATCH', since: '2026-11-20', until: '2026-11-21' }),
+  ).toEqual({
+    group: 'production',
+    old_state: 'VALID',
+    new_state: 'MISMATCH',
+    occurred_after: new Date(begin - 1).toISOString(),
+    occurred_before: new Date(end).toISOString(),
+  })
+})
+
+test('a date that is none filters nothing, and a cursor is no filter', () => {
+  expect(Object.values(filtersOf({ since: 'soon', after: 'cursor' })).every((value) => value === undefined)).toBe(true)
+})
