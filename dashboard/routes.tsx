@@ -38,9 +38,12 @@ const forgot = createRoute({
   component: lazy(() => import('./account/forgot-page.tsx'), 'ForgotPage'),
 })
 const reset = createRoute({
-  ...page('reset'),
-  validateSearch: searchOf('token', 'error'),
-  component: lazy(() => import('./account/reset-page.tsx'), 'ResetPage'),
+  ...page('reset-password/$token'),
+  component: lazy(() => import('./account/reset-password-page.tsx'), 'ResetPasswordPage'),
+})
+const verifyEmail = createRoute({
+  ...page('verify-email/$token'),
+  component: lazy(() => import('./account/verify-email-page.tsx'), 'VerifyEmailPage'),
 })
 const invitation = createRoute({
   ...page('invitations/$token'),
@@ -124,6 +127,7 @@ const tree = root.addChildren([
   setup,
   forgot,
   reset,
+  verifyEmail,
   invitation,
   inside.addChildren([
     overview,

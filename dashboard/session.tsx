@@ -30,10 +30,15 @@ function chosen(me: Me): Membership | undefined {
   return me.organizations.find(({ id }) => id === last) ?? me.organizations[0]
 }
 
-/** Shows another of the person's organizations from here on. Everything that was fetched is forgotten. */
-export function switchOrganization(queries: QueryClient, id: string): void {
+/** From here on this organization is the one to look at, in this tab and in new ones. */
+export function rememberOrganization(id: string): void {
   sessionStorage.setItem(CHOSEN, id)
   localStorage.setItem(CHOSEN, id)
+}
+
+/** Shows another of the person's organizations from here on. Everything that was fetched is forgotten. */
+export function switchOrganization(queries: QueryClient, id: string): void {
+  rememberOrganization(id)
   actFor(id)
   forgetAll(queries)
 }

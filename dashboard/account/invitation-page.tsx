@@ -1,5 +1,114 @@
-import { Page } from '../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { Accepted, OfferedInvitation } from '#contract/account.ts'
+import { ApiProblem, api } from '../api.ts'
+import { meQuery, rememberOrganization, useSignOut } from '../session.tsx'
+import { Button, ButtonLink } from '../ui/button.tsx'
+import { Bones } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Card } from './card.tsx'
+import { useEnter } from './enter.ts'
+import { useSubmit } from './form.ts'
+import { PERSON_FIELDS, PersonFields } from './new-account-fields.tsx'
+
+const route = getRouteApi('/invitations/$token')
 
 export function InvitationPage() {
-  return <Page title="Invitation">{null}</Page>
+  const { token } = route.useParams()
+  const offered = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: () => api.get<OfferedInvitation>(`/dashboard/api/invitations/${encodeURIComponent(token)}`),
+  })
+  const me = useQuery(meQuery)
+  if (offered.isPending || me.isPending) {
+    return (
+      <Card title="Invitation">
+        <Bones />
+      </Card>
+    )
+  }
+  if (offered.error) {
+    const isUnknown = offered.error instanceof ApiProblem && offered.error.status === 404
+    return (
+      <Card title="Invitation" below={<Link to="/sign-in">To Zonewatch</Link>}>
+        {isUnknown ? (
+          <p className="text-sm text-soft">
+            This link leads nowhere: it may have been replaced by a newer one. Look for the last mail, or ask for
+            another.
+          </p>
+        ) : (
+          <ProblemNote problem={offered.error} />
+        )}
+      </Card>
+    )
+  }
+  const { organization, role, email, state, has_account } = offered.data
+  const title = `Join ${organization}`
+  if (state !== 'pending') {
+    return (
+      <Card title={title} below={<Link to="/sign-in">To Zonewatch</Link>}>
+        <p className="text-sm text-soft">{ENDED[state]}</p>
+      </Card>
+    )
+  }
+  const lead = `You are invited as ${role}, with the address ${email}.`
+  const signedInAs = me.data?.person.email
+  if (signedInAs !== undefined && signedInAs !== email) {
+    return (
+      <Card title={title} lead={lead}>
+        <OtherPerson email={signedInAs} />
+      </Card>
+    )
+  }
+  if (signedInAs === undefined && has_account) {
+    return (
+      <Card title={title} lead={lead}>
+        <ButtonLink to="/sign-in" search={{ to: `/dashboard/invitations/${token}` }} look="primary" className="w-full">
+          Sign in to accept
+        </ButtonLink>
+      </Card>
+    )
+  }
+  return (
+    <Card title={title} lead={lead}>
+      <Accept token={token} {...(signedInAs === undefined ? { newEmail: email } : {})} />
+    </Card>
+  )
+}
+
+const ENDED = {
+  accepted: 'This invitation was used already. Sign in to go on.',
+  expired: 'This invitation has expired: ask for a new one.',
+  revoked: 'This invitation was taken back.',
+}
+
+/** `newEmail`: of someone without an account yet, who makes one with it. */
+function Accept({ token, newEmail }: { token: string; newEmail?: string }) {
+  const enter = useEnter()
+  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
+    const body = newEmail === undefined ? {} : { name: given.get('name'), password: given.get('password') }
+    const path = `/dashboard/api/invitations/${encodeURIComponent(token)}/accept`
+    const { organization_id } = await api.post<Accepted>(path, body)
+    rememberOrganization(organization_id)
+    await enter()
+  })
+  return (
+    <form onSubmit={onSubmit} className="flex flex-col gap-4">
+      {newEmail !== undefined && <PersonFields problem={problem} email={newEmail} />}
+      {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
+      <Button type="submit" look="primary" isBusy={isBusy}>
+        {newEmail === undefined ? 'Accept' : 'Make the account and join'}
+      </Button>
+    </form>
+  )
+}
+
+function OtherPerson({ email }: { email: string }) {
+  const signOut = useSignOut()
+  return (
+    <div className="flex flex-col gap-4 text-sm text-soft">
+      You are signed in as {email}. Sign out first, then open the link again.
+      <Button onClick={() => void signOut()}>Sign out</Button>
+    </div>
+  )
 }

@@ -1,43 +1,66 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
-import type { Welcome } from '#contract/account.ts'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { SignedIn, Welcome } from '#contract/account.ts'
 import { api } from '../api.ts'
-import { ME } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
-import { ProblemNote } from '../ui/problem.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Card } from './card.tsx'
+import { CodeForm } from './code-form.tsx'
+import { useEnter } from './enter.ts'
 import { useSubmit } from './form.ts'
 
 const route = getRouteApi('/sign-in')
 
 export function SignInPage() {
   const { to } = route.useSearch()
-  const router = useRouter()
-  const queries = useQueryClient()
+  const enter = useEnter()
+  const [needsCode, setNeedsCode] = useState(false)
   const { data: welcome } = useQuery({
     queryKey: ['welcome'],
     queryFn: () => api.get<Welcome>('/dashboard/api/welcome'),
   })
+  if (needsCode) return <CodeForm onDone={() => enter(to)} onBack={() => setNeedsCode(false)} />
+  if (welcome?.needs_setup) return <NotSetUp />
+  return (
+    <Card title="Sign in" below={welcome?.sign_up && <Link to="/sign-up">New here? Make an account</Link>}>
+      <PasswordForm onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : enter(to))} />
+    </Card>
+  )
+}
+
+function PasswordForm({ onDone }: { onDone: (answer: SignedIn) => unknown }) {
   const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    await api.post('/dashboard/auth/sign-in/email', { email: given.get('email'), password: given.get('password') })
-    await queries.invalidateQueries({ queryKey: ME })
-    router.history.push(to ?? '/dashboard/')
+    const body = { email: given.get('email'), password: given.get('password') }
+    await onDone(await api.post<SignedIn>('/dashboard/auth/sign-in/email', body))
   })
   return (
-    <Card title="Sign in" below={welcome?.sign_up && <Link to="/sign-up">Make an account</Link>}>
-      <form onSubmit={onSubmit} className="flex flex-col gap-4">
-        <Field label="E-mail">
-          <Input name="email" type="email" autoComplete="username" required autoFocus />
-        </Field>
-        <Field label="Password">
-          <Input name="password" type="password" autoComplete="current-password" required />
-        </Field>
-        {problem !== undefined && <ProblemNote problem={problem} />}
-        <Button type="submit" look="primary" isBusy={isBusy}>
-          Sign in
-        </Button>
-      </form>
+    <form onSubmit={onSubmit} className="flex flex-col gap-4">
+      <Field label="E-mail" error={fieldError(problem, 'email')}>
+        <Input name="email" type="email" autoComplete="username" required autoFocus />
+      </Field>
+      <Field label="Password" error={fieldError(problem, 'password')}>
+        <Input name="password" type="password" autoComplete="current-password" required />
+      </Field>
+      {problem !== undefined && <ProblemNote problem={problem} fields={['email', 'password']} />}
+      <Button type="submit" look="primary" isBusy={isBusy}>
+        Sign in
+      </Button>
+      <Link to="/forgot" className="text-center text-sm text-faint hover:text-ink">
+        Forgotten your password?
+      </Link>
+    </form>
+  )
+}
+
+function NotSetUp() {
+  return (
+    <Card title="Set up Zonewatch">
+      <p className="text-sm text-soft">
+        This server has no organization yet. When it started, it wrote a <strong>one-time set-up link</strong> to its
+        log: open that link to become the owner. Whoever does not see the log cannot claim the server.
+      </p>
     </Card>
   )
 }

@@ -1,0 +1,59 @@
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Checkbox, Field, Input } from '../ui/field.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Card } from './card.tsx'
+import { useSubmit } from './form.ts'
+
+/** The second step of signing in: a code of the authenticator app, or one of the recovery codes. */
+export function CodeForm({ onDone, onBack }: { onDone: () => unknown; onBack: () => void }) {
+  const [isRecovery, setRecovery] = useState(false)
+  const [trusts, setTrusts] = useState(false)
+  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
+    const path = isRecovery ? 'verify-backup-code' : 'verify-totp'
+    const code = String(given.get('code')).trim()
+    await api.post(`/dashboard/auth/two-factor/${path}`, {
+      code: isRecovery ? code : code.replaceAll(' ', ''),
+      trustDevice: trusts,
+    })
+    await onDone()
+  })
+  return (
+    <Card
+      title={isRecovery ? 'Recovery code' : 'Enter the code'}
+      lead={isRecovery ? 'One of those you kept; each works once.' : 'Of your authenticator app.'}
+    >
+      <form key={String(isRecovery)} onSubmit={onSubmit} className="flex flex-col gap-4">
+        <Field label={isRecovery ? 'Recovery code' : 'Six digits'}>
+          {isRecovery ? (
+            <Input name="code" isCode required autoFocus autoComplete="off" />
+          ) : (
+            <Input
+              name="code"
+              isCode
+              required
+              autoFocus
+              inputMode="numeric"
+              autoComplete="one-time-code"
+              maxLength={7}
+            />
+          )}
+        </Field>
+        <Checkbox label="Ask for no code in this browser for 30 days" isChecked={trusts} onChange={setTrusts} />
+        {problem !== undefined && <ProblemNote problem={problem} />}
+        <Button type="submit" look="primary" isBusy={isBusy}>
+          Sign in
+        </Button>
+        <div className="flex justify-between gap-4">
+          <Button look="quiet" size="sm" onClick={onBack}>
+            Back
+          </Button>
+          <Button look="quiet" size="sm" onClick={() => setRecovery(!isRecovery)}>
+            {isRecovery ? 'Use the app instead' : 'Use a recovery code'}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  )
+}

@@ -1,0 +1,25 @@
+import { Button } from '../ui/button.tsx'
+import { Copy } from '../ui/copy.tsx'
+
+/** Shown once. */
+export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-sm text-soft">
+        Each of these works once in place of a code, for when your phone is lost. Keep them where your password manager
+        is; they are not shown again.
+      </p>
+      <ul className="grid grid-cols-2 gap-x-6 gap-y-1 rounded-md bg-sunken px-4 py-3 font-mono text-sm">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex justify-end gap-2">
+        <Copy text={codes.join('\n')} label="Copy codes" isWordy />
+        <Button look="primary" size="sm" onClick={onDone}>
+          I have kept them
+        </Button>
+      </div>
+    </div>
+  )
+}

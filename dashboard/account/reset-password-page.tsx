@@ -1,0 +1,46 @@
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { Card } from './card.tsx'
+import { useSubmit } from './form.ts'
+
+const route = getRouteApi('/reset-password/$token')
+
+export function ResetPasswordPage() {
+  const { token } = route.useParams()
+  const router = useRouter()
+  const toast = useToast()
+  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
+    await api.post('/dashboard/auth/reset-password', { token, newPassword: given.get('newPassword') })
+    toast.done('The new password holds. All sessions were ended; sign in anew.')
+    await router.navigate({ to: '/sign-in' })
+  })
+  return (
+    <Card
+      title="New password"
+      lead="All sessions of your account end with it."
+      below={<Link to="/forgot">Ask for another link</Link>}
+    >
+      <form onSubmit={onSubmit} className="flex flex-col gap-4">
+        <Field label="New password" hint="At least 8 characters." error={fieldError(problem, 'newPassword')}>
+          <Input
+            name="newPassword"
+            type="password"
+            autoComplete="new-password"
+            minLength={8}
+            maxLength={128}
+            required
+            autoFocus
+          />
+        </Field>
+        {problem !== undefined && <ProblemNote problem={problem} fields={['newPassword']} />}
+        <Button type="submit" look="primary" isBusy={isBusy}>
+          Set password
+        </Button>
+      </form>
+    </Card>
+  )
+}

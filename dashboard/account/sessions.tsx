@@ -1,0 +1,67 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Sessions as List } from '#contract/account.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Badge } from '../ui/state.tsx'
+import { Time } from '../ui/time.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { browserOf } from './browser.ts'
+
+/** Where the person is signed in, each to be ended. */
+export function Sessions() {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const list = useQuery({ queryKey: ['sessions'], queryFn: () => api.get<List>('/dashboard/auth/list-sessions') })
+  const end = useMutation({
+    mutationFn: (id: string | null) =>
+      id === null
+        ? api.post('/dashboard/auth/revoke-other-sessions')
+        : api.post('/dashboard/auth/revoke-session', { id }),
+    onSuccess: (_answer, id) => toast.done(id === null ? 'All other sessions are ended.' : 'The session is ended.'),
+    onError: toast.failed,
+    onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
+  })
+  const others = list.data?.data.filter(({ current }) => !current).length ?? 0
+  return (
+    <Section
+      title="Sessions"
+      hint="Where you are signed in."
+      isFlush
+      actions={
+        others > 0 && (
+          <Button size="sm" isBusy={end.isPending && end.variables === null} onClick={() => end.mutate(null)}>
+            End all others
+          </Button>
+        )
+      }
+    >
+      {list.isPending && <Bones className="p-4" />}
+      {list.error && (
+        <div className="p-4">
+          <ProblemNote problem={list.error} />
+        </div>
+      )}
+      <ul className="divide-y divide-line">
+        {list.data?.data.map(({ id, created, address, user_agent, current }) => (
+          <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
+            <div className="min-w-0 flex-1">
+              <span className="font-medium">{browserOf(user_agent)}</span>
+              <span className="block text-xs text-faint">
+                {address ?? 'address unknown'} · since <Time at={created} />
+              </span>
+            </div>
+            {current ? (
+              <Badge tone="good">This one</Badge>
+            ) : (
+              <Button size="sm" isBusy={end.isPending && end.variables === id} onClick={() => end.mutate(id)}>
+                End
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
