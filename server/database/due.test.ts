@@ -41,6 +41,15 @@ onBothEngines('the due-row mechanism', (fresh) => {
     expect(await writeBack(db, 'due_checks', [{ claim: first!, set: { due_at: 5_000 } }])).toEqual([])
   })
 
+  test('of two claims of one row in one write-back only the one that still holds counts', async () => {
+    const db = await fresh()
+    await insertDue(db, 1, { dueAt: 0 })
+    const [first] = await claimDue(db, 'due_checks', { now: 0, process: 1, limit: 1, leaseMs: 100 })
+    const [second] = await claimDue(db, 'due_checks', { now: 101, process: 1, limit: 1, leaseMs: 100 })
+    const back = (claim: typeof first) => ({ claim: claim!, set: { due_at: 5_000 } })
+    expect(await writeBack(db, 'due_checks', [back(first), back(second)])).toEqual([second])
+  })
+
   test('what a dead process had claimed is due again once released, and what others hold is not', async () => {
     const db = await fresh()
     await insertDue(db, 4, { dueAt: 0 })

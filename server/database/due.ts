@@ -139,14 +139,15 @@ async function writeAll<T extends DueTable>(db: Database, table: T, items: reado
   ]
   const names = [first.name, second.name, 'leased_until', 'leased_by', ...changed.map(({ name }) => `new_${name}`)]
   const assignments = changed.map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`back.new_${name}`)}`)
-  const { rows } = await sql<{ id: unknown }>`
+  const { rows } = await sql<{ id: unknown; leased_until: number }>`
     update ${sql.table(table)} set claimed_by = null, ${sql.join(assignments)}
     from unnest(${sql.join(columns)}) as back (${sql.join(names.map((name) => sql.ref(name)))})
     where ${sameKey(table, 'back')}
       and ${sql.ref(`${table}.due_at`)} = back.leased_until and ${sql.ref(`${table}.claimed_by`)} = back.leased_by
-    returning ${sql.ref(`${table}.${second.name}`)} as id`.execute(db)
-  const ids = new Set(rows.map(({ id }) => id))
-  return items.map(({ claim }) => ids.has((claim as Values)[second.name]))
+    returning ${sql.ref(`${table}.${second.name}`)} as id, back.leased_until`.execute(db)
+  // One batch may hold two claims of a row, the first of which ran out.
+  const held = new Set(rows.map(({ id, leased_until }) => `${id} ${leased_until}`))
+  return items.map(({ claim }) => held.has(`${(claim as Values)[second.name]} ${claim.due_at}`))
 }
 
 /** Makes what these processes had claimed due again at once. For a process that stops, and for those found dead. */
