@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Acceptance, Lookup, LookupRequest, TIMELINE_RANGES, Timeline, ValueDifference } from '#contract/dashboard.ts'
+import { EventQuery } from '#contract/events.ts'
 import { Include, MonitorAnswer } from '#contract/monitors.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { parseInclude } from '../monitors/include.ts'
@@ -7,6 +8,7 @@ import { toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
 import { acceptCurrent, differenceOf } from './acceptance.ts'
+import { eventsCsv } from './events-csv.ts'
 import { lookUp } from './lookup.ts'
 import { readTimeline } from './timeline-store.ts'
 
@@ -20,6 +22,13 @@ export function dashboardRoutes(doors: Doors): Routes {
     app.post('/dashboard/api/lookup', { schema: { body: LookupRequest, response: Answers(200, Lookup) } }, ({ body }) =>
       lookUp(doors, body),
     )
+
+    app.get('/dashboard/api/events.csv', { schema: { querystring: EventsQuery } }, async ({ query, caller }, reply) => {
+      const { organization: _, ...wanted } = query
+      const csv = await eventsCsv(doors, caller.organizationId, wanted)
+      reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="events.csv"')
+      return reply.send(csv)
+    })
 
     app.get(
       '/dashboard/api/monitors/:monitor/timeline',
@@ -55,6 +64,8 @@ export function dashboardRoutes(doors: Doors): Routes {
 /** Links and streams cannot carry a header, so that whoever is signed in names the organization here. */
 const ofOrganization = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
 const OfOrganization = Type.Object(ofOrganization, { additionalProperties: false })
+const { after: _, before: __, limit: ___, ...eventQuery } = EventQuery.properties
+const EventsQuery = Type.Object({ ...ofOrganization, ...eventQuery }, { additionalProperties: false })
 const TimelineQuery = Type.Object(
   { ...ofOrganization, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
   { additionalProperties: false },

@@ -1,0 +1,86 @@
+import { text } from 'node:stream/consumers'
+import papaparse from 'papaparse'
+import { expect, test } from 'vitest'
+import { insertEvents } from '../events/store.ts'
+import { newId } from '../ids.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { eventsCsv } from './events-csv.ts'
+
+const PATH = '/dashboard/api/events.csv'
+const AT = Date.UTC(2026, 10, 21, 9, 30)
+
+/** So many events of one monitor, a second apart, the last one with this value. */
+async function givenEvents(world: AppWorld, count: number, value = '192.0.2.2') {
+  const body = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: 'hello' }
+  const { id } = (await world.call('/monitors', { method: 'POST', body })).body
+  const row = await world.doors.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
+  const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row
+  const events = Array.from({ length: count }, (_, place) => ({
+    ...{ organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match },
+    id: newId('evt', AT + place),
+    monitor_id: id,
+    occurred_at: AT + place * 1_000,
+    old_state: 'VALID',
+    new_state: place % 2 === 0 ? 'MISMATCH' : 'VALID',
+    previous_values: '["one","two"]',
+    current_values: place === count - 1 ? JSON.stringify([value]) : null,
+    incidence_count: 1,
+    diagnosis: null,
+  }))
+  for (let from = 0; from < count; from += 500) await insertEvents(world.doors.db, events.slice(from, from + 500))
+  return events
+}
+
+const rowsOf = (csv: string) => papaparse.parse<Record<string, string>>(csv.trimEnd(), { header: true }).data
+
+onBothEngines('GET /dashboard/api/events.csv', (_fresh, engine) => {
+  test('holds every event that the filters meet, in order, as a download', async () => {
+    const world = await givenApp(engine)
+    const events = await givenEvents(world, 1_203)
+    const answer = await world.call(PATH)
+    expect(answer.headers['content-type']).toBe('text/csv; charset=utf-8')
+    expect(answer.headers['content-disposition']).toBe('attachment; filename="events.csv"')
+    const rows = rowsOf(answer.text)
+    expect(rows.map(({ event_id }) => event_id)).toEqual(events.map(({ id }) => id))
+    expect(rows[0]).toMatchObject({
+      occurred: '2026-11-21T09:30:00.000Z',
+      name: 'www.example.com',
+      record_type: 'TXT',
+      previous_value: 'one\ntwo',
+      current_value: '',
+      expected_value: 'hello',
+    })
+    const some = await world.call(`${PATH}?new_state=VALID&order_way=desc&occurred_before=2026-11-21T09:30:10Z`)
+    expect(rowsOf(some.text).map(({ event_id }) => event_id)).toEqual([9, 7, 5, 3, 1].map((at) => events[at]!.id))
+    expect(rowsOf((await world.call(`${PATH}?group=none`)).text)).toEqual([])
+  })
+
+  test('what is wrong with the query is a 400 in our form, and no other organization is shown', async () => {
+    const world = await givenApp(engine)
+    await givenEvents(world, 3)
+    expect((await world.call(`${PATH}?occurred_after=soon`)).body).toMatchObject({ code: 400 })
+    expect((await world.call(`${PATH}?limit=5`)).status).toBe(400)
+    expect((await world.call(PATH, { key: null })).status).toBe(401)
+    const { key } = await world.organization('Other')
+    expect(rowsOf((await world.call(PATH, { key })).text)).toEqual([])
+  })
+})
+
+test('a value that a spreadsheet would run is written as text', async () => {
+  for (const value of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1']) {
+    const world = await givenApp('sqlite')
+    await givenEvents(world, 1, value)
+    expect(rowsOf((await world.call(PATH)).text)[0]!.current_value).toBe(`'${value}`)
+  }
+})
+
+test('it ends after so many events, and says so', async () => {
+  const world = await givenApp('sqlite')
+  await givenEvents(world, 7)
+  const { id } = await world.organization()
+  const csv = await text(await eventsCsv(world.doors, id, {}, 5))
+  expect(csv.trimEnd().split('\r\n')).toHaveLength(1 + 5 + 1)
+  expect(csv).toContain('There are more than these 5 events')
+  expect(await text(await eventsCsv(world.doors, id, {}, 7))).not.toContain('There are more')
+})

@@ -1,0 +1,83 @@
+import { Readable } from 'node:stream'
+import papaparse from 'papaparse'
+import type { Event, EventQuery } from '#contract/events.ts'
+import { listEvents } from '../events/list.ts'
+import type { Page } from '../http/pages.ts'
+import type { Doors } from '../outside.ts'
+
+/** Events of one download, and of one page of it. */
+const MOST = 100_000
+const AT_ONCE = 500
+
+const COLUMNS = [
+  'occurred',
+  'name',
+  'record_type',
+  'old_state',
+  'new_state',
+  'previous_value',
+  'current_value',
+  'expected_value',
+  'is_exact_match',
+  'incidence_count',
+  'event_id',
+  'monitor_id',
+]
+
+export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'>
+
+/**
+ * The events as RFC 4180 text, page by page as the reader takes it. Throws what the list throws before the first line.
+ * `most`: events after which it ends, with a line that says so.
+ */
+export async function eventsCsv(
+  { db, seal }: Pick<Doors, 'db' | 'seal'>,
+  organizationId: string,
+  query: EventsQuery,
+  most = MOST,
+): Promise<Readable> {
+  const read = (limit: number, after?: string) =>
+    listEvents(db, seal, organizationId, { ...query, limit, ...(after === undefined ? {} : { after }) })
+  const first = await read(Math.min(AT_ONCE, most))
+  return Readable.from(lines(first, read, most), { objectMode: false, highWaterMark: 65_536 })
+}
+
+async function* lines(
+  first: Page<Event>,
+  read: (limit: number, after: string) => Promise<Page<Event>>,
+  most: number,
+): AsyncGenerator<string> {
+  yield text([COLUMNS])
+  let left = most
+  for (let page = first; ; page = await read(Math.min(AT_ONCE, left), page.after!)) {
+    if (page.data.length > 0) yield text(page.data.map(cellsOf))
+    left -= page.data.length
+    if (page.after === null) return
+    if (left <= 0) {
+      yield text([[`There are more than these ${most} events; ask for a shorter time.`]])
+      return
+    }
+  }
+}
+
+/** A cell that a spreadsheet would take for a formula is written behind an apostrophe. */
+function text(rows: unknown[][]): string {
+  return `${papaparse.unparse(rows, { newline: '\r\n', escapeFormulae: true })}\r\n`
+}
+
+function cellsOf({ domain, ...event }: Event): unknown[] {
+  return [
+    event.occurred,
+    [domain.subdomain, domain.domain].filter((part) => part !== '').join('.'),
+    domain.record_type,
+    event.old_state,
+    event.new_state,
+    event.previous_value?.join('\n'),
+    event.current_value?.join('\n'),
+    domain.expected_value.join('\n'),
+    domain.is_exact_match,
+    event.incidence_count,
+    event.id,
+    event.monitor_id,
+  ]
+}
