@@ -27,7 +27,13 @@ export function StateChange({ event }: { event: Pick<Event, 'old_state' | 'new_s
 export function ValueDiff({ event, most }: { event: Pick<Event, 'previous_value' | 'current_value'>; most?: number }) {
   const lines = diffOf(event.previous_value, event.current_value)
   if (lines === undefined) return <p className="text-xs text-faint">No values were learned.</p>
-  if (lines.length === 0) return <p className="text-xs text-faint">No records, before and after.</p>
+  if (lines.length === 0) {
+    return (
+      <p className="text-xs text-faint">
+        {event.previous_value === undefined ? 'No records.' : 'No records, before and after.'}
+      </p>
+    )
+  }
   const shown = lines.slice(0, most)
   return (
     <ul className="flex min-w-0 flex-col gap-0.5">
@@ -56,21 +62,9 @@ function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; 
         {Icon && <Icon className="size-3" strokeWidth={2.5} aria-hidden="true" />}
         <span className="sr-only">{word}:</span>
       </span>
-      <span
-        className={cx('min-w-0 break-all', isCut && 'line-clamp-2', mark === 'removed' && !parts && 'line-through')}
-        title={isCut ? value : undefined}
-      >
+      <span className={cx('min-w-0 break-all', isCut && 'line-clamp-2')} title={isCut ? value : undefined}>
         {value === '' ? '""' : before}
-        {differing && (
-          <span
-            className={cx(
-              'rounded-xs bg-sunken font-semibold text-ink',
-              mark === 'removed' && 'text-faint line-through',
-            )}
-          >
-            {differing}
-          </span>
-        )}
+        {differing && <mark className="rounded-xs bg-line px-px font-semibold text-ink">{differing}</mark>}
         {behind}
       </span>
     </span>

@@ -24,7 +24,7 @@ export function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
           {clock.format(new Date(event.occurred))}
         </time>
       </Tooltip>
-      <div className="min-w-0">
+      <div className="min-w-0 leading-5">
         <Link
           to="/monitors/$monitor"
           params={{ monitor: event.monitor_id }}

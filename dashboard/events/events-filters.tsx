@@ -62,9 +62,15 @@ function stateOptions(...more: MonitorState[]): Option<string>[] {
   const states = (Object.keys(STATE_LOOKS) as MonitorState[]).filter((state) => state !== 'UNSET')
   return [
     { value: '', label: 'Any state' },
-    ...[...states, ...more].map((state) => ({ value: state, label: <State state={state} /> })),
+    ...[...states, ...more].map((state) => ({ value: state, label: look(state) })),
   ]
 }
+
+const look = (state: MonitorState) => (
+  <span className="flex">
+    <State state={state} />
+  </span>
+)
 
 /** The group of the address is among them also where it is none of the first hundred. */
 function useGroupOptions(chosen: string): Option<string>[] {

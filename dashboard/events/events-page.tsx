@@ -33,7 +33,7 @@ export function EventsPage() {
       }
     >
       <EventFilters search={search} onChange={show} />
-      <Section isFlush>
+      <Section isFlush className="overflow-hidden">
         <Feed
           search={search}
           onPage={(cursor) => void navigate({ search: { ...filters, ...cursor } })}
