@@ -30,6 +30,10 @@ export async function confirmByZone(hearing: Hearing): Promise<ByZone> {
   }
   const good = heard.filter(({ outcome }) => isGood(outcome))
   if (good.length === 0) {
+    if (heard.some(({ isBusy }) => isBusy)) {
+      hearing.aside = asideWords('so much is being asked of them that there was no turn in time')
+      return {}
+    }
     const failure = mostTelling(heard.map(({ outcome }) => outcome))
     hearing.aside = asideWords(`none of them gave a usable answer (${failure.kind})`)
     return { failure }

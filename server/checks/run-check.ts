@@ -1,10 +1,14 @@
 import type { MonitorRecordType } from '#contract/monitors.ts'
 import type { Claim } from '../database/due.ts'
+import { Busy } from '../dns/busy.ts'
 import { confirm } from './confirm.ts'
 import type { CheckDoors, Confirmation } from './hearing.ts'
 import { fingerprint } from './judge.ts'
-import { aliasesFrom, lookupFor } from './lookup.ts'
+import { aliasesFrom, type Lookup, lookupFor } from './lookup.ts'
 import { isGood } from './replies.ts'
+
+/** Less than what is begun may wait for its further questions: it must come to an end while its lease lasts. */
+const BEGIN_WITHIN_MS = 5_000
 
 /** What one check came to. `at`: when it ended. */
 export type CheckResult = { claim: Claim<'due_checks'>; at: number } & Finding
@@ -12,6 +16,8 @@ export type CheckResult = { claim: Claim<'due_checks'>; at: number } & Finding
 export type Finding =
   /** What is recorded already. */
   | { kind: 'unchanged' }
+  /** Nothing: so much is asked of a recursive server that there would have been no turn in time. */
+  | { kind: 'postponed'; afterMs: number }
   /** Something else. */
   | Confirmation
 
@@ -26,12 +32,19 @@ export async function runCheck(
     recordType: claim.record_type as MonitorRecordType,
     isExactMatch: claim.is_exact_match === 1,
   })
-  const first = await ask(doors.dns, {})
-  if (isGood(first.outcome)) doors.canaries?.noteAnswer()
-  const { fingerprint: recorded, doubts } = claim
-  const finding: Finding =
-    fingerprint(first.outcome) === recorded
-      ? { kind: 'unchanged' }
-      : await confirm({ ask, aliases: aliasesFrom(claim.owner), first, recorded, doubts }, doors, signal)
+  const finding = await find(claim, ask, doors, signal).catch(postponed)
   return { claim, at: doors.clock.now(), ...finding }
+}
+
+async function find(claim: Claim<'due_checks'>, ask: Lookup, doors: CheckDoors, signal: AbortSignal): Promise<Finding> {
+  const first = await ask(doors.dns, { mostWaitMs: BEGIN_WITHIN_MS })
+  if (isGood(first.outcome)) doors.canaries?.noteAnswer()
+  const { owner, fingerprint: recorded, doubts } = claim
+  if (fingerprint(first.outcome) === recorded) return { kind: 'unchanged' }
+  return await confirm({ ask, aliases: aliasesFrom(owner), first, recorded, doubts }, doors, signal)
+}
+
+function postponed(error: unknown): Finding {
+  if (error instanceof Busy) return { kind: 'postponed', afterMs: error.retryInMs }
+  throw error
 }

@@ -8,6 +8,7 @@ import type { DnsClient } from '../dns/client.ts'
 import type { Heart } from '../heart.ts'
 import { type CheckResult, runCheck } from './run-check.ts'
 import { recordChecks } from './store.ts'
+import { bringBack, watchClock } from './wall-clock.ts'
 
 export type SchedulerDoors = {
   db: Database
@@ -55,9 +56,14 @@ export async function runScheduler(
       if (!abandon.aborted) log.error({ err, monitor: claim.monitor_id }, 'A check broke off; it will be done again.')
     }
   }
+  const wasSetBack = watchClock(clock)
+  let isPlanned = false
   while (!stop.aborted) {
     heart.beat('checker', clock.elapsed())
     try {
+      if (wasSetBack()) isPlanned = false
+      if (!isPlanned) await bringBack(db, { now: clock.now(), process })
+      isPlanned = true
       const room = Math.min(BATCH, IN_FLIGHT - underWay.size)
       const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []
       for (const claim of claims) {

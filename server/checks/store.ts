@@ -119,12 +119,14 @@ function changeOf(monitor: MonitorRow, { claim, at, evidence, witnesses, decided
 
 type Place = WriteBack<'due_checks'>['set']
 
-function placeOfUnsettled({ kind, claim, at }: CheckResult, now: number): Place {
+function placeOfUnsettled(result: CheckResult, now: number): Place {
+  const { kind, claim, at } = result
   const { fingerprint, streak, doubts } = claim
   const regular = { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint }
-  if (kind === 'withheld') {
-    // Nothing was learned, so nothing moves on; it is asked again as soon as our own network may be back.
-    const due_at = Math.min(now + WITHHELD_DELAY_MS, regular.due_at)
+  if (kind === 'withheld' || kind === 'postponed') {
+    // Nothing was learned, so nothing moves on; it is asked again as soon as our own network, or the server's turn, may be back.
+    const afterMs = kind === 'withheld' ? WITHHELD_DELAY_MS : result.afterMs
+    const due_at = Math.min(Math.ceil(now + afterMs), regular.due_at)
     return { ...regular, due_at, last_checked_at: claim.last_checked_at, streak, doubts }
   }
   // What is recorded, heard once more, is one doubt less: servers that take turns are doubted every second time.

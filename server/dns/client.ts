@@ -11,6 +11,7 @@ import { createTogether } from './together.ts'
  * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
  * Without `recursionDesired` (default true) a referral is a good answer and alias chains are not asked on.
  * `checkingDisabled` (default false) lets bogus DNSSEC data through. `timeoutMs` and `tries` replace the client's own.
+ * `mostWaitMs` (default 20 s) bounds the wait for a turn at a server that is paced.
  * `accept` says whether what a server answered will do, so that the next one need not be asked.
  */
 export type AskOptions = {
@@ -20,6 +21,7 @@ export type AskOptions = {
   checkingDisabled?: boolean
   timeoutMs?: number
   tries?: number
+  mostWaitMs?: number
   accept?: (evidence: Evidence) => boolean
 }
 
@@ -29,7 +31,7 @@ export type DnsClient = {
   readonly servers: readonly ServerAddress[]
   /**
    * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects
-   * with the signal's reason when aborted, and with an `Error` when the client is closed or far too much waits already.
+   * with the signal's reason when aborted, with `Busy` when the wait would be too long, and when the client is closed.
    * The same question with the same options is asked once while it is under way; the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AskOptions): Promise<Reply>
@@ -47,6 +49,7 @@ export type DnsClientOptions = {
   perSecond?: number
 }
 
+const MOST_WAIT_MS = 20_000
 const noServer: Outcome = { kind: 'unreachable', reason: 'there is no name server to ask' }
 
 export function createDnsClient({
@@ -79,7 +82,8 @@ export function createDnsClient({
     const bounds = { timeoutMs: options.timeoutMs ?? timeoutMs, tries: options.tries ?? tries }
     const query = { recursionDesired, checkingDisabled }
     const leftMs = bounds.timeoutMs * bounds.tries
-    const lookup: Lookup = { query, ...bounds, leftMs, signal, accept, evidence: [] }
+    const { mostWaitMs = MOST_WAIT_MS } = options
+    const lookup: Lookup = { query, ...bounds, mostWaitMs, leftMs, signal, accept, evidence: [] }
     const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
     if (asked.length === 0) return { outcome: noServer, evidence: [] }
     const ask = (part: Question) => tryServers(doors, asked, part, lookup)

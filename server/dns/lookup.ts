@@ -10,6 +10,7 @@ export type Lookup = {
   query: Omit<QueryOptions, 'edns'>
   timeoutMs: number
   tries: number
+  mostWaitMs: number
   leftMs: number
   signal: AbortSignal | undefined
   accept: ((evidence: Evidence) => boolean) | undefined
@@ -62,10 +63,11 @@ async function exchangeInTurn(
   edns: boolean,
   lookup: Lookup,
 ): Promise<Evidence> {
-  await path.slots.acquire(lookup.signal)
+  const paced = path.pace.wait(lookup.mostWaitMs, lookup.signal)
+  if (paced) await paced
+  const placed = path.slots.acquire(lookup.signal)
+  if (placed) await placed
   try {
-    const paced = path.pace.wait(lookup.signal)
-    if (paced) await paced
     const evidence = await exchange(doors.clock, doors.deadlines, {
       server: path.server,
       transport,

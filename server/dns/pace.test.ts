@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
+import { Busy } from './busy.ts'
 import { createPace } from './pace.ts'
+
+const HOUR_MS = 3_600_000
 
 function givenClock(): Clock & { advance(ms: number): void } {
   let now = 0
@@ -20,7 +23,7 @@ async function timesOf(count: number, perSecond: number, clock = givenClock()): 
   const pace = createPace(perSecond, clock)
   const times: number[] = []
   for (let asked = 0; asked < count; asked++) {
-    await pace.wait(undefined)
+    await pace.wait(HOUR_MS, undefined)
     times.push(clock.elapsed())
   }
   return times
@@ -40,21 +43,40 @@ test('a long rest earns no more than one burst', async () => {
   expect((await timesOf(60, 50, clock)).map((time) => time - at).filter((ms) => ms === 0)).toHaveLength(50)
 })
 
+test('who would wait too long is sent away, each until another turn, and keeps no place', async () => {
+  const clock = givenClock()
+  const pace = createPace(10, { ...clock, sleep: async () => {} })
+  for (let asked = 0; asked < 30; asked++) void pace.wait(2_000, undefined)
+  const retries = Array.from({ length: 3 }, () => {
+    try {
+      pace.wait(2_000, undefined)
+    } catch (error) {
+      return (error as Busy).retryInMs
+    }
+    return 'let in'
+  })
+  expect(retries).toEqual([2_200, 2_300, 2_400])
+  expect(() => pace.wait(2_000, undefined)).toThrow(Busy)
+  clock.advance(100)
+  expect(pace.wait(2_000, undefined)).toBeInstanceOf(Promise)
+})
+
 test('without a limit nothing waits', () => {
-  expect(createPace(Number.POSITIVE_INFINITY, givenClock()).wait(undefined)).toBeUndefined()
+  expect(createPace(Number.POSITIVE_INFINITY, givenClock()).wait(HOUR_MS, undefined)).toBeUndefined()
 })
 
 test('who gives up leaves no gap behind', async () => {
   const sleeps: number[] = []
   const pace = createPace(1, { ...givenClock(), sleep: async (ms) => void sleeps.push(ms) })
-  pace.wait(undefined)
-  for (let gone = 0; gone < 3; gone++) await expect(pace.wait(AbortSignal.abort(new Error('enough')))).rejects.toThrow()
-  await pace.wait(undefined)
+  pace.wait(HOUR_MS, undefined)
+  for (let gone = 0; gone < 3; gone++)
+    await expect(pace.wait(HOUR_MS, AbortSignal.abort(new Error('enough')))).rejects.toThrow()
+  await pace.wait(HOUR_MS, undefined)
   expect(sleeps).toEqual([1000, 1000, 1000, 1000])
 })
 
 test('who gives up does not wait', async () => {
   const pace = createPace(1, givenClock())
-  pace.wait(undefined)
-  await expect(pace.wait(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+  pace.wait(HOUR_MS, undefined)
+  await expect(pace.wait(HOUR_MS, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
 })

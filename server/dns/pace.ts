@@ -1,9 +1,13 @@
 import type { Clock } from '../clock.ts'
+import { Busy } from './busy.ts'
 
 /** Questions to one server spread over time, so that a flood of ours is none of theirs. */
 export type Pace = {
-  /** Resolves when the next question may go. Rejects with the signal's reason. */
-  wait(signal: AbortSignal | undefined): Promise<void> | undefined
+  /**
+   * Resolves when the next question may go; undefined where it may at once. Rejects with the signal's reason. Throws `Busy`
+   * where the wait would be longer than `mostMs`.
+   */
+  wait(mostMs: number, signal: AbortSignal | undefined): Promise<void> | undefined
 }
 
 /** `perSecond` on average; as many as a second's worth may go at once after a rest. */
@@ -11,6 +15,7 @@ export function createPace(perSecond: number, clock: Clock): Pace {
   if (perSecond === Number.POSITIVE_INFINITY) return { wait: () => undefined }
   const stepMs = 1000 / perSecond
   let nextAt = Number.NEGATIVE_INFINITY // when the next question would go if there were no bursts
+  let promisedAt = Number.NEGATIVE_INFINITY // the same for those that were sent away, so that they do not all come back at once
 
   async function sleepUntil(at: number, signal: AbortSignal | undefined): Promise<void> {
     await clock.sleep(at - clock.elapsed(), signal)
@@ -20,10 +25,15 @@ export function createPace(perSecond: number, clock: Clock): Pace {
   }
 
   return {
-    wait(signal) {
+    wait(mostMs, signal) {
       const now = clock.elapsed()
-      nextAt = Math.max(nextAt, now) + stepMs
-      const at = nextAt - 1000
+      const afterIt = Math.max(nextAt, now) + stepMs
+      const at = afterIt - 1000
+      if (at > now + mostMs) {
+        promisedAt = Math.max(promisedAt, at) + stepMs
+        throw new Busy(promisedAt - now)
+      }
+      nextAt = afterIt
       return at <= now ? undefined : sleepUntil(at, signal)
     },
   }

@@ -1,8 +1,10 @@
+import { Busy } from './busy.ts'
+
 /** A bounded number of things under way, and a bounded first-come queue of those that wait for a place. */
 export type Slots = {
-  /** Resolves when there is a place. Rejects with the signal's reason, or when even the queue is full. */
-  acquire(signal: AbortSignal | undefined): Promise<void>
-  /** Gives a place back, once for each `acquire` that resolved. */
+  /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `Busy`. */
+  acquire(signal: AbortSignal | undefined): Promise<void> | undefined
+  /** Gives a place back, once for each `acquire` that got one. */
   release(): void
   /** Rejects all that wait, and whoever comes later. */
   close(reason: Error): void
@@ -11,6 +13,9 @@ export type Slots = {
 }
 
 type Waiter = { admit: () => void; refuse: (reason: unknown) => void; gone: boolean; next: Waiter | undefined }
+
+/** When a full queue is worth another look: a good part of it is gone by then, even at a silent server. */
+const FULL_QUEUE_MS = 30_000
 
 export function createSlots(limit: number, waitingLimit: number): Slots {
   let taken = 0
@@ -61,10 +66,10 @@ export function createSlots(limit: number, waitingLimit: number): Slots {
       if (signal?.aborted) return Promise.reject(signal.reason)
       if (taken < limit) {
         taken++
-        return Promise.resolve()
+        return undefined
       }
       if (waiting < waitingLimit) return wait(signal)
-      return Promise.reject(new Error(`More than ${waitingLimit} questions wait for one name server.`))
+      throw new Busy(FULL_QUEUE_MS)
     },
     release() {
       const waiter = dequeue()

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts'
+import { Busy } from '../busy.ts'
 import type { DnsClient } from '../client.ts'
 import type { Question, Reply, ServerAddress } from '../outcome.ts'
 import { isPrivateAddress } from '../private-addresses.ts'
@@ -29,6 +30,8 @@ export type AuthoritativeReply = Reply & {
   nameServer: string | undefined
   /** Whether the way there was learned for an earlier question. */
   isFromCache: boolean
+  /** Nobody answered because there was no turn in time at the servers that are to be asked. */
+  isBusy?: true
 }
 
 export const PATIENCE_MS = 6_000
@@ -58,7 +61,7 @@ export function createAuthorities({
   const together = createTogether<AuthoritativeReply>()
   const reach = createReach({ dns, clock, roots, timeoutMs })
 
-  // Where very much is asked of one server, the wait for a turn there is longer than a check can last.
+  // Where very much is asked of one server, the wait for a turn there is longer than a check can last; silence is not.
   async function inTime<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
     const over = new AbortController()
     const late = new AbortController()
@@ -66,7 +69,7 @@ export function createAuthorities({
     try {
       return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
     } catch (error) {
-      if (error === 'late') return 'late'
+      if (error === 'late' || error instanceof Busy) return 'busy'
       throw error
     } finally {
       over.abort()
@@ -78,7 +81,7 @@ export function createAuthorities({
     const startedAt = clock.elapsed()
     const walk = { ...newWalk(startedAt, patienceMs), voice }
     const found = await inTime(signal, (both) => lookUp(descent, question, { ...walk, signal: both }))
-    if (found === 'late') return { ...nobody, evidence: walk.evidence }
+    if (found === 'busy') return { ...nobody, evidence: walk.evidence }
     const { outcome, zone, nameServer } = found
     return {
       outcome,
@@ -105,6 +108,7 @@ const nobody = {
   nameServers: [],
   nameServer: undefined,
   isFromCache: false,
+  isBusy: true,
 } satisfies Omit<AuthoritativeReply, 'evidence'>
 
 function newWalk(startedAt: number, patienceMs: number): Omit<Walk, 'voice' | 'signal'> {
