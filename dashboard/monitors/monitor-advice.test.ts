@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import type { Diagnosis, DiagnosisPath } from '#contract/dashboard.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import { adviceFor } from './monitor-advice.ts'
+
+const none = { missing: [], extra: [] }
+const watched = {
+  domain: 'example.com',
+  subdomain: 'www',
+  record_type: 'A' as const,
+  expected_value: ['192.0.2.1'],
+  current_value: [],
+  is_active: true,
+  is_exact_match: true,
+}
+
+const inState = (state: MonitorState, more: object = {}) => ({ ...watched, ...more, state })
+
+function foundBy(outcome: DiagnosisPath['outcome'], server = '192.0.2.53:53', name?: string): Diagnosis {
+  const path: DiagnosisPath = {
+    server,
+    path: name ? 'authoritative' : 'recursive',
+    transport: 'udp',
+    rcode: null,
+    flags: [],
+    ede: [],
+    ms: 1,
+    outcome,
+  }
+  return { reason: '', decided: '', paths: [name ? { ...path, name } : path] }
+}
+
+test('what is missing is to be added, and what is extra to be removed', () => {
+  const { title, add, remove, steps } = adviceFor(
+    inState('MISMATCH', { current_value: ['198.51.100.7'] }),
+    { missing: ['192.0.2.1'], extra: ['198.51.100.7'] },
+    undefined,
+  )
+  expect([title, add, remove]).toEqual(['Replace what is there', ['192.0.2.1'], ['198.51.100.7']])
+  expect(steps[0]).toBe('Change the A records of www.example.com at your DNS provider.')
+})
+
+test('only an extra record is removed, only a missing one is added', () => {
+  const extra = adviceFor(inState('MISMATCH'), { missing: [], extra: ['198.51.100.7'] }, undefined)
+  expect([extra.title, extra.add, extra.remove]).toEqual(['Remove what does not belong there', [], ['198.51.100.7']])
+  const missing = adviceFor(inState('MISMATCH'), { missing: ['192.0.2.1'], extra: [] }, undefined)
+  expect([missing.title, missing.add, missing.remove]).toEqual(['Add what is missing', ['192.0.2.1'], []])
+})
+
+test('a name has one alias: the wrong one makes room, also in flexible mode', () => {
+  const monitor = inState('MISMATCH', { record_type: 'CNAME', is_exact_match: false, current_value: ['old.example'] })
+  expect(adviceFor(monitor, { missing: ['new.example'], extra: [] }, undefined)).toMatchObject({
+    title: 'Replace what is there',
+    remove: ['old.example'],
+  })
+})
+
+test('a name that is not there is to be created with what is expected', () => {
+  const { title, add, steps } = adviceFor(inState('NOT_FOUND'), none, foundBy({ kind: 'nxdomain', chain: [] }))
+  expect([title, add]).toEqual(['Create the name', ['192.0.2.1']])
+  expect(steps[0]).toContain('Create www.example.com')
+})
+
+test('where an alias leads to nothing, its end is named', () => {
+  const chain = [{ name: 'www.example.com', target: 'gone.example', ttl: 60 }]
+  for (const [state, kind] of [['NOT_FOUND', 'nxdomain'] as const, ['NO_DATA', 'nodata'] as const]) {
+    const { title, steps } = adviceFor(inState(state), none, foundBy({ kind, chain }))
+    expect(title).toBe('Mend the alias or its target')
+    expect(steps[0]).toContain('is an alias of gone.example, which')
+  }
+})
+
+test('silent name servers are named', () => {
+  const { steps } = adviceFor(
+    inState('TIMEOUT'),
+    none,
+    foundBy({ kind: 'timeout' }, '192.0.2.53:53', 'ns1.example.com'),
+  )
+  expect(steps[0]).toContain('whether ns1.example.com runs')
+})
+
+test('each way in which an answer cannot be used has its own remedy', () => {
+  const titleFor = (outcome: DiagnosisPath['outcome']) => adviceFor(inState('INVALID'), none, foundBy(outcome)).title
+  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', bogus: true })).toBe('Mend DNSSEC')
+  expect(titleFor({ kind: 'failure', rcode: 'REFUSED' })).toBe('Set the right name servers')
+  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL' })).toBe('Look at the zone')
+  expect(titleFor({ kind: 'malformed', reason: 'short' })).toBe('Ask your DNS provider')
+})
+
+test('of several SPF records the one that is expected stays', () => {
+  const values = ['v=spf1 -all', 'v=spf1 mx -all', 'other']
+  const monitor = inState('BAD_SETUP', { record_type: 'SPF', expected_value: ['v=spf1 mx -all'] })
+  const found = foundBy({ kind: 'answer', rrset: { name: 'example.com', type: 'TXT', ttl: 60, values }, chain: [] })
+  expect(adviceFor(monitor, none, found)).toMatchObject({ title: 'Keep one SPF record', remove: ['v=spf1 -all'] })
+})
+
+test('a lame delegation and an alias loop are told apart', () => {
+  const lame = foundBy({ kind: 'lame', reason: 'no server knows it' })
+  expect(adviceFor(inState('BAD_SETUP'), none, lame).title).toBe('Set the right name servers')
+  expect(adviceFor(inState('BAD_SETUP'), none, foundBy({ kind: 'endless_alias', chain: [] })).title).toBe(
+    'Untie the aliases',
+  )
+})
+
+test('where all is well, or nothing is known yet, nothing is asked for', () => {
+  expect(adviceFor(inState('VALID'), none, undefined).title).toBe('Nothing to do')
+  expect(adviceFor(inState('UNSET'), none, undefined).title).toBe('Wait a moment')
+  expect(adviceFor(inState('UNSET', { is_active: false }), none, undefined).title).toBe('Enable it')
+})
