@@ -63,7 +63,7 @@ export function InvitationPage() {
   if (signedInAs === undefined && has_account) {
     return (
       <Card title={title} lead={lead}>
-        <ButtonLink to="/sign-in" search={{ to: `/dashboard/invitations/${token}` }} look="primary" className="w-full">
+        <ButtonLink to="/sign-in" search={{ to: `/invitations/${token}` }} look="primary" className="w-full">
           Sign in to accept
         </ButtonLink>
       </Card>
