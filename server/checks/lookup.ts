@@ -23,6 +23,9 @@ export function aliasesFrom(owner: string): Lookup {
   return lookupFor({ owner, recordType: 'CNAME', isExactMatch: false })
 }
 
+/** For a whole chain, however many links it has: a verdict must not take for ever. */
+const CHAIN_MS = 6_000
+
 type Asker = Parameters<Lookup>[0]
 
 /** Some servers send more of the chain along than was asked for: it is left out, so that all say the same. */
@@ -39,7 +42,12 @@ async function followAliases(owner: string, dns: Asker, options: AskOptions): Pr
   const links: AliasChain = [linkOf(rrset), ...first.outcome.chain]
   for (;;) {
     if (isEndless(links)) return { outcome: { kind: 'endless_alias', chain: links }, evidence }
-    const { outcome, evidence: more } = await dns.ask({ name: links.at(-1)!.target, type: 'CNAME' }, options)
+    const withinMs = CHAIN_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
+    if (withinMs <= 0) return { outcome: { kind: 'timeout' }, evidence }
+    const { outcome, evidence: more } = await dns.ask(
+      { name: links.at(-1)!.target, type: 'CNAME' },
+      { ...options, withinMs },
+    )
     evidence.push(...more)
     if (outcome.kind === 'answer') links.push(linkOf(outcome.rrset), ...outcome.chain)
     else if (outcome.kind === 'nodata' || outcome.kind === 'nxdomain') {

@@ -37,8 +37,9 @@ export async function hearOne(
 ): Promise<Testimony> {
   let first: { owner: string; reply: AuthoritativeReply } | undefined
   const dns: Parameters<Lookup>[0] = {
-    async ask(question) {
-      const reply = await authorities.ask(question, { voice, fresh: fresh && first === undefined, signal })
+    async ask(question, options) {
+      const isFresh = fresh && first === undefined
+      const reply = await authorities.ask(question, { voice, fresh: isFresh, withinMs: options?.withinMs, signal })
       first ??= { owner: question.name, reply }
       return reply
     },

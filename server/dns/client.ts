@@ -11,7 +11,7 @@ import { createTogether } from './together.ts'
  * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
  * Without `recursionDesired` (default true) a referral is a good answer and alias chains are not asked on.
  * `checkingDisabled` (default false) lets bogus DNSSEC data through. `timeoutMs` and `tries` replace the client's own.
- * `mostWaitMs` (default 20 s) bounds the wait for a turn at a server that is paced.
+ * `withinMs` bounds the time of all tries together, and `mostWaitMs` (default 20 s) the wait for a turn at a server that is paced.
  * `accept` says whether what a server answered will do, so that the next one need not be asked.
  */
 export type AskOptions = {
@@ -21,6 +21,7 @@ export type AskOptions = {
   checkingDisabled?: boolean
   timeoutMs?: number
   tries?: number
+  withinMs?: number
   mostWaitMs?: number
   accept?: (evidence: Evidence) => boolean
 }
@@ -81,8 +82,8 @@ export function createDnsClient({
     const { recursionDesired = true, checkingDisabled = false, signal, accept } = options
     const bounds = { timeoutMs: options.timeoutMs ?? timeoutMs, tries: options.tries ?? tries }
     const query = { recursionDesired, checkingDisabled }
-    const leftMs = bounds.timeoutMs * bounds.tries
-    const { mostWaitMs = MOST_WAIT_MS } = options
+    const { withinMs = Number.POSITIVE_INFINITY, mostWaitMs = MOST_WAIT_MS } = options
+    const leftMs = Math.min(withinMs, bounds.timeoutMs * bounds.tries)
     const lookup: Lookup = { query, ...bounds, mostWaitMs, leftMs, signal, accept, evidence: [] }
     const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
     if (asked.length === 0) return { outcome: noServer, evidence: [] }
@@ -110,9 +111,10 @@ export function createDnsClient({
 
 /** Equal for questions that come to the same packets to the same servers. */
 function keyOf({ name, type }: Question, options: AskOptions): string {
-  const { recursionDesired = true, checkingDisabled = false, servers, timeoutMs = '', tries = '' } = options
+  const { recursionDesired = true, checkingDisabled = false, servers } = options
   const bits = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
-  return `${type} ${bits} ${timeoutMs} ${tries} ${servers?.map(formatServer) ?? ''} ${name}`
+  const bounds = `${options.timeoutMs ?? ''} ${options.tries ?? ''} ${options.withinMs ?? ''}`
+  return `${type} ${bits} ${bounds} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 
 /** Some servers give an alias and leave its target to the asker: the chain is then put together from several answers. */

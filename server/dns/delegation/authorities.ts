@@ -21,7 +21,13 @@ export type Authorities = {
   ask(question: Question, options?: AuthoritiesOptions): Promise<AuthoritativeReply>
 }
 
-export type AuthoritiesOptions = { voice?: number; fresh?: boolean; signal?: AbortSignal | undefined }
+export type AuthoritiesOptions = {
+  voice?: number
+  fresh?: boolean
+  /** Where it is to be less than the patience. */
+  withinMs?: number | undefined
+  signal?: AbortSignal | undefined
+}
 
 /** `zone`: the one that holds the name. `nameServers`: all of its, by name. `nameServer`: who answered, if anyone did. */
 export type AuthoritativeReply = Reply & {
@@ -76,10 +82,10 @@ export function createAuthorities({
     }
   }
 
-  async function askAlone(question: Question, voice: number, fresh: boolean, signal: AbortSignal | undefined) {
+  async function askAlone(question: Question, { voice = 0, fresh = false, withinMs, signal }: AuthoritiesOptions) {
     if (fresh) cache.forgetTowards(question.name)
     const startedAt = clock.elapsed()
-    const walk = { ...newWalk(startedAt, patienceMs), voice }
+    const walk = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), voice }
     const found = await inTime(signal, (both) => lookUp(descent, question, { ...walk, signal: both }))
     if (found === 'busy') return { ...nobody, evidence: walk.evidence }
     const { outcome, zone, nameServer } = found
@@ -95,9 +101,10 @@ export function createAuthorities({
 
   return {
     trouble: reach.trouble,
-    ask(question, { voice = 0, fresh = false, signal } = {}) {
-      const key = `${voice} ${fresh} ${question.type} ${question.name}`
-      return together(key, signal, () => askAlone(question, voice, fresh, signal))
+    ask(question, options = {}) {
+      const { voice = 0, fresh = false, withinMs = '', signal } = options
+      const key = `${voice} ${fresh} ${withinMs} ${question.type} ${question.name}`
+      return together(key, signal, () => askAlone(question, options))
     },
   }
 }

@@ -1,0 +1,165 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { Claim } from '../database/due.ts'
+import { createCanaries } from '../dns/canaries.ts'
+import { createDnsClient } from '../dns/client.ts'
+import { createAuthorities } from '../dns/delegation/authorities.ts'
+import type { Outcome } from '../dns/outcome.ts'
+import type { DnsServer } from '../testing/dns-server.ts'
+import { startDnsTree } from '../testing/dns-server-tree.ts'
+import { createFastClock } from '../testing/fast-clock.ts'
+import { fingerprint } from './judge.ts'
+import { runCheck } from './run-check.ts'
+
+const NAME = 'www.example.test'
+const CANARY = 'canary.test'
+/** Ten seconds pass in one. */
+const SPEED = 10
+const real = (ms: number) => ms / SPEED
+
+/** Two recursive servers and a zone on two name servers, asked with the deadlines of every day. */
+async function givenWorld() {
+  const clock = createFastClock(SPEED)
+  const tree = await startDnsTree()
+  const [tld] = await tree.zone('test', ['a.nic.test'])
+  const zone = await tree.zone('example.test', ['ns1.example.test', 'ns2.example.test'], [tld!])
+  const resolvers = [await tree.server(), await tree.server()]
+  tree.root.set('', 'SOA', ['root. hostmaster. 1 1800 900 604800 86400'])
+  const dns = createDnsClient({ servers: resolvers.map(({ address }) => address), clock })
+  const others = createDnsClient({ servers: [], clock })
+  onTestFinished(async () => {
+    await Promise.all([dns.close(), others.close()])
+    await tree.close()
+  })
+  const all = [...zone, ...resolvers]
+  for (const server of resolvers) server.set(CANARY, 'A', ['192.0.2.200'])
+  for (const server of all) {
+    server.set('example.test', 'NS', ['ns1.example.test', 'ns2.example.test'])
+    server.set(NAME, 'A', ['192.0.2.2'])
+  }
+  const canaries = createCanaries({ dns, clock, names: [CANARY], onOutage() {}, onRecovery() {} })
+  const authorities = createAuthorities({ dns: others, clock, roots: [tree.root.address] })
+  return {
+    zone,
+    resolvers,
+    all,
+    /** Checks a monitor that was as expected before. `ms`: how long that took. */
+    async check({ roots = true, type = 'A' }: { roots?: boolean; type?: MonitorRecordType } = {}) {
+      const was: Outcome = {
+        kind: 'answer',
+        rrset: { name: NAME, type: 'A', ttl: 60, values: ['192.0.2.1'] },
+        chain: [],
+      }
+      const claim = { owner: NAME, record_type: type, is_exact_match: 0, doubts: 0, fingerprint: fingerprint(was) }
+      const before = clock.elapsed()
+      const doors = { dns, clock, canaries, authorities: roots ? authorities : undefined }
+      const result = await runCheck(claim as Claim<'due_checks'>, doors, new AbortController().signal)
+      const outcome = result.kind === 'settled' ? result.outcome.kind : result.kind
+      return { outcome, ms: clock.elapsed() - before }
+    },
+  }
+}
+
+type World = Awaited<ReturnType<typeof givenWorld>>
+const silent = (server: DnsServer) => server.drop(NAME)
+const slowly =
+  (rcode: string, ms = 1_500) =>
+  (server: DnsServer) => {
+    server.fail(NAME, rcode)
+    server.delay(NAME, real(ms))
+  }
+const slowLinks = (length: number) => (server: DnsServer) => {
+  server.remove(NAME, 'A')
+  for (let at = 0; at < length; at++) {
+    const name = at === 0 ? NAME : `n${at}.example.test`
+    server.set(name, 'CNAME', [`n${at + 1}.example.test`])
+    server.delay(name, real(1_500))
+  }
+}
+
+type Case = { name: string; given(world: World): void; outcome: string; roots?: boolean; type?: MonitorRecordType }
+
+test.concurrent.each<Case>([
+  { name: 'a change', given: () => {}, outcome: 'answer' },
+  { name: 'a change, without roots', given: () => {}, outcome: 'answer', roots: false },
+  {
+    name: 'a change at servers far away',
+    given: ({ all }) => all.forEach((server) => void server.delay(NAME, real(300))),
+    outcome: 'answer',
+  },
+  {
+    name: 'a change, one server of each kind being silent',
+    given: ({ zone, resolvers }) => [zone[0]!, resolvers[0]!].forEach(silent),
+    outcome: 'answer',
+  },
+  {
+    name: 'a change, the other server of each kind being silent',
+    given: ({ zone, resolvers }) => [zone[1]!, resolvers[1]!].forEach(silent),
+    outcome: 'answer',
+  },
+  {
+    name: 'a name that is gone',
+    given: ({ all }) => all.forEach((server) => void server.remove(NAME, 'A')),
+    outcome: 'nxdomain',
+  },
+])('within 10 s: $name', async ({ given, outcome, ...options }) => {
+  const world = await givenWorld()
+  given(world)
+  const found = await world.check(options)
+  expect(found.outcome).toBe(outcome)
+  expect(found.ms).toBeLessThan(10_000)
+})
+
+test.concurrent.each<Case>([
+  { name: 'silence everywhere', given: ({ all }) => all.forEach(silent), outcome: 'timeout' },
+  { name: 'silence, without roots', given: ({ all }) => all.forEach(silent), outcome: 'timeout', roots: false },
+  {
+    name: 'recursive servers that fail slowly before a silent zone',
+    given: ({ zone, resolvers }) => {
+      zone.forEach(silent)
+      resolvers.forEach(slowly('SERVFAIL'))
+    },
+    outcome: 'failure',
+  },
+  { name: 'everybody fails slowly', given: ({ all }) => all.forEach(slowly('SERVFAIL')), outcome: 'failure' },
+  {
+    name: 'a zone that refuses slowly, behind silence',
+    given: ({ zone, resolvers }) => {
+      zone.forEach(slowly('REFUSED', 600))
+      resolvers.forEach(silent)
+    },
+    outcome: 'lame',
+  },
+  {
+    name: 'data that does not validate, slowly',
+    given: ({ resolvers }) =>
+      resolvers.forEach((server) => {
+        server.validate(NAME, { code: 7, text: '' })
+        server.delay(NAME, real(1_500))
+      }),
+    outcome: 'failure',
+  },
+  {
+    name: 'a long chain of slow aliases',
+    given: ({ all }) => all.forEach(slowLinks(14)),
+    outcome: 'timeout',
+    type: 'CNAME',
+  },
+  {
+    name: 'SERVFAIL before a long chain of slow aliases, without roots',
+    given: ({ all }) =>
+      all.forEach((server) => {
+        slowLinks(14)(server)
+        server.failType('MX', 'SERVFAIL')
+      }),
+    outcome: 'failure',
+    roots: false,
+    type: 'MX',
+  },
+])('within 40 s: $name', async ({ given, outcome, ...options }) => {
+  const world = await givenWorld()
+  given(world)
+  const found = await world.check(options)
+  expect(found.outcome).toBe(outcome)
+  expect(found.ms).toBeLessThan(40_000)
+})
