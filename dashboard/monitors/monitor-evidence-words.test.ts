@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import type { DiagnosisPath } from '#contract/dashboard.ts'
+import { chainOf, saidBy } from './monitor-evidence-words.ts'
+
+const said = (outcome: DiagnosisPath['outcome']) =>
+  saidBy({
+    server: '192.0.2.53:53',
+    path: 'recursive',
+    transport: 'udp',
+    rcode: null,
+    flags: [],
+    ede: [],
+    ms: 1,
+    outcome,
+  })
+
+test('an answer is its values with their TTL; anything else is a sentence', () => {
+  const rrset = { name: 'example.com', type: 'A', ttl: 60, values: ['192.0.2.1'] }
+  expect(said({ kind: 'answer', rrset, chain: [] })).toEqual({ words: '', values: ['192.0.2.1'], ttl: 60, chain: [] })
+  expect(said(null).words).toContain('asked again over TCP')
+  expect(said({ kind: 'timeout' }).words).toBe('No answer in time.')
+  expect(said({ kind: 'lame', reason: 'no server knows it' }).words).toBe('No server knows it.')
+  expect(said({ kind: 'failure', rcode: 'REFUSED' }).words).toBe('The server refuses the question.')
+  expect(said({ kind: 'failure', rcode: 'SERVFAIL', bogus: true }).words).toContain('DNSSEC')
+  expect(said({ kind: 'failure', rcode: 'YXDOMAIN' }).words).toBe('The server failed.')
+  expect(said({ kind: 'referral', nameServers: ['ns1.example.com'] })).toMatchObject({ values: ['ns1.example.com'] })
+})
+
+test('an alias chain is the names it leads through', () => {
+  const chain = [
+    { name: 'www.example.com', target: 'shop.example', ttl: 300 },
+    { name: 'shop.example', target: '', ttl: 60 },
+  ]
+  expect(chainOf(chain)).toEqual([
+    { name: 'www.example.com', ttl: 300 },
+    { name: 'shop.example', ttl: 60 },
+    { name: '.', ttl: undefined },
+  ])
+  expect(chainOf([])).toEqual([])
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import type { Timeline } from '#contract/dashboard.ts'
+import { barsOf, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
+
+const HOUR = 3_600_000
+const begin = Date.parse('2026-11-20T10:00:00.000Z')
+const iso = (hours: number) => new Date(begin + hours * HOUR).toISOString()
+const stretch = (from: number, to: number, state: Timeline['stretches'][number]['state']) => ({
+  from: iso(from),
+  to: iso(to),
+  state,
+  event_id: null,
+})
+
+const timeline: Timeline = {
+  from: iso(0),
+  to: iso(20),
+  stretches: [
+    stretch(0, 5, null),
+    stretch(5, 10, 'VALID'),
+    stretch(10, 19.999, 'MISMATCH'),
+    stretch(19.999, 20, 'VALID'),
+  ],
+  valid: 0.5,
+}
+
+test('each stretch is drawn at its place, and the shortest wide enough to be seen', () => {
+  const bars = barsOf(timeline)
+  expect(bars.slice(0, 2).map(({ x, width }) => [x, width])).toEqual([
+    [0, 25],
+    [25, 25],
+  ])
+  expect(bars[3]!.width).toBe(0.4)
+  expect(bars[3]!.x + bars[3]!.width).toBe(100)
+})
+
+test('each state that occurs has a lane, the valid one first, and unknown time has none', () => {
+  expect(lanesOf(barsOf(timeline)).map(({ state, bars, ms }) => [state, bars.length, Math.round(ms / 1000)])).toEqual([
+    ['VALID', 2, 18_004],
+    ['MISMATCH', 1, 35_996],
+  ])
+})
+
+test('the marks of an axis stand at even local times within the range', () => {
+  const from = new Date(2026, 10, 20, 10, 30).getTime()
+  const hours = ticksOf(from, from + 24 * HOUR, '24h')
+  expect(hours).toHaveLength(6)
+  expect(hours[0]!.x).toBeCloseTo((1.5 / 24) * 100)
+  const days = ticksOf(from, from + 7 * 24 * HOUR, '7d')
+  expect(days).toHaveLength(7)
+  expect(days[0]!.x).toBeCloseTo((13.5 / (7 * 24)) * 100)
+  expect(ticksOf(from, from + 90 * 24 * HOUR, '90d')).toHaveLength(6)
+})
+
+test('a share is never rounded to all or nothing', () => {
+  expect([1, 0.99999, 0.98765, 0.5, 0.00001, 0].map(shareText)).toEqual([
+    '100 %',
+    '> 99.99 %',
+    '98.77 %',
+    '50 %',
+    '< 0.01 %',
+    '0 %',
+  ])
+})

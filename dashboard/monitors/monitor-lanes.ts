@@ -1,0 +1,75 @@
+import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+
+/** Instants in epoch milliseconds; `x` and `width` in percent of the range. `at`: place in the order of time. */
+export type Bar = {
+  at: number
+  from: number
+  to: number
+  state: MonitorState | null
+  event: string | null
+  x: number
+  width: number
+}
+
+/** One state, all its stretches, and how long they are together. */
+export type Lane = { state: MonitorState; bars: Bar[]; ms: number }
+
+/** What is shorter is drawn this wide all the same, in percent, so that it is seen. */
+const LEAST_WIDTH = 0.4
+const ORDER: MonitorState[] = ['VALID', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET']
+
+export function barsOf({ from, to, stretches }: Timeline): Bar[] {
+  const begin = Date.parse(from)
+  const length = Math.max(1, Date.parse(to) - begin)
+  return stretches.map((stretch, at) => {
+    const start = Date.parse(stretch.from)
+    const end = Date.parse(stretch.to)
+    const width = Math.max(LEAST_WIDTH, ((end - start) / length) * 100)
+    const x = Math.min(((start - begin) / length) * 100, 100 - width)
+    return { at, from: start, to: end, state: stretch.state, event: stretch.event_id, x, width }
+  })
+}
+
+/** A lane for each state that occurs: the valid one first, then troubles in a fixed order. Unknown time has none. */
+export function lanesOf(bars: readonly Bar[]): Lane[] {
+  return ORDER.flatMap((state) => {
+    const own = bars.filter((bar) => bar.state === state)
+    return own.length === 0 ? [] : [{ state, bars: own, ms: own.reduce((sum, { from, to }) => sum + to - from, 0) }]
+  })
+}
+
+const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' })
+const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+
+/** Local hours, days or weeks between which marks stand. */
+const STEPS: Record<TimelineRange, { hours: number; text: Intl.DateTimeFormat }> = {
+  '24h': { hours: 4, text: hour },
+  '7d': { hours: 24, text: weekday },
+  '30d': { hours: 24 * 5, text: date },
+  '90d': { hours: 24 * 15, text: date },
+}
+
+/** Marks at even times of the viewer's clock. `x` in percent. Days are stepped as days, which are not all 24 hours long. */
+export function ticksOf(from: number, to: number, range: TimelineRange): { x: number; text: string }[] {
+  const { hours, text } = STEPS[range]
+  const ticks: { x: number; text: string }[] = []
+  const next = new Date(from)
+  if (hours < 24) next.setHours(Math.ceil((next.getHours() + 1) / hours) * hours, 0, 0, 0)
+  else next.setHours(24, 0, 0, 0)
+  while (next.getTime() < to) {
+    ticks.push({ x: ((next.getTime() - from) / (to - from)) * 100, text: text.format(next) })
+    if (hours < 24) next.setHours(next.getHours() + hours)
+    else next.setDate(next.getDate() + hours / 24)
+  }
+  return ticks
+}
+
+/** "100 %" is said only of all of it, and "0 %" only of nothing. */
+export function shareText(share: number): string {
+  const percent = share * 100
+  if (percent > 99.99 && percent < 100) return '> 99.99 %'
+  if (percent < 0.01 && percent > 0) return '< 0.01 %'
+  return `${Number(percent.toFixed(2))} %`
+}
