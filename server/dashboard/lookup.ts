@@ -8,7 +8,7 @@ import { pastedName } from '../monitors/pasted-name.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 
-type LookupDoors = Pick<Doors, 'dns' | 'clock'>
+export type LookupDoors = Pick<Doors, 'dns' | 'clock'>
 
 /** All of them together. */
 const DEADLINE_MS = 5_000
@@ -33,7 +33,7 @@ export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRe
   if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })
   const { owner, domain, subdomain } = parsed.name
   const types = record_type === undefined ? typesOf(parsed.name) : [record_type]
-  const found = await ask(doors, owner, types)
+  const found = await askTypes(doors, owner, types)
   const [some, none] = [
     found.filter(({ values }) => values.length > 0),
     found.filter(({ values }) => values.length === 0),
@@ -41,15 +41,12 @@ export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRe
   return { full_domain: owner || '.', domain, subdomain, found: [...some, ...none] }
 }
 
-/** What may be expected of such a name. */
-function typesOf({ owner, subdomain }: { owner: string; subdomain: string }): readonly MonitorRecordType[] {
-  if (owner.endsWith('.in-addr.arpa') || owner.endsWith('.ip6.arpa')) return OF_ADDRESSES
-  if (owner.startsWith('_')) return OF_SERVICES
-  return subdomain === '' ? OF_APEXES : OF_HOSTS
-}
-
 /** One question for each type that is asked on the wire: SPF and TXT share theirs. */
-async function ask({ dns, clock }: LookupDoors, owner: string, types: readonly MonitorRecordType[]): Promise<Found[]> {
+export async function askTypes(
+  { dns, clock }: LookupDoors,
+  owner: string,
+  types: readonly MonitorRecordType[],
+): Promise<Found[]> {
   const deadline = new AbortController()
   const over = new AbortController()
   void clock.sleep(DEADLINE_MS, over.signal).then(() => deadline.abort())
@@ -75,6 +72,13 @@ async function ask({ dns, clock }: LookupDoors, owner: string, types: readonly M
   } finally {
     over.abort()
   }
+}
+
+/** What may be expected of such a name. */
+function typesOf({ owner, subdomain }: { owner: string; subdomain: string }): readonly MonitorRecordType[] {
+  if (owner.endsWith('.in-addr.arpa') || owner.endsWith('.ip6.arpa')) return OF_ADDRESSES
+  if (owner.startsWith('_')) return OF_SERVICES
+  return subdomain === '' ? OF_APEXES : OF_HOSTS
 }
 
 function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {

@@ -1,5 +1,14 @@
 import { Type } from 'typebox'
-import { Acceptance, Lookup, LookupRequest, TIMELINE_RANGES, Timeline, ValueDifference } from '#contract/dashboard.ts'
+import {
+  Acceptance,
+  ImportPlan,
+  ImportRequest,
+  Lookup,
+  LookupRequest,
+  TIMELINE_RANGES,
+  Timeline,
+  ValueDifference,
+} from '#contract/dashboard.ts'
 import { EventQuery } from '#contract/events.ts'
 import { Include, MonitorAnswer } from '#contract/monitors.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
@@ -9,8 +18,12 @@ import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
 import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
+import { planImport } from './import/plan.ts'
 import { lookUp } from './lookup.ts'
 import { readTimeline } from './timeline-store.ts'
+
+/** A file of 1,048,576 characters, most of which may be escaped in JSON. */
+const IMPORT_BYTES = 4 * 1024 * 1024
 
 /** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
 export function dashboardRoutes(doors: Doors): Routes {
@@ -21,6 +34,12 @@ export function dashboardRoutes(doors: Doors): Routes {
 
     app.post('/dashboard/api/lookup', { schema: { body: LookupRequest, response: Answers(200, Lookup) } }, ({ body }) =>
       lookUp(doors, body),
+    )
+
+    app.post(
+      '/dashboard/api/import',
+      { bodyLimit: IMPORT_BYTES, schema: { body: ImportRequest, response: Answers(200, ImportPlan) } },
+      ({ body, caller }) => planImport(doors, caller.organizationId, body),
     )
 
     app.get('/dashboard/api/events.csv', { schema: { querystring: EventsQuery } }, async ({ query, caller }, reply) => {

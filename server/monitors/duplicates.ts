@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
+import { isOneOf } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
 import { giveWay } from '../turns.ts'
 import type { MonitorRow } from './monitor.ts'
 
 /** What makes two monitors the same: group, name, type, mode and the set of expected values. */
-type Sameness = Pick<MonitorRow, 'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'>
+export type Sameness = Pick<MonitorRow, 'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'>
 
 /** Those that the organization does not have yet, each once. Whoever asks the same for one of the groups waits. */
 export async function withoutKnown<T extends Sameness>(
@@ -16,18 +17,37 @@ export async function withoutKnown<T extends Sameness>(
   await lockGroups(db, [...new Set(rows.map(({ group_id }) => group_id))])
   const known = new Set<string>()
   for (const owner of new Set(rows.map((row) => row.owner))) {
-    for await (const row of rowsOf(db, organizationId, owner)) known.add(textOf(row))
+    for await (const row of rowsOf(db, organizationId, owner)) known.add(samenessOf(row))
   }
   return rows.filter((row) => {
-    const text = textOf(row)
+    const text = samenessOf(row)
     if (known.has(text)) return false
     known.add(text)
     return true
   })
 }
 
-function textOf({ group_id, owner, record_type, is_exact_match, expected_values }: Sameness): string {
+/** Equal for equal monitors. */
+export function samenessOf({ group_id, owner, record_type, is_exact_match, expected_values }: Sameness): string {
   return JSON.stringify([group_id, owner, record_type, is_exact_match, JSON.parse(expected_values).sort()])
+}
+
+/** Those among the rows that the organization has already, by `samenessOf`. Reads only, and keeps nobody from making one. */
+export async function findKnown(
+  db: Database,
+  organizationId: string,
+  rows: readonly Sameness[],
+): Promise<ReadonlySet<string>> {
+  const wanted = new Set(rows.map(samenessOf))
+  const known = new Set<string>()
+  const owners = [...new Set(rows.map(({ owner }) => owner))].sort()
+  for (let from = 0; from < owners.length; from += SLICE) {
+    for await (const row of rowsOfAll(db, organizationId, owners.slice(from, from + SLICE))) {
+      const text = samenessOf(row)
+      if (wanted.has(text)) known.add(text)
+    }
+  }
+  return known
 }
 
 /** In one order, so that two requests do not wait for each other. SQLite has one writer at a time. */
@@ -58,6 +78,26 @@ async function* rowsOf(db: Database, organizationId: string, owner: string) {
     yield* rows
     if (rows.length < SLICE) return
     after = rows.at(-1)!.id
+    await giveWay()
+  }
+}
+
+/** Of many names, in the order of the index. */
+async function* rowsOfAll(db: Database, organizationId: string, owners: readonly string[]) {
+  for (let last = { owner: '', id: '' }; ; ) {
+    const rows = await db
+      .selectFrom('monitors')
+      .select(['id', 'group_id', 'owner', 'record_type', 'is_exact_match', 'expected_values'])
+      .where('organization_id', '=', organizationId)
+      .where(isOneOf(db, 'owner', owners))
+      .where(sql<boolean>`(owner, id) > (${last.owner}, ${last.id})`)
+      .orderBy('owner')
+      .orderBy('id')
+      .limit(SLICE)
+      .execute()
+    yield* rows
+    if (rows.length < SLICE) return
+    last = rows.at(-1)!
     await giveWay()
   }
 }

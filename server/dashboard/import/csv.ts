@@ -1,0 +1,144 @@
+import papaparse from 'papaparse'
+import { NOTIFY, type Notify, RECORD_TYPES } from '#contract/monitors.ts'
+import { invalid } from '../../problem.ts'
+import { type InputRow, isUnwatched, joinRecords, whyUnwatched } from './rows.ts'
+
+/** The columns that are read, and what they are called elsewhere. Others are passed over. */
+const COLUMNS = {
+  name: ['name', 'fulldomain', 'fqdn', 'host', 'hostname', 'owner', 'record', 'recordname', 'domainname'],
+  domain: ['domain', 'zone'],
+  subdomain: ['subdomain'],
+  type: ['type', 'recordtype', 'rrtype'],
+  value: ['value', 'values', 'expectedvalue', 'expected', 'content', 'data', 'rdata', 'target', 'answer', 'pointsto'],
+  priority: ['priority', 'prio', 'preference', 'pref'],
+  exact: ['exact', 'isexactmatch', 'exactmatch', 'mode'],
+  group: ['group'],
+  notify: ['notify'],
+  frequency: ['frequency', 'interval', 'minutes'],
+}
+type Column = keyof typeof COLUMNS
+type Cells = Partial<Record<Column, string>>
+
+const EXACT: Record<string, boolean> = {
+  ...{ true: true, yes: true, '1': true, exact: true, '': true },
+  ...{ false: false, no: false, '0': false, flexible: false },
+}
+
+/** One row for each name, type and settings, in the order of the file. `origin`: what relative names belong to. Throws a 400 without column names. */
+export function readCsv(text: string, origin: string | undefined): InputRow[] {
+  let columns: (Column | undefined)[] | undefined
+  const records: InputRow[] = []
+  const each = (cells: string[], line: number, wrong: string | undefined) => {
+    if (cells.every((cell) => cell.trim() === '')) return
+    if (!columns) columns = columnsOf(cells)
+    else if (wrong !== undefined) records.push(refused(line, {}, wrong))
+    else records.push(readLine(named(columns, cells), line, origin))
+  }
+  eachLine(text.replace(/^\ufeff/, ''), each)
+  if (!columns) throw invalid({ csv: 'is empty; its first line names the columns: name, type, value.' })
+  return joinRecords(records)
+}
+
+/** Calls with the cells of each row and the line on which it begins. */
+function eachLine(text: string, each: (cells: string[], line: number, wrong: string | undefined) => void): void {
+  let line = 1
+  let at = 0
+  papaparse.parse<string[]>(text, {
+    delimitersToGuess: [',', ';', '\t', '|'],
+    step: ({ data, errors, meta }) => {
+      const quotes = errors.find(({ type }) => type === 'Quotes')
+      each(
+        data,
+        line,
+        quotes && 'A quote is not closed, or stands in the middle of a cell; write it twice inside quotes.',
+      )
+      for (; at < meta.cursor; at++) if (text[at] === '\n') line++
+    },
+  })
+}
+
+function columnsOf(cells: readonly string[]): (Column | undefined)[] {
+  const found = cells.map((cell) => {
+    const plain = cell.toLowerCase().replace(/[^a-z]/g, '')
+    return (Object.keys(COLUMNS) as Column[]).find((column) => COLUMNS[column].includes(plain))
+  })
+  const missing = [
+    ...(found.includes('name') || found.includes('domain') ? [] : ['name']),
+    ...(['type', 'value'] as const).filter((column) => !found.includes(column)),
+  ]
+  if (missing.length > 0) {
+    throw invalid({
+      csv: `must begin with a line that names the columns; missing: ${missing.join(', ')}. Read are name (or domain and subdomain), type, value, priority, exact, group, notify and frequency.`,
+    })
+  }
+  return found
+}
+
+/** Of two columns for the same thing the first counts. */
+function named(columns: readonly (Column | undefined)[], cells: readonly string[]): Cells {
+  const read: Cells = {}
+  columns.forEach((column, place) => {
+    if (column) read[column] ??= cells[place]?.trim() ?? ''
+  })
+  return read
+}
+
+function readLine(cells: Cells, line: number, origin: string | undefined): InputRow {
+  const type = (cells.type ?? '').toUpperCase()
+  const isExact = EXACT[(cells.exact ?? '').toLowerCase()]
+  const notify = NOTIFY.find((each) => each === (cells.notify || 'immediately').toLowerCase())
+  const frequency = cells.frequency ? Number(cells.frequency) : undefined
+  if (type === '') return refused(line, cells, 'The type is empty.')
+  if (isUnwatched(type) && type !== 'SPF') return { ...refused(line, cells, whyUnwatched(type)), fate: 'skip' }
+  if (!RECORD_TYPES.some((each) => each === type)) {
+    return refused(line, cells, `The type is ${type}; it must be one of ${RECORD_TYPES.join(', ')}.`)
+  }
+  if (isExact === undefined) return refused(line, cells, `exact is "${cells.exact}"; it must be yes or no.`)
+  if (!notify) return refused(line, cells, `notify is "${cells.notify}"; it must be one of ${NOTIFY.join(', ')}.`)
+  if (frequency !== undefined && !(Number.isInteger(frequency) && frequency >= 5 && frequency <= 120)) {
+    return refused(line, cells, `frequency is "${cells.frequency}"; it must be minutes from 5 to 120.`)
+  }
+  return {
+    line,
+    name: nameOf(cells, origin),
+    type,
+    values: valuesOf(type, cells),
+    isExact,
+    ...(cells.group ? { group: cells.group } : {}),
+    ...(cells.notify ? { notify: notify as Notify } : {}),
+    ...(frequency === undefined ? {} : { frequency }),
+  }
+}
+
+function nameOf({ name, domain, subdomain }: Cells, origin: string | undefined): string {
+  if (!name) return [subdomain === '@' ? '' : subdomain, domain].filter((part) => part).join('.')
+  const zone = (domain || origin)?.toLowerCase().replace(/\.$/, '')
+  if (zone === undefined || name.endsWith('.')) return name
+  if (name === '@') return zone
+  const isWhole = name.toLowerCase() === zone || name.toLowerCase().endsWith(`.${zone}`)
+  return isWhole ? name : `${name}.${zone}`
+}
+
+/** A cell holds one value, or one a line. */
+function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] {
+  const values = value
+    .split(/\r?\n/)
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+  return type === 'MX' && /^\d+$/.test(priority) ? values.map((each) => withPriority(priority, each)) : values
+}
+
+const withPriority = (priority: string, host: string) => (/\s/.test(host) ? host : `${priority} ${host}`)
+
+function refused(line: number, cells: Cells, why: string): InputRow {
+  const type = (cells.type ?? '').toUpperCase()
+  return {
+    line,
+    name: nameOf(cells, undefined),
+    type,
+    values: valuesOf(type, cells),
+    isExact: true,
+    fate: 'refuse',
+    why,
+  }
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import type { Found } from '#contract/dashboard.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { writtenText } from '../../monitors/matching/pasted.ts'
+import { parseMonitorName } from '../../monitors/names.ts'
+import { pastedName } from '../../monitors/pasted-name.ts'
+import { invalid } from '../../problem.ts'
+import { askTypes, type LookupDoors } from '../lookup.ts'
+import type { InputRow } from './rows.ts'
+
+const APEX: readonly MonitorRecordType[] = ['A', 'AAAA', 'MX', 'NS', 'CAA', 'TXT', 'SPF']
+const HOSTS = ['www', 'mail', 'autodiscover']
+/** What the large providers of mail call their keys. */
+const SELECTORS = ['default', 'dkim', 'google', 'k1', 'k2', 'k3', 'mail', 's1', 's2', 'selector1', 'selector2']
+const TEXTS = ['_dmarc', '_mta-sts', '_smtp._tls']
+
+type Guess = { name: string; found: Found }
+
+/** The usual records of a domain, as far as they are there. Throws a 400 for what is no name. */
+export async function discover(doors: LookupDoors, text: string): Promise<InputRow[]> {
+  const parsed = parseMonitorName({ full_domain: pastedName(text) }, 'PTR')
+  if (!parsed.ok) throw invalid({ domain: parsed.problems.full_domain! })
+  const domain = parsed.name.owner
+  const apex = await askTypes(doors, domain, APEX)
+  const gone = apex.find(({ outcome }) => outcome === 'NOT_FOUND')
+  if (gone) return [refusedRow(domain, gone)]
+  const guesses = await guess(doors, domain)
+  return [
+    ...apex.flatMap((found) =>
+      isFailure(found) ? [refusedRow(domain, found)] : rowsOf({ name: domain, found }, apex),
+    ),
+    ...guesses.flatMap((each) => rowsOf(each, [])),
+  ]
+}
+
+/** What is only there because a wildcard answers for every name is not offered. */
+async function guess(doors: LookupDoors, domain: string): Promise<Guess[]> {
+  const ask = async (name: string, types: readonly MonitorRecordType[]) =>
+    (await askTypes(doors, `${name}.${domain}`, types)).map((found) => ({ name: `${name}.${domain}`, found }))
+  const [made = [], ...asked] = await Promise.all([
+    ask(`zw-${randomUUID().slice(0, 8)}`, ['CNAME', 'A', 'AAAA', 'TXT']),
+    ...HOSTS.map((name) => ask(name, ['CNAME', 'A', 'AAAA'])),
+    ...TEXTS.map((name) => ask(name, ['CNAME', 'TXT'])),
+    ...SELECTORS.map((name) => ask(`${name}._domainkey`, ['CNAME', 'TXT'])),
+  ])
+  const wild = new Set(made.map(({ found }) => textOf(found)))
+  return asked.flatMap((guesses) => {
+    const own = guesses.filter(({ found }) => found.values.length > 0 && !wild.has(textOf(found)))
+    // What an alias leads to belongs to somebody else.
+    const alias = own.find(({ found }) => found.record_type === 'CNAME')
+    return alias ? [alias] : own
+  })
+}
+
+const textOf = ({ record_type, values }: Found) => JSON.stringify([record_type, values])
+
+const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
+
+function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
+  const { record_type: type } = found
+  const spf = beside.find((each) => each.record_type === 'SPF')?.values ?? []
+  // SPF has a row of its own; other texts come and go, so that only their presence is expected.
+  const values = type === 'TXT' ? found.values.filter((text) => !spf.includes(text)).map(writtenText) : found.values
+  if (values.length === 0) return []
+  return [{ line: null, name, type, values, isExact: type !== 'TXT' || beside.length === 0 }]
+}
+
+function refusedRow(name: string, { record_type: type, sentence }: Found): InputRow {
+  return { line: null, name, type, values: [], isExact: true, fate: 'refuse', why: sentence }
+}

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest'
+import type { ImportRequest, ImportRow } from '#contract/dashboard.ts'
+import { formatServer } from '../../dns/servers.ts'
+import { type AppWorld, givenApp } from '../../testing/app-world.ts'
+import { onBothEngines } from '../../testing/database.ts'
+import { givenDnsServer } from '../../testing/dns-world.ts'
+
+const PATH = '/dashboard/api/import'
+const plan = async (world: AppWorld, body: ImportRequest, key?: string) =>
+  await world.call(PATH, { method: 'POST', body, ...(key === undefined ? {} : { key }) })
+const fates = (rows: ImportRow[]) => rows.map(({ full_domain, record_type, fate }) => [full_domain, record_type, fate])
+
+onBothEngines('POST /dashboard/api/import', (_fresh, engine) => {
+  test('says what would be made of a zone, and makes nothing; what it says can be sent in bulk', async () => {
+    const world = await givenApp(engine)
+    const zone = `$ORIGIN example.com.
+@ SOA ns1 a 1 2 3 4 5
+@ MX 10 Mail
+www A 192.0.2.1
+www A 192.0.2.2
+bad A 192.0.2
+t TXT "a" "b"
+${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
+`
+    const { status, body } = await plan(world, { zone, group: 'imported' })
+    expect([status, fates(body.rows)]).toEqual([
+      200,
+      [
+        ['example.com', 'SOA', 'skip'],
+        ['example.com', 'MX', 'make'],
+        ['www.example.com', 'A', 'make'],
+        ['bad.example.com', 'A', 'refuse'],
+        ['t.example.com', 'TXT', 'make'],
+        ['many.example.com', 'A', 'refuse'],
+      ],
+    ])
+    const [, mx, , bad, txt, many] = body.rows
+    expect(mx).toEqual({
+      line: 3,
+      full_domain: 'example.com',
+      record_type: 'MX',
+      expected_value: ['10 mail.example.com'],
+      is_exact_match: true,
+      group: 'imported',
+      notify: null,
+      frequency: null,
+      fate: 'make',
+      why: '',
+    })
+    expect(txt.expected_value).toEqual(['ab'])
+    expect(bad.why).toBe('"192.0.2" is not an IPv4 address; write one like 192.0.2.1.')
+    expect(many.why).toContain('There are 11 values and a monitor expects at most 10')
+    expect((await world.call('/monitors')).body.data).toEqual([])
+    expect((await world.call('/groups/imported')).status).toBe(404)
+
+    const monitors = body.rows
+      .filter(({ fate }: ImportRow) => fate === 'make')
+      .map(({ line, why, fate, notify, frequency, ...monitor }: ImportRow) => monitor)
+    expect((await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).status).toBe(201)
+    const again = (await plan(world, { zone, group: 'imported' })).body.rows
+    expect(fates(again).filter(([, , fate]) => fate === 'exists')).toHaveLength(3)
+    expect(fates((await plan(world, { zone })).body.rows).filter(([, , fate]) => fate === 'make')).toHaveLength(3)
+  })
+
+  test('a row that stands twice is made once, and another organization has nothing to do with it', async () => {
+    const world = await givenApp(engine)
+    const csv =
+      'name,type,value,group\na.example,A,192.0.2.1,one\na.example,A,192.0.2.1,two\nA.example.,A,192.0.2.1,one\n'
+    const { body } = await plan(world, { csv })
+    expect(body.rows.map(({ fate }: ImportRow) => fate)).toEqual(['make', 'make'])
+    const twice = 'name,type,value,exact,notify\na.example,A,192.0.2.1,,\na.example,A,192.0.2.1,,on_success\n'
+    expect((await plan(world, { csv: twice })).body.rows[1]).toMatchObject({
+      fate: 'skip',
+      why: 'It is the same as line 2.',
+    })
+    const monitor = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1' }
+    await world.call('/monitors', { method: 'POST', body: monitor })
+    const { key } = await world.organization('Other')
+    expect((await plan(world, { csv: twice }, key)).body.rows[0].fate).toBe('make')
+    expect((await plan(world, { csv: twice })).body.rows[0].fate).toBe('exists')
+  })
+
+  test('a thousand records take well under a second', async () => {
+    const world = await givenApp(engine)
+    const lines = Array.from({ length: 1_000 }, (_, at) => `host${at} A 192.0.${at >> 8}.${at & 255}`)
+    const zone = `$ORIGIN example.com.\n${lines.join('\n')}\n`
+    await plan(world, { zone })
+    const began = performance.now()
+    const { body } = await plan(world, { zone })
+    expect(body.rows).toHaveLength(1_000)
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+})
+
+test('what cannot be read at all is a 400 that names the field', async () => {
+  const world = await givenApp('sqlite')
+  const zone = Array.from({ length: 5_001 }, (_, at) => `h${at}.example. A 192.0.2.1`).join('\n')
+  for (const [body, field, words] of [
+    [{}, 'body', 'exactly one of zone, csv and domain'],
+    [{ zone: 'a. A 192.0.2.1', csv: 'name,type,value' }, 'body', 'exactly one'],
+    [{ zone: 'www A 192.0.2.1' }, 'origin', 'is required'],
+    [{ zone }, 'zone', 'comes to 5001 monitors'],
+    [{ csv: 'a,b' }, 'csv', 'missing: name, type, value'],
+    [{ domain: 'two words' }, 'domain', 'not allowed'],
+    [{ zone: 'x'.repeat(1_048_577) }, 'zone', 'at most 1048576'],
+  ] as const) {
+    const answer = await plan(world, body)
+    expect([field, answer.status, answer.body.errors?.[field]]).toEqual([field, 400, expect.stringContaining(words)])
+  }
+  const limited = await plan(world, { zone: `a. A 192.0.2.1 ${'; \\"'.repeat(200_000)}` })
+  expect(limited.status).toBe(200)
+})
+
+test('of a domain the usual records are offered that are there, and none that a wildcard makes up', async () => {
+  const dns = await givenDnsServer()
+  const world = await givenApp('sqlite', { DNS_SERVERS: formatServer(dns.address) })
+  dns.set('example.com', 'A', ['192.0.2.1'])
+  dns.set('example.com', 'MX', ['10 mail.example.com'])
+  dns.set('example.com', 'NS', ['ns1.example.net', 'ns2.example.net'])
+  dns.set('example.com', 'TXT', ['v=spf1 mx -all', 'site=1', '"quoted"'])
+  dns.set('www.example.com', 'CNAME', ['host.example.net'])
+  dns.set('host.example.net', 'A', ['192.0.2.9'])
+  dns.set('mail.example.com', 'A', ['192.0.2.5'])
+  dns.set('_dmarc.example.com', 'TXT', ['v=DMARC1; p=none'])
+  dns.set('google._domainkey.example.com', 'TXT', ['v=DKIM1; p=abc'])
+  const { body } = await plan(world, { domain: 'https://Example.com/' })
+  expect(
+    body.rows.map((row: ImportRow) => [row.full_domain, row.record_type, row.is_exact_match, ...row.expected_value]),
+  ).toEqual([
+    ['example.com', 'A', true, '192.0.2.1'],
+    ['example.com', 'MX', true, '10 mail.example.com'],
+    ['example.com', 'NS', true, 'ns1.example.net', 'ns2.example.net'],
+    ['example.com', 'TXT', false, String.raw`"\"quoted\""`, 'site=1'],
+    ['example.com', 'SPF', true, 'v=spf1 mx -all'],
+    ['www.example.com', 'CNAME', true, 'host.example.net'],
+    ['mail.example.com', 'A', true, '192.0.2.5'],
+    ['_dmarc.example.com', 'TXT', true, 'v=DMARC1; p=none'],
+    ['google._domainkey.example.com', 'TXT', true, 'v=DKIM1; p=abc'],
+  ])
+  expect(body.rows.every(({ fate, line }: ImportRow) => fate === 'make' && line === null)).toBe(true)
+  expect(dns.asked.total).toBeLessThan(60)
+
+  dns.set('*.example.com', 'A', ['192.0.2.5'])
+  const wild = (await plan(world, { domain: 'example.com' })).body.rows
+  expect(fates(wild).map(([name]) => name)).not.toContain('mail.example.com')
+  expect(fates(wild).map(([name]) => name)).toContain('www.example.com')
+
+  const none = (await plan(world, { domain: 'none.example' })).body.rows
+  expect(none).toEqual([expect.objectContaining({ fate: 'refuse', why: 'none.example does not exist (NXDOMAIN).' })])
+})

@@ -1,0 +1,115 @@
+import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { findKnown, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
+import { MAX_EXPECTED_VALUES } from '../../monitors/matching/expected-values.ts'
+import { type MonitorDraft, parseMonitor } from '../../monitors/monitor.ts'
+import { paceOf } from '../../organization/room.ts'
+import type { Doors } from '../../outside.ts'
+import { invalid, Problem } from '../../problem.ts'
+import { giveWay } from '../../turns.ts'
+import { readCsv } from './csv.ts'
+import { discover } from './discovery.ts'
+import { findGroupIds } from './group-store.ts'
+import { type InputRow, MOST_ROWS } from './rows.ts'
+import { readZone } from './zone-file.ts'
+
+/** Rows judged before others have a turn. */
+const SLICE = 100
+
+type Judged = { row: ImportRow; draft?: MonitorDraft }
+
+/** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
+export async function planImport(doors: Doors, organizationId: string, given: ImportRequest): Promise<ImportPlan> {
+  const rows = await rowsOf(doors, given)
+  if (rows.length > MOST_ROWS) {
+    const field = given.zone === undefined ? 'csv' : 'zone'
+    throw invalid({ [field]: `comes to ${rows.length} monitors; import at most ${MOST_ROWS} at a time.` })
+  }
+  const pace = await paceOf(doors, organizationId)
+  const judged: Judged[] = []
+  for (const [place, row] of rows.entries()) {
+    if (place % SLICE === SLICE - 1) await giveWay()
+    judged.push(judge(row, given.group, pace))
+  }
+  await markKnown(doors, organizationId, judged)
+  return { rows: judged.map(({ row }) => row) }
+}
+
+async function rowsOf(doors: Doors, { zone, csv, domain, origin }: ImportRequest): Promise<readonly InputRow[]> {
+  if ([zone, csv, domain].filter((each) => each !== undefined).length !== 1) {
+    throw invalid({ body: 'must have exactly one of zone, csv and domain.' })
+  }
+  if (domain !== undefined) return await discover(doors, domain)
+  if (csv !== undefined) return readCsv(csv, origin)
+  const { rows, needsOrigin } = readZone(zone!, origin)
+  if (needsOrigin) throw invalid({ origin: 'is required: the file has names without a dot at the end and no $ORIGIN.' })
+  return rows
+}
+
+function judge(given: InputRow, preset: string | undefined, pace: (asked?: number) => number): Judged {
+  const group = given.group ?? preset ?? null
+  const row: ImportRow = {
+    line: given.line,
+    full_domain: given.name.replace(/(?<!\\)\.$/, '') || given.name,
+    record_type: given.type,
+    expected_value: given.values.slice(0, MAX_EXPECTED_VALUES + 1),
+    is_exact_match: given.isExact,
+    group,
+    notify: given.notify ?? null,
+    frequency: given.frequency ?? null,
+    fate: given.fate ?? 'make',
+    why: given.why ?? '',
+  }
+  if (given.fate !== undefined) return { row }
+  const refuse = (why: string): Judged => ({ row: { ...row, fate: 'refuse', why } })
+  if (given.values.length === 0) return refuse('The value is empty.')
+  if (given.values.length > MAX_EXPECTED_VALUES) {
+    return refuse(
+      `There are ${given.values.length} values and a monitor expects at most ${MAX_EXPECTED_VALUES}; make one by hand, not exact, with those that matter.`,
+    )
+  }
+  const parsed = parseMonitor({
+    full_domain: given.name,
+    record_type: given.type as MonitorRecordType,
+    expected_value: given.values,
+    is_exact_match: given.isExact,
+    ...(group === null ? {} : { group }),
+  })
+  if (!parsed.ok) return refuse(Object.values(parsed.errors).slice(0, 3).join(' '))
+  try {
+    pace(given.frequency)
+  } catch (error) {
+    if (error instanceof Problem) return refuse(error.message)
+    throw error
+  }
+  const { owner, expectedValues } = parsed.draft
+  return { row: { ...row, full_domain: owner || '.', expected_value: expectedValues }, draft: parsed.draft }
+}
+
+/** As `ignore` of a bulk request does: by group, name, type, mode and the set of values. */
+async function markKnown({ db }: Doors, organizationId: string, judged: readonly Judged[]): Promise<void> {
+  const drafts = judged.flatMap(({ draft }) => (draft ? [draft] : []))
+  const groupIds = await findGroupIds(db, organizationId, new Set(drafts.map(({ group }) => group)))
+  const samenesses = new Map(drafts.map((draft) => [draft, toSameness(draft, groupIds.get(draft.group))]))
+  const known = await findKnown(db, organizationId, [...samenesses.values()])
+  const first = new Map<string, ImportRow>()
+  for (const { row, draft } of judged) {
+    if (!draft) continue
+    const text = samenessOf(samenesses.get(draft)!)
+    const earlier = first.get(text)
+    if (known.has(text)) Object.assign(row, { fate: 'exists', why: 'An equal monitor is there already.' })
+    else if (earlier) Object.assign(row, { fate: 'skip', why: `It is the same as line ${earlier.line}.` })
+    else first.set(text, row)
+  }
+}
+
+/** A group that is yet to be made stands for itself. */
+function toSameness(draft: MonitorDraft, groupId: string | undefined): Sameness {
+  return {
+    group_id: groupId ?? `new ${draft.group}`,
+    owner: draft.owner,
+    record_type: draft.recordType,
+    is_exact_match: draft.isExactMatch ? 1 : 0,
+    expected_values: JSON.stringify(draft.expectedValues),
+  }
+}

@@ -1,0 +1,70 @@
+import type { Notify } from '#contract/monitors.ts'
+
+/** What of an input stands for one monitor. `why`: set where it is known already that none is made. */
+export type InputRow = {
+  /** Null for what was discovered. */
+  line: number | null
+  name: string
+  type: string
+  values: string[]
+  isExact: boolean
+  group?: string
+  notify?: Notify
+  frequency?: number
+  fate?: 'skip' | 'refuse'
+  why?: string
+}
+
+/** Rows that one plan holds. */
+export const MOST_ROWS = 5_000
+
+/** Types that a zone may hold and that no monitor watches. */
+const UNWATCHED = new Set(
+  `AFSDB ALIAS ANAME APL CDNSKEY CDS CERT CSYNC DHCID DLV DNAME DNSKEY DS EUI48 EUI64 HINFO HIP HTTPS IPSECKEY KEY KX L32 L64
+   LOC LP MB MD MF MG MINFO MR NAPTR NID NSAP NSEC NSEC3 NSEC3PARAM NULL NXT OPENPGPKEY RP RRSIG RT SIG SMIMEA SOA SPF SRV
+   SSHFP SVCB TA TKEY TLSA TSIG URI WKS X25 ZONEMD`.split(/\s+/),
+)
+/** Of these a signed zone has one for each name: they are told once for the whole file. */
+const SIGNATURES = new Set(['RRSIG', 'NSEC', 'NSEC3'])
+
+export const isUnwatched = (type: string) => UNWATCHED.has(type) || /^TYPE\d{1,5}$/.test(type)
+
+export function whyUnwatched(type: string): string {
+  if (type === 'SOA') return 'SOA is not watched: its serial number changes with every change of the zone.'
+  if (type === 'SPF') return 'The record type SPF is retired (RFC 7208); watch the TXT record that begins with v=spf1.'
+  return `${type} records are not watched.`
+}
+
+/** Records of one name, type and settings are one row, where the first of them stands. Order is kept. */
+export function joinRecords(records: readonly InputRow[]): InputRow[] {
+  const rows = new Map<string, InputRow>()
+  for (const record of records) {
+    const key = keyOf(record)
+    const row = rows.get(key)
+    if (!row) rows.set(key, { ...record, values: [...record.values] })
+    else row.values.push(...record.values)
+  }
+  return withoutParts([...rows.values()])
+}
+
+/** What is refused stands alone. */
+function keyOf(record: InputRow): string {
+  const { line, type, isExact, group, notify, frequency, fate, why } = record
+  if (fate === 'refuse') return `${line} ${record.name} ${type} ${why}`
+  if (fate === 'skip' && SIGNATURES.has(type)) return type
+  return JSON.stringify([nameOf(record), type, isExact, group, notify, frequency, fate])
+}
+
+/** An expectation without a record that cannot be read would be a wrong one. */
+function withoutParts(rows: InputRow[]): InputRow[] {
+  const unread = new Map<string, InputRow>()
+  for (const row of rows) if (row.fate === 'refuse' && row.type !== '') unread.set(`${nameOf(row)} ${row.type}`, row)
+  if (unread.size === 0) return rows
+  return rows.map((row) => {
+    const part = row.fate === undefined ? unread.get(`${nameOf(row)} ${row.type}`) : undefined
+    if (!part) return row
+    return { ...row, fate: 'refuse', why: `Line ${part.line} has the same name and type and cannot be read.` }
+  })
+}
+
+const nameOf = ({ name }: InputRow) => name.toLowerCase().replace(/\.$/, '')

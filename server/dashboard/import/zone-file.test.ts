@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest'
+import type { InputRow } from './rows.ts'
+import { readZone } from './zone-file.ts'
+
+const read = (text: string, origin?: string) => readZone(text, origin).rows
+/** What is made, as `name type values`. */
+const made = (text: string, origin?: string) =>
+  read(text, origin)
+    .filter(({ fate }) => fate === undefined)
+    .map(({ name, type, values }) => [name, type, ...values])
+const refused = (rows: InputRow[]) => rows.flatMap(({ line, fate, why }) => (fate === 'refuse' ? [[line, why]] : []))
+
+test('a zone as BIND writes it: origin, TTL, blank owners, @, parentheses, comments, classes', () => {
+  const zone = `; a zone
+$ORIGIN example.com.
+$TTL 1h30m
+@	IN	SOA	ns1 hostmaster (
+		2026112101 ; serial (with a parenthesis)
+		3600 900 1209600
+		300 )
+	IN	NS	ns1
+		NS	ns2.example.net.
+	3600 IN MX 10 mail
+	IN 3600 MX 20 mail2 ; the second
+www	1d	A	192.0.2.1
+	A	192.0.2.2
+WWW.example.com. AAAA 2001:DB8::1
+$ORIGIN sub
+a	CNAME	@
+b	CNAME	www.example.com.
+c.d	A	192.0.2.3
+*	A	192.0.2.4
+`
+  expect(made(zone)).toEqual([
+    ['example.com.', 'NS', 'ns1.example.com.', 'ns2.example.net.'],
+    ['example.com.', 'MX', '10 mail.example.com.', '20 mail2.example.com.'],
+    ['www.example.com.', 'A', '192.0.2.1', '192.0.2.2'],
+    ['WWW.example.com.', 'AAAA', '2001:DB8::1'],
+    ['a.sub.example.com.', 'CNAME', 'sub.example.com.'],
+    ['b.sub.example.com.', 'CNAME', 'www.example.com.'],
+    ['c.d.sub.example.com.', 'A', '192.0.2.3'],
+    ['*.sub.example.com.', 'A', '192.0.2.4'],
+  ])
+  expect(read(zone).map(({ line, type }) => [line, type])[0]).toEqual([4, 'SOA'])
+  expect(read(zone).map(({ line, type }) => [line, type])[3]).toEqual([12, 'A'])
+})
+
+test('texts keep their chunks, blanks, semicolons and escapes', () => {
+  const zone = String.raw`$ORIGIN example.com.
+@ TXT "v=spf1 -all" ; a comment
+  TXT "one  two" "three;four"
+a TXT plain
+b TXT "say \"hi\" \\ \065"
+c TXT ( "first"
+        "second" ) ; over lines
+d TXT with\ blank
+e TXT ""
+@ CAA 0 issue "ca.example; account=1"
+@ CAA 0 iodef mailto:a@example.com
+`
+  expect(made(zone)).toEqual([
+    ['example.com.', 'TXT', '"v=spf1 -all"', '"one  two" "three;four"'],
+    ['a.example.com.', 'TXT', '"plain"'],
+    ['b.example.com.', 'TXT', String.raw`"say \"hi\" \\ \065"`],
+    ['c.example.com.', 'TXT', '"first" "second"'],
+    ['d.example.com.', 'TXT', String.raw`"with\ blank"`],
+    ['e.example.com.', 'TXT', '""'],
+    ['example.com.', 'CAA', '0 issue "ca.example; account=1"', '0 iodef "mailto:a@example.com"'],
+  ])
+})
+
+test('escapes in names become octets, and a dot behind a backslash ends no name', () => {
+  const zone = String.raw`$ORIGIN example.com.
+a\.b A 192.0.2.1
+c\ d A 192.0.2.2
+e\046f A 192.0.2.3
+g\. A 192.0.2.4
+\*h A 192.0.2.5
+`
+  expect(made(zone).map(([name]) => name)).toEqual([
+    String.raw`a\046b.example.com.`,
+    String.raw`c\032d.example.com.`,
+    String.raw`e\046f.example.com.`,
+    String.raw`g\046.example.com.`,
+    String.raw`\042h.example.com.`,
+  ])
+})
+
+test('without $ORIGIN the zone names itself, is named by the caller, or has to be named', () => {
+  expect(made('example.com. IN SOA ns. a. 1 2 3 4 5\nwww A 192.0.2.1')).toEqual([
+    ['www.example.com.', 'A', '192.0.2.1'],
+  ])
+  expect(made('www A 192.0.2.1', 'example.org')).toEqual([['www.example.org.', 'A', '192.0.2.1']])
+  expect(made('$ORIGIN example.com.\nwww A 192.0.2.1', 'example.org')).toEqual([['www.example.com.', 'A', '192.0.2.1']])
+  expect(readZone('www A 192.0.2.1', undefined).needsOrigin).toBe(true)
+  expect(readZone('www.example.com. A 192.0.2.1', undefined).needsOrigin).toBe(false)
+  expect(made('a CNAME b.', '.')).toEqual([['a.', 'CNAME', 'b.']])
+})
+
+test('what is not watched is passed over, signatures of a whole zone in one row', () => {
+  const zone = `$ORIGIN example.com.
+@ SOA ns1 a 1 2 3 4 5
+@ DNSKEY 257 3 13 abc=
+_sip._tcp SRV 10 20 5060 sip
+a RRSIG A 13 3 300 2026 2026 1 example.com. abc=
+b RRSIG A 13 3 300 2026 2026 1 example.com. abc=
+c TYPE65534 \\# 1 00
+version.bind. CH TXT "9"
+d SPF "v=spf1 -all"
+`
+  expect(read(zone).map(({ type, fate, line }) => [line, type, fate])).toEqual([
+    [2, 'SOA', 'skip'],
+    [3, 'DNSKEY', 'skip'],
+    [4, 'SRV', 'skip'],
+    [5, 'RRSIG', 'skip'],
+    [7, 'TYPE65534', 'skip'],
+    [8, 'TXT', 'skip'],
+    [9, 'SPF', 'skip'],
+  ])
+})
+
+test('what cannot be read is refused with its line and what to do, and takes nothing else with it', () => {
+  const zone = `$ORIGIN example.com.
+$INCLUDE other.zone
+$GENERATE 1-9 host$ A 192.0.2.$
+$FOO bar
+a A
+b MX mail
+c NONSENSE 1
+d TXT "not closed
+e A 192.0.2.1
+f A ) 192.0.2.1
+g
+h A 192.0.2.8
+`
+  expect(refused(read(zone))).toEqual([
+    [2, '$INCLUDE names a file that is not here; paste its lines instead.'],
+    [3, '$GENERATE is not carried out; paste the records that it stands for.'],
+    [4, '$FOO is not known; a zone file has $ORIGIN and $TTL.'],
+    [5, 'An A record has one IPv4 address.'],
+    [6, 'An MX record has a priority and a name.'],
+    [7, 'NONSENSE is no record type.'],
+    [8, 'A quote is not closed on its line.'],
+    [10, 'A parenthesis is closed that was not opened.'],
+    [11, 'It has no record type.'],
+  ])
+  expect(made(zone)).toEqual([
+    ['e.example.com.', 'A', '192.0.2.1'],
+    ['h.example.com.', 'A', '192.0.2.8'],
+  ])
+  expect(refused(read('a.example. TXT ( "x"\nb.example. A 192.0.2.1'))).toEqual([[1, 'A parenthesis is not closed.']])
+  expect(refused(read(' A 192.0.2.1'))).toEqual([[1, 'It has no name, and none stands before it.']])
+})
+
+test('a set of which one record cannot be read is no expectation', () => {
+  expect(refused(read('a.example. A 192.0.2.1\na.example. A 1 2\nb.example. A 192.0.2.2'))).toEqual([
+    [1, 'Line 2 has the same name and type and cannot be read.'],
+    [2, 'An A record has one IPv4 address.'],
+  ])
+})
+
+test('line ends of Windows, a byte order mark and blanks of all kinds do no harm', () => {
+  const zone = '\ufeff$ORIGIN example.com.\r\n\r\nwww\u00a0300 A\t192.0.2.1 \r\n  \r\n A 192.0.2.2\r\n'
+  expect(made(zone)).toEqual([['www.example.com.', 'A', '192.0.2.1', '192.0.2.2']])
+})
+
+test('whatever a file holds, it is read to its end in time', () => {
+  for (const part of ['(', '"', '\\', ';', '\n', ' ', 'a', '( "\\', '$', '@ A (\n', '\\"', 'x '.repeat(9)]) {
+    const began = performance.now()
+    readZone(part.repeat(Math.floor(1_048_576 / part.length)), 'example.com')
+    expect([part, performance.now() - began < 5_000]).toEqual([part, true])
+  }
+})
