@@ -1,5 +1,155 @@
-import { Page } from '../ui/page.tsx'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Radar, Upload } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import type { Lookup } from '#contract/dashboard.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { ButtonLink } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Spinner } from '../ui/spinner.tsx'
+import { NewMonitorForm } from './new-monitor-form.tsx'
+
+const PAUSE_MS = 450
 
 export function NewMonitorPage() {
-  return <Page title="New monitor">{null}</Page>
+  const { can } = useSession()
+  return (
+    <Page
+      title="New monitor"
+      lead="See what stands in the DNS now, and say what it should be."
+      back={{ to: '/monitors', label: 'Monitors' }}
+      actions={
+        can('write') && (
+          <ButtonLink to="/monitors/import">
+            <Upload /> Import many
+          </ButtonLink>
+        )
+      }
+      isNarrow
+    >
+      {can('write') ? <Asking /> : <NotAllowed what="make monitors" />}
+    </Page>
+  )
+}
+
+/** In place of a page of which a viewer may use nothing. */
+export function NotAllowed({ what }: { what: string }) {
+  return (
+    <Empty icon={Radar} title={`You may not ${what}`} action={<ButtonLink to="/monitors">To the monitors</ButtonLink>}>
+      Your role in this organization is viewer: you see everything and change nothing. An admin can give you the role
+      member on the page Team.
+    </Empty>
+  )
+}
+
+/** The name stands in the address, so that a link can bring it along. */
+function Asking() {
+  const { name = '', group } = useSearch({ from: '/inside/monitors/new' })
+  const navigate = useNavigate({ from: '/monitors/new' })
+  const [text, setText] = useState(name)
+  const { data, error, isFetching, isPlaceholderData } = useLookup(name)
+  const ask = (next: string) =>
+    void navigate({ search: { name: next, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
+  const given = text.trim()
+  useEffect(() => {
+    if (given === name || !/[.:]/.test(given)) return
+    const timer = setTimeout(() => ask(given), PAUSE_MS)
+    return () => clearTimeout(timer)
+  })
+  const atName = given === name ? fieldError(error, 'name') : undefined
+  const isCurrent = data !== undefined && error === null && name !== '' && given !== ''
+  return (
+    <div className="flex flex-col gap-4">
+      <Section>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (given !== name) ask(given)
+          }}
+        >
+          <Field
+            label="Name or address"
+            hint="A name, a URL pasted whole, or an IP address for the name it leads back to."
+            error={atName}
+          >
+            <span className="relative block">
+              <Input
+                isCode
+                autoFocus
+                maxLength={512}
+                placeholder="www.example.com"
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+                className="h-11! pr-10 text-base!"
+              />
+              <span className="absolute inset-y-0 right-3 grid place-items-center text-faint">
+                {isFetching && <Spinner label="Looking it up" />}
+              </span>
+            </span>
+          </Field>
+        </form>
+      </Section>
+      {error !== null && atName === undefined && <ProblemNote problem={error} />}
+      {name === '' && <Idea onChoose={(example) => setText(example)} />}
+      {isCurrent && (
+        <>
+          <p role="status" className="sr-only">
+            {summary(data)}
+          </p>
+          <div inert={isPlaceholderData} className="transition-opacity delay-200 inert:opacity-50">
+            <NewMonitorForm key={data.full_domain} lookup={data} group={group} />
+          </div>
+        </>
+      )}
+    </div>
+  )
+}
+
+function useLookup(name: string) {
+  return useQuery({
+    queryKey: ['lookup', name],
+    queryFn: () => api.post<Lookup>('/dashboard/api/lookup', { name }),
+    enabled: name !== '',
+    staleTime: 30_000,
+    refetchOnWindowFocus: false,
+    placeholderData: keepPreviousData,
+  })
+}
+
+function summary({ full_domain, found }: Lookup): string {
+  const types = found.filter(({ values }) => values.length > 0).map(({ record_type }) => record_type)
+  return types.length === 0 ? `Nothing was found for ${full_domain}.` : `Found for ${full_domain}: ${types.join(', ')}.`
+}
+
+const IDEAS: readonly [name: string, what: string][] = [
+  ['www.example.com', 'where a site lives'],
+  ['example.com', 'mail, SPF, name servers, certificates'],
+  ['_dmarc.example.com', 'the mail policy'],
+  ['192.0.2.10', 'the name of an address'],
+]
+
+function Idea({ onChoose }: { onChoose: (name: string) => void }) {
+  return (
+    <div className="px-4 text-sm text-soft">
+      <h2 className="mb-2 font-medium text-ink">What is worth watching</h2>
+      <ul className="flex flex-col gap-1">
+        {IDEAS.map(([name, what]) => (
+          <li key={name}>
+            <button
+              type="button"
+              onClick={() => onChoose(name)}
+              className="rounded-sm py-0.5 font-mono text-accent-ink hover:underline"
+            >
+              {name}
+            </button>{' '}
+            <span className="text-faint">{what}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
 }

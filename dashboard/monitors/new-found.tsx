@@ -1,0 +1,151 @@
+import { Link } from '@tanstack/react-router'
+import { Eye, Plus } from 'lucide-react'
+import type { Found, Lookup } from '#contract/dashboard.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import { Button } from '../ui/button.tsx'
+import { Checkbox } from '../ui/field.tsx'
+import { Code, Section } from '../ui/page.tsx'
+import { STATE_LOOKS, State } from '../ui/state.tsx'
+import { type Draft, draftOf } from './new-expectation.ts'
+import { ExpectationFields } from './new-expectation-fields.tsx'
+import { TYPE_NOTES } from './new-words.ts'
+
+type FoundProps = {
+  lookup: Lookup
+  drafts: readonly Draft[]
+  onChange: (drafts: Draft[]) => void
+  /** The monitors of this name that are there already, by type. */
+  watched: ReadonlyMap<MonitorRecordType, string>
+  /** The server's sentence against a draft, by its type and a path below it. */
+  errorAt: (type: MonitorRecordType, path: string) => string | undefined
+}
+
+/** What stands in the DNS now, type by type; each one may be chosen as what it should be. */
+export function FoundRecords({ lookup, drafts, onChange, watched, errorAt }: FoundProps) {
+  const drafted = (found: Found) => drafts.find(({ type }) => type === found.record_type)
+  const choose = (found: Found) => onChange([...drafts, draftOf(found)])
+  const drop = (found: Found) => onChange(drafts.filter(({ type }) => type !== found.record_type))
+  const change = (draft: Draft) => onChange(drafts.map((each) => (each.type === draft.type ? draft : each)))
+  const isShown = (found: Found) => found.values.length > 0 || isFailure(found) || drafted(found) !== undefined
+  const shown = lookup.found.filter(isShown)
+  const absent = lookup.found.filter((found) => !isShown(found))
+  return (
+    <Section
+      title="What stands in the DNS now"
+      hint="Choose the records to watch. What you choose becomes what it should be; change that where it should become something else."
+      isFlush
+    >
+      <ul className="divide-y divide-line">
+        {shown.map((found) => {
+          const draft = drafted(found)
+          return (
+            <li key={found.record_type} className="px-4 py-3">
+              <FoundLine
+                found={found}
+                isChosen={draft !== undefined}
+                watchedBy={watched.get(found.record_type)}
+                onToggle={() => (draft ? drop(found) : choose(found))}
+              />
+              {draft && (
+                <div className="mt-3 border-l-2 border-accent pl-4 sm:ml-[7px] sm:pl-5">
+                  <ExpectationFields
+                    draft={draft}
+                    found={found}
+                    onChange={change}
+                    errorAt={(path) => errorAt(found.record_type, path)}
+                  />
+                </div>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+      {absent.length > 0 && (
+        <Absent found={absent} isAll={shown.length === 0} name={lookup.full_domain} onChoose={choose} />
+      )}
+    </Section>
+  )
+}
+
+/** Nothing was learned of it: that is not the same as that there is nothing. */
+const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
+
+type LineProps = { found: Found; isChosen: boolean; watchedBy: string | undefined; onToggle: () => void }
+
+function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
+  const { record_type: type, values, outcome, sentence } = found
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-4 gap-y-1 sm:grid-cols-[5.5rem_minmax(0,1fr)_auto]">
+      <Checkbox
+        label={
+          <>
+            <span className="sr-only">Watch </span>
+            <span className="font-mono font-medium">{type}</span>
+          </>
+        }
+        isChecked={isChosen}
+        onChange={onToggle}
+      />
+      <div className="col-span-2 row-start-2 min-w-0 sm:col-span-1 sm:row-start-auto">
+        {values.length === 0 ? (
+          <span className="text-soft">
+            {isFailure(found) && (
+              <span className="mr-2">
+                <State state={outcome} />
+              </span>
+            )}
+            {isFailure(found) ? sentence : 'Nothing stands there yet.'}
+          </span>
+        ) : (
+          <ul>
+            {values.map((value) => (
+              <li key={value}>
+                <Code>{value === '' ? '""' : value}</Code>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {watchedBy && (
+        <Link
+          to="/monitors/$monitor"
+          params={{ monitor: watchedBy }}
+          className="col-start-2 row-start-1 inline-flex items-center gap-1.5 rounded-sm text-xs text-accent-ink hover:underline sm:col-start-3"
+        >
+          <Eye className="size-3.5" aria-hidden="true" /> Watched already
+        </Link>
+      )}
+    </div>
+  )
+}
+
+type AbsentProps = { found: readonly Found[]; isAll: boolean; name: string; onChoose: (found: Found) => void }
+
+/** The main case of onboarding: what shall be set up still. */
+function Absent({ found, isAll, name, onChoose }: AbsentProps) {
+  const isMissing = isAll && found.every(({ outcome }) => outcome === 'NOT_FOUND')
+  return (
+    <div className="flex flex-wrap items-center gap-x-2 gap-y-2 border-t border-line px-4 py-3 first:border-t-0">
+      <p className="mr-1 text-xs text-faint">
+        {isMissing ? (
+          <>
+            <Code className="text-soft">{name}</Code> does not exist yet. Watch for what it shall have:
+          </>
+        ) : (
+          'Nothing stands there yet of these. Watch for one all the same:'
+        )}
+      </p>
+      {found.map((each) => (
+        <Button
+          key={each.record_type}
+          size="sm"
+          title={`${TYPE_NOTES[each.record_type].holds}. Now: ${STATE_LOOKS[each.outcome].word}.`}
+          aria-label={`Watch ${each.record_type}: ${TYPE_NOTES[each.record_type].holds}`}
+          onClick={() => onChoose(each)}
+        >
+          <Plus /> <span className="font-mono">{each.record_type}</span>
+        </Button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,161 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { Lookup } from '#contract/dashboard.ts'
+import type { Monitor, MonitorRecordType } from '#contract/monitors.ts'
+import { ApiProblem, api, type Page } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Section } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { type Draft, filled } from './new-expectation.ts'
+import { FoundRecords } from './new-found.tsx'
+import {
+  bodyOf,
+  groupName,
+  settingsFor,
+  useGroups,
+  useListeners,
+  type WatchSettings,
+  withGroupMade,
+} from './new-settings.ts'
+import { SettingsFields } from './new-settings-fields.tsx'
+import { watchSentence } from './new-words.ts'
+
+/** From what was found to monitors. */
+export function NewMonitorForm({ lookup, group }: { lookup: Lookup; group: string | undefined }) {
+  const [drafts, setDrafts] = useState<Draft[]>([])
+  const [settings, setSettings] = useState(settingsFor(group))
+  const { isBusy, problem, forget, save } = useSaving(lookup, drafts, settings, { setDrafts, setSettings })
+  const watched = useWatched(lookup.full_domain)
+  const errorAt = (type: MonitorRecordType, path: string) =>
+    fieldError(problem, `monitors.${drafts.findIndex((draft) => draft.type === type)}.${path}`)
+  return (
+    <form onSubmit={save} noValidate className="flex flex-col gap-4">
+      <FoundRecords
+        lookup={lookup}
+        drafts={drafts}
+        onChange={(next) => {
+          // Problems are counted by place.
+          if (next.length !== drafts.length) forget()
+          setDrafts(next)
+        }}
+        watched={watched}
+        errorAt={errorAt}
+      />
+      {drafts.length > 0 && (
+        <>
+          <Section title="How it is watched">
+            <SettingsFields settings={settings} onChange={setSettings} problem={problem} />
+          </Section>
+          <div className="flex flex-col gap-4 px-1">
+            {problem !== undefined && <ProblemNote problem={problem} fields={fieldsOf(problem)} />}
+            <Outlook lookup={lookup} drafts={drafts} settings={settings} />
+            <div className="flex justify-end">
+              <Button type="submit" look="primary" isBusy={isBusy}>
+                {drafts.length === 1 ? 'Watch this record' : `Watch these ${drafts.length} records`}
+              </Button>
+            </div>
+          </div>
+        </>
+      )}
+    </form>
+  )
+}
+
+/** What will happen, before it does. */
+function Outlook({ lookup, drafts, settings }: { lookup: Lookup; drafts: readonly Draft[]; settings: WatchSettings }) {
+  const groups = useGroups()
+  const listeners = useListeners(settings, groups)
+  return (
+    <p className="text-sm text-soft">
+      {watchSentence({
+        name: lookup.full_domain,
+        types: drafts.map(({ type }) => type),
+        frequency: settings.frequency,
+        notify: settings.notify,
+        group: groupName(settings, groups),
+        listeners,
+      })}
+      {listeners?.count === 0 && (
+        <>
+          {' '}
+          <Link to="/webhooks" className="rounded-sm text-accent-ink underline underline-offset-2">
+            Connect a webhook
+          </Link>
+        </>
+      )}
+    </p>
+  )
+}
+
+type Setters = { setDrafts: (drafts: Draft[]) => void; setSettings: (settings: WatchSettings) => void }
+
+/** Makes all or none, and goes where they are. */
+function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSettings, set: Setters) {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<unknown>()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const { done } = useToast()
+  const make = async () => {
+    const whole = drafts.map(filled)
+    // Places of values in the server's answer are those that were sent.
+    set.setDrafts(whole.map((draft) => (draft.values.length === 0 ? { ...draft, values: [''] } : draft)))
+    const empty = unfilled(whole)
+    if (empty) throw empty
+    const ready = await withGroupMade(settings)
+    set.setSettings(ready)
+    const made = await api.post<Monitor[]>('/monitors/bulk', {
+      ...bodyOf(ready),
+      monitors: whole.map(({ type, values, isExact }) => ({
+        full_domain: lookup.full_domain,
+        record_type: type,
+        expected_value: values,
+        is_exact_match: isExact,
+      })),
+    })
+    for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
+    done(made.length === 1 ? 'The monitor is made and checked at once.' : `${made.length} monitors are made.`)
+    if (made.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: made[0]!.id } })
+    else await navigate({ to: '/monitors', search: { search: lookup.full_domain } })
+  }
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      await make()
+    } catch (error) {
+      setProblem(error)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { isBusy, problem, forget: () => setProblem(undefined), save }
+}
+
+function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
+  const errors = drafts.flatMap(({ values }, at) =>
+    values.length === 0 ? [[`monitors.${at}.expected_value`, 'Write what it should be.']] : [],
+  )
+  if (errors.length === 0) return undefined
+  return new ApiProblem(400, {
+    error: 'Nothing was saved: an expected value is missing.',
+    errors: Object.fromEntries(errors),
+  })
+}
+
+/** What stands at fields already. */
+function fieldsOf(problem: unknown): string[] {
+  if (!(problem instanceof ApiProblem)) return []
+  return Object.keys(problem.errors).filter((path) => /expected_value|^(group|frequency|name|slug)$/.test(path))
+}
+
+function useWatched(fullDomain: string): ReadonlyMap<MonitorRecordType, string> {
+  const { data } = useQuery({
+    queryKey: ['monitors', 'of-name', fullDomain],
+    queryFn: ({ signal }) => api.get<Page<Monitor>>('/monitors', { full_domain: fullDomain, limit: 100 }, signal),
+  })
+  return new Map(data?.data.map(({ record_type, id }) => [record_type, id]))
+}

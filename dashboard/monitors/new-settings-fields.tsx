@@ -1,0 +1,94 @@
+import type { Group } from '#contract/groups.ts'
+import { Choices } from '../ui/choices.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { fieldError } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { useGroups, useShortestFrequency, type WatchSettings } from './new-settings.ts'
+import { NOTIFY_CHOICES } from './new-words.ts'
+
+const NEW = '+'
+const FREQUENCIES = [5, 10, 15, 20, 30, 60, 90, 120]
+
+type FieldsProps = { settings: WatchSettings; onChange: (settings: WatchSettings) => void; problem: unknown }
+
+/** Group, frequency and what is told: the same for one monitor and for five thousand. */
+export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
+  const set = (change: Partial<WatchSettings>) => onChange({ ...settings, ...change })
+  const shortest = useShortestFrequency()
+  const frequencies = [...new Set([shortest, ...FREQUENCIES.filter((minutes) => minutes > shortest)])]
+  return (
+    <div className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
+      <div className="flex flex-col gap-5">
+        <GroupField settings={settings} onChange={set} problem={problem} />
+        <Field label="Check every" error={fieldError(problem, 'frequency')}>
+          <Select
+            value={String(Math.max(settings.frequency, shortest))}
+            options={frequencies.map((minutes) => ({ value: String(minutes), label: `${minutes} minutes` }))}
+            onChange={(minutes) => set({ frequency: Number(minutes) })}
+          />
+        </Field>
+      </div>
+      <Choices
+        label="Tell the group’s webhooks"
+        value={settings.notify}
+        choices={NOTIFY_CHOICES}
+        onChange={(notify) => set({ notify })}
+      />
+    </div>
+  )
+}
+
+function GroupField({
+  settings: { group, newGroup },
+  onChange,
+  problem,
+}: {
+  settings: WatchSettings
+  onChange: (change: Partial<WatchSettings>) => void
+  problem: unknown
+}) {
+  const groups = useGroups()
+  return (
+    <div className="flex flex-col gap-2">
+      <Field
+        label="Group"
+        hint={newGroup === undefined ? 'Its webhooks hear of changes.' : undefined}
+        error={fieldError(problem, 'group')}
+      >
+        <Select
+          value={newGroup === undefined ? group || defaultSlug(groups) : NEW}
+          options={optionsOf(groups, group)}
+          onChange={(slug) => onChange(slug === NEW ? { newGroup: '' } : { group: slug, newGroup: undefined })}
+        />
+      </Field>
+      {newGroup !== undefined && (
+        <Field
+          label="Name of the new group"
+          hint="It is made together with the monitors; link webhooks to it then."
+          error={fieldError(problem, 'name') ?? fieldError(problem, 'slug')}
+        >
+          <Input
+            value={newGroup}
+            maxLength={250}
+            autoFocus
+            onChange={(event) => onChange({ newGroup: event.target.value })}
+          />
+        </Field>
+      )}
+    </div>
+  )
+}
+
+const defaultSlug = (groups: readonly Group[] | undefined) => groups?.find(({ is_default }) => is_default)?.slug ?? ''
+
+/** The chosen one is among them also where it is none of the first hundred. */
+function optionsOf(groups: readonly Group[] = [], chosen: string) {
+  const options = groups.map(({ slug, name }) => ({ value: slug, label: name }))
+  const isKnown = options.some(({ value }) => value === chosen) || chosen === ''
+  return [
+    ...(defaultSlug(groups) === '' ? [{ value: '', label: 'Default' }] : []),
+    ...options,
+    ...(isKnown ? [] : [{ value: chosen, label: chosen }]),
+    { value: NEW, label: 'New group…' },
+  ]
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { modeWords, type Watch, watchSentence } from './new-words.ts'
+
+const watch = (more: Partial<Watch> = {}): Watch => ({
+  name: 'www.example.com',
+  types: ['A'],
+  frequency: 5,
+  notify: 'immediately',
+  group: 'Default',
+  listeners: { count: 2, isMore: false, paused: 0 },
+  ...more,
+})
+
+describe('what will be watched', () => {
+  test('says what is asked, how often, and who is told when', () => {
+    expect(watchSentence(watch())).toBe(
+      'Zonewatch asks for the A record of www.example.com every 5 minutes and tells 2 webhooks of the group Default at every change.',
+    )
+  })
+
+  test('names the types of several records, and speaks of any of them', () => {
+    expect(watchSentence(watch({ types: ['A', 'MX', 'TXT'], notify: 'on_success' }))).toBe(
+      'Zonewatch asks for 3 records (A, MX and TXT) of www.example.com every 5 minutes and tells 2 webhooks of the group Default when one becomes valid.',
+    )
+  })
+
+  test('says that nobody is told where the group has no webhook', () => {
+    expect(watchSentence(watch({ listeners: { count: 0, isMore: false, paused: 0 } }))).toContain(
+      'Nobody is told: the group Default has no active webhook.',
+    )
+  })
+
+  test('promises nothing about webhooks that are not known yet', () => {
+    expect(watchSentence(watch({ listeners: undefined }))).toBe(
+      'Zonewatch asks for the A record of www.example.com every 5 minutes.',
+    )
+  })
+
+  test('says that a webhook is paused', () => {
+    expect(watchSentence(watch({ listeners: { count: 1, isMore: false, paused: 1 } }))).toContain(
+      'tells the webhook of the group Default at every change. It is paused now;',
+    )
+  })
+})
+
+describe('exact and flexible', () => {
+  test('are explained with the values themselves', () => {
+    expect(modeWords('A', ['192.0.2.1', '192.0.2.2'], true)).toBe(
+      'Valid when 192.0.2.1 and 192.0.2.2 are there: none less, none more.',
+    )
+    expect(modeWords('CNAME', ['edge.cdn.example'], false)).toBe(
+      'Valid when edge.cdn.example stands anywhere on its chain of aliases.',
+    )
+  })
+
+  test('many or long values are counted instead', () => {
+    expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe(
+      'Valid when these 4 values are there: none less, none more.',
+    )
+    expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when this text is there;/)
+  })
+
+  test('nothing written yet is no value', () => {
+    expect(modeWords('PTR', [''], true)).toBe('Valid when what you write is there: none less, none more.')
+  })
+})

@@ -1,0 +1,134 @@
+import type { MonitorRecordType, Notify } from '#contract/monitors.ts'
+
+/** What a type is for, and what may be written; short. */
+export const TYPE_NOTES: Record<MonitorRecordType, { holds: string; write: string; example: string }> = {
+  A: { holds: 'IPv4 addresses', write: 'An IPv4 address each.', example: '192.0.2.1' },
+  AAAA: { holds: 'IPv6 addresses', write: 'An IPv6 address each, in any spelling.', example: '2001:db8::1' },
+  CNAME: {
+    holds: 'the name it is an alias of',
+    write: 'A host name. A name has one target, so expect one.',
+    example: 'shop.provider.example',
+  },
+  MX: {
+    holds: 'where its mail goes',
+    write: 'A host each; with a priority before it (10 mail.example.com) that counts too.',
+    example: '10 mail.example.com',
+  },
+  TXT: {
+    holds: 'texts: verifications, DMARC, DKIM',
+    write: 'The text as it stands, or as your provider shows it in quotes. Letter case counts.',
+    example: 'v=DMARC1; p=reject',
+  },
+  NS: { holds: 'its name servers', write: 'A host name each.', example: 'ns1.example.net' },
+  PTR: { holds: 'the name of an address', write: 'A host name each.', example: 'mail.example.com' },
+  SPF: {
+    holds: 'who may send its mail',
+    write: 'The whole record, beginning with v=spf1.',
+    example: 'v=spf1 include:_spf.example.com -all',
+  },
+  CAA: {
+    holds: 'who may issue certificates',
+    write: 'Tag and value; flags before them count too.',
+    example: '0 issue "letsencrypt.org"',
+  },
+}
+
+/** When a monitor with these very values is valid. */
+export function modeWords(type: MonitorRecordType, values: readonly string[], isExact: boolean): string {
+  const given = values.filter((value) => value.trim() !== '')
+  const [these, is] = [listed(given), given.length < 2 ? 'is' : 'are']
+  if (isExact) {
+    switch (type) {
+      case 'CNAME':
+        return `Valid when it points straight at ${these}.`
+      case 'SPF':
+        return 'Valid when the SPF record is this text; only runs of blanks do not count.'
+      case 'MX':
+        return `Valid when its mail hosts are ${these}: none less, none more. A priority counts where you write one.`
+      case 'TXT':
+        return `Valid when its texts are ${these}: none less, and no other text beside.`
+      default:
+        return `Valid when ${these} ${is} there: none less, none more.`
+    }
+  }
+  switch (type) {
+    case 'A':
+    case 'AAAA':
+      return `Valid when ${these} ${is} there; there may be more. Takes blocks too, such as ${type === 'A' ? '192.0.2.0/24' : '2001:db8::/32'}.`
+    case 'CNAME':
+      return `Valid when ${these} stands anywhere on its chain of aliases.`
+    case 'SPF':
+      return 'Valid when every mechanism of this text is in the SPF record, in any order; there may be more.'
+    case 'TXT':
+      return `Valid when ${these} ${is} there; there may be other texts. SPF, DMARC and DKIM are compared part by part.`
+    case 'CAA':
+      return `Valid when ${these} ${is} there; there may be more. Flags count only where you write them.`
+    default:
+      return `Valid when ${these} ${is} there; there may be more.`
+  }
+}
+
+export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: string }[] = [
+  { value: 'immediately', label: 'Every change', hint: 'Another state, or other values: at once.' },
+  {
+    value: 'on_success',
+    label: 'Only when it becomes valid',
+    hint: 'For a customer’s record that is still to be set up: hear when it is done.',
+  },
+  {
+    value: 'after_success',
+    label: 'Only when it was valid and no longer is',
+    hint: 'For what works and must not break.',
+  },
+]
+
+const TOLD_OF: Record<Notify, string> = {
+  immediately: 'at every change',
+  on_success: 'when it becomes valid',
+  after_success: 'when it was valid and no longer is',
+}
+
+/** Who hears of a group's changes: active webhooks; `isMore` where there are more than were counted. */
+export type Listeners = { count: number; isMore: boolean; paused: number }
+
+export type Watch = {
+  name: string
+  types: readonly MonitorRecordType[]
+  frequency: number
+  notify: Notify
+  group: string
+  /** Undefined while it is not known yet. */
+  listeners: Listeners | undefined
+}
+
+/** What will happen once it is saved. */
+export function watchSentence({ name, types, frequency, notify, group, listeners }: Watch): string {
+  const what = types.length === 1 ? `the ${types[0]} record` : `${types.length} records (${joined(types)})`
+  const asks = `Zonewatch asks for ${what} of ${name} every ${frequency} minutes`
+  if (listeners === undefined) return `${asks}.`
+  if (listeners.count === 0) {
+    return `${asks} and keeps every change as an event. Nobody is told: the group ${group} has no active webhook.`
+  }
+  const each = types.length > 1 && notify !== 'immediately' ? TOLD_OF[notify].replace(' it ', ' one ') : TOLD_OF[notify]
+  return `${asks} and tells ${webhooksOf(listeners)} of the group ${group} ${each}.${pausedWords(listeners)}`
+}
+
+const webhooksOf = ({ count, isMore }: Listeners): string =>
+  isMore ? `more than ${count} webhooks` : count === 1 ? 'the webhook' : `${count} webhooks`
+
+function pausedWords({ count, paused }: Listeners): string {
+  if (paused === 0) return ''
+  if (count === 1) return ' It is paused now; what it misses is kept until it works again.'
+  return ` ${paused} of them ${paused === 1 ? 'is' : 'are'} paused now; what they miss is kept until they work again.`
+}
+
+/** Named where they are few and short. */
+function listed(values: readonly string[]): string {
+  if (values.length === 0) return 'what you write'
+  if (values.length <= 3 && values.every((value) => value.length <= 48)) return joined(values)
+  return values.length === 1 ? 'this text' : `these ${values.length} values`
+}
+
+/** "A, MX and TXT". */
+export const joined = (words: readonly string[]): string =>
+  words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
