@@ -1,0 +1,117 @@
+import { TOTP } from 'otpauth'
+import { expect, test } from 'vitest'
+import { givenDashboard, OWNER, setUp, setupPathOf, signIn } from './world.ts'
+
+test('a fresh server is set up by the link in its log, once', async () => {
+  const world = await givenDashboard()
+  const { page } = await world.browse()
+  await page.goto('/')
+  await page.getByText('one-time set-up link').waitFor()
+  const link = setupPathOf(world.server)
+  await setUp(world, page)
+  expect(await page.getByText(OWNER.name).isVisible()).toBe(true)
+
+  const stranger = await world.browse()
+  await stranger.page.goto(link)
+  await stranger.page.getByLabel('Organization').fill('Theirs')
+  await stranger.page.getByLabel('Your name').fill('Mallory')
+  await stranger.page.getByLabel('E-mail').fill('mallory@example.com')
+  await stranger.page.getByLabel('Password').fill('another password')
+  await stranger.page.getByRole('button', { name: 'Set up' }).click()
+  await stranger.page.getByRole('alert').getByText('This set-up link was used').waitFor()
+})
+
+test('signing in leads to where one wanted to go, and signing out ends the session for good', async () => {
+  const world = await givenDashboard()
+  const { page, context } = await world.browse()
+  await setUp(world, page)
+  const stolen = await context.cookies()
+  await page.getByRole('button', { name: 'account and appearance' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+
+  const thief = await world.browse()
+  await thief.context.addCookies(stolen)
+  await thief.page.goto('/dashboard/monitors')
+  await thief.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  const cookie = stolen.map(({ name, value }) => `${name}=${value}`).join('; ')
+  expect((await fetch(`${world.server.url}/monitors`, { headers: { cookie } })).status).toBe(401)
+
+  await page.goto('/dashboard/settings')
+  await page.getByLabel('E-mail').fill(OWNER.email)
+  await page.getByLabel('Password').fill('not the password')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').waitFor()
+  await page.getByLabel('Password').fill(OWNER.password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Settings' }).waitFor()
+})
+
+test('a second factor is set up with an app, asked for, and replaced by a recovery code', async () => {
+  const world = await givenDashboard()
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await page.goto('/dashboard/profile')
+  await page.getByRole('button', { name: 'Set up' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Your password').fill(OWNER.password)
+  await dialog.getByRole('button', { name: 'Go on' }).click()
+  const key = await dialog.getByText('Or type this key').locator('span').innerText()
+  await dialog.getByLabel('Six digits').fill(new TOTP({ secret: key }).generate())
+  await dialog.getByRole('button', { name: 'Switch on' }).click()
+  await dialog.getByRole('button', { name: 'I have kept them' }).waitFor()
+  const codes = await dialog.getByRole('listitem').allInnerTexts()
+  expect(new Set(codes).size).toBeGreaterThanOrEqual(8)
+  await dialog.getByRole('button', { name: 'I have kept them' }).click()
+
+  const elsewhere = await world.browse()
+  await signIn(elsewhere.page)
+  await elsewhere.page.getByLabel('Six digits').fill('000000')
+  await elsewhere.page.getByRole('button', { name: 'Sign in' }).click()
+  await elsewhere.page.getByRole('alert').waitFor()
+  await elsewhere.page.getByLabel('Six digits').fill(new TOTP({ secret: key }).generate())
+  await elsewhere.page.getByRole('button', { name: 'Sign in' }).click()
+  await elsewhere.page.getByRole('navigation', { name: 'Main' }).waitFor()
+
+  const without = await world.browse()
+  await signIn(without.page)
+  await without.page.getByRole('button', { name: 'Use a recovery code' }).click()
+  await without.page.getByLabel('Recovery code').fill(codes[0]!)
+  await without.page.getByRole('button', { name: 'Sign in' }).click()
+  await without.page.getByRole('navigation', { name: 'Main' }).waitFor()
+})
+
+test('another session is ended from the list, and its pages lead to signing in', async () => {
+  const world = await givenDashboard()
+  const { page } = await world.browse()
+  await setUp(world, page)
+  const other = await world.browse()
+  await signIn(other.page)
+  await other.page.getByRole('navigation', { name: 'Main' }).waitFor()
+  await page.goto('/dashboard/profile')
+  await page.getByRole('button', { name: 'End', exact: true }).click()
+  await page.getByText('The session is ended.').waitFor()
+  await other.page.getByRole('link', { name: 'Groups' }).click()
+  await other.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+})
+
+test('a page of another site can neither act with the session nor read with it', async () => {
+  const world = await givenDashboard()
+  const { page, context } = await world.browse()
+  await setUp(world, page)
+  const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
+  const foreign = {
+    cookie,
+    origin: 'https://evil.example',
+    'sec-fetch-site': 'cross-site',
+    'content-type': 'application/json',
+  }
+  const group = { method: 'POST', body: JSON.stringify({ name: 'Theirs' }) }
+  expect((await fetch(`${world.server.url}/groups`, { ...group, headers: foreign })).status).toBe(403)
+  expect(
+    (await fetch(`${world.server.url}/groups`, { ...group, headers: { cookie, 'content-type': 'application/json' } }))
+      .status,
+  ).toBe(403)
+  expect((await fetch(`${world.server.url}/groups`, { headers: foreign })).status).toBe(401)
+  expect((await context.cookies()).every(({ httpOnly, sameSite }) => httpOnly && sameSite === 'Lax')).toBe(true)
+})

@@ -1,0 +1,70 @@
+import type { Page } from 'playwright-core'
+import type { Showcase } from './showcase.ts'
+
+type Shown = {
+  /** Of the file. */
+  name: string
+  path: string | ((showcase: Showcase) => string)
+  /** Seen by who is not signed in. */
+  isOpen?: boolean
+  /** On a server without monitors, groups and webhooks. */
+  ofEmpty?: boolean
+  /** What a person does before there is something to see. */
+  prepare?: (page: Page, showcase: Showcase) => Promise<void>
+}
+
+const monitor =
+  (key: string) =>
+  ({ monitors }: Showcase) =>
+    `/dashboard/monitors/${monitors.get(key)!.id}`
+
+/** Every page of the dashboard, as the screenshots show it and the accessibility test walks it. */
+export const PAGES: readonly Shown[] = [
+  { name: 'sign-in', path: '/dashboard/sign-in', isOpen: true },
+  { name: 'forgot', path: '/dashboard/forgot', isOpen: true },
+  { name: 'overview', path: '/dashboard' },
+  { name: 'overview-empty', path: '/dashboard', ofEmpty: true },
+  { name: 'monitors', path: '/dashboard/monitors' },
+  { name: 'monitors-empty', path: '/dashboard/monitors', ofEmpty: true },
+  { name: 'monitor-mismatch', path: monitor('www.orchard.example A') },
+  { name: 'monitor-valid', path: monitor('www.northwind.example A') },
+  { name: 'monitor-not-found', path: monitor('docs.lumen.example CNAME') },
+  {
+    name: 'new-monitor',
+    path: '/dashboard/monitors/new?name=fresh.example',
+    prepare: async (page) => void (await page.getByText('192.0.2.200').first().waitFor()),
+  },
+  { name: 'import', path: '/dashboard/monitors/import' },
+  { name: 'events', path: '/dashboard/events' },
+  { name: 'events-empty', path: '/dashboard/events', ofEmpty: true },
+  { name: 'groups', path: '/dashboard/groups' },
+  { name: 'group', path: '/dashboard/groups/northwind' },
+  { name: 'webhooks', path: '/dashboard/webhooks' },
+  { name: 'webhooks-empty', path: '/dashboard/webhooks', ofEmpty: true },
+  {
+    name: 'webhook',
+    path: '/dashboard/webhooks',
+    prepare: async (page) => {
+      await page
+        .getByRole('link', { name: /dns-changes/ })
+        .first()
+        .click()
+      await page.getByText('DELIVERED').or(page.getByText('Delivered')).first().waitFor()
+    },
+  },
+  { name: 'team', path: '/dashboard/team' },
+  { name: 'settings', path: '/dashboard/settings' },
+  { name: 'settings-keys', path: '/dashboard/settings?tab=keys' },
+  { name: 'settings-subscription', path: '/dashboard/settings?tab=subscription' },
+  { name: 'settings-billing', path: '/dashboard/settings?tab=billing' },
+  { name: 'settings-notices', path: '/dashboard/settings?tab=notices' },
+  { name: 'profile', path: '/dashboard/profile' },
+  {
+    name: 'palette',
+    path: '/dashboard/monitors',
+    prepare: async (page) => {
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('www')
+    },
+  },
+]

@@ -1,0 +1,72 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { openBrowser } from '../e2e/dashboard/browser.ts'
+import { PAGES } from '../e2e/dashboard/pages.ts'
+import prepare from '../e2e/dashboard/prepare.ts'
+import { type Showcase, startShowcase } from '../e2e/dashboard/showcase.ts'
+
+/**
+ * `npm run screenshots [part of a name …]`: pictures of every page in both themes and two widths, of a real server, into
+ * docs/screenshots/. Look at each of them.
+ */
+const FOLDER = 'docs/screenshots'
+const THEMES = ['light', 'dark'] as const
+const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
+
+const wanted = process.argv.slice(2)
+if (wanted.length === 0) await rm(FOLDER, { recursive: true, force: true })
+await mkdir(FOLDER, { recursive: true })
+await prepare()
+const browser = await openBrowser()
+const showcase = await startShowcase({ monitors: 17 })
+const empty = await startShowcase({ monitors: 0 })
+try {
+  for (const theme of THEMES) {
+    for (const [width, viewport] of Object.entries(WIDTHS)) {
+      const context = { viewport, colorScheme: theme, locale: 'en-GB', timezoneId: 'Europe/Berlin' } as const
+      await shoot(
+        await browser.newContext({ ...context, baseURL: showcase.server.url }),
+        showcase,
+        false,
+        `${theme}-${width}`,
+      )
+      await shoot(await browser.newContext({ ...context, baseURL: empty.server.url }), empty, true, `${theme}-${width}`)
+    }
+  }
+} finally {
+  await browser.close()
+  await Promise.all([showcase.close(), empty.close()])
+}
+
+async function shoot(context: BrowserContext, world: Showcase, isEmpty: boolean, variant: string): Promise<void> {
+  const page = await context.newPage()
+  let isSignedIn = false
+  for (const { name, path, isOpen, prepare, ofEmpty } of PAGES) {
+    if ((ofEmpty ?? false) !== isEmpty || (wanted.length > 0 && !wanted.some((part) => name.includes(part)))) continue
+    if (!isOpen && !isSignedIn) await signIn(page, world)
+    isSignedIn ||= !isOpen
+    await page.goto(typeof path === 'string' ? path : path(world))
+    await settled(page)
+    await prepare?.(page, world)
+    await page.waitForTimeout(400)
+    await page.screenshot({ path: join(FOLDER, `${name}-${variant}.png`) })
+    process.stdout.write(`${name}-${variant}\n`)
+  }
+  await context.close()
+}
+
+async function signIn(page: Page, { server, owner }: Showcase): Promise<void> {
+  const answer = await page.request.post('/dashboard/auth/sign-in/email', {
+    data: owner,
+    headers: { origin: server.url },
+  })
+  if (!answer.ok()) throw new Error(`${answer.status()} ${await answer.text()}`)
+}
+
+/** Nothing is still being fetched; the stream of changes never ends, so the network is never idle. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).first().waitFor()
+  await page.locator('.bone').first().waitFor({ state: 'detached' })
+  await page.evaluate('document.fonts.ready.then(() => true)')
+}
