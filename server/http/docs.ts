@@ -43,8 +43,6 @@ export async function documentationPage(app: FastifyInstance): Promise<void> {
     })
   })
   let reference: Promise<string> | undefined
-  // Whoever opens the server's address in a browser finds what can be done with it.
-  app.get('/', async (_request, reply) => reply.redirect('/docs'))
   app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
   app.get('/docs/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
   app.get('/docs/reference.js', async (_request, reply) => {

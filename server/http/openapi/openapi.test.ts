@@ -45,7 +45,7 @@ test('the page of the reference needs nothing from elsewhere', async () => {
   for (const source of sources) expect((await call(source, { key: null })).status).toBe(200)
   expect((await call('/docs/reference.js', { key: null })).text.length).toBeGreaterThan(1_000_000)
   const root = await call('/', { key: null })
-  expect([root.status, root.headers.location]).toEqual([302, '/docs'])
+  expect([root.status, root.headers.location]).toEqual([302, '/dashboard'])
 })
 
 test.each([
