@@ -103,6 +103,7 @@ const events = createRoute({
 })
 const webhooks = createRoute({
   ...view('webhooks'),
+  validateSearch: searchOf('state', 'after', 'before'),
   component: lazy(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({

@@ -17,14 +17,16 @@ type DialogProps = {
   title: ReactNode
   description?: ReactNode
   isWide?: boolean
+  /** A press beside it does not close it: something would be lost. */
+  isKept?: boolean
   /** Buttons, the main one last. */
   footer?: ReactNode
   children: ReactNode
 }
 
-export function Dialog({ isOpen, onClose, title, description, isWide, footer, children }: DialogProps) {
+export function Dialog({ isOpen, onClose, title, description, isWide, isKept, footer, children }: DialogProps) {
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={isKept ?? false}>
       <Base.Portal>
         <Base.Backdrop className={backdrop} />
         <Base.Popup className={cx(frame, isWide ? 'max-w-3xl' : 'max-w-md')}>

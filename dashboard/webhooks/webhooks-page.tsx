@@ -1,5 +1,158 @@
-import { Page } from '../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Plus, Webhook as WebhookIcon } from 'lucide-react'
+import { useState } from 'react'
+import type { Webhook } from '#contract/webhooks.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { NewWebhook } from './new-webhook.tsx'
+import { groupsQuery, webhooksQuery } from './queries.ts'
+import { HealthBadge } from './words.tsx'
+
+const route = getRouteApi('/inside/webhooks')
+
+const FILTERS = [
+  { value: '', label: 'All webhooks' },
+  { value: 'active', label: 'Active' },
+  { value: 'paused', label: 'Paused' },
+  { value: 'disabled', label: 'Disabled' },
+]
 
 export function WebhooksPage() {
-  return <Page title="Webhooks">{null}</Page>
+  const { can } = useSession()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(webhooksQuery(search))
+  const [isNew, setNew] = useState(false)
+  const isFiltered = search.state !== undefined
+  const isEmpty = page?.data.length === 0 && !isFiltered && search.after === undefined
+  const make = can('write') && (
+    <Button look="primary" onClick={() => setNew(true)}>
+      <Plus /> New webhook
+    </Button>
+  )
+  return (
+    <Page
+      title="Webhooks"
+      lead="Where confirmed changes are reported to, as signed HTTP requests."
+      actions={!isEmpty && make}
+    >
+      {error && !page ? (
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      ) : isEmpty ? (
+        <Section isFlush>
+          <NoWebhooks action={make} />
+        </Section>
+      ) : (
+        <>
+          <div className="mb-4 w-44">
+            <Select
+              label="Which webhooks"
+              value={search.state ?? ''}
+              options={FILTERS}
+              onChange={(state) => void navigate({ search: state ? { state } : {} })}
+            />
+          </div>
+          <Section isFlush>
+            {!page ? (
+              <Bones lines={5} className="p-4" />
+            ) : page.data.length === 0 ? (
+              <p className="px-4 py-10 text-center text-sm text-faint">
+                No webhook is {search.state ?? 'on this page'}.
+              </p>
+            ) : (
+              <List webhooks={page.data} />
+            )}
+            <Pager
+              page={page}
+              onAfter={(after) => void navigate({ search: ({ state }) => ({ ...(state ? { state } : {}), after }) })}
+              onBefore={(before) => void navigate({ search: ({ state }) => ({ ...(state ? { state } : {}), before }) })}
+            />
+          </Section>
+        </>
+      )}
+      {isNew && <NewWebhook onClose={() => setNew(false)} />}
+    </Page>
+  )
+}
+
+function NoWebhooks({ action }: { action: React.ReactNode }) {
+  return (
+    <Empty icon={WebhookIcon} title="Nobody is told yet" action={action}>
+      <p>
+        A webhook is an address of yours. When a monitor's record changes, Zonewatch sends the change there: signed,
+        retried for two days, and kept when your side is away.
+      </p>
+      {!action && (
+        <p className="mt-2 text-faint">Ask a member of the organization to make one: your role only reads.</p>
+      )}
+    </Empty>
+  )
+}
+
+function List({ webhooks }: { webhooks: readonly Webhook[] }) {
+  return (
+    <Table
+      label="Webhooks"
+      head={
+        <>
+          <Head>Address</Head>
+          <Head className="hidden sm:table-cell">State</Head>
+          <Head className="hidden md:table-cell">Last sent</Head>
+          <Head className="hidden lg:table-cell">Last error</Head>
+        </>
+      }
+    >
+      {webhooks.map((webhook) => (
+        <tr key={webhook.id} className="relative hover:bg-sunken/60">
+          <Cell className="max-w-96 min-w-0">
+            <Link
+              to="/webhooks/$webhook"
+              params={{ webhook: webhook.id }}
+              className="rounded-sm after:absolute after:inset-0 hover:underline"
+            >
+              <Code className="font-medium">{webhook.url}</Code>
+            </Link>
+            <GroupNames ids={webhook.groups} />
+            <div className="mt-1.5 sm:hidden">
+              <HealthBadge webhook={webhook} />
+            </div>
+          </Cell>
+          <Cell className="hidden sm:table-cell">
+            <HealthBadge webhook={webhook} />
+          </Cell>
+          <Cell className="hidden text-soft md:table-cell">
+            {webhook.last_executed ? <Time at={webhook.last_executed} /> : <span className="text-faint">never</span>}
+          </Cell>
+          <Cell className="hidden max-w-80 text-soft lg:table-cell">
+            {webhook.last_error ? (
+              <span className="line-clamp-2">{webhook.last_error}</span>
+            ) : (
+              <span className="text-faint">none</span>
+            )}
+          </Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** Of which groups it hears, in a line. */
+function GroupNames({ ids }: { ids: readonly string[] }) {
+  const { data } = useQuery(groupsQuery)
+  if (ids.length === 0) return <p className="text-xs text-warn">No group: it hears of nothing</p>
+  if (!data) return <p className="text-xs text-faint">&nbsp;</p>
+  const names = data.data.filter(({ id }) => ids.includes(id)).map(({ name }) => name)
+  const unnamed = ids.length - names.length
+  return (
+    <p className="line-clamp-1 text-xs text-faint">
+      {[...names, ...(unnamed > 0 ? [`${unnamed} more`] : [])].join(', ')}
+    </p>
+  )
 }

@@ -1,0 +1,63 @@
+import { Collapsible } from '@base-ui/react/collapsible'
+import { ChevronRight, CircleCheck, OctagonX } from 'lucide-react'
+import { Spinner } from '../ui/spinner.tsx'
+import { Time } from '../ui/time.tsx'
+import { AttemptDetails } from './attempt.tsx'
+import { msText } from './timings.ts'
+import type { Attempt } from './use-outcome.ts'
+
+/** Newest first; the newest is open. */
+export function Attempts({ attempts, isUnderWay }: { attempts: readonly Attempt[]; isUnderWay: boolean }) {
+  return (
+    <section>
+      <h3 className="mb-2 text-sm font-semibold">
+        Attempts <span className="font-normal text-faint tabular-nums">{attempts.length}</span>
+      </h3>
+      <div className="divide-y divide-line rounded-md border border-line">
+        {isUnderWay && (
+          <p className="flex items-center gap-2 px-3 py-2.5 text-sm text-soft">
+            <Spinner /> An attempt is under way.
+          </p>
+        )}
+        {attempts.length === 0 && !isUnderWay && <p className="px-3 py-2.5 text-sm text-faint">None was made yet.</p>}
+        {attempts.toReversed().map((attempt, at) => (
+          <One key={attempt.number} attempt={attempt} isOpen={at === 0} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function One({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
+  const { number, attempted, status_code, error, timings } = attempt
+  const Icon = error === null ? CircleCheck : OctagonX
+  return (
+    <Collapsible.Root defaultOpen={isOpen}>
+      <Collapsible.Trigger className="group flex w-full items-center gap-2.5 px-3 py-2 text-left text-sm hover:bg-sunken">
+        <ChevronRight
+          className="size-4 shrink-0 text-faint transition-transform duration-100 group-data-[panel-open]:rotate-90"
+          aria-hidden="true"
+        />
+        <span className="w-6 text-faint tabular-nums">{number}</span>
+        <Icon
+          className={error === null ? 'size-4 shrink-0 text-good' : 'size-4 shrink-0 text-bad'}
+          strokeWidth={2.25}
+          role="img"
+          aria-label={error === null ? 'delivered' : 'failed'}
+        />
+        <span className="min-w-0 flex-1 truncate tabular-nums">
+          {status_code === null ? (error ?? 'no answer') : `HTTP ${status_code}`}
+        </span>
+        {timings.totalMs !== undefined && (
+          <span className="text-xs text-faint tabular-nums">{msText(timings.totalMs)}</span>
+        )}
+        <span className="text-xs text-faint">
+          <Time at={attempted} />
+        </span>
+      </Collapsible.Trigger>
+      <Collapsible.Panel className="border-t border-line px-3 py-3.5">
+        <AttemptDetails attempt={attempt} />
+      </Collapsible.Panel>
+    </Collapsible.Root>
+  )
+}

@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { KeyRound, Pencil } from 'lucide-react'
+import { useState } from 'react'
+import type { Webhook } from '#contract/webhooks.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Code, Fact, Facts, Section } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import { EditWebhook } from './edit-webhook.tsx'
+import { groupsQuery } from './queries.ts'
+import { RotateSecret } from './rotate-secret.tsx'
+
+export function Configuration({ webhook }: { webhook: Webhook }) {
+  const { can } = useSession()
+  const [open, setOpen] = useState<'edit' | 'rotate'>()
+  const headers = Object.entries(webhook.headers)
+  return (
+    <Section
+      title="Configuration"
+      actions={
+        can('write') && (
+          <>
+            <Button size="sm" onClick={() => setOpen('rotate')}>
+              <KeyRound /> Rotate secret
+            </Button>
+            <Button size="sm" onClick={() => setOpen('edit')}>
+              <Pencil /> Edit
+            </Button>
+          </>
+        )
+      }
+    >
+      <Facts>
+        <Fact name="Address">
+          <Code>{webhook.url}</Code>
+        </Fact>
+        <Fact name="Groups">
+          <GroupLinks ids={webhook.groups} />
+        </Fact>
+        <Fact name="Secret">
+          <Code>{webhook.secret}</Code>
+        </Fact>
+        <Fact name="Headers">
+          {headers.length === 0 ? (
+            <span className="text-faint">none</span>
+          ) : (
+            headers.map(([name, value]) => (
+              <div key={name}>
+                <Code>
+                  {name}: {value}
+                </Code>
+              </div>
+            ))
+          )}
+        </Fact>
+        <Fact name="Made">
+          <Time at={webhook.created} isExact />
+        </Fact>
+        <Fact name="Id">
+          <Code>{webhook.id}</Code>
+        </Fact>
+      </Facts>
+      {open === 'edit' && <EditWebhook webhook={webhook} onClose={() => setOpen(undefined)} />}
+      {open === 'rotate' && <RotateSecret webhook={webhook} onClose={() => setOpen(undefined)} />}
+    </Section>
+  )
+}
+
+function GroupLinks({ ids }: { ids: readonly string[] }) {
+  const { data } = useQuery(groupsQuery)
+  if (ids.length === 0) return <span className="text-warn">none: it hears of nothing</span>
+  return (
+    <span className="flex flex-wrap gap-x-3 gap-y-1">
+      {ids.map((id) => {
+        const group = data?.data.find((each) => each.id === id)
+        return (
+          <Link
+            key={id}
+            to="/groups/$group"
+            params={{ group: group?.slug ?? id }}
+            className="rounded-sm text-accent-ink hover:underline"
+          >
+            {group?.name ?? id}
+          </Link>
+        )
+      })}
+    </span>
+  )
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import type { Webhook } from '#contract/webhooks.ts'
+import { changeOf, emptyForm, formOf, newWebhookOf } from './form-values.ts'
+
+const webhook: Webhook = {
+  id: 'whk_1',
+  created: '2026-01-01T00:00:00.000Z',
+  url: 'https://hooks.example.com/dns',
+  secret: '********abcd',
+  headers: { 'X-Team': 'operations', Authorization: 'Bearer 1' },
+  groups: ['grp_1', 'grp_2'],
+  is_active: true,
+  state: 'active',
+  last_error: null,
+  last_executed: null,
+}
+
+test('a form that was not touched changes nothing, in whatever order groups are ticked', () => {
+  expect(changeOf(webhook, { ...formOf(webhook), groups: ['grp_2', 'grp_1'] })).toEqual({})
+})
+
+test('only what differs is sent', () => {
+  const form = formOf(webhook)
+  expect(changeOf(webhook, { ...form, url: ' https://hooks.example.com/v2 ' })).toEqual({
+    url: 'https://hooks.example.com/v2',
+  })
+  expect(changeOf(webhook, { ...form, groups: [] })).toEqual({ groups: [] })
+  expect(changeOf(webhook, { ...form, headers: form.headers.slice(1) })).toEqual({
+    headers: { Authorization: 'Bearer 1' },
+  })
+})
+
+test('header lines without a name are not sent, and no secret is sent where the server makes it', () => {
+  const form = { ...emptyForm(['grp_1']), url: 'https://a.example', headers: [{ key: 0, name: ' ', value: 'x' }] }
+  expect(newWebhookOf(form)).toEqual({ url: 'https://a.example', groups: ['grp_1'], headers: {} })
+  expect(newWebhookOf({ ...form, secret: 'my own secret of old' }).secret).toBe('my own secret of old')
+})

@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Checkbox, Input } from '../ui/field.tsx'
+import { Bones } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { groupsQuery } from './queries.ts'
+
+/** From how many groups on a field to narrow them down is worth its place. */
+const MANY = 8
+
+/** Of which groups' changes it hears. */
+export function GroupChoice({
+  chosen,
+  onChange,
+  error,
+}: {
+  chosen: readonly string[]
+  onChange: (ids: string[]) => void
+  error: string | undefined
+}) {
+  const { data, error: problem } = useQuery(groupsQuery)
+  const [search, setSearch] = useState('')
+  const groups = data?.data ?? []
+  const shown = groups.filter(({ name }) => name.toLowerCase().includes(search.trim().toLowerCase()))
+  const toggle = (id: string, isChosen: boolean) =>
+    onChange(isChosen ? [...chosen, id] : chosen.filter((each) => each !== id))
+  return (
+    <fieldset>
+      <legend className="text-sm font-medium">Groups</legend>
+      <p className="mb-1.5 text-xs text-faint">It hears of the changes of every monitor in these groups.</p>
+      <div className="rounded-md border border-line">
+        {groups.length > MANY && (
+          <div className="border-b border-line p-2">
+            <Input
+              type="search"
+              aria-label="Find a group"
+              placeholder="Find a group"
+              value={search}
+              onChange={(event) => setSearch(event.target.value)}
+            />
+          </div>
+        )}
+        <div className="flex max-h-44 flex-col gap-2 overflow-y-auto p-3">
+          {problem ? (
+            <ProblemNote problem={problem} />
+          ) : !data ? (
+            <Bones lines={2} />
+          ) : (
+            shown.map(({ id, name, monitors }) => (
+              <Checkbox
+                key={id}
+                label={
+                  <>
+                    {name}{' '}
+                    <span className="text-xs text-faint tabular-nums">
+                      {monitors} {monitors === 1 ? 'monitor' : 'monitors'}
+                    </span>
+                  </>
+                }
+                isChecked={chosen.includes(id)}
+                onChange={(isChosen) => toggle(id, isChosen)}
+              />
+            ))
+          )}
+          {data && shown.length === 0 && <p className="text-xs text-faint">No group has this name.</p>}
+        </div>
+      </div>
+      {error ? (
+        <p role="alert" className="mt-1.5 text-xs text-bad">
+          {error}
+        </p>
+      ) : (
+        data &&
+        chosen.length === 0 && (
+          <p className="mt-1.5 text-xs text-warn">Without a group it will be sent nothing but tests.</p>
+        )
+      )}
+    </fieldset>
+  )
+}

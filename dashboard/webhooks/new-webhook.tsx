@@ -1,0 +1,65 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useId, useState } from 'react'
+import type { Webhook } from '#contract/webhooks.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { emptyForm, newWebhookOf } from './form-values.ts'
+import { groupsQuery } from './queries.ts'
+import { SecretOnce } from './secret-once.tsx'
+import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
+
+/** Makes a webhook, shows its secret once, and leads to its page. */
+export function NewWebhook({ onClose }: { onClose: () => void }) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const formId = useId()
+  const { data: groups } = useQuery(groupsQuery)
+  const standard = groups?.data.filter(({ is_default }) => is_default).map(({ id }) => id) ?? []
+  // Until something is touched, the default group is chosen.
+  const [touched, setTouched] = useState<ReturnType<typeof emptyForm>>()
+  const form = touched ?? emptyForm(standard)
+  const make = useMutation({
+    mutationFn: () => api.post<Webhook>('/webhooks', newWebhookOf(form)),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ['webhooks'] })
+      void queries.invalidateQueries({ queryKey: ['groups'] })
+    },
+  })
+  if (make.data) {
+    const { id, secret } = make.data
+    const toPage = () => {
+      onClose()
+      void navigate({ to: '/webhooks/$webhook', params: { webhook: id } })
+    }
+    return <SecretOnce title="The webhook is made" secret={secret} act="To the webhook" onDone={toPage} />
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    make.mutate()
+  }
+  return (
+    <Dialog
+      isOpen
+      isKept={touched !== undefined}
+      onClose={onClose}
+      title="New webhook"
+      description="Changes are sent to it from the moment it is made."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={make.isPending}>
+            Make webhook
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
+        <WebhookFields form={form} onChange={setTouched} problem={make.error} isNew />
+        {make.error && <ProblemNote problem={make.error} fields={WEBHOOK_FIELDS} />}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,104 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { Event } from '#contract/events.ts'
+import type { Group } from '#contract/groups.ts'
+import type { Webhook, WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import { api, type Page, type Query } from '../api.ts'
+
+const PAGE = 25
+
+export const webhooksQuery = (search: Query) =>
+  queryOptions({
+    queryKey: ['webhooks', 'list', search],
+    queryFn: ({ signal }) =>
+      api.get<Page<Webhook>>(
+        '/webhooks',
+        { limit: PAGE, order_by: 'created', order_way: 'desc', ...filterOf(search), ...cursorOf(search) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  })
+
+/** "Disabled" is not a state of the API: it stands beside it. */
+function filterOf({ state }: Query): Query {
+  if (state === 'disabled') return { is_active: false }
+  return state ? { state, is_active: true } : {}
+}
+const cursorOf = ({ after, before }: Query): Query => ({ after, before })
+
+export const webhookQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['webhooks', 'one', id],
+    queryFn: ({ signal }) => api.get<Webhook>(`/webhooks/${id}`, {}, signal),
+  })
+
+/** The first hundred groups, by name: enough to choose from and to tell names. */
+export const groupsQuery = queryOptions({
+  queryKey: ['groups', 'choice'],
+  queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: 100, order_by: 'name' }, signal),
+  staleTime: 60_000,
+})
+
+export const requestsQuery = (webhook: string, search: Query) =>
+  queryOptions({
+    queryKey: ['requests', webhook, 'list', search],
+    queryFn: ({ signal }) =>
+      api.get<Page<WebhookRequest>>(
+        `/webhooks/${webhook}/requests`,
+        { limit: PAGE, order_by: 'created', order_way: 'desc', status: search.status, ...cursorOf(search) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  })
+
+/** How many requests of a status wait; a page's length is where counting ends. */
+export const MOST_COUNTED = 100
+export const countQuery = (webhook: string, status: 'PENDING' | 'RETRYING') =>
+  queryOptions({
+    queryKey: ['requests', webhook, 'count', status],
+    queryFn: async ({ signal }) => {
+      const query = { limit: MOST_COUNTED, status }
+      return (await api.get<Page<WebhookRequest>>(`/webhooks/${webhook}/requests`, query, signal)).data.length
+    },
+  })
+
+/** The newest delivered request: until when all was well. */
+export const lastDeliveredQuery = (webhook: string) =>
+  queryOptions({
+    queryKey: ['requests', webhook, 'last delivered'],
+    queryFn: async ({ signal }) => {
+      const query = { limit: 1, status: 'DELIVERED', order_by: 'last_attempt', order_way: 'desc' }
+      return (await api.get<Page<WebhookRequest>>(`/webhooks/${webhook}/requests`, query, signal)).data[0] ?? null
+    },
+  })
+
+export const requestQuery = (webhook: string, request: string) =>
+  queryOptions({
+    queryKey: ['requests', webhook, 'one', request],
+    queryFn: ({ signal }) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${request}`, {}, signal),
+  })
+
+/** A minute either way: a request is made in the transaction of its event, but its clock is read a little later. */
+const AROUND_MS = 60_000
+
+/** What the requests of a page tell of: the events of their time, found in one question. Those not among them stay unnamed. */
+export function eventsOfQuery(requests: readonly WebhookRequest[]) {
+  const made = requests.filter(({ event_id }) => event_id !== null).map(({ created }) => Date.parse(created))
+  const from = new Date(Math.min(...made) - AROUND_MS)
+  const to = new Date(Math.max(...made) + AROUND_MS)
+  return queryOptions({
+    queryKey: ['events', 'of requests', made.length === 0 ? null : [from.toISOString(), to.toISOString()]],
+    enabled: made.length > 0,
+    queryFn: async ({ signal }) => {
+      const query = {
+        occurred_after: from.toISOString(),
+        occurred_before: to.toISOString(),
+        limit: 100,
+        order_way: 'desc',
+      }
+      const { data } = await api.get<Page<Event>>('/events', query, signal)
+      return new Map(data.map((event) => [event.id, event]))
+    },
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+  })
+}

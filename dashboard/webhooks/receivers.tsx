@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Snippet } from '../ui/copy.tsx'
+import { Bones } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { type Tab, Tabs } from '../ui/tabs.tsx'
+
+/** The receivers of examples/, which are tested against a running server; each is fetched when it is looked at. */
+const RECEIVERS = {
+  node: {
+    label: 'Node.js',
+    file: 'receive.ts',
+    run: 'PORT=8000 node receive.ts',
+    code: () => import('../../examples/receive-webhook/receive.ts?raw'),
+  },
+  python: {
+    label: 'Python',
+    file: 'receive.py',
+    run: 'PORT=8000 python3 receive.py',
+    code: () => import('../../examples/receive-webhook/receive.py?raw'),
+  },
+  go: {
+    label: 'Go',
+    file: 'receive.go',
+    run: 'PORT=8000 go run receive.go',
+    code: () => import('../../examples/receive-webhook/receive.go?raw'),
+  },
+  php: {
+    label: 'PHP',
+    file: 'receive.php',
+    run: 'php -S 127.0.0.1:8000 receive.php',
+    code: () => import('../../examples/receive-webhook/receive.php?raw'),
+  },
+  ruby: {
+    label: 'Ruby',
+    file: 'receive.rb',
+    run: 'PORT=8000 ruby receive.rb',
+    code: () => import('../../examples/receive-webhook/receive.rb?raw'),
+  },
+} as const
+type Language = keyof typeof RECEIVERS
+
+/** How to receive and verify, ready to run. Without a secret a placeholder stands for it. */
+export function Receivers({ secret }: { secret?: string }) {
+  const [language, setLanguage] = useState<Language>('node')
+  const tabs = Object.entries(RECEIVERS).map(
+    ([value, { label }]): Tab<Language> => ({
+      value: value as Language,
+      label,
+      content: <Receiver language={value as Language} secret={secret} />,
+    }),
+  )
+  return <Tabs label="Language" value={language} onChange={setLanguage} tabs={tabs} />
+}
+
+function Receiver({ language, secret }: { language: Language; secret: string | undefined }) {
+  const { file, run, code } = RECEIVERS[language]
+  const { data, error } = useQuery({
+    queryKey: ['receivers', language],
+    queryFn: async () => (await code()).default,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return (
+    <div className="flex flex-col gap-3">
+      <div>
+        <p className="mb-1 text-xs text-faint">
+          <span className="font-mono">{file}</span>
+        </p>
+        {error ? <ProblemNote problem={error} /> : data ? <CodeBox text={data} /> : <Bones lines={6} />}
+      </div>
+      <div>
+        <p className="mb-1 text-xs text-faint">Run it</p>
+        <Snippet text={`WEBHOOK_SECRET=${quoted(secret ?? 'the secret')} ${run}`} label="Copy command" />
+      </div>
+    </div>
+  )
+}
+
+const CodeBox = ({ text }: { text: string }) => (
+  <div className="max-h-64 overflow-y-auto rounded-md">
+    <Snippet text={text.trimEnd()} label="Copy code" />
+  </div>
+)
+
+/** For a shell, as one word. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

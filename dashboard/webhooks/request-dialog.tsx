@@ -1,0 +1,124 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { RotateCw } from 'lucide-react'
+import { useState } from 'react'
+import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import { api } from '../api.ts'
+import { nameOf } from '../events/event-change.tsx'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Time } from '../ui/time.tsx'
+import { Attempts } from './attempts.tsx'
+import { Payload } from './payload.tsx'
+import { requestQuery } from './queries.ts'
+import { useOutcome } from './use-outcome.ts'
+import { StatusBadge } from './words.tsx'
+
+/** One request in full: what was sent, every attempt, what the receiver said; and sending it again. */
+export function RequestDialog({
+  webhook,
+  request,
+  onClose,
+}: {
+  webhook: string
+  request: string
+  onClose: () => void
+}) {
+  const { can } = useSession()
+  const { data, error } = useQuery(requestQuery(webhook, request))
+  const retry = useRetry(webhook, data)
+  const outcome = useOutcome(webhook, request, retry.after)
+  return (
+    <Dialog
+      isOpen
+      isWide
+      onClose={onClose}
+      title={data ? titleOf(data) : 'Request'}
+      description={<Code>{request}</Code>}
+      footer={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          {can('write') && data && (
+            <Button look="primary" isBusy={retry.isStarting || outcome.isUnderWay} onClick={retry.start}>
+              <RotateCw /> Send again now
+            </Button>
+          )}
+        </>
+      }
+    >
+      {error && !data ? (
+        <ProblemNote problem={error} />
+      ) : !data ? (
+        <Bones lines={8} />
+      ) : (
+        <div className="flex flex-col gap-6">
+          {retry.problem && <ProblemNote problem={retry.problem} />}
+          <p aria-live="polite" className="sr-only">
+            {outcome.attempt && (outcome.attempt.error === null ? 'Delivered.' : `Failed: ${outcome.attempt.error}.`)}
+          </p>
+          <About request={data} />
+          <Attempts attempts={data.attempts} isUnderWay={outcome.isUnderWay} />
+          <Payload payload={data.payload} />
+        </div>
+      )}
+    </Dialog>
+  )
+}
+
+/** One attempt at once; its outcome is the attempt behind those that were there. */
+function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
+  const queries = useQueryClient()
+  const [after, setAfter] = useState<number>()
+  const send = useMutation({
+    mutationFn: async () => {
+      const before = data?.attempts.at(-1)?.number ?? 0
+      await api.post<WebhookRequest>(`/webhooks/${webhook}/requests/${data?.id}/retry`)
+      return before
+    },
+    onSuccess: (before) => {
+      setAfter(before)
+      void queries.invalidateQueries({ queryKey: ['requests', webhook] })
+    },
+  })
+  return { after, isStarting: send.isPending, problem: send.error, start: () => send.mutate() }
+}
+
+const titleOf = ({ event_id, payload: { event } }: WebhookRequestInFull): string =>
+  event_id === null ? 'Test' : `${nameOf(event.domain)} ${event.domain.record_type} is ${event.new_state}`
+
+function About({ request }: { request: WebhookRequestInFull }) {
+  const { status, created, delivered, next_attempt, event_id, payload } = request
+  return (
+    <Facts>
+      <Fact name="Status">
+        <StatusBadge status={status} />
+      </Fact>
+      <Fact name="Made">
+        <Time at={created} isExact />
+      </Fact>
+      {delivered && (
+        <Fact name="Delivered">
+          <Time at={delivered} isExact />
+        </Fact>
+      )}
+      {next_attempt && (
+        <Fact name="Next attempt">{Date.parse(next_attempt) <= Date.now() ? 'now' : <Time at={next_attempt} />}</Fact>
+      )}
+      {event_id && (
+        <Fact name="Monitor">
+          <Link
+            to="/monitors/$monitor"
+            params={{ monitor: payload.event.monitor_id }}
+            search={{ event: event_id }}
+            className="rounded-sm text-accent-ink hover:underline"
+          >
+            {nameOf(payload.event.domain)} {payload.event.domain.record_type}
+          </Link>
+        </Fact>
+      )}
+    </Facts>
+  )
+}

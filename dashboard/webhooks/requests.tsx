@@ -1,0 +1,164 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import type { Event } from '#contract/events.ts'
+import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
+import { nameOf, StateChange } from '../events/event-change.tsx'
+import { cx } from '../ui/class.ts'
+import { Bones, Code, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { eventsOfQuery, requestsQuery } from './queries.ts'
+import { STATUSES, type Status, StatusBadge } from './words.tsx'
+
+const route = getRouteApi('/inside/webhooks/$webhook')
+
+/** The log: what was sent, with what came of it. */
+export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (request: string) => void }) {
+  const { request: _, tab: __, ...search } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(requestsQuery(webhook.id, search))
+  const { data: events } = useQuery(eventsOfQuery(page?.data ?? []))
+  const go = (next: { status?: string; after?: string; before?: string }) => void navigate({ search: next })
+  const status = search.status ? { status: search.status } : {}
+  return (
+    <Section isFlush>
+      <StatusFilter chosen={search.status} onChoose={(next) => go(next ? { status: next } : {})} />
+      {error && !page ? (
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      ) : !page ? (
+        <Bones lines={6} className="p-4" />
+      ) : page.data.length === 0 ? (
+        <Nothing status={search.status} hasGroups={webhook.groups.length > 0} />
+      ) : (
+        <Log requests={page.data} events={events} onOpen={onOpen} />
+      )}
+      <Pager
+        page={page}
+        onAfter={(after) => go({ ...status, after })}
+        onBefore={(before) => go({ ...status, before })}
+      />
+    </Section>
+  )
+}
+
+function StatusFilter({
+  chosen,
+  onChoose,
+}: {
+  chosen: string | undefined
+  onChoose: (status: Status | undefined) => void
+}) {
+  return (
+    <fieldset className="flex gap-1 overflow-x-auto border-b border-line p-2">
+      <legend className="sr-only">Which requests</legend>
+      {[undefined, ...(Object.keys(STATUSES) as Status[])].map((status) => (
+        <button
+          key={status ?? 'all'}
+          type="button"
+          aria-pressed={chosen === status}
+          onClick={() => onChoose(status)}
+          className={cx(
+            'h-7 shrink-0 rounded-md px-2.5 text-xs font-medium',
+            chosen === status ? 'bg-accent-wash text-accent-ink' : 'text-soft hover:bg-sunken hover:text-ink',
+          )}
+        >
+          {status ? STATUSES[status].word : 'All'}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups: boolean }) {
+  return (
+    <p className="px-4 py-12 text-center text-sm text-faint">
+      {status
+        ? 'No request has this status.'
+        : hasGroups
+          ? 'Nothing was sent yet. Send a test, or wait for the first change of a monitor in its groups.'
+          : 'Nothing was sent yet. Choose its groups, or send a test.'}
+    </p>
+  )
+}
+
+type LogProps = {
+  requests: readonly WebhookRequest[]
+  events: ReadonlyMap<string, Event> | undefined
+  onOpen: (request: string) => void
+}
+
+function Log({ requests, events, onOpen }: LogProps) {
+  return (
+    <Table
+      label="Requests"
+      head={
+        <>
+          <Head className="hidden sm:table-cell">Status</Head>
+          <Head>Change</Head>
+          <Head className="hidden md:table-cell">Answer</Head>
+          <Head className="hidden md:table-cell">Tries</Head>
+          <Head className="hidden sm:table-cell">Made</Head>
+        </>
+      }
+    >
+      {requests.map((request) => (
+        <tr key={request.id} className="relative hover:bg-sunken/60">
+          <Cell className="hidden sm:table-cell">
+            <StatusBadge status={request.status} />
+          </Cell>
+          <Cell className="min-w-0">
+            <button
+              type="button"
+              onClick={() => onOpen(request.id)}
+              className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
+            >
+              <Change request={request} event={request.event_id === null ? undefined : events?.get(request.event_id)} />
+            </button>
+            <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
+              <StatusBadge status={request.status} />
+              <Time at={request.created} />
+            </div>
+          </Cell>
+          <Cell className="hidden max-w-72 text-soft md:table-cell">
+            <Answer request={request} />
+          </Cell>
+          <Cell className="hidden text-soft tabular-nums md:table-cell">
+            {request.last_attempt === null ? 0 : request.retries + 1}
+          </Cell>
+          <Cell className="hidden text-soft sm:table-cell">
+            <Time at={request.created} />
+          </Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function Change({ request, event }: { request: WebhookRequest; event: Event | undefined }) {
+  if (request.event_id === null) return <span className="font-medium">Test</span>
+  if (!event) return <Code className="text-soft">{request.event_id}</Code>
+  return (
+    <span className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
+      <span>
+        <Code className="font-medium">{nameOf(event.domain)}</Code>{' '}
+        <span className="text-xs text-faint">{event.domain.record_type}</span>
+      </span>
+      <StateChange event={event} />
+    </span>
+  )
+}
+
+/** The last answer, or why there was none; for one that waits also when it is tried next. */
+function Answer({ request: { status, status_code, error, next_attempt } }: { request: WebhookRequest }) {
+  return (
+    <span className="tabular-nums">
+      {status_code !== null ? `HTTP ${status_code}` : <span className="line-clamp-1">{error ?? 'none yet'}</span>}
+      {status === 'RETRYING' && next_attempt && (
+        <span className="block text-xs text-faint">
+          again <Time at={next_attempt} />
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,80 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { Webhook } from '#contract/webhooks.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field } from '../ui/field.tsx'
+import { Code } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { SecretOnce } from './secret-once.tsx'
+import { SecretField } from './webhook-fields.tsx'
+
+const GRACES = [
+  { value: '0', label: 'None: the old secret ends now' },
+  { value: '1', label: '1 hour' },
+  { value: '6', label: '6 hours' },
+  { value: '24', label: '24 hours' },
+  { value: '48', label: '48 hours' },
+  { value: '72', label: '72 hours' },
+]
+
+/** A new secret, with a time during which receivers of Standard Webhooks may still use the old one. */
+export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const queries = useQueryClient()
+  const formId = useId()
+  const [secret, setSecret] = useState<string>()
+  const [grace, setGrace] = useState('24')
+  const rotate = useMutation({
+    mutationFn: () => {
+      const body = { grace_hours: Number(grace), ...(secret === undefined ? {} : { secret }) }
+      return api.post<Webhook>(`/webhooks/${webhook.id}/rotate-secret`, body)
+    },
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['webhooks'] }),
+  })
+  if (rotate.data) return <SecretOnce title="The new secret" secret={rotate.data.secret} act="Done" onDone={onClose} />
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    rotate.mutate()
+  }
+  return (
+    <Dialog
+      isOpen
+      isKept={secret !== undefined}
+      onClose={onClose}
+      title="Rotate secret"
+      description="The new secret signs from the next request on."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={rotate.isPending}>
+            Rotate secret
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
+        <SecretField secret={secret} onChange={setSecret} problem={rotate.error} />
+        <Field
+          label="Grace"
+          hint="How long webhook-signature also carries a signature by the old secret."
+          error={fieldError(rotate.error, 'grace_hours')}
+        >
+          <Select value={grace} options={GRACES} onChange={setGrace} />
+        </Field>
+        <div className="rounded-md bg-sunken px-3 py-2.5 text-sm text-soft">
+          <p>
+            <Code>webhook-signature</Code> (Standard Webhooks) is by both secrets during the grace, so that such a
+            receiver has time to change.
+          </p>
+          <p className="mt-1.5">
+            <Code>X-Service-Signature</Code> is by the new one at once. A receiver that verifies it must know the new
+            secret first: choose your own above, let the receiver accept both, then rotate to it.
+          </p>
+        </div>
+        {rotate.error && <ProblemNote problem={rotate.error} fields={['secret', 'grace_hours']} />}
+      </form>
+    </Dialog>
+  )
+}

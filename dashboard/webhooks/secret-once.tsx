@@ -1,0 +1,45 @@
+import { Button } from '../ui/button.tsx'
+import { Snippet } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Receivers } from './receivers.tsx'
+
+type SecretProps = {
+  title: string
+  secret: string
+  /** On the button that ends it. */
+  act: string
+  onDone: () => void
+}
+
+/** The one time that a secret is shown, with what makes use of it. Only the button closes it. */
+export function SecretOnce({ title, secret, act, onDone }: SecretProps) {
+  return (
+    <Dialog
+      isOpen
+      isWide
+      isKept
+      onClose={onDone}
+      title={title}
+      description="Keep its secret now: it is not shown again. A lost secret is replaced by rotating it."
+      footer={
+        <Button look="primary" onClick={onDone}>
+          {act}
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-5">
+        <div>
+          <h3 className="mb-1.5 text-sm font-medium">Signing secret</h3>
+          <Snippet text={secret} label="Copy secret" />
+        </div>
+        <div>
+          <h3 className="text-sm font-medium">A receiver to begin with</h3>
+          <p className="mb-2 text-xs text-faint">
+            It verifies the signature and prints each change. Run it, then send a test from the webhook's page.
+          </p>
+          <Receivers secret={secret} />
+        </div>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,65 @@
+import { X } from 'lucide-react'
+import { Button } from '../ui/button.tsx'
+import { Section } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Spinner } from '../ui/spinner.tsx'
+import { AttemptDetails } from './attempt.tsx'
+import { useOutcome } from './use-outcome.ts'
+import type { Test } from './use-test.ts'
+
+/** What came of a test, as soon as it is known. */
+export function TestResult({
+  webhook,
+  test,
+  onOpen,
+}: {
+  webhook: string
+  test: Test
+  onOpen: (request: string) => void
+}) {
+  return (
+    <Section
+      title="Test"
+      hint="A made-up change of an A record, signed like any other, sent once."
+      className="mb-6"
+      actions={
+        <>
+          {test.request && (
+            <Button size="sm" look="quiet" onClick={() => test.request && onOpen(test.request)}>
+              What was sent
+            </Button>
+          )}
+          <Button size="sm" look="quiet" isSquare aria-label="Dismiss the test" onClick={test.dismiss}>
+            <X />
+          </Button>
+        </>
+      }
+    >
+      <div aria-live="polite">
+        {test.problem !== undefined ? (
+          <ProblemNote problem={test.problem} />
+        ) : (
+          test.request && <Outcome key={test.request} webhook={webhook} request={test.request} />
+        )}
+      </div>
+    </Section>
+  )
+}
+
+function Outcome({ webhook, request }: { webhook: string; request: string }) {
+  const { attempt, error, isOverdue } = useOutcome(webhook, request, 0)
+  if (attempt) return <AttemptDetails attempt={attempt} />
+  if (error) return <ProblemNote problem={error} />
+  if (isOverdue)
+    return (
+      <p className="text-sm text-soft">
+        The test was not sent within a minute: the server may be busy. It stays in the log and is sent as soon as there
+        is room.
+      </p>
+    )
+  return (
+    <p className="flex items-center gap-2 text-sm text-soft">
+      <Spinner /> Sending; the receiver has 30 seconds to answer.
+    </p>
+  )
+}

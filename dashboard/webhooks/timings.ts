@@ -1,0 +1,25 @@
+/** One phase of an attempt, placed on the attempt's own time line; milliseconds. */
+export type Phase = { name: string; from: number; ms: number }
+
+const PHASES = [
+  ['nameMs', 'Name'],
+  ['connectMs', 'Connect'],
+  ['tlsMs', 'TLS'],
+  ['firstByteMs', 'First byte'],
+] as const
+
+/** The phases one after another, as they happen. What did not happen is left out: a kept connection looks nothing up. */
+export function phasesOf(timings: Readonly<Record<string, number>>): { phases: Phase[]; total: number } {
+  const phases: Phase[] = []
+  let from = 0
+  for (const [key, name] of PHASES) {
+    const ms = timings[key]
+    if (ms === undefined) continue
+    phases.push({ name, from, ms })
+    from += ms
+  }
+  return { phases, total: Math.max(timings.totalMs ?? 0, from) }
+}
+
+/** "8 ms", "1.24 s". */
+export const msText = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(2)} s`)

@@ -1,0 +1,138 @@
+import { Plus, X } from 'lucide-react'
+import { Button } from '../ui/button.tsx'
+import { Checkbox, Field, Input } from '../ui/field.tsx'
+import { fieldError } from '../ui/problem.tsx'
+import type { HeaderLine, WebhookForm } from './form-values.ts'
+import { GroupChoice } from './group-choice.tsx'
+
+/** Fields whose problems are shown here. */
+export const WEBHOOK_FIELDS = ['url', 'groups', 'headers', 'secret']
+
+type FieldsProps = { form: WebhookForm; onChange: (form: WebhookForm) => void; problem: unknown; isNew?: boolean }
+
+export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
+  const set = (change: Partial<WebhookForm>) => onChange({ ...form, ...change })
+  return (
+    <div className="flex flex-col gap-5">
+      <Field
+        label="Address"
+        hint="Receives an HTTP POST for each change. Use https where it leaves your own network."
+        error={fieldError(problem, 'url')}
+      >
+        <Input
+          isCode
+          type="url"
+          required
+          maxLength={2000}
+          placeholder="https://hooks.example.com/dns"
+          value={form.url}
+          onChange={(event) => set({ url: event.target.value })}
+        />
+      </Field>
+      <GroupChoice chosen={form.groups} onChange={(groups) => set({ groups })} error={fieldError(problem, 'groups')} />
+      <HeaderFields
+        lines={form.headers}
+        onChange={(headers) => set({ headers })}
+        error={fieldError(problem, 'headers')}
+      />
+      {isNew && <SecretField secret={form.secret} onChange={(secret) => set({ secret })} problem={problem} />}
+    </div>
+  )
+}
+
+function HeaderFields({
+  lines,
+  onChange,
+  error,
+}: {
+  lines: readonly HeaderLine[]
+  onChange: (lines: HeaderLine[]) => void
+  error: string | undefined
+}) {
+  const change = (key: number, part: Partial<HeaderLine>) =>
+    onChange(lines.map((line) => (line.key === key ? { ...line, ...part } : line)))
+  const add = () => onChange([...lines, { key: Math.max(-1, ...lines.map(({ key }) => key)) + 1, name: '', value: '' }])
+  return (
+    <fieldset>
+      <legend className="text-sm font-medium">
+        Headers <span className="font-normal text-faint">(optional)</span>
+      </legend>
+      <p className="mb-1.5 text-xs text-faint">Sent with every request: an Authorization of your own, for example.</p>
+      <div className="flex flex-col gap-2">
+        {lines.map(({ key, name, value }, at) => (
+          <div key={key} className="flex gap-2">
+            <Input
+              isCode
+              aria-label={`Name of header ${at + 1}`}
+              placeholder="X-Team"
+              value={name}
+              onChange={(event) => change(key, { name: event.target.value })}
+              className="min-w-0 flex-[2]"
+            />
+            <Input
+              isCode
+              aria-label={`Value of header ${at + 1}`}
+              placeholder="operations"
+              value={value}
+              onChange={(event) => change(key, { value: event.target.value })}
+              className="min-w-0 flex-[3]"
+            />
+            <Button
+              look="quiet"
+              isSquare
+              aria-label={`Remove header ${name || at + 1}`}
+              onClick={() => onChange(lines.filter((line) => line.key !== key))}
+            >
+              <X />
+            </Button>
+          </div>
+        ))}
+      </div>
+      {error && (
+        <p role="alert" className="mt-1.5 text-xs text-bad">
+          {error}
+        </p>
+      )}
+      {lines.length < 20 && (
+        <Button size="sm" onClick={add} className={lines.length > 0 ? 'mt-2' : ''}>
+          <Plus /> Add header
+        </Button>
+      )}
+    </fieldset>
+  )
+}
+
+/** The server makes a good secret; who brings one along says so. */
+export function SecretField({
+  secret,
+  onChange,
+  problem,
+}: {
+  secret: string | undefined
+  onChange: (secret: string | undefined) => void
+  problem: unknown
+}) {
+  return (
+    <div className="flex flex-col gap-3">
+      <Checkbox
+        label="Use a secret of my own"
+        hint="Otherwise a strong one is made here and shown once. Requests are signed with it."
+        isChecked={secret !== undefined}
+        onChange={(isOwn) => onChange(isOwn ? '' : undefined)}
+      />
+      {secret !== undefined && (
+        <Field label="Secret" hint="16 to 256 characters." error={fieldError(problem, 'secret')}>
+          <Input
+            isCode
+            required
+            minLength={16}
+            maxLength={256}
+            autoComplete="off"
+            value={secret}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        </Field>
+      )}
+    </div>
+  )
+}

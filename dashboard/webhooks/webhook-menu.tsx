@@ -1,0 +1,102 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Ellipsis, History, KeyRound, PauseCircle, Pencil, PlayCircle, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { Webhook } from '#contract/webhooks.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { EditWebhook } from './edit-webhook.tsx'
+import { ReplayRequests } from './replay.tsx'
+import { RotateSecret } from './rotate-secret.tsx'
+
+/** What can be done to a webhook beside testing it. */
+export function WebhookMenu({ webhook }: { webhook: Webhook }) {
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'replay' | 'disable' | 'delete'>()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const toast = useToast()
+  const close = () => setOpen(undefined)
+  const refresh = () => {
+    for (const key of ['webhooks', 'groups', 'requests']) void queries.invalidateQueries({ queryKey: [key] })
+  }
+  const enable = async () => {
+    try {
+      await api.post(`/webhooks/${webhook.id}/enable`)
+      refresh()
+      toast.done('The webhook is enabled; what waited is sent.')
+    } catch (problem) {
+      toast.failed(problem)
+    }
+  }
+  const disable = async () => {
+    await api.post(`/webhooks/${webhook.id}/disable`)
+    refresh()
+  }
+  const remove = async () => {
+    await api.delete(`/webhooks/${webhook.id}`)
+    await navigate({ to: '/webhooks' })
+    queries.removeQueries({ queryKey: ['webhooks', 'one', webhook.id] })
+    refresh()
+    toast.done('The webhook is deleted.')
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button isSquare aria-label="More actions">
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+          Edit
+        </MenuItem>
+        <MenuItem icon={History} onSelect={() => setOpen('replay')}>
+          Replay requests
+        </MenuItem>
+        <MenuItem icon={KeyRound} onSelect={() => setOpen('rotate')}>
+          Rotate secret
+        </MenuItem>
+        <MenuLine />
+        {webhook.is_active ? (
+          <MenuItem icon={PauseCircle} onSelect={() => setOpen('disable')}>
+            Disable
+          </MenuItem>
+        ) : (
+          <MenuItem icon={PlayCircle} onSelect={() => void enable()}>
+            Enable
+          </MenuItem>
+        )}
+        <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
+          Delete
+        </MenuItem>
+      </Menu>
+      {open === 'edit' && <EditWebhook webhook={webhook} onClose={close} />}
+      {open === 'rotate' && <RotateSecret webhook={webhook} onClose={close} />}
+      {open === 'replay' && <ReplayRequests webhook={webhook} onClose={close} />}
+      <Confirm
+        isOpen={open === 'disable'}
+        onClose={close}
+        title="Disable this webhook?"
+        act="Disable"
+        onConfirm={disable}
+      >
+        Changes that happen while it is disabled are not told, now or later. What waits already is kept, and sent when
+        it is enabled again.
+      </Confirm>
+      <Confirm
+        isOpen={open === 'delete'}
+        onClose={close}
+        title="Delete this webhook?"
+        act="Delete webhook"
+        isDangerous
+        onConfirm={remove}
+      >
+        What was not sent yet is not sent, and the log of its requests goes with it. This cannot be taken back.
+      </Confirm>
+    </>
+  )
+}
