@@ -100,7 +100,7 @@ export type ApiKeys = Static<typeof ApiKeys>
 export const NewApiKey = Exactly({
   name,
   role: Type.Enum(['read', 'write', 'admin']),
-  expires: Type.Optional(Nullable(Instant('In the future.'))),
+  expires: Type.Optional(Nullable(Type.String({ maxLength: 40, description: 'an instant in the future, ISO 8601' }))),
 })
 export type NewApiKey = Static<typeof NewApiKey>
 /** The answer: the only time that the key itself is told. */

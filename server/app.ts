@@ -1,8 +1,10 @@
 import { createAuth } from './access/auth.ts'
 import { authenticator } from './access/authenticate.ts'
 import { permit } from './access/permit.ts'
+import { pruneAccess } from './access/prune.ts'
 import { sessionReader } from './access/sessions.ts'
 import { agentRoutes } from './agents/routes.ts'
+import { accountKeyRoutes } from './dashboard/account-keys.ts'
 import { accountRoutes } from './dashboard/account-routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { dashboardRoutes } from './dashboard/routes.ts'
@@ -11,6 +13,7 @@ import { groupRoutes } from './groups/routes.ts'
 import { documentationPage } from './http/docs.ts'
 import { needKey } from './http/gate.ts'
 import { healthRoutes } from './http/health.ts'
+import { keepHouse } from './http/housekeeping.ts'
 import { describeApi } from './http/openapi/plugin.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
@@ -25,7 +28,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
 export async function createApp(doors: Doors) {
   const auth = createAuth(doors)
-  const sessionOf = sessionReader(auth, doors.config)
+  const sessionOf = sessionReader(auth, doors)
   const app = createHttpServer(doors, { identify: authenticator({ ...doors, sessionOf }), permit })
   const payments = doors.config.stripe ? openPayments(doors.config.stripe) : null
   await describeApi(app)
@@ -34,6 +37,7 @@ export async function createApp(doors: Doors) {
   await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(doors, payments))
   await app.register(accountRoutes(doors, auth))
+  keepHouse(app, doors, [pruneAccess])
   await app.register(async (api) => {
     needKey(api)
     await api.register(monitorRoutes(doors))
@@ -42,6 +46,7 @@ export async function createApp(doors: Doors) {
     await api.register(webhookRoutes(doors))
     await api.register(webhookRequestRoutes(doors))
     await api.register(agentRoutes(doors))
+    await api.register(accountKeyRoutes(doors))
     await api.register(organizationRoutes(doors, payments))
     await api.register(subscriptionRoutes(doors, payments))
     await api.register(dashboardRoutes(doors))

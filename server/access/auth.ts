@@ -2,6 +2,7 @@ import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { Doors } from '../outside.ts'
 import { authAdapter } from './auth-adapter.ts'
+import { passwordSignIn } from './sign-in.ts'
 
 export const AUTH_PATH = '/dashboard/auth'
 /** Whose address a session was begun from: set by us alone, from what the server itself saw. */
@@ -68,6 +69,7 @@ export function createAuth({ config, db, seal, log }: Pick<Doors, 'config' | 'db
       storeIdentifier: 'hashed',
     },
     plugins: [
+      passwordSignIn,
       twoFactor({
         issuer: 'Zonewatch',
         schema: {

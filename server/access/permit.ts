@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Who changes what this route is about; without it members do. Everyone of the organization reads. */
     changedBy?: Changer
+    /** Who reads it, where that is not everyone. */
+    readBy?: Changer
   }
 }
 
@@ -24,9 +26,10 @@ export function changedBy(scope: Pick<FastifyInstance, 'addHook'>, who: Changer)
 /** Throws 403 where the caller may not do this. The one place that says who may what. */
 export function permit({ caller, method, routeOptions }: FastifyRequest): void {
   const { role, personId } = caller
-  const { changedBy: changer = 'member' } = routeOptions.config
-  if (READING.has(method) || RANKS[role] >= RANKS[changer]) return
-  throw forbidden(personId === undefined ? keySentence(changer) : PERSON_SENTENCES[changer](role))
+  const { changedBy: changer = 'member', readBy } = routeOptions.config
+  const needed = READING.has(method) ? readBy : changer
+  if (needed === undefined || RANKS[role] >= RANKS[needed]) return
+  throw forbidden(personId === undefined ? keySentence(needed) : PERSON_SENTENCES[needed](role))
 }
 
 const keySentence = (changer: Changer) =>
@@ -36,6 +39,6 @@ const keySentence = (changer: Changer) =>
 
 const PERSON_SENTENCES: Record<Changer, (role: AgentRole) => string> = {
   member: () => 'Your role viewer may only read; ask an admin of the organization for the role member.',
-  admin: (role) => `Only admins and owners change this, and your role is ${role}; ask one of them.`,
-  owner: (role) => `Only owners change this, and your role is ${role}; ask one of them.`,
+  admin: (role) => `This is for admins and owners, and your role is ${role}; ask one of them.`,
+  owner: (role) => `This is for owners, and your role is ${role}; ask one of them.`,
 }

@@ -20,10 +20,10 @@ const READING = new Set(['GET', 'HEAD'])
  * The session that a request's cookie names; undefined without one. A page of another site reads nothing by it, and changes
  * nothing: that throws 403. With a reply the session is also prolonged, once a day.
  */
-export function sessionReader(auth: Auth, { baseUrl }: Pick<Doors['config'], 'baseUrl'>) {
+export function sessionReader(auth: Auth, { config, clock }: Pick<Doors, 'config' | 'clock'>) {
   return async (request: FastifyRequest, reply?: FastifyReply): Promise<Session | undefined> => {
     if (!SESSION_COOKIE.test(request.headers.cookie ?? '')) return undefined
-    const start = startOf(request.headers, baseUrl)
+    const start = startOf(request.headers, config.baseUrl)
     if (start === 'elsewhere' && READING.has(request.method)) return undefined
     if (start !== 'here' && !READING.has(request.method)) throw fromElsewhere()
     const { response, headers } = await auth.api.getSession({
@@ -32,7 +32,7 @@ export function sessionReader(auth: Auth, { baseUrl }: Pick<Doors['config'], 'ba
       returnHeaders: true,
     })
     for (const cookie of headers.getSetCookie()) reply?.header('set-cookie', cookie)
-    if (!response) return undefined
+    if (!response || response.session.expiresAt.getTime() <= clock.now()) return undefined
     const { session, user } = response
     return {
       id: session.id,

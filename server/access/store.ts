@@ -86,13 +86,13 @@ export async function listKeys(db: Database, organizationId?: string): Promise<(
   return await query.execute()
 }
 
-/** Holds in every process at once, because each request looks its key up. Throws `not_found`. */
-export async function revokeKey(db: Database, id: string, now: number): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('api_keys')
-    .set({ revoked_at: now })
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst()
+/**
+ * Holds in every process at once, because each request looks its key up. Without an organization, for the operator's command
+ * line, of any. Throws `not_found`.
+ */
+export async function revokeKey(db: Database, id: string, now: number, organizationId?: string): Promise<void> {
+  let query = db.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).where('revoked_at', 'is', null)
+  if (organizationId !== undefined) query = query.where('organization_id', '=', organizationId)
+  const { numUpdatedRows } = await query.executeTakeFirst()
   if (numUpdatedRows === 0n) throw notFound()
 }

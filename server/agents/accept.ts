@@ -5,10 +5,10 @@ import { emailOf, insertAgent, type Person } from '../organization/people.ts'
 import { conflict, forbidden, notFound } from '../problem.ts'
 import { stateOf } from './invitation.ts'
 
-export type OfferedInvitation = { organization: string; email: string; role: AgentRole; state: InvitationState }
+type Offered = { organization: string; email: string; role: AgentRole; state: InvitationState }
 
 /** What the link in a mail offers, for the page that it opens. Throws `not_found` for a token that is none, or was replaced. */
-export async function getOfferedInvitation(db: Database, token: string, now: number): Promise<OfferedInvitation> {
+export async function getOfferedInvitation(db: Database, token: string, now: number): Promise<Offered> {
   const row = await db
     .selectFrom('invitations')
     .innerJoin('organizations', 'organizations.id', 'invitations.organization_id')

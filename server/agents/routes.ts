@@ -11,7 +11,7 @@ import {
   resendInvitation,
   revokeInvitation,
 } from './invitation-store.ts'
-import { deleteAgent, getAgent, listAgents, updateAgent } from './store.ts'
+import { deleteAgent, getAgent, listAgents, refuseLesser, updateAgent } from './store.ts'
 
 export function agentRoutes(doors: Doors): Routes {
   const { db, clock, seal } = doors
@@ -33,14 +33,14 @@ export function agentRoutes(doors: Doors): Routes {
     app.patch(
       '/agents/:agent',
       { schema: { ...agent, body: AgentChange, response: Answers(200, Agent) } },
-      ({ params, body, caller }) => updateAgent(db, caller.organizationId, params.agent, body),
+      ({ params, body, caller }) => updateAgent(db, caller, params.agent, body),
     )
 
     app.delete(
       '/agents/:agent',
       { schema: { ...agent, response: Answers(204, NoContent) } },
       async ({ params, caller }, reply) => {
-        await deleteAgent(db, caller.organizationId, params.agent)
+        await deleteAgent(db, caller, params.agent)
         return reply.code(204).send(null)
       },
     )
@@ -56,6 +56,7 @@ export function agentRoutes(doors: Doors): Routes {
       { schema: { body: NewInvitation, response: Answers(201, Invitation) } },
       async ({ body, caller }, reply) => {
         const { organizationId, actor } = caller
+        if (body.role === 'owner') refuseLesser(caller.role)
         const given = { ...body, invitedBy: actor }
         const made = await withRoom(doors, organizationId, 'agents', (transaction) =>
           insertInvitation(transaction, seal, organizationId, given, clock.now()),

@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely'
-import type { Agent, AgentChange } from '#contract/agents.ts'
+import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { lockOrganization } from '../organization/lock.ts'
-import { conflict, notFound } from '../problem.ts'
+import { conflict, forbidden, notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 
 type AgentRow = Selectable<AgentsTable>
@@ -29,10 +29,13 @@ export async function getAgent(db: Database, organizationId: string, id: string)
   return toAgent(await getAgentRow(db, organizationId, id))
 }
 
-/** Throws 409 when that would leave the organization without an owner. */
+/** Who changes agents: the organization, and what the caller may do in it. */
+type By = { organizationId: string; role: AgentRole }
+
+/** Throws 409 when that would leave the organization without an owner, 403 when only an owner may do it. */
 export async function updateAgent(
   db: Database,
-  organizationId: string,
+  { organizationId, role: by }: By,
   id: string,
   change: AgentChange,
 ): Promise<Agent> {
@@ -40,6 +43,7 @@ export async function updateAgent(
     await lockOrganization(transaction, organizationId)
     const row = await getAgentRow(transaction, organizationId, id)
     const role = change.role ?? row.role
+    if (row.role === 'owner' || role === 'owner') refuseLesser(by)
     if (role !== 'owner') await refuseLastOwner(transaction, row)
     const set = {
       name: change.name ?? row.name,
@@ -56,11 +60,13 @@ export async function updateAgent(
   })
 }
 
-/** Ends the membership; the person stays known. Throws 409 for the last owner. */
-export async function deleteAgent(db: Database, organizationId: string, id: string): Promise<void> {
+/** Ends the membership; the person stays known. Throws 409 for the last owner, 403 when only an owner may do it. */
+export async function deleteAgent(db: Database, { organizationId, role: by }: By, id: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    await refuseLastOwner(transaction, await getAgentRow(transaction, organizationId, id))
+    const row = await getAgentRow(transaction, organizationId, id)
+    if (row.role === 'owner') refuseLesser(by)
+    await refuseLastOwner(transaction, row)
     await transaction.deleteFrom('agents').where('organization_id', '=', organizationId).where('id', '=', id).execute()
   })
 }
@@ -74,6 +80,11 @@ async function getAgentRow(db: Database, organizationId: string, id: string): Pr
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
+}
+
+/** Whoever could make owners could make oneself one. Throws 403. */
+export function refuseLesser(by: AgentRole): void {
+  if (by !== 'owner') throw forbidden('Only owners make, change and remove owners; ask one of them.')
 }
 
 /** Only true under the organization's lock: two owners who leave at the same time would each see the other. */

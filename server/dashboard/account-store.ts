@@ -1,6 +1,8 @@
 import type { Me } from '#contract/account.ts'
+import type { Database } from '../database/database.ts'
+import { insertPerson, type Person } from '../organization/people.ts'
 import type { Doors } from '../outside.ts'
-import { unauthorized } from '../problem.ts'
+import { conflict, unauthorized } from '../problem.ts'
 
 const VERSION = '1.0.0'
 
@@ -32,4 +34,27 @@ export async function getMe({ db, config }: Pick<Doors, 'db' | 'config'>, person
       sign_up: config.signUp === 'open',
     },
   }
+}
+
+type NewAccount = { name: string; email: string; passwordHash: string }
+
+/** Throws 409 when the address has an account already: who it belongs to signs in with it. */
+export async function insertAccount(db: Database, given: NewAccount, now: number): Promise<Person> {
+  const person = await insertPerson(db, given, now)
+  if (!person) throw conflict('There is an account with this address already; sign in with it first.')
+  return person
+}
+
+const MOST_OWNED = 50
+
+/** Throws 409 when the person owns as many organizations as anybody may. */
+export async function refuseManyOrganizations(db: Database, personId: string): Promise<void> {
+  const owned = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('person_id', '=', personId)
+    .where('role', '=', 'owner')
+    .limit(MOST_OWNED)
+    .execute()
+  if (owned.length >= MOST_OWNED) throw conflict(`You own ${MOST_OWNED} organizations; that is the most there can be.`)
 }

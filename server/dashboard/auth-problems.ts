@@ -2,8 +2,9 @@ import { APIError } from 'better-auth/api'
 import { conflict, type FieldErrors, invalid, Problem, unauthorized } from '../problem.ts'
 
 /** What better-auth refuses, in our words. Anything else that throws is passed on. */
-export function refusedByAuth(error: unknown): never {
+export function refusedByAuth(error: unknown, passwordField = 'password'): never {
   if (!(error instanceof APIError)) throw error
+  if (error.body?.code === 'INVALID_PASSWORD') throw invalid({ [passwordField]: 'is wrong.' })
   const make = PROBLEMS[error.body?.code ?? '']
   if (make) throw make()
   if (error.statusCode === 401) throw unauthorized()
@@ -16,7 +17,6 @@ const wrong = (errors: FieldErrors) => () => invalid(errors)
 const PROBLEMS: Record<string, () => Problem> = {
   INVALID_EMAIL_OR_PASSWORD: () => new Problem(401, 'The address or the password is wrong.'),
   INVALID_EMAIL: () => new Problem(401, 'The address or the password is wrong.'),
-  INVALID_PASSWORD: wrong({ password: 'is wrong.' }),
   INVALID_TOKEN: wrong({ token: 'belongs to a link that was used or has run out; ask for a new one.' }),
   INVALID_CODE: wrong({ code: 'is wrong, or no longer right: enter the one that the app shows now.' }),
   INVALID_BACKUP_CODE: wrong({ code: 'is wrong, or was used.' }),

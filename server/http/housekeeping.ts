@@ -8,8 +8,15 @@ const EVERY_MS = 60_000
 /** Between two batches, so that pruning never holds up a request for long. */
 const PAUSE_MS = 50
 
+/** Removes a bounded number of rows; resolves with whether there may be more. */
+type Prune = (db: Database, now: number) => Promise<boolean>
+
 /** While the server listens, removes once a minute what its requests left behind and nothing needs any more. */
-export function keepHouse(app: FastifyInstance, { db, clock }: { db: Database; clock: Clock }): void {
+export function keepHouse(
+  app: FastifyInstance,
+  { db, clock }: { db: Database; clock: Clock },
+  prunes: readonly Prune[] = [pruneRateLog, pruneIdempotentRequests],
+): void {
   const stop = new AbortController()
   let running: Promise<void> | undefined
   app.addHook('onListen', async () => {
@@ -20,7 +27,7 @@ export function keepHouse(app: FastifyInstance, { db, clock }: { db: Database; c
 
   async function prune(): Promise<void> {
     while (!stop.signal.aborted) {
-      for (const pruneBatch of [pruneRateLog, pruneIdempotentRequests]) {
+      for (const pruneBatch of prunes) {
         try {
           while ((await pruneBatch(db, clock.now())) && !stop.signal.aborted) await clock.sleep(PAUSE_MS, stop.signal)
         } catch (err) {

@@ -35,7 +35,7 @@ export const unlimited = (now: number): Standing => ({
 })
 
 /** Whole seconds after which a refused request can be sent again: at least 1. */
-export function secondsToWait({ freeAt }: Standing, now: number): number {
+export function secondsToWait({ freeAt }: Pick<Standing, 'freeAt'>, now: number): number {
   return Math.max(1, Math.ceil((freeAt - now) / 1_000))
 }
 

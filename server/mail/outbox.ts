@@ -6,16 +6,19 @@ import { nextTryAt } from './retry.ts'
 import type { Sending } from './smtp.ts'
 
 export type NewMail = {
-  /** Id of what it is about: an invitation or a webhook. */
+  /** Id of what it is about: an invitation, a webhook or a link. */
   about: string
   recipients: readonly string[]
   content: MailContent
 }
 
-/** Writes mails into the outbox, in the transaction of the fact that they tell. They are sent soon after it. */
+/**
+ * Writes mails into the outbox, in the transaction of the fact that they tell. They are sent soon after it. What belongs to
+ * no organization (null) is shown to nobody but its recipient and, where there is no mail server, in the log.
+ */
 export async function queueMail(
   db: Database,
-  organizationId: string,
+  organizationId: string | null,
   { about, recipients, content }: NewMail,
   now: number,
 ): Promise<void> {
@@ -29,7 +32,7 @@ export async function queueMail(
       .execute()
     await transaction
       .insertInto('due_mails')
-      .values(ids.map(({ id }) => ({ organization_id: organizationId, mail_id: id, due_at: now })))
+      .values(ids.map(({ id }) => ({ organization_id: organizationId ?? '', mail_id: id, due_at: now })))
       .execute()
   })
 }
@@ -108,7 +111,6 @@ export async function recordMail(
         error: 'reason' in outcome ? outcome.reason : null,
         sent_at: status === 'sent' ? now : null,
       })
-      .where('organization_id', '=', claim.organization_id)
       .where('id', '=', claim.mail_id)
       .execute()
     return status

@@ -26,7 +26,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
     stripBasePath: false,
     transform: ({ schema, url, route }) => ({
       url,
-      schema: route.config?.needsKey ? schema : { ...schema, hide: true },
+      schema: route.config?.needsKey && !url.startsWith('/dashboard/') ? schema : { ...schema, hide: true },
     }),
     transformObject: (document) =>
       ('openapiObject' in document ? complete(document.openapiObject as Document) : {}) as never,

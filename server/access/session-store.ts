@@ -1,0 +1,40 @@
+import type { Sessions } from '#contract/account.ts'
+import type { Database } from '../database/database.ts'
+import { isoOf } from '../http/times.ts'
+import { notFound } from '../problem.ts'
+
+type Own = { id: string; personId: string }
+
+/** Where the person is signed in, newest first. Tokens are not told: nothing needs them. */
+export async function listSessions(db: Database, { id, personId }: Own, now: number): Promise<Sessions['data']> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['id', 'created_at', 'expires_at', 'ip_address', 'user_agent'])
+    .where('person_id', '=', personId)
+    .where('expires_at', '>', now)
+    .orderBy('created_at', 'desc')
+    .limit(100)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    created: isoOf(row.created_at),
+    expires: isoOf(row.expires_at),
+    address: row.ip_address || null,
+    user_agent: row.user_agent || null,
+    current: row.id === id,
+  }))
+}
+
+/** Holds in every process at once. Throws `not_found` for one that is not the person's. */
+export async function endSession(db: Database, personId: string, id: string): Promise<void> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sessions')
+    .where('person_id', '=', personId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) throw notFound()
+}
+
+export async function endOtherSessions(db: Database, { id, personId }: Own): Promise<void> {
+  await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', '!=', id).execute()
+}

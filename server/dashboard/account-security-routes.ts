@@ -1,0 +1,114 @@
+import * as contract from '#contract/account.ts'
+import { AUTH_PATH, type Auth } from '../access/auth.ts'
+import { endOtherSessions, endSession, listSessions } from '../access/session-store.ts'
+import { Answers, type Routes } from '../http/routes.ts'
+import type { Doors } from '../outside.ts'
+import { conflict } from '../problem.ts'
+import { needSession, signedIn } from './account-gate.ts'
+import { changeEmail, sendEmailLink, tellPerson } from './account-links.ts'
+import { asCaller, asked, DONE, tryAt } from './auth-calls.ts'
+
+/** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
+export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
+  const { db, clock, config } = doors
+  return async (app) => {
+    needSession(app)
+
+    app.post(
+      `${AUTH_PATH}/update-user`,
+      { schema: { body: contract.NewName, response: Answers(200, contract.Done) } },
+      async (request, reply) => {
+        await asked(reply, auth.api.updateUser({ body: request.body, ...asCaller(request) }))
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/change-password`,
+      { schema: { body: contract.PasswordChange, response: Answers(200, contract.Done) } },
+      async (request, reply) => {
+        const body = { ...request.body, revokeOtherSessions: true }
+        await tryAt(doors, auth, request, reply, 'password', () =>
+          asked(reply, auth.api.changePassword({ body, ...asCaller(request) }), 'currentPassword'),
+        )
+        await tellPerson(db, signedIn(request).email, { kind: 'password_changed' }, clock.now())
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/change-email`,
+      { schema: { body: contract.EmailChange, response: Answers(200, contract.EmailChanged) } },
+      async (request, reply) => {
+        const { personId, email } = signedIn(request)
+        const { newEmail, password } = request.body
+        if (newEmail.trim().toLowerCase() === email) throw conflict('This is the address of your account already.')
+        await tryAt(doors, auth, request, reply, 'password', () =>
+          asked(reply, auth.api.verifyPassword({ body: { password }, ...asCaller(request) })),
+        )
+        if (config.smtp === null) await changeEmail(doors, { personId, email: newEmail, isVerified: false })
+        else await sendEmailLink(doors, auth, personId, newEmail)
+        return { confirm: config.smtp !== null }
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/enable`,
+      { schema: { body: contract.PasswordOnly, response: Answers(200, contract.SecondFactor) } },
+      async (request, reply) => {
+        if (signedIn(request).hasSecondFactor) throw conflict('A second factor is on; turn it off first.')
+        return await tryAt(doors, auth, request, reply, 'password', () =>
+          asked(reply, auth.api.enableTwoFactor({ body: request.body, ...asCaller(request) })),
+        )
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/disable`,
+      { schema: { body: contract.PasswordOnly, response: Answers(200, contract.Done) } },
+      async (request, reply) => {
+        await tryAt(doors, auth, request, reply, 'password', () =>
+          asked(reply, auth.api.disableTwoFactor({ body: request.body, ...asCaller(request) })),
+        )
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/generate-backup-codes`,
+      { schema: { body: contract.PasswordOnly, response: Answers(200, contract.BackupCodes) } },
+      async (request, reply) => {
+        const { backupCodes } = await tryAt(doors, auth, request, reply, 'password', () =>
+          asked(reply, auth.api.generateBackupCodes({ body: request.body, ...asCaller(request) })),
+        )
+        return { backupCodes }
+      },
+    )
+
+    app.get(
+      `${AUTH_PATH}/list-sessions`,
+      { schema: { response: Answers(200, contract.Sessions) } },
+      async (request) => ({
+        data: await listSessions(db, signedIn(request), clock.now()),
+      }),
+    )
+
+    app.post(
+      `${AUTH_PATH}/revoke-session`,
+      { schema: { body: contract.SessionChoice, response: Answers(200, contract.Done) } },
+      async (request) => {
+        await endSession(db, signedIn(request).personId, request.body.id)
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/revoke-other-sessions`,
+      { schema: { response: Answers(200, contract.Done) } },
+      async (request) => {
+        await endOtherSessions(db, signedIn(request))
+        return DONE
+      },
+    )
+  }
+}

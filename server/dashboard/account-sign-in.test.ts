@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { openBrowser } from '../testing/browser.ts'
+import { onBothEngines } from '../testing/database.ts'
+
+const SIGN_IN = '/dashboard/auth/sign-in/email'
+
+onBothEngines('signing in', (_fresh, engine) => {
+  test('answers a wrong password and an unknown address alike', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    const browser = openBrowser(world)
+
+    const wrong = await browser.call(SIGN_IN, { body: { email, password: 'wrong horse' } })
+    const unknown = await browser.call(SIGN_IN, { body: { email: 'nobody@example.com', password: 'wrong horse' } })
+
+    expect(wrong.status).toBe(401)
+    expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text])
+    expect(unknown.headers['set-cookie']).toBe(wrong.headers['set-cookie'])
+  })
+
+  test('slows down whoever tries one account from many addresses, and not the browser of its owner', async () => {
+    const world = await givenApp(engine)
+    const own = await givenSignedIn(world, { name: 'Ada' })
+    const tries = await Promise.all(
+      Array.from({ length: 20 }, (_, number) => tryWrong(world, `198.51.100.${number}`, 'ada@example.com')),
+    )
+
+    expect(tries.filter(({ status }) => status === 401)).toHaveLength(5)
+    const [refused] = tries.filter(({ status }) => status === 429)
+    expect(refused!.body).toEqual({ code: 429, error: 'Too many tries; try again in 15 seconds.' })
+    expect(refused!.headers['retry-after']).toBe('15')
+    await own.call('/dashboard/auth/sign-out', { method: 'POST' })
+    await signIn(own, 'ada@example.com')
+
+    world.pass(15_000)
+    expect((await tryWrong(world, '198.51.100.99', 'ada@example.com')).status).toBe(401)
+    expect((await tryWrong(world, '198.51.100.99', 'ada@example.com')).status).toBe(429)
+  })
+
+  test('slows down whoever tries many accounts from one address, in whichever process', async () => {
+    const world = await givenApp(engine)
+    const other = await givenApp(engine, {}, world.url)
+    const tries = []
+    for (let number = 0; number < 24; number++) {
+      tries.push(await tryWrong(number % 2 ? world : other, '198.51.100.7', `person${number}@example.com`))
+    }
+
+    expect(tries.filter(({ status }) => status === 401)).toHaveLength(20)
+    expect(tries.filter(({ status }) => status === 429)).toHaveLength(4)
+    expect((await tryWrong(world, '198.51.100.8', 'person1@example.com')).status).toBe(401)
+  })
+
+  test('begins anew once the password is right', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    for (let round = 0; round < 3; round++) {
+      for (let number = 0; number < 4; number++) await tryWrong(world, `198.51.100.${round}`, email)
+      await signIn(openBrowser(world), email)
+    }
+  })
+
+  test('takes addresses that an organization may have, in any letter case', async () => {
+    const world = await givenApp(engine)
+    const { id } = await givenPerson(world, { name: 'Ada' })
+    await world.doors.db.updateTable('people').set({ email: 'admin@localhost' }).where('id', '=', id).execute()
+    await signIn(openBrowser(world), 'Admin@localhost')
+  })
+})
+
+onBothEngines('a session', (_fresh, engine) => {
+  test('is shown, and ended from another one', async () => {
+    const world = await givenApp(engine)
+    const here = await givenSignedIn(world, { name: 'Ada' })
+    const there = openBrowser(world, '192.0.2.9')
+    await signIn(there, 'ada@example.com')
+    const { data } = (await here.call('/dashboard/auth/list-sessions')).body
+    const other = data.find(({ current }: { current: boolean }) => !current)
+    expect(data).toHaveLength(2)
+    expect(other).toMatchObject({ address: '192.0.2.9', current: false })
+
+    await givenPerson(world, { name: 'Eve' })
+    const eve = openBrowser(world)
+    await signIn(eve, 'eve@example.com')
+    expect((await eve.call('/dashboard/auth/revoke-session', { body: { id: other.id } })).status).toBe(404)
+    expect((await here.call('/dashboard/auth/revoke-session', { body: { id: other.id } })).status).toBe(200)
+
+    expect((await there.call('/dashboard/api/me')).status).toBe(401)
+    expect((await here.call('/dashboard/api/me')).status).toBe(200)
+  })
+
+  test('is ended everywhere else when the password changes', async () => {
+    const world = await givenApp(engine)
+    const here = await givenSignedIn(world, { name: 'Ada' })
+    const there = openBrowser(world)
+    await signIn(there, 'ada@example.com')
+    const path = '/dashboard/auth/change-password'
+    const wrong = await here.call(path, { body: { currentPassword: 'wrong', newPassword: 'another horse' } })
+    expect(wrong.body.errors).toEqual({ currentPassword: 'is wrong.' })
+
+    const changed = await here.call(path, { body: { currentPassword: PASSWORD, newPassword: 'another horse' } })
+
+    expect(changed.status, changed.text).toBe(200)
+    expect((await there.call('/dashboard/api/me')).status).toBe(401)
+    expect((await here.call('/dashboard/api/me')).status).toBe(200)
+    await expect(signIn(openBrowser(world), 'ada@example.com')).rejects.toThrow('could not sign in')
+    await signIn(openBrowser(world), 'ada@example.com', 'another horse')
+  })
+
+  test('ends by itself', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const { data } = (await browser.call('/dashboard/auth/list-sessions')).body
+    world.pass(Date.parse(data[0].expires) - world.doors.clock.now())
+    expect((await browser.call('/dashboard/api/me')).status).toBe(401)
+  })
+})
+
+describe('the cookie', () => {
+  test('is for the server alone, and for https alone where the server is', async () => {
+    const plain = await givenApp('sqlite')
+    const secure = await givenApp('sqlite', { BASE_URL: 'https://dns.example.com' })
+    for (const [world, isSecure] of [[plain, false] as const, [secure, true] as const]) {
+      const { email } = await givenPerson(world, { name: 'Ada' })
+      const { headers } = await openBrowser(world).call(SIGN_IN, { body: { email, password: PASSWORD } })
+      const cookies = [headers['set-cookie']].flat() as string[]
+      expect(cookies).toHaveLength(2)
+      for (const cookie of cookies) {
+        expect(cookie).toMatch(/HttpOnly/)
+        expect(cookie).toMatch(/SameSite=Lax/)
+        expect(cookie.includes('Secure'), cookie).toBe(isSecure)
+      }
+    }
+  })
+})
+
+const tryWrong = (world: AppWorld, from: string, email: string) =>
+  openBrowser(world, from).call(SIGN_IN, { body: { email, password: 'wrong horse' } })

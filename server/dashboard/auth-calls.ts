@@ -1,0 +1,50 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Auth } from '../access/auth.ts'
+import { authHeaders } from '../access/sessions.ts'
+import { networkOf } from '../http/gate.ts'
+import type { Doors } from '../outside.ts'
+import { Problem } from '../problem.ts'
+import { guarded } from './account-attempts.ts'
+import { refusedByAuth } from './auth-problems.ts'
+
+export const DONE = { status: true }
+
+export const asCaller = (request: FastifyRequest) => ({ headers: authHeaders(request), returnHeaders: true as const })
+
+/** What the library answered; its cookies go on to the browser, its refusals become ours. */
+export async function asked<T>(
+  reply: FastifyReply,
+  given: Promise<{ headers: Headers; response: T }>,
+  passwordField?: string,
+): Promise<T> {
+  const { headers, response } = await given.catch((error: unknown) => refusedByAuth(error, passwordField))
+  for (const cookie of headers.getSetCookie()) reply.header('set-cookie', cookie)
+  return response
+}
+
+/** Runs what tries at a code or at the password of somebody known: counted by person and by address. */
+export async function tryAt<T>(
+  doors: Pick<Doors, 'db' | 'clock'>,
+  auth: Auth,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  what: 'code' | 'password',
+  work: () => Promise<T>,
+): Promise<T> {
+  const personId = request.session?.personId ?? (await halfSignedIn(auth, request))
+  if (personId === undefined) throw new Problem(401, 'The password was entered too long ago; sign in again.')
+  const own = { subject: `${what} of ${personId}`, free: 5 }
+  const others = [{ subject: `sign-in from ${networkOf(request.ip)}`, free: 20 }]
+  return await guarded(doors, reply, { own, others }, work)
+}
+
+/** Whose password was right and whose code is still to come, by the cookie that stands for it. */
+async function halfSignedIn(auth: Auth, { headers }: FastifyRequest): Promise<string | undefined> {
+  const [, identifier] = COOKIE.exec(headers.cookie ?? '') ?? []
+  if (identifier === undefined) return undefined
+  const { internalAdapter } = await auth.$context
+  return (await internalAdapter.findVerificationValue(identifier))?.value
+}
+
+/** The value in front of its signature, which the library checks. */
+const COOKIE = /(?:^|;\s*)(?:__Secure-)?zonewatch\.two_factor=(2fa-[0-9A-Za-z]+)\./
