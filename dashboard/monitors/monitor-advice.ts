@@ -1,6 +1,5 @@
-import type { Diagnosis, DiagnosisPath } from '#contract/dashboard.ts'
+import type { Diagnosis, DiagnosisPath, ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
-import type { Difference } from './monitor-pairs.ts'
 
 /** What to do now. `steps`: sentences, the first thing first. `add` and `remove`: records as they are written at a provider. */
 export type Advice = { title: string; steps: string[]; add: string[]; remove: string[] }
@@ -11,7 +10,7 @@ type Watched = Pick<
 >
 
 /** In plain words, for whoever looks after the zone. Pure. */
-export function adviceFor(monitor: Watched, difference: Difference, diagnosis: Diagnosis | undefined): Advice {
+export function adviceFor(monitor: Watched, difference: ValueDifference, diagnosis: Diagnosis | undefined): Advice {
   const paths = diagnosis?.paths ?? []
   const type = recordWord(monitor)
   switch (monitor.state) {
@@ -38,7 +37,7 @@ export function adviceFor(monitor: Watched, difference: Difference, diagnosis: D
 
 const advice = (title: string, ...steps: string[]): Advice => ({ title, steps, add: [], remove: [] })
 
-function mismatch(monitor: Watched, { missing, extra }: Difference): Advice {
+function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice {
   // In flexible mode nothing is extra; where a name can have one record only, the wrong one has to make room all the same.
   const isSingle = monitor.record_type === 'CNAME' || monitor.record_type === 'SPF'
   const remove = extra.length === 0 && isSingle ? (monitor.current_value ?? []) : extra

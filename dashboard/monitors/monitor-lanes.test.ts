@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Timeline } from '#contract/dashboard.ts'
-import { barsOf, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
+import { barAt, barsOf, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
 
 const HOUR = 3_600_000
 const begin = Date.parse('2026-11-20T10:00:00.000Z')
@@ -32,6 +32,12 @@ test('each stretch is drawn at its place, and the shortest wide enough to be see
   ])
   expect(bars[3]!.width).toBe(0.4)
   expect(bars[3]!.x + bars[3]!.width).toBe(100)
+})
+
+test('where a short stretch is drawn over a long one, the short one is meant', () => {
+  const bars = barsOf(timeline)
+  expect([10, 60, 99.9].map((place) => barAt(bars, place)?.at)).toEqual([0, 2, 3])
+  expect(barAt([], 50)).toBeUndefined()
 })
 
 test('each state that occurs has a lane, the valid one first, and unknown time has none', () => {

@@ -31,6 +31,12 @@ export function barsOf({ from, to, stretches }: Timeline): Bar[] {
   })
 }
 
+/** The bar that is drawn at a place, in percent; of several the narrowest, which is the hardest to hit. */
+export function barAt(bars: readonly Bar[], place: number): Bar | undefined {
+  const there = bars.filter(({ x, width }) => place >= x && place <= x + width)
+  return there.sort((one, other) => one.width - other.width)[0]
+}
+
 /** A lane for each state that occurs: the valid one first, then troubles in a fixed order. Unknown time has none. */
 export function lanesOf(bars: readonly Bar[]): Lane[] {
   return ORDER.flatMap((state) => {

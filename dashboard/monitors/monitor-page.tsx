@@ -1,5 +1,73 @@
-import { Page } from '../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { nameOf } from '../events/event-change.tsx'
+import { Bones, Page, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { MonitorActions } from './monitor-actions.tsx'
+import { useChecking } from './monitor-checking.ts'
+import { MonitorEvent } from './monitor-event.tsx'
+import { Evidence } from './monitor-evidence.tsx'
+import { MonitorFacts, MonitorName } from './monitor-header.tsx'
+import { MonitorHistory } from './monitor-history.tsx'
+import { monitorQuery } from './monitor-queries.ts'
+import { MonitorRecords } from './monitor-records.tsx'
+import { MonitorTimeline } from './monitor-timeline.tsx'
+import { MonitorVerdict } from './monitor-verdict.tsx'
+
+const back = { to: '/monitors', label: 'Monitors' } as const
 
 export function MonitorPage() {
-  return <Page title="Monitor">{null}</Page>
+  const { monitor: id } = useParams({ from: '/inside/monitors/$monitor' })
+  const { data, error, isPending, refetch } = useQuery(monitorQuery(id))
+  const checking = useChecking(data?.monitor)
+  if (isPending) return <Waiting />
+  // What was seen last stays on the screen when asking again fails; a monitor that is gone does not.
+  if (!data || (error && 'status' in error && error.status === 404)) {
+    return (
+      <Page title="Monitor" back={back}>
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      </Page>
+    )
+  }
+  const { monitor, difference } = data
+  return (
+    <Page
+      title={`${nameOf(monitor)} ${monitor.record_type}`}
+      heading={<MonitorName monitor={monitor} />}
+      lead={<MonitorFacts monitor={monitor} />}
+      back={back}
+      actions={<MonitorActions monitor={monitor} checking={checking} />}
+    >
+      <div className="flex flex-col gap-4">
+        <MonitorVerdict monitor={monitor} difference={difference} checking={checking} />
+        <MonitorRecords monitor={monitor} difference={difference} />
+        <MonitorTimeline monitor={id} />
+        {monitor.diagnosis && (
+          <Section title="Evidence" hint="Each server that was asked, and what it answered." isFlush>
+            <Evidence paths={monitor.diagnosis.paths} />
+          </Section>
+        )}
+        <MonitorHistory monitor={monitor} />
+      </div>
+      <MonitorEvent monitor={id} />
+    </Page>
+  )
+}
+
+function Waiting() {
+  return (
+    <Page title="Monitor" heading={<span className="bone inline-block h-7 w-64 align-middle" />} back={back}>
+      <div className="flex flex-col gap-4">
+        <Section className="h-52">
+          <Bones lines={3} />
+        </Section>
+        <Section className="h-36">
+          <Bones lines={2} />
+        </Section>
+        <Section className="h-44">
+          <Bones lines={2} />
+        </Section>
+      </div>
+    </Page>
+  )
 }

@@ -1,8 +1,8 @@
+import type { ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 
 /** One line of expected beside current. `allowed`: there, not expected, and not forbidden in flexible mode. */
 export type Pair = { expected: string[]; current: string[]; mark: 'met' | 'missing' | 'extra' | 'allowed' }
-export type Difference = { missing: string[]; extra: string[] }
 
 /**
  * What is expected beside what is there, troubles first. The server's matcher said what is missing and what is extra; here
@@ -11,7 +11,7 @@ export type Difference = { missing: string[]; extra: string[] }
 export function pairsOf(
   expected: readonly string[],
   current: readonly string[],
-  { missing, extra }: Difference,
+  { missing, extra }: ValueDifference,
 ): Pair[] {
   const met = expected.filter((value) => !missing.includes(value))
   const left = current.filter((value) => !extra.includes(value))

@@ -1,0 +1,144 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Ellipsis, Pause, Pencil, Play, RotateCw, SquareTerminal, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { api } from '../api.ts'
+import { nameOf } from '../events/event-change.tsx'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Snippet } from '../ui/copy.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Code } from '../ui/page.tsx'
+import { useToast } from '../ui/toast.tsx'
+import type { Checking } from './monitor-checking.ts'
+import { curlOf } from './monitor-curl.ts'
+import { MonitorEdit } from './monitor-edit.tsx'
+import { type MonitorDetails, monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
+
+type ActionsProps = { monitor: MonitorDetails; checking: Checking }
+
+export function MonitorActions({ monitor, checking }: ActionsProps) {
+  const { can } = useSession()
+  const [isOpen, setOpen] = useState<'edit' | 'curl' | 'delete'>()
+  const close = () => setOpen(undefined)
+  const turn = useSwitch(monitor)
+  const mayWrite = can('write')
+  return (
+    <>
+      {mayWrite && monitor.is_active && (
+        <Button isBusy={checking.phase === 'checking'} onClick={checking.start}>
+          <RotateCw /> Check now
+        </Button>
+      )}
+      {mayWrite && !monitor.is_active && (
+        <Button look="primary" onClick={turn}>
+          <Play /> Enable
+        </Button>
+      )}
+      {mayWrite && (
+        <Button onClick={() => setOpen('edit')}>
+          <Pencil /> Edit
+        </Button>
+      )}
+      <Menu
+        trigger={
+          <Button isSquare aria-label="More">
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem icon={SquareTerminal} onSelect={() => setOpen('curl')}>
+          Copy as curl
+        </MenuItem>
+        {mayWrite && (
+          <>
+            {monitor.is_active && (
+              <MenuItem icon={Pause} onSelect={turn}>
+                Disable
+              </MenuItem>
+            )}
+            <MenuLine />
+            <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
+              Delete
+            </MenuItem>
+          </>
+        )}
+      </Menu>
+      <MonitorEdit monitor={monitor} isOpen={isOpen === 'edit'} onClose={close} />
+      <CurlDialog monitor={monitor} isOpen={isOpen === 'curl'} onClose={close} />
+      <DeleteDialog monitor={monitor} isOpen={isOpen === 'delete'} onClose={close} />
+    </>
+  )
+}
+
+/** Enables a disabled monitor and disables an active one. */
+function useSwitch({ id, is_active }: MonitorDetails): () => void {
+  const refresh = useRefresh()
+  const toast = useToast()
+  return async () => {
+    try {
+      await api.post(`${monitorPath(id)}/${is_active ? 'disable' : 'enable'}`)
+      await refresh()
+      toast.done(is_active ? 'Disabled: no checks, and nobody is told.' : 'Enabled. It is checked now.')
+    } catch (problem) {
+      toast.failed(problem)
+    }
+  }
+}
+
+type DialogProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
+
+function CurlDialog({ monitor, isOpen, onClose }: DialogProps) {
+  const { me } = useSession()
+  const { show, make } = curlOf(monitor, me.server.base_url)
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      isWide
+      title="As curl"
+      description="Put an API key into $ZONEWATCH_KEY first; keys are made in the settings."
+    >
+      <div className="flex flex-col gap-4">
+        <div className="flex flex-col gap-1.5">
+          <h3 className="text-sm font-medium">Show this monitor</h3>
+          <Snippet text={show} label="Copy the command that shows it" />
+        </div>
+        <div className="flex flex-col gap-1.5">
+          <h3 className="text-sm font-medium">Make one like it</h3>
+          <Snippet text={make} label="Copy the command that makes it" />
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const refresh = useRefresh()
+  const toast = useToast()
+  const remove = async () => {
+    await api.delete(monitorPath(monitor.id))
+    await navigate({ to: '/monitors' })
+    queries.removeQueries({ queryKey: monitorQuery(monitor.id).queryKey })
+    void refresh()
+    toast.done(`Deleted ${nameOf(monitor)} ${monitor.record_type}.`)
+  }
+  return (
+    <Confirm
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Delete this monitor?"
+      act="Delete monitor"
+      isDangerous
+      onConfirm={remove}
+    >
+      <p>
+        <Code>{nameOf(monitor)}</Code> {monitor.record_type} is watched no more, and its history goes with it. Webhook
+        requests that were made already are still delivered. This cannot be undone; to pause it, disable it.
+      </p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { changeOf, draftOf, isNewQuestion, tidied } from './monitor-change.ts'
+import type { MonitorDetails } from './monitor-queries.ts'
+
+const monitor: MonitorDetails = {
+  id: 'mon_1',
+  created: '2026-11-21T09:30:00.000Z',
+  domain: 'example.com',
+  subdomain: 'www',
+  record_type: 'A',
+  expected_value: ['192.0.2.1', '192.0.2.2'],
+  current_value: null,
+  is_exact_match: true,
+  state: 'UNSET',
+  incidence_count: 0,
+  last_checked: null,
+  is_active: true,
+  notify: 'immediately',
+  frequency: 10,
+  group: 'production',
+}
+const draft = draftOf(monitor)
+
+test('nothing is sent of what stays as it is, be it in another order or with empty lines', () => {
+  expect(changeOf(monitor, { ...draft, expected_value: ['192.0.2.2', '', '192.0.2.1'] })).toEqual({})
+})
+
+test('each field that differs is sent, as the API takes it', () => {
+  const other = {
+    name: ' shop.example.com ',
+    record_type: 'AAAA' as const,
+    expected_value: ['2001:db8::1', ' '],
+    is_exact_match: false,
+    notify: 'on_success' as const,
+    frequency: '30',
+    group: 'default',
+  }
+  expect(changeOf(monitor, other)).toEqual({
+    full_domain: 'shop.example.com',
+    record_type: 'AAAA',
+    expected_value: ['2001:db8::1'],
+    is_exact_match: false,
+    notify: 'on_success',
+    frequency: 30,
+    group: 'default',
+  })
+})
+
+test('another record or expectation is a new question; how often and who is told is not', () => {
+  expect(isNewQuestion(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
+  expect(isNewQuestion(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
+  expect(isNewQuestion(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
+})
+
+test('empty lines go, and one line stays to be written in', () => {
+  expect(tidied(['a', ' ', 'b'])).toEqual(['a', 'b'])
+  expect(tidied(['', ''])).toEqual([''])
+})

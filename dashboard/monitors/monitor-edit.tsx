@@ -1,0 +1,159 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { Group } from '#contract/groups.ts'
+import type { MonitorRecordType, Notify } from '#contract/monitors.ts'
+import { api, type Page } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { changeOf, type Draft, draftOf, isNewQuestion, tidied } from './monitor-change.ts'
+import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.ts'
+import { MonitorValues } from './monitor-values.tsx'
+
+type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
+
+/** Every field of a monitor. The form begins with what holds when it is opened. */
+export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
+  const form = useId()
+  const [isBusy, setBusy] = useState(false)
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Edit monitor"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={form} isBusy={isBusy}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} monitor={monitor} onBusy={setBusy} onDone={onClose} />
+    </Dialog>
+  )
+}
+
+type FormProps = {
+  id: string
+  monitor: MonitorDetails
+  onBusy: (isBusy: boolean) => void
+  onDone: () => void
+}
+
+function Form({ id, monitor, onBusy, onDone }: FormProps) {
+  const [draft, setDraft] = useState(() => draftOf(monitor))
+  const [problem, setProblem] = useState<unknown>()
+  const refresh = useRefresh()
+  const toast = useToast()
+  const change = changeOf(monitor, draft)
+  const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    // The server names values by their place among those that are sent.
+    set({ expected_value: tidied(draft.expected_value) })
+    setProblem(undefined)
+    if (Object.keys(change).length === 0) return onDone()
+    onBusy(true)
+    try {
+      await api.patch(monitorPath(monitor.id), change)
+      await refresh()
+      toast.done(isNewQuestion(change) && monitor.is_active ? 'Saved. The record is checked anew now.' : 'Saved.')
+      onDone()
+    } catch (error) {
+      setProblem(error)
+    } finally {
+      onBusy(false)
+    }
+  }
+  const nameError =
+    fieldError(problem, 'full_domain') ?? fieldError(problem, 'domain') ?? fieldError(problem, 'subdomain')
+  return (
+    <form id={id} onSubmit={save} noValidate className="flex flex-col gap-4">
+      {problem !== undefined && !isOfFields(problem) && <ProblemNote problem={problem} fields={FIELDS} />}
+      <div className="grid grid-cols-[minmax(0,1fr)_7rem] gap-3">
+        <Field label="Name" error={nameError}>
+          <Input isCode value={draft.name} onChange={(event) => set({ name: event.target.value })} />
+        </Field>
+        <Field label="Type" error={fieldError(problem, 'record_type')}>
+          <Select value={draft.record_type} options={TYPES} onChange={(record_type) => set({ record_type })} />
+        </Field>
+      </div>
+      <MonitorValues
+        values={draft.expected_value}
+        recordType={draft.record_type}
+        problem={problem}
+        onChange={(expected_value) => set({ expected_value })}
+      />
+      <Field label="Match" hint={draft.is_exact_match ? EXACT : FLEXIBLE} error={fieldError(problem, 'is_exact_match')}>
+        <Select
+          value={draft.is_exact_match ? 'exact' : 'flexible'}
+          options={MODES}
+          onChange={(mode) => set({ is_exact_match: mode === 'exact' })}
+        />
+      </Field>
+      {isNewQuestion(change) && (
+        <p role="status" className="rounded-md bg-accent-wash px-3 py-2.5 text-sm text-accent-ink">
+          This changes what is asked or expected. The state begins anew: the monitor is checked at once, and what it
+          finds is its first event.
+        </p>
+      )}
+      <div className="grid gap-3 sm:grid-cols-2">
+        <Field label="Group" error={fieldError(problem, 'group')}>
+          <Select value={draft.group} options={useGroups(draft.group)} onChange={(group) => set({ group })} />
+        </Field>
+        <Field label="Check every … minutes" hint="5 to 120." error={fieldError(problem, 'frequency')}>
+          <Input
+            type="number"
+            min={5}
+            max={120}
+            value={draft.frequency}
+            onChange={(event) => set({ frequency: event.target.value })}
+          />
+        </Field>
+      </div>
+      <Field label="Tell the group’s webhooks" error={fieldError(problem, 'notify')}>
+        <Select value={draft.notify} options={NOTIFIES} onChange={(notify) => set({ notify })} />
+      </Field>
+    </form>
+  )
+}
+
+const FIELDS = ['full_domain', 'domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match'].concat(
+  ...['notify', 'frequency', 'group'],
+)
+
+/** Whether each of its sentences stands at a field of the form. */
+function isOfFields(problem: unknown): boolean {
+  const paths = Object.keys((problem as { errors?: object }).errors ?? {})
+  return paths.length > 0 && paths.every((path) => FIELDS.includes(path.split('.')[0]!))
+}
+
+const TYPES = (['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] satisfies MonitorRecordType[]).map(
+  (type) => ({ value: type as MonitorRecordType, label: type }),
+)
+const EXACT = 'The records are the expected ones, none less and none more.'
+const FLEXIBLE = 'Every expected value is there; there may be more.'
+const MODES = [
+  { value: 'exact', label: 'Exact' },
+  { value: 'flexible', label: 'Flexible' },
+]
+const NOTIFIES: { value: Notify; label: string }[] = [
+  { value: 'immediately', label: 'Of every change' },
+  { value: 'on_success', label: 'When the record becomes valid' },
+  { value: 'after_success', label: 'When the record is valid no more' },
+]
+
+function useGroups(chosen: string) {
+  const { data } = useQuery({
+    queryKey: ['groups', 'choice'],
+    queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: 100, order_by: 'name' }, signal),
+    staleTime: 60_000,
+  })
+  const options = (data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
+  return options.some(({ value }) => value === chosen) ? options : [{ value: chosen, label: chosen }, ...options]
+}

@@ -1,0 +1,85 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { StateChange, ValueDiff } from '../events/event-change.tsx'
+import { Copy } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Time } from '../ui/time.tsx'
+import { Evidence } from './monitor-evidence.tsx'
+import { type EventDetails, eventQuery } from './monitor-queries.ts'
+
+/** The event that the address names (`?event=`), with the evidence it rests on. */
+export function MonitorEvent({ monitor }: { monitor: string }) {
+  const { event: id } = useSearch({ from: '/inside/monitors/$monitor' })
+  const navigate = useNavigate({ from: '/monitors/$monitor' })
+  const { data: event, error, refetch } = useQuery({ ...eventQuery(monitor, id ?? ''), enabled: id !== undefined })
+  const close = () =>
+    void navigate({ search: ({ range }) => (range ? { range } : {}), replace: true, resetScroll: false })
+  return (
+    <Dialog
+      isOpen={id !== undefined}
+      onClose={close}
+      isWide
+      title="Event"
+      description={
+        event && (
+          <>
+            Confirmed <Time at={event.occurred} isExact />
+          </>
+        )
+      }
+      footer={id && <Copy text={location.href} label="Copy link" isWordy />}
+    >
+      {event ? (
+        <Details event={event} />
+      ) : error ? (
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      ) : (
+        <Bones lines={6} />
+      )}
+    </Dialog>
+  )
+}
+
+function Details({ event }: { event: EventDetails }) {
+  const { diagnosis, domain, incidence_count } = event
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-col gap-1.5">
+        <StateChange event={event} />
+        {diagnosis && <p className="text-base font-medium break-words">{diagnosis.reason}</p>}
+        {diagnosis && <p className="text-sm text-faint">{diagnosis.decided}</p>}
+      </div>
+      <Facts>
+        <Fact name="Values">
+          <ValueDiff event={event} />
+        </Fact>
+        <Fact name="Expected then">
+          {domain.expected_value.map((value) => (
+            <Code key={value} className="block text-xs">
+              {value}
+            </Code>
+          ))}
+          <span className="text-xs text-faint">{domain.is_exact_match ? 'exact' : 'flexible'} match</span>
+        </Fact>
+        <Fact name="Seen by">
+          {incidence_count === 1 ? 'the first check in this state' : `${incidence_count} checks in a row in this state`}
+        </Fact>
+        <Fact name="Event">
+          <Code className="text-xs">{event.id}</Code>
+        </Fact>
+      </Facts>
+      <div>
+        <h3 className="mb-2 text-sm font-semibold">Evidence</h3>
+        {diagnosis ? (
+          <div className="rounded-md border border-line">
+            <Evidence paths={diagnosis.paths} />
+          </div>
+        ) : (
+          <p className="text-sm text-faint">None is kept of this event.</p>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,130 @@
+import { ArrowRight, Server, Waypoints } from 'lucide-react'
+import { useState } from 'react'
+import type { DiagnosisPath } from '#contract/dashboard.ts'
+import { Button } from '../ui/button.tsx'
+import { Tooltip } from '../ui/tooltip.tsx'
+import { chainOf, FLAGS, saidBy } from './monitor-evidence-words.ts'
+
+/** More than these are shown on demand. */
+const FEW = 6
+
+/** Each server that was asked, in order. */
+export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? paths : paths.slice(0, FEW)
+  if (paths.length === 0) return <p className="px-4 py-3 text-sm text-faint">No server was asked.</p>
+  return (
+    <>
+      <ol className="divide-y divide-line">
+        {shown.map((path, at) => (
+          <Exchange key={at} path={path} />
+        ))}
+      </ol>
+      {paths.length > FEW && (
+        <div className="border-t border-line px-4 py-2.5">
+          <Button size="sm" look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)} className="-ml-2.5">
+            {isWhole ? 'Show fewer' : `Show all ${paths.length}`}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Exchange({ path }: { path: DiagnosisPath }) {
+  return (
+    <li className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[minmax(0,15rem)_minmax(0,1fr)_auto]">
+      <Asked path={path} />
+      <Answered path={path} />
+      <Code path={path} />
+    </li>
+  )
+}
+
+function Asked({ path: { path, name, server, transport, ms } }: { path: DiagnosisPath }) {
+  const [icon, word] = path === 'recursive' ? [Waypoints, 'Recursive server'] : [Server, 'Name server']
+  const Icon = icon as typeof Server
+  return (
+    <div className="flex min-w-0 gap-2.5">
+      <Icon className="mt-0.5 size-4 shrink-0 text-faint" strokeWidth={1.9} aria-hidden="true" />
+      <div className="min-w-0">
+        <p className="text-xs text-faint">{word}</p>
+        <p className="font-mono text-xs leading-5 break-all">{name ?? server}</p>
+        <p className="text-xs text-faint tabular-nums">
+          {name && <span className="font-mono break-all">{server} · </span>}
+          {transport.toUpperCase()} · {msText(ms)}
+        </p>
+      </div>
+    </div>
+  )
+}
+
+function Answered({ path }: { path: DiagnosisPath }) {
+  const { words, values, ttl, chain } = saidBy(path)
+  return (
+    <div className="flex min-w-0 flex-col gap-1 text-sm">
+      {chain.length > 0 && <Chain chain={chain} />}
+      {words && <p>{words}</p>}
+      {values.length > 0 && (
+        <ul className="font-mono text-xs leading-5 break-all">
+          {values.map((value) => (
+            <li key={value}>{value === '' ? '""' : value}</li>
+          ))}
+        </ul>
+      )}
+      {ttl !== undefined && <p className="text-xs text-faint tabular-nums">TTL {ttl} s</p>}
+      {path.ede.map(({ code, text }) => (
+        <p key={`${code} ${text}`} className="text-xs text-soft">
+          <span className="text-faint">Extended error {code}</span>
+          {text && `: ${text}`}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+/** The aliases on the way, each with an arrow to the next. */
+function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
+  return (
+    <ol aria-label="Alias chain" className="flex flex-wrap items-center gap-x-1.5 gap-y-1">
+      {chainOf(chain).map(({ name, ttl }, at) => (
+        <li key={at} className="flex items-center gap-1.5">
+          {at > 0 && <ArrowRight className="size-3.5 shrink-0 text-faint" aria-hidden="true" />}
+          <span
+            title={ttl === undefined ? undefined : `TTL ${ttl} s`}
+            className="rounded-md border border-line bg-sunken px-1.5 font-mono text-xs leading-5 break-all"
+          >
+            {name}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Code({ path: { rcode, flags } }: { path: DiagnosisPath }) {
+  return (
+    <div className="flex flex-wrap items-start gap-x-2 gap-y-1 md:w-44 md:justify-end">
+      {rcode && <span className="font-mono text-xs leading-6 font-medium">{rcode}</span>}
+      {flags.length > 0 && (
+        <ul aria-label="Flags" className="flex">
+          {flags.map((flag) => (
+            <li key={flag}>
+              <Tooltip text={FLAGS[flag] ?? flag}>
+                <button
+                  type="button"
+                  aria-label={FLAGS[flag] ?? flag}
+                  className="h-6 min-w-6 cursor-help rounded-sm px-1 font-mono text-xs text-faint hover:bg-sunken hover:text-ink"
+                >
+                  {flag}
+                </button>
+              </Tooltip>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+const msText = (ms: number): string => (ms < 10 ? `${Number(ms.toFixed(1))} ms` : `${Math.round(ms)} ms`)

@@ -1,0 +1,74 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { History } from 'lucide-react'
+import type { Event } from '#contract/events.ts'
+import { StateChange, ValueDiff } from '../events/event-change.tsx'
+import { Button } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Time } from '../ui/time.tsx'
+import { historyQuery, type MonitorDetails } from './monitor-queries.ts'
+
+/** The monitor's events, the newest first. */
+export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
+  const { data, error, isPending, isFetchingNextPage, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery(
+    historyQuery(monitor.id),
+  )
+  const events = data?.pages.flatMap((page) => page.data) ?? []
+  return (
+    <Section title="History" hint={hintOf(monitor.incidence_count)} isFlush>
+      {isPending && <Bones lines={4} className="p-4" />}
+      {!data && error && <ProblemPage problem={error} onRetry={() => void refetch()} />}
+      {data && events.length === 0 && (
+        <Empty icon={History} title="No event yet">
+          The first check that ends makes the first event, and so does every confirmed change from then on.
+        </Empty>
+      )}
+      <ol className="divide-y divide-line">
+        {events.map((event) => (
+          <Line key={event.id} event={event} />
+        ))}
+      </ol>
+      {data && error && (
+        <div className="border-t border-line p-4">
+          <ProblemNote problem={error} />
+        </div>
+      )}
+      {hasNextPage && (
+        <div className="border-t border-line px-4 py-2.5">
+          <Button size="sm" isBusy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Load more
+          </Button>
+        </div>
+      )}
+    </Section>
+  )
+}
+
+function hintOf(count: number): string {
+  if (count === 0) return 'No change since the first check.'
+  return count === 1 ? '1 change since the first check.' : `${count.toLocaleString()} changes since the first check.`
+}
+
+function Line({ event }: { event: Event }) {
+  return (
+    <li className="relative grid gap-x-6 gap-y-1.5 px-4 py-3 hover:bg-canvas md:grid-cols-[11rem_15rem_minmax(0,1fr)]">
+      <div className="text-xs leading-5 text-faint">
+        <Time at={event.occurred} isExact />
+      </div>
+      <Link
+        from="/monitors/$monitor"
+        to="."
+        search={(search) => ({ ...search, event: event.id })}
+        resetScroll={false}
+        // The whole line leads to the event; its times and values stay above for the pointer.
+        className="w-fit rounded-sm leading-5 after:absolute after:inset-0"
+      >
+        <StateChange event={event} />
+        <span className="sr-only">: show the evidence</span>
+      </Link>
+      <ValueDiff event={event} most={6} />
+    </li>
+  )
+}

@@ -1,0 +1,61 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
+import type { Diagnosis, Timeline, TimelineRange, ValueDifference } from '#contract/dashboard.ts'
+import type { Event, EventAnswer } from '#contract/events.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { api, type Page } from '../api.ts'
+
+/** A monitor with its evidence. Null: none is kept. */
+export type MonitorDetails = Omit<MonitorAnswer, 'diagnosis'> & { diagnosis?: Diagnosis | null }
+export type EventDetails = Omit<EventAnswer, 'diagnosis'> & { diagnosis?: Diagnosis | null }
+
+export const monitorPath = (id: string): string => `/monitors/${encodeURIComponent(id)}`
+
+/** The monitor, and how it differs by the server's own matcher. */
+export const monitorQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['monitors', 'one', id],
+    queryFn: async ({ signal }) => {
+      const [monitor, difference] = await Promise.all([
+        api.get<MonitorDetails>(monitorPath(id), { include: 'frequency,group,diagnosis' }, signal),
+        api.get<ValueDifference>(`/dashboard/api${monitorPath(id)}/difference`, {}, signal),
+      ])
+      return { monitor, difference }
+    },
+  })
+
+export const timelineQuery = (id: string, range: TimelineRange) =>
+  queryOptions({
+    queryKey: ['events', 'timeline', id, range],
+    queryFn: ({ signal }) => api.get<Timeline>(`/dashboard/api${monitorPath(id)}/timeline`, { range }, signal),
+    placeholderData: keepPreviousData,
+  })
+
+/** The newest first. */
+export const historyQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['events', 'monitor', id],
+    queryFn: ({ pageParam, signal }) =>
+      api.get<Page<Event>>(`${monitorPath(id)}/events`, { limit: 20, order_way: 'desc', after: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ after }) => after,
+  })
+
+export const eventQuery = (monitor: string, event: string) =>
+  queryOptions({
+    queryKey: ['events', 'one', monitor, event],
+    queryFn: ({ signal }) =>
+      api.get<EventDetails>(
+        `${monitorPath(monitor)}/events/${encodeURIComponent(event)}`,
+        { include: 'diagnosis' },
+        signal,
+      ),
+  })
+
+/** After something was done to a monitor. */
+export function useRefresh(): () => Promise<void> {
+  const queries = useQueryClient()
+  return async () => {
+    const lists = ['monitors', 'events', 'groups', 'overview']
+    await queries.invalidateQueries({ predicate: ({ queryKey }) => lists.includes(String(queryKey[0])) })
+  }
+}

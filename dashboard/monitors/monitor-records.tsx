@@ -1,0 +1,124 @@
+import { Check, CircleDashed, Minus, Plus } from 'lucide-react'
+import type { ValueDifference } from '#contract/dashboard.ts'
+import { partsOf } from '../events/value-diff.ts'
+import { cx } from '../ui/class.ts'
+import { Copy } from '../ui/copy.tsx'
+import { Section } from '../ui/page.tsx'
+import { isFromBefore, type Pair, pairsOf } from './monitor-pairs.ts'
+import type { MonitorDetails } from './monitor-queries.ts'
+
+/** Expected beside current, record by record. */
+export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetails; difference: ValueDifference }) {
+  const { expected_value, current_value, is_exact_match, state } = monitor
+  const pairs = pairsOf(expected_value, current_value ?? [], difference)
+  const isJudged = current_value !== null && state !== 'UNSET' && !isFromBefore(state)
+  const changes = changedParts(difference)
+  return (
+    <Section title="Expected and current" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
+      <table className="block w-full text-sm sm:table">
+        <thead className="hidden border-b border-line text-left text-xs text-faint sm:table-header-group">
+          <tr>
+            <th scope="col" className="h-9 w-1/2 px-4 font-medium">
+              Expected
+            </th>
+            <th scope="col" className="h-9 w-1/2 px-4 font-medium">
+              {isFromBefore(state) && current_value !== null ? 'Current, as last known' : 'Current'}
+            </th>
+            <th scope="col" className="h-9 px-4 font-medium">
+              <span className="sr-only">How it compares</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody className="block divide-y divide-line sm:table-row-group">
+          {pairs.map((pair, at) => (
+            <Row key={at} pair={isJudged ? pair : { ...pair, mark: 'unknown' }} changes={changes} />
+          ))}
+        </tbody>
+      </table>
+      {!isJudged && <p className="border-t border-line px-4 py-2.5 text-xs text-faint">{whyNotJudged(monitor)}</p>}
+    </Section>
+  )
+}
+
+const EXACT = 'Exact: the records are the expected ones, none less and none more.'
+const FLEXIBLE = 'Flexible: every expected value is there; there may be more.'
+
+function whyNotJudged({ state, current_value }: MonitorDetails): string {
+  if (state === 'UNSET') return 'Not compared yet: the first check tells.'
+  if (current_value === null) return 'Nothing could be learned of the record yet.'
+  return 'The last check could learn no values. What stands here as current is from before.'
+}
+
+type RowMark = Pair['mark'] | 'unknown'
+const MARKS: Record<RowMark, { word: string; icon: typeof Check; look: string }> = {
+  met: { word: 'As expected', icon: Check, look: 'text-good' },
+  missing: { word: 'Missing', icon: Minus, look: 'text-bad' },
+  extra: { word: 'Not expected', icon: Plus, look: 'text-bad' },
+  allowed: { word: 'Also there', icon: Plus, look: 'text-faint' },
+  unknown: { word: 'Not compared', icon: CircleDashed, look: 'text-idle' },
+}
+
+function Row({ pair, changes }: { pair: Omit<Pair, 'mark'> & { mark: RowMark }; changes: Changes }) {
+  const { expected, current, mark } = pair
+  const { word, icon: Icon, look } = MARKS[mark]
+  return (
+    <tr className="flex flex-col gap-1.5 px-4 py-3 sm:table-row">
+      <Side label="Expected" values={expected} changes={changes} />
+      <Side label="Current" values={current} changes={changes} />
+      <td className="order-first sm:px-4 sm:py-2.5 sm:align-top">
+        <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', look)}>
+          <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+function Side({ label, values, changes }: { label: string; values: string[]; changes: Changes }) {
+  return (
+    <td
+      className={cx('flex gap-3 sm:table-cell sm:px-4 sm:py-2.5 sm:align-top', values.length === 0 && 'max-sm:hidden')}
+    >
+      <span className="w-16 shrink-0 py-0.5 text-xs text-faint sm:hidden">{label}</span>
+      {values.length === 0 ? (
+        <span className="text-faint">
+          <span aria-hidden="true">–</span>
+          <span className="sr-only">none</span>
+        </span>
+      ) : (
+        <ul className="flex min-w-0 flex-1 flex-col gap-1">
+          {values.map((value) => (
+            <li key={value} className="group flex items-start gap-1">
+              <span className="min-w-0 py-0.5 font-mono text-xs leading-5 break-all">
+                <Marked value={value} changes={changes} />
+              </span>
+              <span className="-my-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 max-sm:hidden">
+                <Copy text={value} label={`Copy ${value}`} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </td>
+  )
+}
+
+/** Of the one value that took the other's place, what differs; long ones are hard to compare by eye. */
+type Changes = ReadonlyMap<string, readonly [string, string, string]>
+
+function changedParts({ missing, extra }: ValueDifference): Changes {
+  const parts = missing.length === 1 && extra.length === 1 ? partsOf(missing[0]!, extra[0]!) : undefined
+  return new Map(parts ? [[missing[0]!, parts[0]] as const, [extra[0]!, parts[1]] as const] : [])
+}
+
+function Marked({ value, changes }: { value: string; changes: Changes }) {
+  const parts = changes.get(value)
+  if (!parts) return value === '' ? '""' : value
+  return (
+    <>
+      {parts[0]}
+      {parts[1] && <mark className="rounded-xs bg-line px-px font-semibold text-ink">{parts[1]}</mark>}
+      {parts[2]}
+    </>
+  )
+}

@@ -1,0 +1,122 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
+import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { STATE_LOOKS } from '../ui/state.tsx'
+import { Cell, Head, Table } from '../ui/table.tsx'
+import { durationText, Time } from '../ui/time.tsx'
+import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
+import { timelineQuery } from './monitor-queries.ts'
+import { TimelinePicture } from './monitor-timeline-picture.tsx'
+
+const RANGES: Record<TimelineRange, string> = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' }
+const USUAL: TimelineRange = '7d'
+
+/** In which state the monitor was, as a picture and as a table. */
+export function MonitorTimeline({ monitor }: { monitor: string }) {
+  const search = useSearch({ from: '/inside/monitors/$monitor' })
+  const navigate = useNavigate({ from: '/monitors/$monitor' })
+  const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : USUAL
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery(timelineQuery(monitor, range))
+  const choose = (next: TimelineRange) =>
+    void navigate({
+      search: ({ event }) => ({ ...(event ? { event } : {}), ...(next === USUAL ? {} : { range: next }) }),
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <Section title="Over time" actions={<Ranges range={range} onChoose={choose} />}>
+      {data ? (
+        <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
+          <Course timeline={data} range={range} />
+        </div>
+      ) : isPending ? (
+        <Bones lines={3} className="h-28" />
+      ) : (
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      )}
+    </Section>
+  )
+}
+
+function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: TimelineRange) => void }) {
+  return (
+    <fieldset className="flex gap-0.5 rounded-md bg-sunken p-0.5">
+      <legend className="sr-only">Range</legend>
+      {(Object.keys(RANGES) as TimelineRange[]).map((each) => (
+        <Button
+          key={each}
+          size="sm"
+          look="quiet"
+          aria-pressed={each === range}
+          aria-label={RANGES[each]}
+          onClick={() => onChoose(each)}
+          className={cx('tabular-nums', each === range && 'bg-surface !text-ink shadow-[0_0_0_1px_var(--line)]')}
+        >
+          {each.replace(/(\d+)/, '$1 ')}
+        </Button>
+      ))}
+    </fieldset>
+  )
+}
+
+function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
+  const bars = barsOf(timeline)
+  const changes = bars.filter(({ event }) => event !== null).length
+  return (
+    <>
+      <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
+        {timeline.valid === null ? (
+          <span className="text-sm text-faint">Nothing is known of these {RANGES[range]}.</span>
+        ) : (
+          <>
+            <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(timeline.valid)}</span>
+            <span className="text-sm text-faint">
+              valid in the last {RANGES[range]}
+              {changes === 0 ? ', without a change' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}
+            </span>
+          </>
+        )}
+      </p>
+      <TimelinePicture timeline={timeline} bars={bars} range={range} />
+      <details className="mt-3 text-sm">
+        <summary className="w-fit cursor-pointer rounded-sm text-xs text-faint hover:text-ink">As a table</summary>
+        <StretchTable bars={bars} />
+      </details>
+    </>
+  )
+}
+
+function StretchTable({ bars }: { bars: readonly Bar[] }) {
+  return (
+    <div className="mt-2 max-h-80 overflow-y-auto rounded-md border border-line">
+      <Table
+        label="States over time"
+        head={
+          <>
+            <Head>State</Head>
+            <Head>From</Head>
+            <Head>To</Head>
+            <Head className="text-right">Duration</Head>
+          </>
+        }
+      >
+        {bars.toReversed().map(({ at, state, from, to }) => (
+          <tr key={at}>
+            <Cell>{state === null ? 'Not known' : STATE_LOOKS[state].word}</Cell>
+            <Cell>
+              <Time at={new Date(from).toISOString()} isExact />
+            </Cell>
+            <Cell>
+              <Time at={new Date(to).toISOString()} isExact />
+            </Cell>
+            <Cell className="text-right whitespace-nowrap tabular-nums">{durationText(to - from)}</Cell>
+          </tr>
+        ))}
+      </Table>
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Minus, Plus } from 'lucide-react'
+import type { ValueDifference } from '#contract/dashboard.ts'
+import { useSession } from '../session.tsx'
+import { Copy } from '../ui/copy.tsx'
+import { Spinner } from '../ui/spinner.tsx'
+import { STATE_LOOKS, State } from '../ui/state.tsx'
+import { Time } from '../ui/time.tsx'
+import { AcceptButton } from './monitor-accept.tsx'
+import { adviceFor } from './monitor-advice.ts'
+import type { Checking } from './monitor-checking.ts'
+import { historyQuery, type MonitorDetails } from './monitor-queries.ts'
+
+type VerdictProps = { monitor: MonitorDetails; difference: ValueDifference; checking: Checking }
+
+/** What is so, why, and what to do about it. */
+export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) {
+  const { state, diagnosis, is_active } = monitor
+  const since = useSince(monitor)
+  return (
+    <section
+      aria-label="Verdict"
+      className="grid rounded-lg border border-line bg-surface lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]"
+    >
+      <div className="flex min-w-0 flex-col gap-2 p-5">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          <span className="text-base">
+            <State state={state} />
+          </span>
+          {since && (
+            <span className="text-xs text-faint">
+              since <Time at={since} isExact />
+            </span>
+          )}
+          <CheckingNote phase={checking.phase} state={state} />
+        </div>
+        <h2 className="max-w-prose text-lg font-medium break-words text-pretty">
+          {diagnosis?.reason ?? STATE_LOOKS[state].meaning}
+        </h2>
+        {diagnosis && <p className="max-w-prose text-sm text-faint">{diagnosis.decided}</p>}
+        {!is_active && state !== 'UNSET' && (
+          <p className="text-sm text-soft">
+            This is what the last check found. The monitor is disabled: nothing is checked and nobody is told.
+          </p>
+        )}
+      </div>
+      <ToDo monitor={monitor} difference={difference} />
+    </section>
+  )
+}
+
+function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
+  const { can } = useSession()
+  const { title, steps, add, remove } = adviceFor(monitor, difference, monitor.diagnosis ?? undefined)
+  return (
+    <div className="flex min-w-0 flex-col gap-2 border-t border-line p-5 lg:border-t-0 lg:border-l">
+      <h3 className="text-sm font-semibold">{title}</h3>
+      <div className="flex flex-col gap-1.5 text-sm text-soft">
+        {steps.map((step) => (
+          <p key={step} className="break-words">
+            {step}
+          </p>
+        ))}
+      </div>
+      {(add.length > 0 || remove.length > 0) && (
+        <ul className="mt-1 flex flex-col gap-1">
+          {remove.map((value) => (
+            <Chore key={`remove ${value}`} word="Remove" value={value} icon={Minus} />
+          ))}
+          {add.map((value) => (
+            <Chore key={`add ${value}`} word="Add" value={value} icon={Plus} />
+          ))}
+        </ul>
+      )}
+      {monitor.state === 'MISMATCH' && can('write') && (
+        <div className="mt-1.5">
+          <AcceptButton monitor={monitor} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Chore({ word, value, icon: Icon }: { word: string; value: string; icon: typeof Plus }) {
+  return (
+    <li className="flex items-start gap-2 rounded-md bg-sunken py-0.5 pr-0.5 pl-2.5">
+      <span className="flex w-19 shrink-0 items-center gap-1.5 py-1 text-xs font-medium">
+        <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
+      </span>
+      <span className="min-w-0 flex-1 py-1 font-mono text-xs break-all">{value}</span>
+      <Copy text={value} label={`Copy ${value}`} />
+    </li>
+  )
+}
+
+function CheckingNote({ phase, state }: { phase: Checking['phase']; state: MonitorDetails['state'] }) {
+  return (
+    <span role="status" className="inline-flex items-center gap-1.5 text-xs text-faint">
+      {phase === 'checking' && (
+        <>
+          <Spinner /> Checking …
+        </>
+      )}
+      {phase === 'done' && `Checked just now: ${STATE_LOOKS[state].word.toLowerCase()}.`}
+      {phase === 'slow' && 'Servers answer slowly or disagree; the result appears here when it is certain.'}
+    </span>
+  )
+}
+
+/** When it came into its state, as far as the newest events tell. */
+function useSince({ id, state }: MonitorDetails): string | undefined {
+  const { data } = useInfiniteQuery(historyQuery(id))
+  const events = data?.pages.flatMap((page) => page.data) ?? []
+  if (events[0]?.new_state !== state) return undefined
+  return events.find(({ old_state, new_state }) => new_state === state && old_state !== state)?.occurred
+}
