@@ -33,6 +33,30 @@ test.each(['sqlite', 'postgres'] as const)(
   30_000,
 )
 
+test('a plan is given while the server runs, and what cannot be given is said', async () => {
+  const { settings } = await givenWorld('sqlite')
+  const plans = [
+    { id: 'free', name: 'Free', limits: { monitors: 0 } },
+    { id: 'partner', name: 'Partner', limits: { monitors: 7 } },
+  ]
+  const world = { ...settings, ...ADMIN, PLANS: JSON.stringify(plans) }
+  const server = await givenServer(world)
+  const api = createApi(server.url, ADMIN_KEY)
+  const { slug } = (await api.get<{ slug: string }>('/organization')).body
+
+  expect(await runCommand(['plan', slug, 'partner'], world)).toMatchObject({ code: 0, stderr: '' })
+  expect((await api.get('/organization/subscription')).body).toMatchObject({ plan: 'partner', limits: { monitors: 7 } })
+
+  expect(await runCommand(['plan', slug, 'gold'], world)).toMatchObject({
+    code: 1,
+    stderr: 'There is no plan "gold"; PLANS names free, partner.\n',
+  })
+  expect(await runCommand(['plan', 'nobody', 'free'], world)).toMatchObject({
+    code: 1,
+    stderr: 'There is no organization "nobody".\n',
+  })
+}, 30_000)
+
 test('check prints a verdict with its evidence, and its exit code says whether all is well', async () => {
   const { dns, settings } = await givenWorld('sqlite')
   dns.set('example.com', 'MX', ['10 mail.example.com'])

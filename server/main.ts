@@ -5,6 +5,7 @@ import { check } from './commands/check.ts'
 import { printConfig } from './commands/config.ts'
 import { createKey, printKeys, revoke } from './commands/keys.ts'
 import { withDatabase } from './commands/open.ts'
+import { assignPlan } from './commands/plan.ts'
 import { serve } from './commands/serve.ts'
 import { setup } from './commands/setup.ts'
 import { Failure } from './failure.ts'
@@ -41,6 +42,11 @@ keys
   .option('--json', 'print JSON')
   .action(printKeys)
 keys.command('revoke <key-id>').description('end an API key; holds at once everywhere').action(revoke)
+
+program
+  .command('plan <organization> <plan>')
+  .description('give an organization, named by its slug, one of the plans of PLANS without payment')
+  .action(assignPlan)
 
 program
   .command('check <name> <type> [expected...]')

@@ -4,7 +4,8 @@ import { parsePlans } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { insertOrganization } from './store.ts'
 import type { PaidSubscription } from './subscription.ts'
-import { findSubscriptionRow, followSubscription, noteCustomer } from './subscription-store.ts'
+import { findSubscriptionRow, followSubscription, givePlan, noteCustomer } from './subscription-store.ts'
+import { planOf } from './usage.ts'
 
 const read = parsePlans(
   JSON.stringify([
@@ -95,6 +96,31 @@ onBothEngines('following a subscription', (fresh) => {
 
     expect(await row()).toMatchObject({ plan: 'team', stripe_subscription: 'sub_2' })
   })
+
+  test('a plan that the operator gives stays when a subscription that ended before is reported again', async () => {
+    const { follow, give, row } = await givenCustomer(await fresh())
+    await follow({}, 1_100)
+    expect(await give('team', 1_200)).toBe(false)
+    await follow({ status: 'canceled' }, 1_300)
+
+    expect(await give('team', 1_400)).toBe(true)
+    expect(await follow({ status: 'canceled' }, 1_500)).toBe('unchanged')
+    expect(await row()).toMatchObject({ plan: 'team', status: 'active', stripe_customer: 'cus_1' })
+
+    await follow({ id: 'sub_2', createdAt: 1_600 }, 1_700)
+    expect(await give('free', 1_800)).toBe(false)
+    expect(await row()).toMatchObject({ plan: 'team', stripe_subscription: 'sub_2' })
+  })
+
+  test('a plan can be given to an organization that never had to do with payments, and another later', async () => {
+    const db = await fresh()
+    const { id } = await insertOrganization(db, { name: 'Acme', email: 'a@example.com', passwordHash: '' }, 0)
+
+    await givePlan(db, id, 'team', 10)
+    expect(await planOf(db, plans, id)).toMatchObject({ id: 'team' })
+    await givePlan(db, id, 'free', 20)
+    expect(await planOf(db, plans, id)).toMatchObject({ id: 'free' })
+  })
 })
 
 async function givenCustomer(db: Database) {
@@ -103,6 +129,7 @@ async function givenCustomer(db: Database) {
   return {
     follow: (change: Partial<PaidSubscription>, asOf: number) =>
       followSubscription(db, plans, { ...found, ...change }, asOf),
+    give: (plan: string, now: number) => givePlan(db, id, plan, now),
     row: () => findSubscriptionRow(db, id),
   }
 }

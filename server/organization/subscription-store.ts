@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely'
 import type { PlanLimits, Subscription } from '#contract/subscription.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { SubscriptionsTable } from '../database/schema-people.ts'
 import { isoOrNull } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
+import { lockOrganization } from './lock.ts'
 import { type PaidSubscription, standingOf } from './subscription.ts'
 import { countUse, planOf, retentionDaysOf, shortestFrequency } from './usage.ts'
 
@@ -60,6 +61,22 @@ export async function findOrganizationOfCustomer(db: Database, customer: string)
     .where('stripe_customer', '=', customer)
     .executeTakeFirst()
   return row?.organization_id
+}
+
+/** Gives a plan that nobody pays for. False where a subscription is paid for: that decides the plan. */
+export async function givePlan(db: Database, organizationId: string, plan: string, now: number): Promise<boolean> {
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId)
+    if (liveSubscription(await findSubscriptionRow(transaction, organizationId)) !== null) return false
+    // As one that begins now, so that a late report of an earlier subscription's end does not take the plan away.
+    const given = { ...NOTHING_PAID, plan, status: 'active' as const, stripe_subscription: null, subscribed_at: now }
+    await transaction
+      .insertInto('subscriptions')
+      .values({ organization_id: organizationId, ...given, as_of: now })
+      .onConflict((conflict) => conflict.column('organization_id').doUpdateSet({ ...given, as_of: now }))
+      .execute()
+    return true
+  })
 }
 
 /** What came of a report: a subscription can also be none of ours, or one that the row need not follow. */
