@@ -10,7 +10,6 @@ import { formatServer } from '#server/dns/servers.ts'
 import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, startServer } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY } from '#server/testing/server-world.ts'
 import { writePast } from './past.ts'
 import { BESIDE, STORY, type Watched } from './story.ts'
 
@@ -23,6 +22,8 @@ export type Showcase = {
   dns: DnsServer
   receiver: Receiver
   owner: { email: string; password: string }
+  /** An API key that may do everything. */
+  key: string
   /** By owner name and type, of the story. */
   monitors: Map<string, Monitor>
   call: Call
@@ -39,7 +40,6 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-showcase-'))
   const [dns, receiver] = await Promise.all([startDnsServer(), startReceiver()])
   const server = await startServer({
-    ...ADMIN,
     DATA_DIR: folder,
     DNS_SERVERS: formatServer(dns.address),
     DNS_ROOTS: 'off',
@@ -50,7 +50,8 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
     CREATE_LIMIT: '0',
     ...(port === undefined ? {} : { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` }),
   })
-  const call = caller(server.url)
+  const key = await setUp(server)
+  const call = caller(server.url, key)
   const story = STORY.slice(0, monitors)
   const made = monitors === 0 ? [] : await tellStory({ call, dns, receiver }, story)
   await makeMany({ call, dns }, monitors - story.length)
@@ -64,7 +65,8 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
     server,
     dns,
     receiver,
-    owner: { email: ADMIN.ADMIN_EMAIL!, password: ADMIN.ADMIN_PASSWORD! },
+    owner: OWNER,
+    key,
     monitors: new Map(made.map((monitor, at) => [`${story[at]!.name} ${monitor.record_type}`, monitor])),
     call,
     async close() {
@@ -76,11 +78,37 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
   }
 }
 
-function caller(url: string): Call {
+const OWNER = { email: 'ada@northwind.example', password: 'a long password' }
+
+/** Claims the fresh server by the link in its log, and makes an API key, as its owner would in the dashboard. */
+async function setUp(server: ServerProcess): Promise<string> {
+  const token = /\/dashboard\/setup\/([\w.-]+)/.exec(server.stdout())?.[1]
+  const headers = { 'content-type': 'application/json', origin: server.url }
+  const person = { ...OWNER, token, organization: 'Northwind Digital', name: 'Ada Example' }
+  const made = await fetch(`${server.url}/dashboard/api/setup`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(person),
+  })
+  if (!made.ok) throw new Error(`The set-up answered ${made.status} ${await made.text()}`)
+  const cookie = made.headers
+    .getSetCookie()
+    .map((each) => each.split(';')[0])
+    .join('; ')
+  const body = JSON.stringify({ name: 'Deploy script', role: 'admin' })
+  const answer = await fetch(`${server.url}/dashboard/api/keys`, {
+    method: 'POST',
+    headers: { ...headers, cookie },
+    body,
+  })
+  return ((await answer.json()) as { key: string }).key
+}
+
+function caller(url: string, key: string): Call {
   return async (method, path, body) => {
     const response = await fetch(url + path, {
       method,
-      headers: { 'x-api-key': ADMIN_KEY, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: { 'x-api-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
@@ -108,6 +136,7 @@ async function tellStory(
     groups.set(name, (await call<Group>('POST', '/groups', { name })).slug)
   }
   const all = ['default', ...groups.values()]
+  await call('POST', '/agents/invitations', { email: 'grace@northwind.example', role: 'member' })
   await call<Webhook>('POST', '/webhooks', {
     url: `${receiver.url}/dns-changes`,
     groups: all,
@@ -158,10 +187,8 @@ if (import.meta.main) {
     monitors: Number(values.monitors),
     ...(values.port ? { port: Number(values.port) } : {}),
   })
-  const { server, owner } = showcase
-  process.stdout.write(
-    `${server.url}/dashboard  ${owner.email}  ${owner.password}  (API key ${ADMIN_KEY}; Ctrl-C ends it)\n`,
-  )
+  const { server, owner, key } = showcase
+  process.stdout.write(`${server.url}/dashboard  ${owner.email}  ${owner.password}  (API key ${key}; Ctrl-C ends it)\n`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => void showcase.close().then(() => process.exit()))
 }
