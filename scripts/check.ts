@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
+import { overBudget } from './budgets.ts'
 import { findUnfinished } from './house-words.ts'
 import { importsOf, wrongImports } from './import-rule.ts'
 import { startAndStop } from './start-and-stop.ts'
@@ -11,6 +12,7 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
   ['types of the dashboard', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty', '-p', 'dashboard'])],
   ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
   ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
+  ['weight of the dashboard', overBudget],
   ['the server starts and stops under plain node', startAndStop],
 ]
 

@@ -13,6 +13,8 @@ const BUILT = join(PROJECT, 'dashboard/dist')
 const COMPRESSED = /\.(js|css|html|svg)$/
 /** Folders of earlier builds that stay, for servers that still run from them. */
 const KEPT = 2
+/** A build that was not done after this never will be. */
+const ABANDONED_MS = 3_600_000
 
 /**
  * Where the dashboard made from these very sources lies, or would lie. Each state of the sources has a folder of its own, so
@@ -85,11 +87,15 @@ async function compressAll(folder: string): Promise<void> {
   }
 }
 
+const isMaking = (name: string) => name.startsWith('making-')
+
 async function removeOld(newest: string): Promise<void> {
   const names = await readdir(BUILT)
   const dated = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(BUILT, name))).mtimeMs })))
-  const old = dated.filter(({ name }) => !name.startsWith('making-') && join(BUILT, name) !== newest)
-  for (const { name } of old.sort((a, b) => b.at - a.at).slice(KEPT - 1)) {
-    await rm(join(BUILT, name), { recursive: true, force: true })
-  }
+  const [making, made] = [dated.filter(({ name }) => isMaking(name)), dated.filter(({ name }) => !isMaking(name))]
+  const others = made.filter(({ name }) => join(BUILT, name) !== newest).sort((a, b) => b.at - a.at)
+  // What was given up long ago, and builds that no running server can still be of.
+  const newestAt = Math.max(...made.map(({ at }) => at))
+  const gone = [...making.filter(({ at }) => newestAt - at > ABANDONED_MS), ...others.slice(KEPT - 1)]
+  for (const { name } of gone) await rm(join(BUILT, name), { recursive: true, force: true })
 }

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { buildDashboard, builtFolder } from '../server/dashboard/built.ts'
+
+/** Kilobytes (1,000 octets) as they go over the wire, compressed by Brotli. */
+const BUDGETS = {
+  'script of the first load': 200,
+  'style of the first load': 20,
+  'any page on top of that': 60,
+}
+
+/** Builds the dashboard where that is needed, and says which part of it is heavier than it may be. */
+export async function overBudget(): Promise<string> {
+  await buildDashboard(pino({ level: 'error' }), new AbortController().signal)
+  const sizes = sizesOf(builtFolder())
+  const lines = Object.entries(BUDGETS).map(([what, limit]) => {
+    const size = sizes[what as keyof typeof BUDGETS]
+    return { isOver: size > limit, line: `${what}: ${size.toFixed(1)} kB of at most ${limit} kB` }
+  })
+  return lines.flatMap(({ isOver, line }) => (isOver ? line : [])).join('\n')
+}
+
+function sizesOf(folder: string): Record<keyof typeof BUDGETS, number> {
+  const assets = join(folder, 'assets')
+  const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'))
+  const page = readFileSync(join(folder, 'index.html'), 'utf8')
+  const first = closure(
+    assets,
+    [...page.matchAll(/assets\/([\w-]+\.js)/g)].map(([, name]) => name!),
+  )
+  const others = scripts.filter((name) => !first.has(name))
+  const onTop = others.map((name) =>
+    total(
+      assets,
+      [...closure(assets, [name])].filter((each) => !first.has(each)),
+    ),
+  )
+  const styles = [...page.matchAll(/assets\/([\w-]+\.css)/g)].map(([, name]) => name!)
+  return {
+    'script of the first load': total(assets, [...first]),
+    'style of the first load': total(assets, styles),
+    'any page on top of that': Math.max(0, ...onTop),
+  }
+}
+
+/** These scripts, and those that they import at once. */
+function closure(assets: string, names: readonly string[], seen = new Set<string>()): Set<string> {
+  for (const name of names) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    const text = readFileSync(join(assets, name), 'utf8')
+    const imported = [...text.matchAll(/(?:from|import)\s*["']\.\/([\w-]+\.js)["']/g)].map(([, each]) => each!)
+    closure(assets, imported, seen)
+  }
+  return seen
+}
+
+const total = (assets: string, names: readonly string[]) =>
+  names.reduce((sum, name) => sum + readFileSync(join(assets, `${name}.br`)).length, 0) / 1_000
