@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useReducer } from 'react'
 import { Tooltip } from './tooltip.tsx'
 
 const MINUTE = 60_000
@@ -59,13 +59,14 @@ export function Time({ at, isExact }: { at: string; isExact?: boolean }) {
   )
 }
 
-/** Now, anew every half minute while `isMoving`. */
+/** Now, and again every half minute while `isMoving`. */
 function useNow(isMoving: boolean): number {
-  const [now, setNow] = useState(Date.now)
+  const [, tick] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
     if (!isMoving) return
-    const timer = setInterval(() => setNow(Date.now()), 30_000)
+    const timer = setInterval(tick, 30_000)
     return () => clearInterval(timer)
   }, [isMoving])
-  return now
+  // Read anew each time: what just happened must not seem to lie ahead.
+  return Date.now()
 }

@@ -3,13 +3,13 @@ import { cx } from '../ui/class.ts'
 import { msText, phasesOf } from './timings.ts'
 import type { Attempt } from './use-outcome.ts'
 
-/** One attempt: what came of it, where its time went, and what the receiver said. */
-export function AttemptDetails({ attempt }: { attempt: Attempt }) {
+/** One attempt: what came of it, where its time went, and what the receiver said. `hasVerdict` false: that is said above. */
+export function AttemptDetails({ attempt, hasVerdict = true }: { attempt: Attempt; hasVerdict?: boolean }) {
   const { status_code, error, response_body, timings } = attempt
   return (
     <div className="grid gap-x-8 gap-y-4 md:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
       <div className="flex flex-col gap-3">
-        <Verdict attempt={attempt} />
+        {hasVerdict && <Verdict attempt={attempt} />}
         {error && <p className="text-sm break-words text-soft">{firstUpper(error)}.</p>}
         <TimingBars timings={timings} />
       </div>

@@ -1,5 +1,6 @@
 import { Collapsible } from '@base-ui/react/collapsible'
 import { ChevronRight, CircleCheck, OctagonX } from 'lucide-react'
+import { useState } from 'react'
 import { Spinner } from '../ui/spinner.tsx'
 import { Time } from '../ui/time.tsx'
 import { AttemptDetails } from './attempt.tsx'
@@ -21,18 +22,19 @@ export function Attempts({ attempts, isUnderWay }: { attempts: readonly Attempt[
         )}
         {attempts.length === 0 && !isUnderWay && <p className="px-3 py-2.5 text-sm text-faint">None was made yet.</p>}
         {attempts.toReversed().map((attempt, at) => (
-          <One key={attempt.number} attempt={attempt} isOpen={at === 0} />
+          <One key={attempt.number} attempt={attempt} isNewest={at === 0} />
         ))}
       </div>
     </section>
   )
 }
 
-function One({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
+function One({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }) {
+  const [isOpen, setOpen] = useState(isNewest)
   const { number, attempted, status_code, error, timings } = attempt
   const Icon = error === null ? CircleCheck : OctagonX
   return (
-    <Collapsible.Root defaultOpen={isOpen}>
+    <Collapsible.Root open={isOpen} onOpenChange={setOpen}>
       <Collapsible.Trigger className="group flex w-full items-center gap-2.5 px-3 py-2 text-left text-sm hover:bg-sunken">
         <ChevronRight
           className="size-4 shrink-0 text-faint transition-transform duration-100 group-data-[panel-open]:rotate-90"
@@ -56,7 +58,7 @@ function One({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
         </span>
       </Collapsible.Trigger>
       <Collapsible.Panel className="border-t border-line px-3 py-3.5">
-        <AttemptDetails attempt={attempt} />
+        <AttemptDetails attempt={attempt} hasVerdict={false} />
       </Collapsible.Panel>
     </Collapsible.Root>
   )

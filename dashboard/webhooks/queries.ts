@@ -80,25 +80,39 @@ export const requestQuery = (webhook: string, request: string) =>
 /** A minute either way: a request is made in the transaction of its event, but its clock is read a little later. */
 const AROUND_MS = 60_000
 
-/** What the requests of a page tell of: the events of their time, found in one question. Those not among them stay unnamed. */
+export type Told = Pick<Event, 'domain' | 'old_state' | 'new_state'>
+
+/** What the requests of a page tell of: the events of their time, found in one question. */
 export function eventsOfQuery(requests: readonly WebhookRequest[]) {
   const made = requests.filter(({ event_id }) => event_id !== null).map(({ created }) => Date.parse(created))
-  const from = new Date(Math.min(...made) - AROUND_MS)
-  const to = new Date(Math.max(...made) + AROUND_MS)
+  const from = Math.min(...made) - AROUND_MS
+  const to = Math.max(...made) + AROUND_MS
   return queryOptions({
-    queryKey: ['events', 'of requests', made.length === 0 ? null : [from.toISOString(), to.toISOString()]],
+    queryKey: ['events', 'of requests', from, to],
     enabled: made.length > 0,
     queryFn: async ({ signal }) => {
-      const query = {
-        occurred_after: from.toISOString(),
-        occurred_before: to.toISOString(),
-        limit: 100,
-        order_way: 'desc',
-      }
+      const query = { occurred_after: instant(from), occurred_before: instant(to), limit: 100, order_way: 'desc' }
       const { data } = await api.get<Page<Event>>('/events', query, signal)
-      return new Map(data.map((event) => [event.id, event]))
+      return new Map<string, Told>(data.map((event) => [event.id, event]))
     },
     placeholderData: keepPreviousData,
     staleTime: 60_000,
+  })
+}
+const instant = (ms: number) => new Date(ms).toISOString()
+
+/** The same, read from the requests themselves: for events that are no longer kept, or lost among many others. Never changes. */
+export function payloadsQuery(webhook: string, requests: readonly WebhookRequest[]) {
+  const ids = requests.map(({ id }) => id)
+  return queryOptions({
+    queryKey: ['payloads', ids],
+    enabled: ids.length > 0,
+    queryFn: async ({ signal }) => {
+      const read = (id: string) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${id}`, {}, signal)
+      const found = await Promise.all(ids.map(read))
+      return new Map<string, Told>(found.map(({ payload: { event } }) => [event.id, event]))
+    },
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
   })
 }

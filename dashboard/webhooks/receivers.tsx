@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Snippet } from '../ui/copy.tsx'
+import { Copy, Snippet } from '../ui/copy.tsx'
 import { Bones } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
@@ -63,10 +63,11 @@ function Receiver({ language, secret }: { language: Language; secret: string | u
   return (
     <div className="flex flex-col gap-3">
       <div>
-        <p className="mb-1 text-xs text-faint">
-          <span className="font-mono">{file}</span>
-        </p>
-        {error ? <ProblemNote problem={error} /> : data ? <CodeBox text={data} /> : <Bones lines={6} />}
+        <div className="mb-1.5 flex items-center justify-between gap-4">
+          <p className="font-mono text-xs text-faint">{file}</p>
+          {data && <Copy text={data} label="Copy code" isWordy />}
+        </div>
+        {error ? <ProblemNote problem={error} /> : data ? <CodeBox text={data} label={file} /> : <Bones lines={6} />}
       </div>
       <div>
         <p className="mb-1 text-xs text-faint">Run it</p>
@@ -76,10 +77,15 @@ function Receiver({ language, secret }: { language: Language; secret: string | u
   )
 }
 
-const CodeBox = ({ text }: { text: string }) => (
-  <div className="max-h-64 overflow-y-auto rounded-md">
-    <Snippet text={text.trimEnd()} label="Copy code" />
-  </div>
+const CodeBox = ({ text, label }: { text: string; label: string }) => (
+  <section
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    tabIndex={0}
+    aria-label={label}
+    className="max-h-72 overflow-auto rounded-md border border-line bg-sunken px-3 py-2"
+  >
+    <pre className="font-mono text-xs leading-5">{text.trimEnd()}</pre>
+  </section>
 )
 
 /** For a shell, as one word. */

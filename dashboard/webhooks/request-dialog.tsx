@@ -4,7 +4,7 @@ import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
-import { nameOf } from '../events/event-change.tsx'
+import { nameOf, StateChange } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -87,7 +87,7 @@ function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
 }
 
 const titleOf = ({ event_id, payload: { event } }: WebhookRequestInFull): string =>
-  event_id === null ? 'Test' : `${nameOf(event.domain)} ${event.domain.record_type} is ${event.new_state}`
+  event_id === null ? 'Test' : `${nameOf(event.domain)} ${event.domain.record_type}`
 
 function About({ request }: { request: WebhookRequestInFull }) {
   const { status, created, delivered, next_attempt, event_id, payload } = request
@@ -96,6 +96,11 @@ function About({ request }: { request: WebhookRequestInFull }) {
       <Fact name="Status">
         <StatusBadge status={status} />
       </Fact>
+      {event_id && (
+        <Fact name="Change">
+          <StateChange event={payload.event} />
+        </Fact>
+      )}
       <Fact name="Made">
         <Time at={created} isExact />
       </Fact>
@@ -115,7 +120,7 @@ function About({ request }: { request: WebhookRequestInFull }) {
             search={{ event: event_id }}
             className="rounded-sm text-accent-ink hover:underline"
           >
-            {nameOf(payload.event.domain)} {payload.event.domain.record_type}
+            Open the monitor
           </Link>
         </Fact>
       )}

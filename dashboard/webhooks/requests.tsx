@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { Event } from '#contract/events.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
 import { cx } from '../ui/class.ts'
@@ -8,7 +7,7 @@ import { Bones, Code, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { eventsOfQuery, requestsQuery } from './queries.ts'
+import { eventsOfQuery, payloadsQuery, requestsQuery, type Told } from './queries.ts'
 import { STATUSES, type Status, StatusBadge } from './words.tsx'
 
 const route = getRouteApi('/inside/webhooks/$webhook')
@@ -18,7 +17,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
   const { request: _, tab: __, ...search } = route.useSearch()
   const navigate = route.useNavigate()
   const { data: page, error, refetch } = useQuery(requestsQuery(webhook.id, search))
-  const { data: events } = useQuery(eventsOfQuery(page?.data ?? []))
+  const told = useTold(webhook.id, page?.data ?? [])
   const go = (next: { status?: string; after?: string; before?: string }) => void navigate({ search: next })
   const status = search.status ? { status: search.status } : {}
   return (
@@ -31,7 +30,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
       ) : page.data.length === 0 ? (
         <Nothing status={search.status} hasGroups={webhook.groups.length > 0} />
       ) : (
-        <Log requests={page.data} events={events} onOpen={onOpen} />
+        <Log requests={page.data} told={told} onOpen={onOpen} />
       )}
       <Pager
         page={page}
@@ -40,6 +39,14 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
       />
     </Section>
   )
+}
+
+/** What each event was, as soon as it is known. */
+function useTold(webhook: string, requests: readonly WebhookRequest[]): (event: string) => Told | undefined {
+  const { data: events } = useQuery(eventsOfQuery(requests))
+  const missing = events ? requests.filter(({ event_id }) => event_id !== null && !events.has(event_id)) : []
+  const { data: payloads } = useQuery(payloadsQuery(webhook, missing))
+  return (event) => events?.get(event) ?? payloads?.get(event)
 }
 
 function StatusFilter({
@@ -84,11 +91,11 @@ function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups:
 
 type LogProps = {
   requests: readonly WebhookRequest[]
-  events: ReadonlyMap<string, Event> | undefined
+  told: (event: string) => Told | undefined
   onOpen: (request: string) => void
 }
 
-function Log({ requests, events, onOpen }: LogProps) {
+function Log({ requests, told, onOpen }: LogProps) {
   return (
     <Table
       label="Requests"
@@ -113,7 +120,7 @@ function Log({ requests, events, onOpen }: LogProps) {
               onClick={() => onOpen(request.id)}
               className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
             >
-              <Change request={request} event={request.event_id === null ? undefined : events?.get(request.event_id)} />
+              <Change request={request} event={request.event_id === null ? undefined : told(request.event_id)} />
             </button>
             <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
               <StatusBadge status={request.status} />
@@ -135,9 +142,9 @@ function Log({ requests, events, onOpen }: LogProps) {
   )
 }
 
-function Change({ request, event }: { request: WebhookRequest; event: Event | undefined }) {
+function Change({ request, event }: { request: WebhookRequest; event: Told | undefined }) {
   if (request.event_id === null) return <span className="font-medium">Test</span>
-  if (!event) return <Code className="text-soft">{request.event_id}</Code>
+  if (!event) return <Code className="text-faint">{request.event_id}</Code>
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
       <span>

@@ -17,6 +17,9 @@ import { HealthBadge } from './words.tsx'
 
 const route = getRouteApi('/inside/webhooks')
 
+/** As many are seen at once; more are worth a filter. */
+const FEW = 5
+
 const FILTERS = [
   { value: '', label: 'All webhooks' },
   { value: 'active', label: 'Active' },
@@ -51,14 +54,16 @@ export function WebhooksPage() {
         </Section>
       ) : (
         <>
-          <div className="mb-4 w-44">
-            <Select
-              label="Which webhooks"
-              value={search.state ?? ''}
-              options={FILTERS}
-              onChange={(state) => void navigate({ search: state ? { state } : {} })}
-            />
-          </div>
+          {(isFiltered || (page && page.data.length > FEW)) && (
+            <div className="mb-4 w-44">
+              <Select
+                label="Which webhooks"
+                value={search.state ?? ''}
+                options={FILTERS}
+                onChange={(state) => void navigate({ search: state ? { state } : {} })}
+              />
+            </div>
+          )}
           <Section isFlush>
             {!page ? (
               <Bones lines={5} className="p-4" />
