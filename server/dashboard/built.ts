@@ -33,10 +33,10 @@ export function builtFolder(): string {
   return join(BUILT, digest.digest('hex').slice(0, 16))
 }
 
-/** Makes the files that browsers get, where they are not there yet: a few seconds, once. Does not reject. */
-export async function buildDashboard(log: Logger, signal: AbortSignal): Promise<void> {
+/** Makes the files that browsers get, where they are not there yet: a few seconds, once. Resolves with their folder; does not reject. */
+export async function buildDashboard(log: Logger, signal: AbortSignal): Promise<string> {
   const folder = builtFolder()
-  if (existsSync(folder)) return
+  if (existsSync(folder)) return folder
   log.info('The dashboard is being built, once; this takes some seconds. The API is there already.')
   try {
     await build(folder, signal)
@@ -44,6 +44,7 @@ export async function buildDashboard(log: Logger, signal: AbortSignal): Promise<
   } catch (err) {
     if (!signal.aborted) log.error({ err }, 'The dashboard could not be built; the API works without it.')
   }
+  return folder
 }
 
 async function build(folder: string, signal: AbortSignal): Promise<void> {
