@@ -43,8 +43,8 @@ async function givenScheduler(
   const running = runScheduler(doors, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()
+    await dns.close() // what is under way is given up
     await running
-    await dns.close()
   }
   onTestFinished(end)
   const checkedSince = async (instant: number) => {
@@ -122,6 +122,25 @@ onBothEngines('the loop of checks', (fresh) => {
     const { allChecked, events, logged } = await givenScheduler(await fresh(), 500, createFastClock(20), limits)
     await allChecked()
     expect((await events()).map(({ new_state }) => new_state)).toEqual(Array(500).fill('VALID'))
+    expect(logged).toEqual([])
+  })
+
+  test('keeps the schedule of the others while many names are silent', async () => {
+    const limits = { inFlightPerServer: 16, timeoutMs: 8_000 }
+    const { allChecked, setClock, clock, server, rows, logged } = await givenScheduler(
+      await fresh(),
+      200,
+      systemClock,
+      limits,
+    )
+    await allChecked()
+    for (let at = 0; at < 50; at++) server.drop(`n${at}.example.com`)
+    setClock(DAY_MS)
+    const since = clock.now()
+    const isSilent = (owner: string) => Number.parseInt(owner.slice(1), 10) < 50
+    const late = async () =>
+      (await rows()).filter(({ owner, last_checked_at }) => !isSilent(owner) && last_checked_at! < since)
+    await expect.poll(late, { timeout: 7_000 }).toEqual([]) // before the first silent one is given up
     expect(logged).toEqual([])
   })
 })

@@ -8,6 +8,7 @@ import type { DnsClient } from '../dns/client.ts'
 import type { Heart } from '../heart.ts'
 import { type CheckResult, runCheck } from './run-check.ts'
 import { recordChecks } from './store.ts'
+import { UnderWay } from './under-way.ts'
 import { bringBack, watchClock } from './wall-clock.ts'
 
 export type SchedulerDoors = {
@@ -21,8 +22,6 @@ export type SchedulerDoors = {
   process: number
 }
 
-/** Checks under way at a time; what is overdue beyond that waits in the database, oldest first. */
-const IN_FLIGHT = 2_000
 const BATCH = 500
 /** How long the loop rests when nothing is due. */
 const IDLE_MS = 200
@@ -34,7 +33,7 @@ export async function runScheduler(
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
   const { db, clock, log, heart, bell, process } = doors
-  const underWay = new Set<Promise<void>>()
+  const underWay = new UnderWay()
   const records = new WriteBatches<CheckResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now())
@@ -64,12 +63,9 @@ export async function runScheduler(
       if (wasSetBack()) isPlanned = false
       if (!isPlanned) await bringBack(db, { now: clock.now(), process })
       isPlanned = true
-      const room = Math.min(BATCH, IN_FLIGHT - underWay.size)
+      const room = Math.min(BATCH, underWay.room(clock.elapsed()))
       const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []
-      for (const claim of claims) {
-        const checked = check(claim).finally(() => underWay.delete(checked))
-        underWay.add(checked)
-      }
+      for (const claim of claims) underWay.add(check(claim), clock.elapsed())
       const isIdle = room > 0 && claims.length === 0
       if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
     } catch (err) {
@@ -77,5 +73,5 @@ export async function runScheduler(
       await clock.sleep(1_000, stop)
     }
   }
-  await Promise.allSettled(underWay)
+  await underWay.ended()
 }

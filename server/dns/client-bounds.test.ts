@@ -16,6 +16,22 @@ test('a single silent server is asked again, and the whole keeps within its time
   expect(evidence.reduce((sum, one) => sum + one.ms, 0)).toBeGreaterThanOrEqual(140)
 })
 
+test('questions that nobody answers hold up the others for a moment only', async () => {
+  const dns = await givenDnsServer()
+  dns.set('*.example.com', 'A', ['192.0.2.1'])
+  for (let at = 0; at < 16; at++) dns.drop(`silent${at}.example.com`)
+  const client = givenDnsClient([dns], { inFlightPerServer: 4, timeoutMs: 60_000, tries: 1 })
+  const leaving = new AbortController()
+  const silent = Array.from({ length: 16 }, async (_, at) => {
+    const { signal } = leaving
+    return await client.ask({ name: `silent${at}.example.com`, type: 'A' }, { signal }).catch(() => 'given up')
+  })
+  expect((await client.ask(www)).outcome.kind).toBe('answer')
+  expect(dns.asked.total).toBe(17)
+  leaving.abort()
+  expect(new Set(await Promise.all(silent))).toEqual(new Set(['given up']))
+})
+
 test('what a fallback takes is not there for the next exchange', async () => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', 'A', ['192.0.2.1'])

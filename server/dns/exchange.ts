@@ -16,7 +16,12 @@ export type Exchange = {
   query: QueryOptions
   timeoutMs: number
   signal: AbortSignal | undefined
+  /** Called once when no answer came for so long that others need not wait for it. */
+  onSilence: () => void
 }
+
+/** Nearly every answer is here by then, and the server waits for somebody else. */
+const SILENCE_MS = 250
 
 /** Resolves within `timeoutMs`. Rejects only with the signal's reason. */
 export async function exchange(clock: Clock, deadlines: Deadlines, one: Exchange): Promise<Evidence> {
@@ -45,7 +50,7 @@ function receive(
   deadlines: Deadlines,
   at: number,
   packet: Buffer,
-  { send, signal }: Exchange,
+  { send, signal, timeoutMs, onSilence }: Exchange,
 ): Promise<Received | Timeout> {
   return new Promise((resolve, reject) => {
     const leave = () => {
@@ -61,10 +66,15 @@ function receive(
       giveUp()
       reject(signal?.reason)
     }
-    const takeBack = deadlines.add(at, () => {
+    const end = () => {
       giveUp()
       finish({ kind: 'timeout' })
-    })
+    }
+    const waitOn = () => {
+      takeBack = deadlines.add(at, end)
+      onSilence()
+    }
+    let takeBack = timeoutMs > SILENCE_MS ? deadlines.add(at - timeoutMs + SILENCE_MS, waitOn) : deadlines.add(at, end)
     signal?.addEventListener('abort', abort, { once: true })
     const giveUp = send(packet, finish)
   })

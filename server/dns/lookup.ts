@@ -67,6 +67,7 @@ async function exchangeInTurn(
   if (paced) await paced
   const placed = path.slots.acquire(lookup.signal)
   if (placed) await placed
+  let isAside = false
   try {
     const evidence = await exchange(doors.clock, doors.deadlines, {
       server: path.server,
@@ -76,13 +77,16 @@ async function exchangeInTurn(
       query: { ...lookup.query, edns },
       timeoutMs: Math.min(lookup.timeoutMs, lookup.leftMs),
       signal: lookup.signal,
+      onSilence: () => {
+        isAside = path.slots.stepAside()
+      },
     })
     lookup.leftMs -= evidence.ms
     lookup.evidence.push(evidence)
     if (evidence.outcome) noteExchange(path, question.type, isUsable(evidence.outcome))
     return evidence
   } finally {
-    path.slots.release()
+    path.slots.release(isAside)
   }
 }
 

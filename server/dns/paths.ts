@@ -25,6 +25,8 @@ export type PathLimits = { inFlightPerServer: number; waitingPerServer: number; 
 
 export type Paths = { to(server: ServerAddress): Path; close(reason: Error): void }
 
+/** So many times as many questions may stand unanswered as may be under way: they are not what keeps a server busy. */
+const SILENT = 8
 const MAX_PATHS = 2_000
 const FAILURES = 8
 const RETRY_MS = 5_000
@@ -33,7 +35,7 @@ export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimi
   const paths = new Map<string, Path>() // the least recently used first
 
   function open(server: ServerAddress): Path {
-    const slots = createSlots(limits.inFlightPerServer, limits.waitingPerServer)
+    const slots = createSlots(limits.inFlightPerServer, limits.waitingPerServer, SILENT * limits.inFlightPerServer)
     const udp = createUdpPool(server, clock, deadlines)
     const pace = createPace(limits.perSecond, clock)
     return { server, slots, pace, udp, tcp: tcpTo(server), troubles: new Map() }

@@ -38,6 +38,22 @@ test('who gives up takes no place', async () => {
   expect(slots.isIdle()).toBe(true)
 })
 
+test('who steps aside makes room for the next, and not more than a bound may', async () => {
+  const slots = createSlots(1, 10, 1)
+  await slots.acquire(undefined)
+  const [second, third] = [slots.acquire(undefined), slots.acquire(undefined)]
+  expect(slots.stepAside()).toBe(true)
+  await second
+  expect(slots.stepAside()).toBe(false)
+  slots.release(true)
+  expect(slots.stepAside()).toBe(true)
+  await third
+  slots.release(true)
+  expect(slots.isIdle()).toBe(false)
+  slots.release()
+  expect(slots.isIdle()).toBe(true)
+})
+
 test('a full queue refuses', async () => {
   const slots = createSlots(1, 1)
   await slots.acquire(undefined)

@@ -4,8 +4,10 @@ import { Busy } from './busy.ts'
 export type Slots = {
   /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `Busy`. */
   acquire(signal: AbortSignal | undefined): Promise<void> | undefined
-  /** Gives a place back, once for each `acquire` that got one. */
-  release(): void
+  /** Makes room for another while one waits for what does not come. Whether it did: not more than a bound may. */
+  stepAside(): boolean
+  /** Gives a place back, once for each `acquire` that got one; `isAside`: what `stepAside` said. */
+  release(isAside?: boolean): void
   /** Rejects all that wait, and whoever comes later. */
   close(reason: Error): void
   /** Whether nobody holds a place or waits for one. */
@@ -17,8 +19,10 @@ type Waiter = { admit: () => void; refuse: (reason: unknown) => void; gone: bool
 /** When a full queue is worth another look: a good part of it is gone by then, even at a silent server. */
 const FULL_QUEUE_MS = 30_000
 
-export function createSlots(limit: number, waitingLimit: number): Slots {
+/** `asideLimit`: how many may stand aside. */
+export function createSlots(limit: number, waitingLimit: number, asideLimit = 0): Slots {
   let taken = 0
+  let aside = 0
   let closed: Error | undefined
   let waiting = 0 // those that gave up included, until their turn comes: they hold memory too
   let first: Waiter | undefined
@@ -60,6 +64,12 @@ export function createSlots(limit: number, waitingLimit: number): Slots {
     })
   }
 
+  function giveOn(): void {
+    const waiter = dequeue()
+    if (waiter) waiter.admit()
+    else taken--
+  }
+
   return {
     acquire(signal) {
       if (closed) return Promise.reject(closed)
@@ -71,15 +81,20 @@ export function createSlots(limit: number, waitingLimit: number): Slots {
       if (waiting < waitingLimit) return wait(signal)
       throw new Busy(FULL_QUEUE_MS)
     },
-    release() {
-      const waiter = dequeue()
-      if (waiter) waiter.admit()
-      else taken--
+    stepAside() {
+      if (aside >= asideLimit) return false
+      aside++
+      giveOn()
+      return true
+    },
+    release(isAside = false) {
+      if (isAside) aside--
+      else giveOn()
     },
     close(reason) {
       closed = reason
       for (let waiter = dequeue(); waiter; waiter = dequeue()) waiter.refuse(reason)
     },
-    isIdle: () => taken === 0 && waiting === 0,
+    isIdle: () => taken === 0 && aside === 0 && waiting === 0,
   }
 }
