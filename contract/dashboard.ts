@@ -38,7 +38,7 @@ export const Overview = Exactly({
   /** The newest changes, at most 10. */
   changes: Type.Array(Event),
   checks: Exactly({
-    /** Of active monitors, how many were checked within their frequency and a minute, and how many are late. */
+    /** Of active monitors, how many have a check that is more than a minute overdue, and how many have not. */
     on_time: Type.Integer(),
     late: Type.Integer(),
     last_checked: Nullable(Instant('When the last check ended.')),

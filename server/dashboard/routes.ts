@@ -5,6 +5,7 @@ import {
   ImportRequest,
   Lookup,
   LookupRequest,
+  Overview,
   TIMELINE_RANGES,
   Timeline,
   ValueDifference,
@@ -20,6 +21,7 @@ import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
 import { planImport } from './import/plan.ts'
 import { lookUp } from './lookup.ts'
+import { readOverview } from './overview.ts'
 import { readTimeline } from './timeline-store.ts'
 
 /** A file of 1,048,576 characters, most of which may be escaped in JSON. */
@@ -31,6 +33,12 @@ export function dashboardRoutes(doors: Doors): Routes {
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
+
+    app.get(
+      '/dashboard/api/overview',
+      { schema: { querystring: OfOrganization, response: Answers(200, Overview) } },
+      ({ caller }) => readOverview(doors, caller.organizationId),
+    )
 
     app.post('/dashboard/api/lookup', { schema: { body: LookupRequest, response: Answers(200, Lookup) } }, ({ body }) =>
       lookUp(doors, body),

@@ -5,6 +5,7 @@ import { requests } from './migrations/0002-requests.ts'
 import { peopleAndPlans } from './migrations/0003-people-and-plans.ts'
 import { namesByOctets } from './migrations/0004-names-by-octets.ts'
 import { accounts } from './migrations/0005-accounts.ts'
+import { overview } from './migrations/0006-overview.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -22,7 +23,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans, namesByOctets, accounts]
+const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans, namesByOctets, accounts, overview]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {

@@ -36,6 +36,7 @@ export type Tables = {
   due_mails: people.DueMailsTable
   processes: ProcessesTable
   rate_log: requests.RateLogTable
+  organization_changes: OrganizationChangesTable
   idempotent_requests: requests.IdempotentRequestsTable
 }
 
@@ -244,4 +245,11 @@ export type ProcessesTable = {
   started_at: number
   /** When it last said that it lives. */
   seen_at: number
+}
+
+/** How often people changed a list of an organization: what the processes tell each other's open pages. */
+export type OrganizationChangesTable = {
+  organization_id: Once<string>
+  list: Once<string>
+  number: number
 }

@@ -1,0 +1,188 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { Cause } from '#contract/dashboard.ts'
+import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
+import { insertEvents } from '../events/store.ts'
+import { newId } from '../ids.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+
+const PATH = '/dashboard/api/overview'
+const MINUTE = 60_000
+
+type Given = Partial<NewMonitor> & { state?: MonitorState; current?: string[]; minutesAgo?: number; reason?: string }
+
+/** Monitors whose checks found this, so many minutes ago. */
+async function givenMonitors(world: AppWorld, given: Given[], key?: string) {
+  const monitors = given.map(({ state: _, current: __, minutesAgo: ___, reason: ____, ...monitor }) => ({
+    record_type: 'A',
+    expected_value: ['192.0.2.1'],
+    ...monitor,
+  }))
+  const call = { method: 'POST', body: { monitors }, ...(key === undefined ? {} : { key }) }
+  const made = (await world.call('/monitors/bulk', call)).body
+  const { db, clock } = world.doors
+  for (const [place, { state = 'VALID', current, minutesAgo, reason }] of given.entries()) {
+    const { id } = made[place]
+    const diagnosis = reason === undefined ? null : JSON.stringify({ reason })
+    await db
+      .updateTable('monitors')
+      .set({ state, current_values: current ? JSON.stringify(current) : null, diagnosis })
+      .where('id', '=', id)
+      .execute()
+    if (minutesAgo === undefined) continue
+    const row = await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row
+    const at = clock.now() - minutesAgo * MINUTE
+    const known = { previous_values: null, current_values: row.current_values, incidence_count: 1, diagnosis: null }
+    await insertEvents(db, [
+      {
+        ...{ organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match, ...known },
+        id: newId('evt', at),
+        monitor_id: id,
+        occurred_at: at,
+        old_state: 'VALID',
+        new_state: state,
+      },
+    ])
+  }
+  await db
+    .updateTable('due_checks')
+    .set({ last_checked_at: clock.now() - MINUTE })
+    .execute()
+  return made.map(({ id }: { id: string }) => id) as string[]
+}
+
+onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
+  test('of a new organization says that there is nothing yet', async () => {
+    const world = await givenApp(engine)
+    expect((await world.call(PATH)).body).toEqual({
+      states: {},
+      active: 0,
+      disabled: 0,
+      attention: [],
+      more: 0,
+      changes: [],
+      checks: { on_time: 0, late: 0, last_checked: null },
+      webhooks: { count: 0, paused: [] },
+      has: { monitors: false, webhooks: false, events: false },
+    })
+    expect((await world.call(PATH, { key: null })).status).toBe(401)
+  })
+
+  test('counts active monitors by state, disabled ones apart, and no other organization', async () => {
+    const world = await givenApp(engine)
+    const { key } = await world.organization('Other')
+    await givenMonitors(world, [{ full_domain: 'a.example.org', state: 'TIMEOUT' }], key)
+    await givenMonitors(world, [
+      { full_domain: 'a.example.com' },
+      { full_domain: 'b.example.com' },
+      { full_domain: 'c.example.com', is_active: false },
+      { full_domain: 'd.example.com', state: 'UNSET' },
+      { full_domain: 'e.example.com', state: 'UNSET', is_active: false },
+      { full_domain: 'f.example.com', state: 'MISMATCH', is_active: false },
+      { full_domain: 'g.example.com', state: 'NO_DATA' },
+    ])
+    const { body } = await world.call(PATH)
+    expect(body).toMatchObject({ states: { VALID: 2, UNSET: 1, NO_DATA: 1 }, active: 4, disabled: 3 })
+    expect(body.attention.map(({ title }: Cause) => title)).toEqual(['g.example.com has no A record.'])
+    expect((await world.call(PATH, { key })).body).toMatchObject({ states: { TIMEOUT: 1 }, active: 1, disabled: 0 })
+  })
+
+  test('tells what fails by cause: one domain, one way of failing, one answer', async () => {
+    const world = await givenApp(engine)
+    const wrong = { state: 'MISMATCH' as const, current: ['198.51.100.7'] }
+    const ids = await givenMonitors(world, [
+      { full_domain: 'a.example.com', ...wrong, minutesAgo: 9 },
+      { full_domain: 'b.example.com', ...wrong, minutesAgo: 12 },
+      { full_domain: 'c.example.com', ...wrong, minutesAgo: 3 },
+      { full_domain: 'd.example.com', state: 'MISMATCH', current: ['203.0.113.9'], minutesAgo: 2 },
+      { full_domain: 'e.example.com', state: 'TIMEOUT', minutesAgo: 5 },
+      { full_domain: 'a.example.net', state: 'NOT_FOUND', current: [], minutesAgo: 1 },
+      { full_domain: 'b.example.net', state: 'NOT_FOUND', current: [], minutesAgo: 1 },
+      { full_domain: 'example.org', record_type: 'MX', expected_value: 'mx.example.org', ...INVALID },
+      { full_domain: 'www.example.org' },
+    ])
+    const { attention, more } = (await world.call(PATH)).body
+    expect(attention.map(({ title, count }: Cause) => [count, title])).toEqual([
+      [3, '3 records of example.com answer 198.51.100.7 instead of 192.0.2.1.'],
+      [2, '2 names of example.net do not exist.'],
+      [1, 'The A record of d.example.com answers 203.0.113.9 instead of 192.0.2.1.'],
+      [1, 'No server answers for the A record of e.example.com.'],
+      [1, 'The question for example.org failed with SERVFAIL.'],
+    ])
+    expect(attention[0]).toMatchObject({ state: 'MISMATCH', domain: 'example.com' })
+    expect(new Set(attention[0].monitors.map(({ id }: { id: string }) => id))).toEqual(new Set(ids.slice(0, 3)))
+    expect(attention[0].monitors[0]).toMatchObject({ record_type: 'A', name: 'c.example.com' })
+    const since = Date.parse(attention[0].since)
+    expect(Math.abs(world.doors.clock.now() - 12 * MINUTE - since)).toBeLessThan(MINUTE)
+    expect([attention[4].since, more]).toEqual([null, 0])
+  })
+
+  test('with many causes shows the largest and what has just begun, and says how many are left out', async () => {
+    const world = await givenApp(engine)
+    const many = Array.from({ length: 25 }, (_, at) => ({
+      full_domain: `www.example${at}.com`,
+      state: 'TIMEOUT' as const,
+      ...(at === 0 ? { minutesAgo: 1 } : {}),
+    }))
+    await givenMonitors(world, [...many, { full_domain: 'mail.example7.com', state: 'TIMEOUT' }])
+    const { attention, more } = (await world.call(PATH)).body
+    expect(attention).toHaveLength(20)
+    expect(attention[0]).toMatchObject({ count: 2, domain: 'example7.com' })
+    expect(attention[1]).toMatchObject({ count: 1, domain: 'example0.com' })
+    expect(more).toBe(5)
+  })
+
+  test('shows the newest changes, late checks and paused webhooks', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.doors
+    const given = Array.from({ length: 12 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))
+    const ids = await givenMonitors(world, given)
+    await db
+      .updateTable('due_checks')
+      .set({ due_at: clock.now() + MINUTE })
+      .execute()
+    const late = db.updateTable('due_checks').set({ due_at: clock.now() - 2 * MINUTE })
+    await late.where('monitor_id', 'in', ids.slice(0, 2)).execute()
+    const webhook = { method: 'POST', body: { url: 'http://127.0.0.1:9/hook' } }
+    const { id } = (await world.call('/webhooks', webhook)).body
+    await world.call('/webhooks', webhook)
+    await db.updateTable('webhooks').set({ state: 'paused', last_error: 'answered 500' }).where('id', '=', id).execute()
+    const kept = Array.from({ length: 1_003 }, (_, at) => ({
+      webhook_id: id,
+      request_id: `req_${at}`,
+      by_hand: 0 as const,
+    }))
+    await db
+      .insertInto('due_requests')
+      .values(kept.map((each) => ({ ...each, due_at: null, claimed_by: null })))
+      .execute()
+    const { body } = await world.call(PATH)
+    expect(body.changes.map(({ monitor_id }: { monitor_id: string }) => monitor_id)).toEqual(ids.slice(0, 10))
+    expect(body.checks).toMatchObject({ on_time: 10, late: 2, last_checked: expect.any(String) })
+    expect(body.webhooks).toEqual({
+      count: 2,
+      paused: [{ id, url: 'http://127.0.0.1:9/hook', last_error: 'answered 500', waiting: 1_000 }],
+    })
+    expect(body.has).toEqual({ monitors: true, webhooks: true, events: true })
+  })
+
+  test('late checks of others are not counted, however many there are', async () => {
+    const world = await givenApp(engine)
+    await givenMonitors(world, [{ full_domain: 'a.example.com' }])
+    const { id } = await world.organization('Other')
+    const places = 'slot, monitor_id, organization_id, due_at, owner, record_type, is_exact_match, frequency'
+    const numbers =
+      engine === 'sqlite' ? 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 21000)' : ''
+    const from = engine === 'sqlite' ? 'n' : 'generate_series(1, 21000) as n(i)'
+    await sql
+      .raw(`insert into due_checks (${places}) ${numbers}
+        select i, 'mon_' || i, '${id}', 1, 'x.example', 'A', 1, 5 from ${from}`)
+      .execute(world.doors.db)
+    await world.doors.db.updateTable('due_checks').set({ due_at: 1 }).where('owner', '=', 'a.example.com').execute()
+    expect((await world.call(PATH)).body.checks).toMatchObject({ on_time: 0, late: 1 })
+  })
+})
+
+const INVALID = { state: 'INVALID', reason: 'The question for example.org failed with SERVFAIL.' } as const
