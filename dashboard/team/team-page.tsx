@@ -1,5 +1,55 @@
-import { Page } from '../ui/page.tsx'
+import { UserPlus } from 'lucide-react'
+import { useState } from 'react'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { Invitations } from './invitations.tsx'
+import { Invite } from './invite.tsx'
+import { People } from './people.tsx'
+import { ROLES } from './roles.ts'
 
 export function TeamPage() {
-  return <Page title="Team">{null}</Page>
+  const { can, organization } = useSession()
+  const [isInviting, setInviting] = useState(false)
+  return (
+    <Page
+      title="Team"
+      lead={`Who looks after ${organization.name}.`}
+      actions={
+        can('manage') && (
+          <Button look="primary" onClick={() => setInviting(true)}>
+            <UserPlus /> Invite
+          </Button>
+        )
+      }
+    >
+      <div className="flex flex-col gap-6">
+        <People />
+        {can('manage') && <Invitations />}
+        <RolesExplained />
+      </div>
+      {isInviting && <Invite onClose={() => setInviting(false)} />}
+    </Page>
+  )
+}
+
+function RolesExplained() {
+  const { can, organization } = useSession()
+  return (
+    <Section
+      title="What each role may do"
+      hint={
+        can('manage') ? undefined : `Yours is ${organization.role}. Admins and owners invite people and change roles.`
+      }
+    >
+      <dl className="grid gap-x-6 gap-y-2 text-sm sm:grid-cols-[7rem_1fr]">
+        {ROLES.map(({ value, label, hint }) => (
+          <div key={value} className="sm:contents">
+            <dt className="font-medium">{label}</dt>
+            <dd className="text-soft">{hint}</dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
+  )
 }

@@ -1,0 +1,13 @@
+import type { Mails } from '#contract/account.ts'
+
+type Mail = Mails['data'][number]
+
+/** The newest link that was written to this address, found in the mail's text; undefined where none is. Mails come newest first. */
+export function linkFor(email: string, mails: readonly Mail[]): string | undefined {
+  for (const { recipient, text } of mails) {
+    if (recipient.toLowerCase() !== email.toLowerCase()) continue
+    const link = text.match(/https?:\/\/\S+\/dashboard\/invitations\/[\w-]+/)?.[0]
+    if (link) return link
+  }
+  return undefined
+}

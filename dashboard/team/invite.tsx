@@ -1,0 +1,76 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { Invitation } from '#contract/agents.ts'
+import { api } from '../api.ts'
+import { type Role, useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { PassOn } from './pass-on.tsx'
+import { RoleChoice } from './role-choice.tsx'
+
+/** Invites somebody; where the server sends no mail, the link is shown to be passed on. */
+export function Invite({ onClose }: { onClose: () => void }) {
+  const { me, organization } = useSession()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const formId = useId()
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const invite = useMutation({
+    mutationFn: () => api.post<Invitation>('/agents/invitations', { email: email.trim(), role }),
+    onSuccess: (made) => {
+      for (const key of ['agents', 'mails', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
+      if (!me.server.sends_mail) return
+      toast.done(`${made.email} is invited; the mail is on its way.`)
+      onClose()
+    },
+  })
+  if (invite.data && !me.server.sends_mail) return <PassOn email={invite.data.email} onClose={onClose} />
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    invite.mutate()
+  }
+  return (
+    <Dialog
+      isOpen
+      isKept={email !== ''}
+      onClose={onClose}
+      title="Invite someone"
+      description={`To ${organization.name}. The invitation holds for seven days.`}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={invite.isPending}>
+            Invite
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
+        <Field
+          label="E-mail"
+          hint={
+            me.server.sends_mail
+              ? 'It is accepted by signing in or up with this very address.'
+              : 'This server sends no mail: you get a link to pass on.'
+          }
+          error={fieldError(invite.error, 'email')}
+        >
+          <Input
+            type="email"
+            required
+            maxLength={254}
+            placeholder="grace@example.com"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+        </Field>
+        <RoleChoice role={role} onChange={setRole} />
+        {invite.error && <ProblemNote problem={invite.error} fields={['email']} />}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,38 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { Agent } from '#contract/agents.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { useToast } from '../ui/toast.tsx'
+
+type RemoveProps = { agent: Agent; isYou: boolean; isOpen: boolean; onClose: () => void }
+
+export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
+  const { organization } = useSession()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const remove = async () => {
+    await api.delete(`/agents/${agent.id}`)
+    if (isYou) {
+      // Everything on the screen was of the organization that was left.
+      location.assign('/dashboard/')
+      return
+    }
+    void queries.invalidateQueries({ queryKey: ['agents'] })
+    toast.done(`${agent.name} is removed.`)
+  }
+  return (
+    <Confirm
+      isOpen={isOpen}
+      onClose={onClose}
+      title={isYou ? `Leave ${organization.name}?` : `Remove ${agent.name}?`}
+      act={isYou ? 'Leave' : 'Remove'}
+      isDangerous
+      onConfirm={remove}
+    >
+      {isYou
+        ? 'You see nothing of it any more, from now on. Someone has to invite you to come back.'
+        : `${agent.email} loses access at once. Monitors, webhooks and API keys made by them stay and go on working.`}
+    </Confirm>
+  )
+}

@@ -1,0 +1,18 @@
+import type { Role } from '../session.tsx'
+
+/** From the most to the least; each may do what the next one may. */
+export const ROLES: readonly { value: Role; label: string; hint: string }[] = [
+  { value: 'owner', label: 'Owner', hint: 'Everything, plan and billing included.' },
+  { value: 'admin', label: 'Admin', hint: 'Also the team, API keys and settings.' },
+  { value: 'member', label: 'Member', hint: 'Makes and changes monitors, groups and webhooks.' },
+  { value: 'viewer', label: 'Viewer', hint: 'Sees everything, changes nothing.' },
+]
+
+export const roleLabel = (role: Role): string => ROLES.find(({ value }) => value === role)?.label ?? role
+
+/** Which roles someone with `role` may give: only owners make owners. */
+export const givenBy = (role: Role) => (role === 'owner' ? ROLES : ROLES.filter(({ value }) => value !== 'owner'))
+
+/** Whether someone with `role` may change or remove someone with `other`. */
+export const mayChange = (role: Role, other: Role): boolean =>
+  role === 'owner' || (role === 'admin' && other !== 'owner')
