@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort, runCommand, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { openDatabase } from '#server/database/database.ts'
+import { freePort, run, runCommand, type Settings } from '#server/testing/server-process.ts'
+import { ADMIN, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
 test('a port in use is said in one sentence', async () => {
   const port = await freePort()
@@ -47,6 +49,37 @@ test('all wrong settings are said at once, one line for each', async () => {
   ).toEqual(Object.keys(wrong).sort())
   expect(lines.find((line) => line.includes('PORT'))).toContain('must be a whole number from 0 to 65535, not "eighty".')
 })
+
+test('while it waits for its database it lives, and says when to come again', async () => {
+  const { settings } = await givenWorld('postgres')
+  const db = openDatabase(settings.DATABASE_URL!, { connections: 1 })
+  onTestFinished(() => db.destroy())
+  await sql`select pg_advisory_lock(7209461)`.execute(db) // what a server takes while it migrates
+  const port = await freePort()
+  const server = run([process.execPath, 'server/main.ts', 'serve'], { ...settings, PORT: String(port) })
+  onTestFinished(async () => {
+    server.send('SIGKILL')
+    await server.ended
+  })
+  const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined)
+
+  await eventually(
+    () => ask('/healthz'),
+    (answer) => answer?.status === 200,
+    30_000,
+  )
+  const refused = await ask('/monitors')
+  expect(refused?.status).toBe(503)
+  expect(refused?.headers.get('retry-after')).toBe('2')
+
+  await sql`select pg_advisory_unlock(7209461)`.execute(db)
+  await eventually(
+    () => ask('/readyz'),
+    (answer) => answer?.status === 200,
+    30_000,
+  )
+  expect((await ask('/monitors'))?.status).toBe(401)
+}, 90_000)
 
 test('it is ready soon, on a new database and on one that exists', async () => {
   const { settings } = await givenWorld('sqlite')

@@ -28,6 +28,8 @@ export type Doors = {
   heart: Heart
   /** Rings when there is something to send. */
   bell: Bell
+  /** True while the server listens and its database is not yet up to date. */
+  isStarting?: () => boolean
 }
 
 /** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */

@@ -26,8 +26,11 @@ export async function serve(): Promise<void> {
   const terminated = terminationSignal()
   const config = loadConfig()
   prepareDataFolder(config)
-  const doors = openDoors(config, loadSecret(config), createLog(config))
+  let isStarting = true
+  const doors = { ...openDoors(config, loadSecret(config), createLog(config)), isStarting: () => isStarting }
   const { db, clock, log } = doors
+  const app = config.roles.has('api') ? await createApp(doors) : undefined
+  await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   await prepareDatabase(db, config)
   await makeAdmin(db, config, clock.now())
   const id = await enterProcess(db, { pid: process.pid, machine: hostname(), isAlive }, clock.now())
@@ -35,8 +38,7 @@ export async function serve(): Promise<void> {
   const stop = new AbortController()
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
-  const app = config.roles.has('api') ? await createApp(doors) : undefined
-  await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
+  isStarting = false
   if (app) void buildDashboard(log, stop.signal)
   const loops: Promise<void>[] = [runPresence({ ...doors, process: id }, signals)]
   if (config.roles.has('checker')) {

@@ -14,7 +14,7 @@ type Prune = (db: Database, now: number) => Promise<boolean>
 /** While the server listens, removes once a minute what its requests left behind and nothing needs any more. */
 export function keepHouse(
   app: FastifyInstance,
-  { db, clock }: { db: Database; clock: Clock },
+  { db, clock, isStarting = () => false }: { db: Database; clock: Clock; isStarting?: () => boolean },
   prunes: readonly Prune[] = [pruneRateLog, pruneIdempotentRequests],
 ): void {
   const stop = new AbortController()
@@ -26,6 +26,7 @@ export function keepHouse(
   app.addHook('onClose', async () => running)
 
   async function prune(): Promise<void> {
+    while (isStarting() && !stop.signal.aborted) await clock.sleep(PAUSE_MS, stop.signal)
     while (!stop.signal.aborted) {
       for (const pruneBatch of prunes) {
         try {

@@ -51,6 +51,7 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))
   })
   allowOrigins(app, config.corsOrigins)
+  refuseWhileStarting(app, doors)
   refuseWhileStopping(app)
   refuseOddHeaders(app)
   guard(app, gate)
@@ -72,6 +73,15 @@ export type HttpServer = ReturnType<typeof createHttpServer>
 function requestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+/** The port is open early, so that whoever asks meanwhile is told to come again instead of being turned away. */
+function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }: Doors): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isStarting() || request.routeOptions.url === '/healthz') return
+    reply.header('retry-after', '2')
+    throw new Problem(503, 'The server is starting; try again in 2 seconds.')
+  })
 }
 
 /** Connections that are kept alive may bring requests after the server began to stop. */
