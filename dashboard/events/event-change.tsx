@@ -3,19 +3,21 @@ import type { Event } from '#contract/events.ts'
 import { cx } from '../ui/class.ts'
 import { State } from '../ui/state.tsx'
 import { diffOf, type MarkedValue } from './value-diff.ts'
+import { ValueText } from './value-text.tsx'
 
 /** From which state into which; one state where only the values changed. */
-export function StateChange({ event }: { event: Pick<Event, 'old_state' | 'new_state'> }) {
+export function StateChange({ event, isLarge }: { event: Pick<Event, 'old_state' | 'new_state'>; isLarge?: boolean }) {
+  const size = isLarge ? 'text-sm' : 'text-xs'
   if (event.old_state === event.new_state) {
     return (
-      <span className="inline-flex flex-wrap items-center gap-x-2 text-xs">
+      <span className={cx('inline-flex flex-wrap items-center gap-x-2', size)}>
         <State state={event.new_state} />
         <span className="text-faint">other values</span>
       </span>
     )
   }
   return (
-    <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-0.5 text-xs">
+    <span className={cx('inline-flex flex-wrap items-center gap-x-2 gap-y-0.5', size)}>
       <State state={event.old_state} />
       <ArrowRight className="size-3.5 text-faint" aria-label="to" role="img" />
       <State state={event.new_state} />
@@ -55,17 +57,14 @@ const MARKS = {
 
 function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; isCut: boolean }) {
   const { word, icon: Icon, look } = MARKS[mark]
-  const [before, differing, behind] = parts ?? [value, '', '']
   return (
     <span className={cx('flex items-start gap-1.5 font-mono text-xs', look)}>
       <span className="mt-[3px] grid size-3 shrink-0 place-items-center">
         {Icon && <Icon className="size-3" strokeWidth={2.5} aria-hidden="true" />}
         <span className="sr-only">{word}:</span>
       </span>
-      <span className={cx('min-w-0 break-all', isCut && 'line-clamp-2')} title={isCut ? value : undefined}>
-        {value === '' ? '""' : before}
-        {differing && <mark className="rounded-xs bg-line px-px font-semibold text-ink">{differing}</mark>}
-        {behind}
+      <span className={cx('min-w-0', isCut && 'line-clamp-2')} title={isCut ? value : undefined}>
+        <ValueText value={value} parts={parts} />
       </span>
     </span>
   )

@@ -1,5 +1,6 @@
 import type { Diagnosis, DiagnosisPath, ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import { nameOf } from '../events/event-change.tsx'
 
 /** What to do now. `steps`: sentences, the first thing first. `add` and `remove`: records as they are written at a provider. */
 export type Advice = { title: string; steps: string[]; add: string[]; remove: string[] }
@@ -50,7 +51,6 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice
     title: parts.find((part) => part !== undefined) ?? 'Compare the records',
     steps: [
       `Change the ${recordWord(monitor, missing.length + remove.length)} of ${nameOf(monitor)} at your DNS provider.`,
-      'Was the change intended? Then accept the current value as expected.',
     ],
     add: missing,
     remove,
@@ -170,9 +170,6 @@ function listed(names: readonly string[]): string {
   if (names.length > shown.length) return `${shown.join(', ')} and ${names.length - shown.length} more`
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
 }
-
-const nameOf = ({ domain, subdomain }: Pick<Watched, 'domain' | 'subdomain'>): string =>
-  subdomain === '' ? domain : `${subdomain}.${domain}`
 
 /** SPF is written as TXT. */
 const recordWord = ({ record_type }: Pick<Watched, 'record_type'>, count = 1): string =>

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import type { Group } from '#contract/groups.ts'
-import type { MonitorRecordType, Notify } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 import { Button } from '../ui/button.tsx'
+import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
@@ -12,6 +13,7 @@ import { useToast } from '../ui/toast.tsx'
 import { changeOf, type Draft, draftOf, isNewQuestion, tidied } from './monitor-change.ts'
 import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.ts'
 import { MonitorValues } from './monitor-values.tsx'
+import { modeWords, NOTIFY_CHOICES } from './new-words.ts'
 
 type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
 
@@ -89,13 +91,15 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
         problem={problem}
         onChange={(expected_value) => set({ expected_value })}
       />
-      <Field label="Match" hint={draft.is_exact_match ? EXACT : FLEXIBLE} error={fieldError(problem, 'is_exact_match')}>
-        <Select
-          value={draft.is_exact_match ? 'exact' : 'flexible'}
-          options={MODES}
-          onChange={(mode) => set({ is_exact_match: mode === 'exact' })}
-        />
-      </Field>
+      <Choices
+        label="Match"
+        value={draft.is_exact_match ? 'exact' : 'flexible'}
+        choices={[
+          { value: 'exact', label: 'Exact', hint: modeWords(draft.record_type, draft.expected_value, true) },
+          { value: 'flexible', label: 'Flexible', hint: modeWords(draft.record_type, draft.expected_value, false) },
+        ]}
+        onChange={(mode) => set({ is_exact_match: mode === 'exact' })}
+      />
       {isNewQuestion(change) && (
         <p role="status" className="rounded-md bg-accent-wash px-3 py-2.5 text-sm text-accent-ink">
           This changes what is asked or expected. The state begins anew: the monitor is checked at once, and what it
@@ -116,9 +120,12 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
           />
         </Field>
       </div>
-      <Field label="Tell the group’s webhooks" error={fieldError(problem, 'notify')}>
-        <Select value={draft.notify} options={NOTIFIES} onChange={(notify) => set({ notify })} />
-      </Field>
+      <Choices
+        label="Tell the group’s webhooks"
+        value={draft.notify}
+        choices={NOTIFY_CHOICES}
+        onChange={(notify) => set({ notify })}
+      />
     </form>
   )
 }
@@ -136,18 +143,6 @@ function isOfFields(problem: unknown): boolean {
 const TYPES = (['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] satisfies MonitorRecordType[]).map(
   (type) => ({ value: type as MonitorRecordType, label: type }),
 )
-const EXACT = 'The records are the expected ones, none less and none more.'
-const FLEXIBLE = 'Every expected value is there; there may be more.'
-const MODES = [
-  { value: 'exact', label: 'Exact' },
-  { value: 'flexible', label: 'Flexible' },
-]
-const NOTIFIES: { value: Notify; label: string }[] = [
-  { value: 'immediately', label: 'Of every change' },
-  { value: 'on_success', label: 'When the record becomes valid' },
-  { value: 'after_success', label: 'When the record is valid no more' },
-]
-
 function useGroups(chosen: string) {
   const { data } = useQuery({
     queryKey: ['groups', 'choice'],

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
+import { ValueText } from '../events/value-text.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
@@ -47,7 +48,7 @@ function Details({ event }: { event: EventDetails }) {
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-1.5">
-        <StateChange event={event} />
+        <StateChange event={event} isLarge />
         {diagnosis && <p className="text-base font-medium break-words">{diagnosis.reason}</p>}
         {diagnosis && <p className="text-sm text-faint">{diagnosis.decided}</p>}
       </div>
@@ -57,9 +58,9 @@ function Details({ event }: { event: EventDetails }) {
         </Fact>
         <Fact name="Expected then">
           {domain.expected_value.map((value) => (
-            <Code key={value} className="block text-xs">
-              {value}
-            </Code>
+            <p key={value} className="font-mono text-xs leading-5">
+              <ValueText value={value} />
+            </p>
           ))}
           <span className="text-xs text-faint">{domain.is_exact_match ? 'exact' : 'flexible'} match</span>
         </Fact>

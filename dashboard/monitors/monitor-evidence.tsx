@@ -1,6 +1,7 @@
 import { ArrowRight, Server, Waypoints } from 'lucide-react'
 import { useState } from 'react'
 import type { DiagnosisPath } from '#contract/dashboard.ts'
+import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
 import { chainOf, FLAGS, saidBy } from './monitor-evidence-words.ts'
@@ -36,12 +37,12 @@ function Exchange({ path }: { path: DiagnosisPath }) {
     <li className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[minmax(0,15rem)_minmax(0,1fr)_auto]">
       <Asked path={path} />
       <Answered path={path} />
-      <Code path={path} />
+      <Manner path={path} />
     </li>
   )
 }
 
-function Asked({ path: { path, name, server, transport, ms } }: { path: DiagnosisPath }) {
+function Asked({ path: { path, name, server } }: { path: DiagnosisPath }) {
   const [icon, word] = path === 'recursive' ? [Waypoints, 'Recursive server'] : [Server, 'Name server']
   const Icon = icon as typeof Server
   return (
@@ -50,10 +51,7 @@ function Asked({ path: { path, name, server, transport, ms } }: { path: Diagnosi
       <div className="min-w-0">
         <p className="text-xs text-faint">{word}</p>
         <p className="font-mono text-xs leading-5 break-all">{name ?? server}</p>
-        <p className="text-xs text-faint tabular-nums">
-          {name && <span className="font-mono break-all">{server} · </span>}
-          {transport.toUpperCase()} · {msText(ms)}
-        </p>
+        {name && <p className="font-mono text-xs break-all text-faint">{server}</p>}
       </div>
     </div>
   )
@@ -62,13 +60,15 @@ function Asked({ path: { path, name, server, transport, ms } }: { path: Diagnosi
 function Answered({ path }: { path: DiagnosisPath }) {
   const { words, values, ttl, chain } = saidBy(path)
   return (
-    <div className="flex min-w-0 flex-col gap-1 text-sm">
+    <div className="flex min-w-0 flex-col gap-1 pl-6.5 text-sm md:pl-0">
       {chain.length > 0 && <Chain chain={chain} />}
       {words && <p>{words}</p>}
       {values.length > 0 && (
-        <ul className="font-mono text-xs leading-5 break-all">
+        <ul className="font-mono text-xs leading-5">
           {values.map((value) => (
-            <li key={value}>{value === '' ? '""' : value}</li>
+            <li key={value}>
+              <ValueText value={value} />
+            </li>
           ))}
         </ul>
       )}
@@ -102,9 +102,10 @@ function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
   )
 }
 
-function Code({ path: { rcode, flags } }: { path: DiagnosisPath }) {
+/** How the answer came: code, flags, transport, time. */
+function Manner({ path: { rcode, flags, transport, ms } }: { path: DiagnosisPath }) {
   return (
-    <div className="flex flex-wrap items-start gap-x-2 gap-y-1 md:w-44 md:justify-end">
+    <div className="flex flex-wrap items-center gap-x-2 pl-6.5 md:w-44 md:content-start md:justify-end md:pl-0">
       {rcode && <span className="font-mono text-xs leading-6 font-medium">{rcode}</span>}
       {flags.length > 0 && (
         <ul aria-label="Flags" className="flex">
@@ -123,6 +124,9 @@ function Code({ path: { rcode, flags } }: { path: DiagnosisPath }) {
           ))}
         </ul>
       )}
+      <span className="text-xs whitespace-nowrap text-faint tabular-nums md:w-full md:text-right">
+        {transport.toUpperCase()} · {msText(ms)}
+      </span>
     </div>
   )
 }

@@ -1,6 +1,7 @@
 import { Check, CircleDashed, Minus, Plus } from 'lucide-react'
 import type { ValueDifference } from '#contract/dashboard.ts'
-import { partsOf } from '../events/value-diff.ts'
+import { type Parts, partsOf } from '../events/value-diff.ts'
+import { ValueText } from '../events/value-text.tsx'
 import { cx } from '../ui/class.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Section } from '../ui/page.tsx'
@@ -89,8 +90,8 @@ function Side({ label, values, changes }: { label: string; values: string[]; cha
         <ul className="flex min-w-0 flex-1 flex-col gap-1">
           {values.map((value) => (
             <li key={value} className="group flex items-start gap-1">
-              <span className="min-w-0 py-0.5 font-mono text-xs leading-5 break-all">
-                <Marked value={value} changes={changes} />
+              <span className="min-w-0 py-0.5 font-mono text-xs leading-5">
+                <ValueText value={value} parts={changes.get(value)} />
               </span>
               <span className="-my-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 max-sm:hidden">
                 <Copy text={value} label={`Copy ${value}`} />
@@ -104,21 +105,9 @@ function Side({ label, values, changes }: { label: string; values: string[]; cha
 }
 
 /** Of the one value that took the other's place, what differs; long ones are hard to compare by eye. */
-type Changes = ReadonlyMap<string, readonly [string, string, string]>
+type Changes = ReadonlyMap<string, Parts>
 
 function changedParts({ missing, extra }: ValueDifference): Changes {
   const parts = missing.length === 1 && extra.length === 1 ? partsOf(missing[0]!, extra[0]!) : undefined
   return new Map(parts ? [[missing[0]!, parts[0]] as const, [extra[0]!, parts[1]] as const] : [])
-}
-
-function Marked({ value, changes }: { value: string; changes: Changes }) {
-  const parts = changes.get(value)
-  if (!parts) return value === '' ? '""' : value
-  return (
-    <>
-      {parts[0]}
-      {parts[1] && <mark className="rounded-xs bg-line px-px font-semibold text-ink">{parts[1]}</mark>}
-      {parts[2]}
-    </>
-  )
 }

@@ -65,7 +65,7 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
 
 function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
   const bars = barsOf(timeline)
-  const changes = bars.filter(({ event }) => event !== null).length
+  const changes = bars.filter(({ at, event }) => at > 0 && event !== null).length
   return (
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">

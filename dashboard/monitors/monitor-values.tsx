@@ -4,6 +4,7 @@ import type { MonitorRecordType } from '#contract/monitors.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
+import { TYPE_NOTES } from './new-words.ts'
 
 const MOST = 10
 
@@ -32,7 +33,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
             <Input
               isCode
               value={value}
-              placeholder={EXAMPLES[recordType]}
+              placeholder={TYPE_NOTES[recordType].example}
               aria-invalid={rest !== undefined && at === 0}
               onChange={(event) => onChange(values.with(at, event.target.value))}
             />
@@ -54,6 +55,9 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
           {rest}
         </p>
       )}
+      {own.every((error) => error === undefined) && rest === undefined && (
+        <p className="text-xs text-faint">{TYPE_NOTES[recordType].write}</p>
+      )}
       {values.length < MOST && (
         <div>
           <Button size="sm" look="quiet" className="-ml-2.5" onClick={add}>
@@ -67,16 +71,4 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
 
 function exactError(problem: unknown, path: string): string | undefined {
   return (problem as { errors?: Record<string, string> } | undefined)?.errors?.[path]
-}
-
-const EXAMPLES: Record<MonitorRecordType, string> = {
-  A: '192.0.2.1',
-  AAAA: '2001:db8::1',
-  CNAME: 'shop.example.net',
-  MX: '10 mail.example.com',
-  TXT: 'site-verification=…',
-  NS: 'ns1.example.net',
-  PTR: 'www.example.com',
-  SPF: 'v=spf1 include:_spf.example.net -all',
-  CAA: '0 issue "ca.example"',
 }

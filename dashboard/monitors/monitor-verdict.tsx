@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Minus, Plus } from 'lucide-react'
 import type { ValueDifference } from '#contract/dashboard.ts'
+import { ValueText } from '../events/value-text.tsx'
 import { useSession } from '../session.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Spinner } from '../ui/spinner.tsx'
@@ -73,8 +74,8 @@ function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
         </ul>
       )}
       {monitor.state === 'MISMATCH' && can('write') && (
-        <div className="mt-1.5">
-          <AcceptButton monitor={monitor} />
+        <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-soft">
+          Was the change intended? <AcceptButton monitor={monitor} />
         </div>
       )}
     </div>
@@ -87,7 +88,9 @@ function Chore({ word, value, icon: Icon }: { word: string; value: string; icon:
       <span className="flex w-19 shrink-0 items-center gap-1.5 py-1 text-xs font-medium">
         <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
       </span>
-      <span className="min-w-0 flex-1 py-1 font-mono text-xs break-all">{value}</span>
+      <span className="min-w-0 flex-1 py-1 font-mono text-xs">
+        <ValueText value={value} />
+      </span>
       <Copy text={value} label={`Copy ${value}`} />
     </li>
   )

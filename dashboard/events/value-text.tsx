@@ -1,0 +1,33 @@
+import type { Parts } from './value-diff.ts'
+
+/**
+ * A value of the DNS, broken between its words, so that "-all" never stands on two lines. `parts`: the middle one is marked
+ * as what differs.
+ */
+export function ValueText({ value, parts }: { value: string; parts?: Parts | undefined }) {
+  if (value === '') return '""'
+  const from = parts ? parts[0].length : 0
+  const to = parts ? from + parts[1].length : 0
+  return wordsOf(value).map(({ begin, end, blank }) => {
+    const cut = (start: number, stop: number) =>
+      value.slice(Math.max(start, begin), Math.max(begin, Math.min(stop, end)))
+    const differing = cut(from, to)
+    return (
+      <span key={begin}>
+        <span className="inline-block max-w-full break-all">
+          {cut(begin, from)}
+          {differing && <mark className="rounded-xs bg-line px-px font-semibold text-ink">{differing}</mark>}
+          {cut(to, end)}
+        </span>
+        {blank}
+      </span>
+    )
+  })
+}
+
+/** `blank`: what stands between a word and the next one. */
+function wordsOf(value: string): { begin: number; end: number; blank: string }[] {
+  return [...value.matchAll(/(\S*)(\s*)/g)].flatMap(({ 0: all, 1: word = '', 2: blank = '', index }) =>
+    all === '' ? [] : [{ begin: index, end: index + word.length, blank }],
+  )
+}
