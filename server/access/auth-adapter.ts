@@ -17,11 +17,11 @@ export function authAdapter(db: Database) {
       customTransformOutput: ({ data, fieldAttributes }) =>
         fieldAttributes.type === 'date' && typeof data === 'number' ? new Date(data) : data,
     },
-    adapter: () => statementsOn(db),
+    adapter: ({ getFieldName }) => statementsOn(db, (model, field) => getFieldName({ model, field })),
   })
 }
 
-function statementsOn(db: Database): CustomAdapter {
+function statementsOn(db: Database, columnOf: (model: string, field: string) => string): CustomAdapter {
   // What a row holds, the library's own description of the table says.
   const rowsOf = async <T>(statement: RawBuilder<unknown>) => (await statement.execute(db)).rows as T[]
   const firstOf = async <T>(statement: RawBuilder<unknown>) => (await rowsOf<T>(statement))[0] ?? null
@@ -36,7 +36,7 @@ function statementsOn(db: Database): CustomAdapter {
     findOne: ({ model, where }) => firstOf(sql`select * from ${sql.table(model)} where ${all(where)} limit 1`),
     findMany: ({ model, where = [], limit, offset = 0, sortBy }) => {
       const order = sortBy
-        ? sql`order by ${sql.ref(sortBy.field)} ${sql.raw(sortBy.direction === 'desc' ? 'desc' : 'asc')}`
+        ? sql`order by ${sql.ref(columnOf(model, sortBy.field))} ${sql.raw(sortBy.direction === 'desc' ? 'desc' : 'asc')}`
         : sql``
       return rowsOf(sql`select * from ${sql.table(model)} where ${all(where)} ${order} limit ${limit} offset ${offset}`)
     },

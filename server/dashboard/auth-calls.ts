@@ -47,4 +47,4 @@ async function halfSignedIn(auth: Auth, { headers }: FastifyRequest): Promise<st
 }
 
 /** The value in front of its signature, which the library checks. */
-const COOKIE = /(?:^|;\s*)(?:__Secure-)?zonewatch\.two_factor=(2fa-[0-9A-Za-z]+)\./
+const COOKIE = /(?:^|;\s*)(?:__Secure-)?zonewatch\.two_factor=(2fa-[\w-]+)\./

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { messageOf } from '../mail/content.ts'
+import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { openBrowser } from '../testing/browser.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { eventually } from '../testing/server-world.ts'
+
+const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
+
+onBothEngines('a forgotten password', (_fresh, engine) => {
+  const ask = (world: AppWorld, email: string) =>
+    openBrowser(world).call('/dashboard/auth/request-password-reset', { body: { email } })
+
+  test('is replaced by a link that works once, and ends all sessions', async () => {
+    const world = await givenApp(engine)
+    const before = await givenSignedIn(world, { name: 'Ada' })
+    expect((await ask(world, 'Ada@example.com')).body).toEqual({ status: true })
+    const token = tokenIn(await mailTo(world, 'ada@example.com'), 'reset-password')
+
+    const reset = () =>
+      openBrowser(world).call('/dashboard/auth/reset-password', { body: { token, newPassword: 'another horse' } })
+    expect((await reset()).body).toEqual({ status: true })
+
+    expect((await before.call('/dashboard/api/me')).status).toBe(401)
+    await signIn(openBrowser(world), 'ada@example.com', 'another horse')
+    expect((await reset()).body.errors).toEqual({ token: expect.stringContaining('used') })
+    await signIn(openBrowser(world), 'ada@example.com', 'another horse')
+  })
+
+  test('is answered alike for an address without an account, which gets no mail', async () => {
+    const world = await givenApp(engine)
+    await givenPerson(world, { name: 'Ada' })
+    const known = await ask(world, 'ada@example.com')
+    const unknown = await ask(world, 'nobody@example.com')
+    expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
+    await mailTo(world, 'ada@example.com')
+    expect(await world.doors.db.selectFrom('mails').select('recipient').execute()).toHaveLength(1)
+  })
+
+  test('is not mailed again and again', async () => {
+    const world = await givenApp(engine)
+    const statuses = []
+    for (let number = 0; number < 5; number++) statuses.push((await ask(world, 'ada@example.com')).status)
+    expect(statuses).toEqual([200, 200, 200, 429, 429])
+  })
+
+  test('leaves no link in the database, and none to other people of the organization', async () => {
+    const world = await givenApp(engine)
+    const owner = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    await givenPerson(world, { name: 'Ada' })
+    await ask(world, 'ada@example.com')
+    const token = tokenIn(await mailTo(world, 'ada@example.com'), 'reset-password')
+
+    expect((await owner.call('/dashboard/api/mails')).body).toEqual({ data: [] })
+    for (const table of ['mails', 'verifications'] as const) {
+      expect(JSON.stringify(await world.doors.db.selectFrom(table).selectAll().execute())).not.toContain(token)
+    }
+  })
+})
+
+onBothEngines('a new address', (_fresh, engine) => {
+  const change = (world: Awaited<ReturnType<typeof givenSignedIn>>, password = PASSWORD) =>
+    world.call('/dashboard/auth/change-email', { body: { newEmail: 'Ada@new.example', password } })
+
+  test('holds once its link was opened, in memberships too, and the old address is told', async () => {
+    const world = await givenApp(engine, SMTP)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    expect((await change(browser, 'wrong')).body.errors).toEqual({ password: 'is wrong.' })
+    expect((await change(browser)).body).toEqual({ confirm: true })
+    expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@example.com')
+    const token = tokenIn(await mailTo(world, 'ada@new.example'), 'verify-email')
+
+    const confirm = () => openBrowser(world).call('/dashboard/auth/verify-email', { body: { token } })
+    expect((await confirm()).status).toBe(200)
+
+    expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@new.example')
+    const { data } = (await browser.call('/agents?order_by=email')).body
+    expect(data.map(({ email }: { email: string }) => email)).toContain('ada@new.example')
+    expect(await mailTo(world, 'ada@example.com')).toContain('ada@new.example')
+    expect((await confirm()).status).toBe(400)
+    await signIn(openBrowser(world), 'ada@new.example')
+  })
+
+  test('holds at once where the server sends no mail', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    expect((await change(browser)).body).toEqual({ confirm: false })
+    expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@new.example')
+  })
+
+  test('that another account has is not told to exist', async () => {
+    const world = await givenApp(engine, SMTP)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    await world.doors.db.updateTable('people').set({ email: 'ada@new.example' }).where('name', '!=', 'Ada').execute()
+    expect((await change(browser)).body).toEqual({ confirm: true })
+    expect(await world.doors.db.selectFrom('mails').select('recipient').execute()).toEqual([])
+  })
+})
+
+/** The newest mail to somebody, as it would be sent. Links are written after the answer. */
+async function mailTo({ doors }: AppWorld, recipient: string): Promise<string> {
+  const query = doors.db.selectFrom('mails').selectAll().where('recipient', '=', recipient).orderBy('id', 'desc')
+  const [mail] = await eventually(
+    () => query.execute(),
+    (mails) => mails.length > 0,
+  )
+  const { baseUrl } = doors.config
+  return messageOf(JSON.parse(mail!.content), { baseUrl, seal: doors.seal, about: mail!.about }).text
+}
+
+function tokenIn(text: string, page: string): string {
+  return new RegExp(`/dashboard/${page}/([\\w-]{22})\\s`).exec(text)![1]!
+}
