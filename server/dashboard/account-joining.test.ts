@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest'
+import { invitationToken } from '../mail/invitation-link.ts'
+import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { openBrowser } from '../testing/browser.ts'
+import { onBothEngines } from '../testing/database.ts'
+
+onBothEngines('an invitation', (_fresh, engine) => {
+  test('makes the account of someone new, and signs in', async () => {
+    const world = await givenApp(engine)
+    const path = await givenInvitation(world, { email: 'Grace@example.com', role: 'member' })
+    const browser = openBrowser(world)
+    expect((await browser.call(path)).body).toEqual({
+      ...{ organization: 'First', email: 'grace@example.com', role: 'member', state: 'pending', has_account: false },
+    })
+    const missing = await browser.call(`${path}/accept`, { method: 'POST' })
+    expect(Object.keys(missing.body.errors)).toEqual(['name', 'password'])
+
+    const accepted = await browser.call(`${path}/accept`, { body: { name: 'Grace', password: PASSWORD } })
+
+    const { id } = await world.organization()
+    expect(accepted.body).toEqual({ organization_id: id })
+    expect((await browser.call('/dashboard/api/me')).body.organizations).toMatchObject([{ id, role: 'member' }])
+    expect((await browser.call(path)).body).toMatchObject({ state: 'accepted', has_account: true })
+    expect(
+      (await openBrowser(world).call(`${path}/accept`, { body: { name: 'Eve', password: PASSWORD } })).status,
+    ).toBe(409)
+  })
+
+  test('is accepted by whoever has that address, after signing in', async () => {
+    const world = await givenApp(engine)
+    await givenPerson(world, { name: 'Grace', of: ['Second'] })
+    const eve = await givenSignedIn(world, { name: 'Eve', of: ['Second'] })
+    const path = await givenInvitation(world, { email: 'grace@example.com', role: 'viewer' })
+    expect((await eve.call(`${path}/accept`, { method: 'POST' })).status).toBe(403)
+    const stranger = await openBrowser(world).call(`${path}/accept`, { body: { name: 'Eve', password: PASSWORD } })
+    expect(stranger.status).toBe(409)
+
+    const grace = openBrowser(world)
+    await signIn(grace, 'grace@example.com')
+    expect((await grace.call(`${path}/accept`, { method: 'POST' })).status).toBe(200)
+
+    const { organizations } = (await grace.call('/dashboard/api/me')).body
+    expect(organizations).toMatchObject([
+      { slug: 'second', role: 'member' },
+      { slug: 'first', role: 'viewer' },
+    ])
+  })
+
+  test('of an owner is made by owners only, and so are owners themselves', async () => {
+    const world = await givenApp(engine)
+    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const invite = { body: { email: 'eve@example.com', role: 'owner' } }
+    expect((await admin.call('/agents/invitations', invite)).status).toBe(403)
+    const agents = (await admin.call('/agents?limit=100')).body.data
+    const idOf = (name: string) => agents.find((each: { name: string }) => each.name === name).id
+    const change = (who: typeof admin, name: string, body: object) =>
+      who.call(`/agents/${idOf(name)}`, { method: 'PATCH', body })
+
+    expect((await change(admin, 'Ada', { role: 'owner' })).status).toBe(403)
+    expect((await change(admin, 'Olga', { role: 'viewer' })).status).toBe(403)
+    expect((await admin.call(`/agents/${idOf('Olga')}`, { method: 'DELETE' })).status).toBe(403)
+    expect((await change(admin, 'Ada', { role: 'member' })).status).toBe(200)
+    expect((await change(owner, 'Ada', { role: 'owner' })).status).toBe(200)
+    expect((await owner.call('/agents/invitations', invite)).body).toMatchObject({
+      role: 'owner',
+      invited_by: idOf('Olga'),
+    })
+  })
+})
+
+onBothEngines('signing up', (_fresh, engine) => {
+  const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: PASSWORD }
+
+  test('is not possible on most servers', async () => {
+    const world = await givenApp(engine)
+    expect((await openBrowser(world).call('/dashboard/api/sign-up', { body: ADA })).status).toBe(403)
+    const browser = await givenSignedIn(world, { name: 'Grace', role: 'owner' })
+    expect((await browser.call('/dashboard/api/organizations', { body: { name: 'Mine' } })).status).toBe(403)
+  })
+
+  test('makes a person and an organization where the server is open, and further ones later', async () => {
+    const world = await givenApp(engine, { SIGN_UP: 'open' })
+    const browser = openBrowser(world)
+    expect((await browser.call('/dashboard/api/sign-up', { body: ADA })).body.organizations).toMatchObject([
+      { name: 'Acme', role: 'owner' },
+    ])
+    const again = await openBrowser(world).call('/dashboard/api/sign-up', { body: { ...ADA, organization: 'Bcme' } })
+    expect(again.status).toBe(409)
+
+    const second = await browser.call('/dashboard/api/organizations', { body: { name: 'Second' } })
+    expect(second.status).toBe(201)
+    const headers = { 'x-organization': second.body.organization_id }
+    expect((await browser.call('/organization', { headers })).body.name).toBe('Second')
+  })
+
+  test('is slowed down by address', async () => {
+    const world = await givenApp(engine, { SIGN_UP: 'open' })
+    const statuses = []
+    for (let number = 0; number < 7; number++) {
+      const body = { ...ADA, email: `ada${number}@example.com` }
+      statuses.push((await openBrowser(world).call('/dashboard/api/sign-up', { body })).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+  })
+})
+
+onBothEngines('a person of several organizations', (_fresh, engine) => {
+  test('acts for the one that is named, for the first without a name, and for no other', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada', of: ['First', 'Second'] })
+    const [first, second] = [await world.organization('First'), await world.organization('Second')]
+    const third = await world.organization('Third')
+    const nameIn = async (headers: Record<string, string>) =>
+      (await browser.call('/organization', { headers })).body.name
+
+    expect(await nameIn({})).toBe('First')
+    expect(await nameIn({ 'x-organization': second.id })).toBe('Second')
+    expect(await nameIn({ 'x-organization': first.id })).toBe('First')
+    for (const named of [third.id, 'nothing', '']) {
+      expect((await browser.call('/organization', { headers: { 'x-organization': named } })).status).toBe(403)
+    }
+  })
+
+  test('loses access at once with the membership', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const { data } = (await browser.call('/agents')).body
+    const { id } = data.find(({ name }: { name: string }) => name === 'Ada')
+    expect((await world.call(`/agents/${id}`, { method: 'DELETE' })).status).toBe(204)
+    expect((await browser.call('/monitors')).status).toBe(403)
+    expect((await browser.call('/dashboard/api/me')).body.organizations).toEqual([])
+  })
+
+  test('is seen at most once a minute', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const seen = async () => {
+      const { data } = (await browser.call('/agents')).body
+      return data.find(({ name }: { name: string }) => name === 'Ada').last_seen
+    }
+    await browser.call('/monitors')
+    const before = await seen()
+    world.pass(30_000)
+    expect(await seen()).toBe(before)
+    world.pass(30_000)
+    await browser.call('/monitors')
+    expect(Date.parse(await seen()) - Date.parse(before)).toBeGreaterThanOrEqual(60_000)
+  })
+
+  test('has so many requests a minute, over all sessions', async () => {
+    const world = await givenApp(engine, { DASHBOARD_LIMIT: '5' })
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const other = openBrowser(world, '198.51.100.1')
+    for (const [name, value] of browser.cookies) other.cookies.set(name, value)
+    const statuses = []
+    for (const each of [browser, other, browser, other, browser, other]) {
+      statuses.push((await each.call('/monitors')).status)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429])
+    expect((await browser.call('/monitors')).headers).toMatchObject({ 'x-ratelimit-limit': '5' })
+  })
+})
+
+async function givenInvitation(world: AppWorld, body: { email: string; role: string }): Promise<string> {
+  const made = await world.call('/agents/invitations', { method: 'POST', body })
+  return `/dashboard/api/invitations/${invitationToken(world.doors.seal, made.body.id, 1)}`
+}
