@@ -1,13 +1,14 @@
 import { TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
-import { givenDashboard, OWNER, setUp, setupPathOf, signIn } from './world.ts'
+import { setupPathOf } from './setup-path.ts'
+import { givenDashboard, OWNER, setUp, signIn } from './world.ts'
 
 test('a fresh server is set up by the link in its log, once', async () => {
   const world = await givenDashboard()
   const { page } = await world.browse()
   await page.goto('/')
   await page.getByText('one-time set-up link').waitFor()
-  const link = setupPathOf(world.server)
+  const link = await setupPathOf(world.server)
   await setUp(world, page)
   expect(await page.getByText(OWNER.name).isVisible()).toBe(true)
 

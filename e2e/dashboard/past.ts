@@ -46,7 +46,7 @@ export async function writePast(db: Database, story: readonly Watched[], made: r
     }
     await db
       .updateTable('monitors')
-      .set({ incidence_count: told.length - 1 })
+      .set({ incidence_count: told.length - 1, created_at: Math.round(now - told[0]![0] * HOUR) })
       .where('id', '=', id)
       .execute()
   }

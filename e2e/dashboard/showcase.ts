@@ -11,6 +11,7 @@ import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, startServer } from '#server/testing/server-process.ts'
 import { writePast } from './past.ts'
+import { setupPathOf } from './setup-path.ts'
 import { BESIDE, STORY, type Watched } from './story.ts'
 
 /**
@@ -82,7 +83,7 @@ const OWNER = { email: 'ada@northwind.example', password: 'a long password' }
 
 /** Claims the fresh server by the link in its log, and makes an API key, as its owner would in the dashboard. */
 async function setUp(server: ServerProcess): Promise<string> {
-  const token = /\/dashboard\/setup\/([\w.-]+)/.exec(server.stdout())?.[1]
+  const token = (await setupPathOf(server)).split('/').at(-1)
   const headers = { 'content-type': 'application/json', origin: server.url }
   const person = { ...OWNER, token, organization: 'Northwind Digital', name: 'Ada Example' }
   const made = await fetch(`${server.url}/dashboard/api/setup`, {

@@ -1,8 +1,12 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import type { ServerProcess, Settings } from '#server/testing/server-process.ts'
 import { givenServer, givenWorld, type World } from '#server/testing/server-world.ts'
 import { openBrowser } from './browser.ts'
+import { setupPathOf } from './setup-path.ts'
+
+/** A browser beside other work on a small machine takes its time. */
+vi.setConfig({ testTimeout: 90_000 })
 
 export type DashboardWorld = World & { server: ServerProcess; browse: Browse }
 
@@ -22,7 +26,7 @@ export async function givenBrowser(baseURL: string): Promise<Browse> {
   onTestFinished(() => browser.close())
   return async (options = {}) => {
     const context = await browser.newContext({ baseURL, viewport: { width: 1280, height: 860 }, ...options })
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(20_000)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))
@@ -36,13 +40,6 @@ export async function givenBrowser(baseURL: string): Promise<Browse> {
   }
 }
 
-/** The one-time link that a server without an organization writes to its log. */
-export function setupPathOf(server: ServerProcess): string {
-  const path = /\/dashboard\/setup\/[\w-]+/.exec(server.stdout())?.[0]
-  if (path === undefined) throw new Error(`no set-up link in the log:\n${server.stdout()}`)
-  return path
-}
-
 export const OWNER = {
   organization: 'Northwind',
   name: 'Ada Example',
@@ -52,7 +49,7 @@ export const OWNER = {
 
 /** Fills in the set-up page and ends on the overview, as the owner. */
 export async function setUp({ server }: Pick<DashboardWorld, 'server'>, page: Page): Promise<void> {
-  await page.goto(setupPathOf(server))
+  await page.goto(await setupPathOf(server))
   await page.getByLabel('Organization').fill(OWNER.organization)
   await page.getByLabel('Your name').fill(OWNER.name)
   await page.getByLabel('E-mail').fill(OWNER.email)
