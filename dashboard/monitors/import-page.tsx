@@ -1,5 +1,185 @@
-import { Page } from '../ui/page.tsx'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Pencil } from 'lucide-react'
+import { useState } from 'react'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { type ImportInput, NO_INPUT, SOURCES, type Source } from './import-input.ts'
+import { ImportProgress, ImportResult } from './import-result.tsx'
+import { ImportReview } from './import-review.tsx'
+import { ImportSource } from './import-source.tsx'
+import { type Plan, usePlan, useRun } from './import-state.ts'
+import { NotAllowed } from './new-monitor-page.tsx'
+import { groupName, settingsFor, useGroups, useListeners, type WatchSettings } from './new-settings.ts'
+import { SettingsFields } from './new-settings-fields.tsx'
+import { importSentence } from './new-words.ts'
 
 export function ImportPage() {
-  return <Page title="Import">{null}</Page>
+  const { can } = useSession()
+  return (
+    <Page
+      title="Import monitors"
+      lead="From a zone file, a CSV, or a domain’s usual records. You see every row before anything is made."
+      back={{ to: '/monitors', label: 'Monitors' }}
+    >
+      {can('write') ? <Import /> : <NotAllowed what="import monitors" />}
+    </Page>
+  )
+}
+
+function Import() {
+  const { from, group } = useSearch({ from: '/inside/monitors/import' })
+  const navigate = useNavigate({ from: '/monitors/import' })
+  const [texts, setTexts] = useState(NO_INPUT)
+  const [settings, setSettings] = useState(settingsFor(group))
+  const { plan, isPlanning, problem, make, forget } = usePlan()
+  const input: ImportInput = { ...texts, from: SOURCES.find((each) => each === from) ?? 'zone' }
+  const change = ({ from: way, ...next }: ImportInput) => {
+    setTexts(next)
+    if (way !== input.from) showWay(way)
+  }
+  const showWay = (way: Source) =>
+    void navigate({ search: { from: way, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
+  const settle = (next: WatchSettings) => {
+    setSettings(next)
+    const isMoved = next.group !== settings.group || (next.newGroup === undefined) !== (settings.newGroup === undefined)
+    // Which rows are there already depends on the group.
+    if (isMoved && plan) void make(plan.input, next)
+  }
+  if (!plan) {
+    return (
+      <ImportSource
+        input={input}
+        onChange={change}
+        onRead={(given) => void make(given, settings)}
+        isBusy={isPlanning}
+        problem={problem}
+      />
+    )
+  }
+  return (
+    <Planned
+      plan={plan}
+      problem={problem}
+      settings={settings}
+      onSettle={settle}
+      onReady={setSettings}
+      onBack={forget}
+      onMore={() => {
+        setTexts(NO_INPUT)
+        forget()
+      }}
+    />
+  )
+}
+
+type PlannedProps = {
+  plan: Plan
+  problem: unknown
+  settings: WatchSettings
+  onSettle: (settings: WatchSettings) => void
+  /** The new group was made. */
+  onReady: (settings: WatchSettings) => void
+  onBack: () => void
+  /** From the beginning. */
+  onMore: () => void
+}
+
+function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBack, onMore }: PlannedProps) {
+  const [dropped, setDropped] = useState<ReadonlySet<number>>(new Set())
+  const { run, isRunning, isOver, group, problem, start } = useRun()
+  const chosen = plan.rows.filter(({ at, row }) => row.fate === 'make' && !dropped.has(at))
+  const drop = (places: readonly number[], isDropped: boolean) =>
+    setDropped((was) => (isDropped ? was.union(new Set(places)) : was.difference(new Set(places))))
+  if (run && isOver) {
+    const refused = plan.rows
+      .filter(({ at }) => run.refused.has(at))
+      .map(({ at, row }) => ({ at, row: { ...row, fate: 'refuse' as const, why: run.refused.get(at)! } }))
+    return (
+      <div className="flex flex-col gap-4">
+        <ImportResult run={run} group={group} onMore={onMore} />
+        {refused.length > 0 && (
+          <ImportReview
+            title="What was refused"
+            hint="Mend these rows, and import them again."
+            rows={refused}
+            dropped={undefined}
+            onDrop={drop}
+          />
+        )}
+      </div>
+    )
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      <ImportReview
+        title="What would be made"
+        hint={sourceWords(plan)}
+        actions={
+          <Button size="sm" disabled={isRunning} onClick={onBack}>
+            <Pencil /> Change the input
+          </Button>
+        }
+        rows={plan.rows}
+        dropped={isRunning ? undefined : dropped}
+        onDrop={drop}
+      />
+      {plan.rows.length > 0 && (
+        <>
+          <div inert={isRunning} className="transition-opacity inert:opacity-60">
+            <Section title="How they are watched" hint="For rows that say nothing of their own.">
+              <SettingsFields settings={settings} onChange={onSettle} problem={problem} />
+            </Section>
+          </div>
+          {planProblem !== undefined && <ProblemNote problem={planProblem} />}
+          {problem !== undefined && <ProblemNote problem={problem} fields={['name', 'slug']} />}
+          {run && isRunning ? (
+            <ImportProgress run={run} />
+          ) : (
+            <div className="flex flex-col gap-4 px-1">
+              <Outlook count={chosen.length} settings={settings} />
+              <div className="flex justify-end">
+                <Button
+                  look="primary"
+                  disabled={chosen.length === 0}
+                  isBusy={isRunning}
+                  onClick={() => void start(chosen, settings, onReady)}
+                >
+                  {chosen.length === 1 ? 'Make one monitor' : `Make ${chosen.length.toLocaleString()} monitors`}
+                </Button>
+              </div>
+            </div>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
+
+/** What will happen, before it does. */
+function Outlook({ count, settings }: { count: number; settings: WatchSettings }) {
+  const groups = useGroups()
+  const listeners = useListeners(settings, groups)
+  const { frequency, notify } = settings
+  return (
+    <p className="text-sm text-soft">
+      {importSentence({ count, frequency, notify, group: groupName(settings, groups), listeners })}
+      {count > 0 && listeners?.count === 0 && (
+        <>
+          {' '}
+          <Link to="/webhooks" className="rounded-sm text-accent-ink underline underline-offset-2">
+            Connect a webhook
+          </Link>
+        </>
+      )}
+    </p>
+  )
+}
+
+function sourceWords({ input, rows }: Plan): string {
+  const count = rows.length === 1 ? 'one row' : `${rows.length.toLocaleString()} rows`
+  if (input.from === 'domain') return `Discovered for ${input.domain.trim()}: ${count}.`
+  const lines = input[input.from].trimEnd().split('\n').length
+  return `Of the ${input.from === 'zone' ? 'zone file' : 'CSV'}: ${lines.toLocaleString()} lines, ${count}.`
 }

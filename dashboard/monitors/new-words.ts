@@ -102,15 +102,33 @@ export type Watch = {
 }
 
 /** What will happen once it is saved. */
-export function watchSentence({ name, types, frequency, notify, group, listeners }: Watch): string {
+export function watchSentence({ name, types, frequency, ...rest }: Watch): string {
   const what = types.length === 1 ? `the ${types[0]} record` : `${types.length} records (${joined(types)})`
-  const asks = `Zonewatch asks for ${what} of ${name} every ${frequency} minutes`
+  return outlook(`Zonewatch asks for ${what} of ${name} every ${frequency} minutes`, types.length, rest)
+}
+
+/** The same of many names. */
+export function importSentence({
+  count,
+  frequency,
+  ...rest
+}: Omit<Watch, 'name' | 'types'> & { count: number }): string {
+  if (count === 0) return 'No row is chosen that can be made.'
+  const what = count === 1 ? 'one record' : `${count.toLocaleString()} records`
+  return outlook(`Zonewatch asks for ${what} every ${frequency} minutes`, count, rest)
+}
+
+function outlook(
+  asks: string,
+  count: number,
+  { notify, group, listeners }: Pick<Watch, 'notify' | 'group' | 'listeners'>,
+) {
   if (listeners === undefined) return `${asks}.`
   if (listeners.count === 0) {
     return `${asks} and keeps every change as an event. Nobody is told: the group ${group} has no active webhook.`
   }
-  const each = types.length > 1 && notify !== 'immediately' ? TOLD_OF[notify].replace(' it ', ' one ') : TOLD_OF[notify]
-  return `${asks} and tells ${webhooksOf(listeners)} of the group ${group} ${each}.${pausedWords(listeners)}`
+  const when = count > 1 ? TOLD_OF[notify].replace(' it ', ' one ') : TOLD_OF[notify]
+  return `${asks} and tells ${webhooksOf(listeners)} of the group ${group} ${when}.${pausedWords(listeners)}`
 }
 
 const webhooksOf = ({ count, isMore }: Listeners): string =>

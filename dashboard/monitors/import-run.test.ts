@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import type { ImportRow } from '#contract/dashboard.ts'
+import type { NewMonitors } from '#contract/monitors.ts'
+import { ApiProblem } from '../api.ts'
+import { type Placed, type Run, type RunDoors, runImport } from './import-run.ts'
+
+const row = (more: Partial<ImportRow> = {}): ImportRow => ({
+  line: 1,
+  full_domain: 'www.example.com',
+  record_type: 'A',
+  expected_value: ['192.0.2.1'],
+  is_exact_match: true,
+  group: null,
+  notify: null,
+  frequency: null,
+  fate: 'make',
+  why: '',
+  ...more,
+})
+const rows = (count: number): Placed[] =>
+  Array.from({ length: count }, (_, at) => ({ at: at + 100, row: row({ full_domain: `${at}.example.com` }) }))
+
+type Answer = number | ApiProblem
+/** Answers in turn, and then that all were made. */
+function world(...answers: Answer[]) {
+  const bodies: NewMonitors[] = []
+  const slept: number[] = []
+  const progress: Run[] = []
+  const doors: RunDoors = {
+    post: async (body) => {
+      bodies.push(body)
+      const answer = answers.shift() ?? body.monitors.length
+      if (answer instanceof ApiProblem) throw answer
+      return answer
+    },
+    sleep: async (seconds) => void slept.push(seconds),
+    onProgress: (run) => progress.push(run),
+  }
+  return { bodies, slept, progress, doors }
+}
+const forAll = { notify: 'immediately', frequency: 5 } as const
+
+describe('an import', () => {
+  test('goes in chunks of a thousand and tells how far it is', async () => {
+    const { bodies, progress, doors } = world(1_000, 990, 500)
+    const run = await runImport(rows(2_500), forAll, doors)
+    expect(bodies.map(({ monitors }) => monitors.length)).toEqual([1_000, 1_000, 500])
+    expect(bodies.every(({ ignore }) => ignore)).toBe(true)
+    expect(progress.map(({ done }) => done)).toEqual([0, 1_000, 2_000, 2_500])
+    expect(run).toMatchObject({ total: 2_500, done: 2_500, made: 2_490, problem: undefined })
+  })
+
+  test('leaves out what is refused, by its place in the plan, and makes the rest of the chunk', async () => {
+    const { bodies, doors } = world(new ApiProblem(400, { errors: { 'monitors.1.expected_value.0': 'is wrong.' } }))
+    const run = await runImport(rows(3), forAll, doors)
+    expect(bodies[1]!.monitors.map(({ full_domain }) => full_domain)).toEqual(['0.example.com', '2.example.com'])
+    expect(run).toMatchObject({ made: 2, done: 3, refused: new Map([[101, 'is wrong.']]) })
+  })
+
+  test('waits as long as the server says, and goes on with the same chunk', async () => {
+    const { bodies, slept, doors } = world(new ApiProblem(429, {}, 7))
+    const run = await runImport(rows(2), forAll, doors)
+    expect(slept).toEqual([7])
+    expect(bodies[1]).toEqual(bodies[0])
+    expect(run).toMatchObject({ made: 2, problem: undefined, waits: 0 })
+  })
+
+  test('ends where going on is of no use, with what is made so far', async () => {
+    const full = new ApiProblem(402, { error: 'The plan has room for 1000 monitors.' })
+    const { bodies, doors } = world(1_000, full)
+    const run = await runImport(rows(3_000), forAll, doors)
+    expect(bodies).toHaveLength(2)
+    expect(run).toMatchObject({ made: 1_000, done: 1_000, problem: full })
+  })
+
+  test('a row’s own settings go with it, and only those', async () => {
+    const { bodies, doors } = world()
+    const own = { at: 0, row: row({ group: 'shop', notify: 'on_success', frequency: 30 }) }
+    await runImport([own, { at: 1, row: row() }], forAll, doors)
+    expect(bodies[0]!.monitors[0]).toMatchObject({ group: 'shop', notify: 'on_success', frequency: 30 })
+    expect(Object.keys(bodies[0]!.monitors[1]!)).toEqual([
+      'full_domain',
+      'record_type',
+      'expected_value',
+      'is_exact_match',
+    ])
+  })
+})

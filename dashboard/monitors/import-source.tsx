@@ -1,0 +1,213 @@
+import { FileUp } from 'lucide-react'
+import { type DragEvent, type FormEvent, useRef, useState } from 'react'
+import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
+import { Copy } from '../ui/copy.tsx'
+import { Field, Input, TextArea } from '../ui/field.tsx'
+import { Section } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Tabs } from '../ui/tabs.tsx'
+import { type ImportInput, readDropped, SAMPLE_CSV, type Source, whyNot } from './import-input.ts'
+
+type SourceProps = {
+  input: ImportInput
+  onChange: (input: ImportInput) => void
+  onRead: (input: ImportInput) => void
+  isBusy: boolean
+  problem: unknown
+}
+
+/** Where the records come from. A file may be dropped anywhere on it. */
+export function ImportSource({ input, onChange, onRead, isBusy, problem }: SourceProps) {
+  const [refusal, setRefusal] = useState<string>()
+  const [isOver, setOver] = useState(false)
+  const read = (next: ImportInput) => {
+    const why = whyNot(next)
+    setRefusal(why)
+    if (why === undefined) onRead(next)
+  }
+  const take = async (file: File | undefined) => {
+    if (!file) return
+    const text = await file.text()
+    const { from, origin } = readDropped(file.name, text)
+    const next = { ...input, from, [from]: text, origin: origin || input.origin }
+    onChange(next)
+    read(next)
+  }
+  const drop = (event: DragEvent) => {
+    event.preventDefault()
+    setOver(false)
+    void take(event.dataTransfer.files[0])
+  }
+  const set = (change: Partial<ImportInput>) => {
+    setRefusal(undefined)
+    onChange({ ...input, ...change })
+  }
+  const errorOf = (field: Source) => (input.from === field ? (refusal ?? fieldError(problem, field)) : undefined)
+  const parts = { input, set, errorOf, onFile: take, problem }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a file can also be chosen with a button
+    <div
+      onDragOver={(event) => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false)
+      }}
+      onDrop={drop}
+    >
+      <Section className={cx('transition-colors', isOver && 'border-accent! bg-accent-wash!')}>
+        <form
+          onSubmit={(event: FormEvent) => {
+            event.preventDefault()
+            read(input)
+          }}
+          className="-mt-2 flex flex-col gap-4"
+        >
+          <Tabs<Source>
+            label="Where the records come from"
+            value={input.from}
+            onChange={(from) => set({ from })}
+            tabs={[
+              { value: 'zone', label: 'Zone file', content: <ZoneFile {...parts} /> },
+              { value: 'csv', label: 'CSV', content: <Csv {...parts} /> },
+              { value: 'domain', label: 'Discover a domain', content: <Domain {...parts} /> },
+            ]}
+          />
+          {problem !== undefined && <ProblemNote problem={problem} fields={['zone', 'csv', 'domain', 'origin']} />}
+          <div className="flex flex-wrap items-center justify-end gap-x-4 gap-y-2">
+            <p className="text-xs text-faint">Nothing is made yet: you see every row first.</p>
+            <Button type="submit" look="primary" isBusy={isBusy}>
+              {input.from === 'domain' ? 'Discover' : 'Read it'}
+            </Button>
+          </div>
+        </form>
+      </Section>
+    </div>
+  )
+}
+
+type PartProps = {
+  input: ImportInput
+  set: (change: Partial<ImportInput>) => void
+  errorOf: (field: Source) => string | undefined
+  onFile: (file: File | undefined) => unknown
+  problem: unknown
+}
+
+function ZoneFile({ input, set, errorOf, onFile, problem }: PartProps) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Field
+        label="Zone file"
+        hint="As BIND and most providers export it. Records of one name and type become one monitor."
+        error={errorOf('zone')}
+      >
+        <TextArea
+          isCode
+          rows={10}
+          className="h-60 text-xs"
+          placeholder={'$ORIGIN example.com.\n@    300 IN MX 10 mail\nwww  300 IN A  192.0.2.1'}
+          value={input.zone}
+          onChange={(event) => set({ zone: event.target.value })}
+        />
+      </Field>
+      <div className="flex flex-wrap items-end justify-between gap-4">
+        <Field
+          label="Name of the zone"
+          isOptional
+          hint="Where the file has no $ORIGIN."
+          error={fieldError(problem, 'origin')}
+          className="w-full sm:w-72"
+        >
+          <Input
+            isCode
+            placeholder="example.com"
+            maxLength={255}
+            value={input.origin}
+            onChange={(event) => set({ origin: event.target.value })}
+          />
+        </Field>
+        <FileButton onFile={onFile} />
+      </div>
+    </div>
+  )
+}
+
+function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Field
+        label="CSV"
+        hint="The first line names the columns: name, type, value, and if you like exact, group, notify, frequency. Lines of one name and type become one monitor."
+        error={errorOf('csv') ?? (input.from === 'csv' ? fieldError(problem, 'origin') : undefined)}
+      >
+        <TextArea
+          isCode
+          rows={10}
+          className="h-60 text-xs"
+          placeholder={SAMPLE_CSV}
+          value={input.csv}
+          onChange={(event) => set({ csv: event.target.value })}
+        />
+      </Field>
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <div className="flex flex-wrap gap-2">
+          <Copy isWordy text={SAMPLE_CSV} label="Copy a sample" />
+          <Button size="sm" onClick={() => download('zonewatch-sample.csv', SAMPLE_CSV)}>
+            Download the sample
+          </Button>
+        </div>
+        <FileButton onFile={onFile} />
+      </div>
+    </div>
+  )
+}
+
+function Domain({ input, set, errorOf }: PartProps) {
+  return (
+    <Field
+      label="Domain"
+      hint="Its usual records are looked up: addresses, www, mail, SPF, DMARC, common DKIM selectors, name servers, CAA. Names of your own are not found this way."
+      error={errorOf('domain')}
+      className="max-w-xl"
+    >
+      <Input
+        isCode
+        placeholder="example.com"
+        maxLength={255}
+        value={input.domain}
+        onChange={(event) => set({ domain: event.target.value })}
+      />
+    </Field>
+  )
+}
+
+function FileButton({ onFile }: { onFile: (file: File | undefined) => unknown }) {
+  const picker = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <input
+        ref={picker}
+        type="file"
+        hidden
+        aria-label="File"
+        onChange={(event) => {
+          onFile(event.target.files?.[0])
+          // The same file can be chosen again after it was mended.
+          event.target.value = ''
+        }}
+      />
+      <Button onClick={() => picker.current?.click()}>
+        <FileUp /> Choose a file, or drop it here
+      </Button>
+    </>
+  )
+}
+
+function download(name: string, text: string): void {
+  const href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  Object.assign(document.createElement('a'), { href, download: name }).click()
+  URL.revokeObjectURL(href)
+}
