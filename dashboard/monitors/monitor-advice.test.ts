@@ -37,7 +37,7 @@ test('what is missing is to be added, and what is extra to be removed', () => {
     undefined,
   )
   expect([title, add, remove]).toEqual(['Replace what is there', ['192.0.2.1'], ['198.51.100.7']])
-  expect(steps[0]).toBe('Change the A records of www.example.com at your DNS provider.')
+  expect(steps[0]).toBe('Change the A record of www.example.com at your DNS provider.')
 })
 
 test('only an extra record is removed, only a missing one is added', () => {

@@ -50,7 +50,7 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice
   return {
     title: parts.find((part) => part !== undefined) ?? 'Compare the records',
     steps: [
-      `Change the ${recordWord(monitor, missing.length + remove.length)} of ${nameOf(monitor)} at your DNS provider.`,
+      `Change the ${recordWord(monitor, Math.max(missing.length, remove.length))} of ${nameOf(monitor)} at your DNS provider.`,
     ],
     add: missing,
     remove,

@@ -26,6 +26,14 @@ test('an answer is its values with their TTL; anything else is a sentence', () =
   expect(said({ kind: 'referral', nameServers: ['ns1.example.com'] })).toMatchObject({ values: ['ns1.example.com'] })
 })
 
+test('an alias that was asked for itself is drawn as the first link', () => {
+  const rrset = { name: 'www.example.com', type: 'CNAME', ttl: 60, values: ['shop.example'] }
+  expect(said({ kind: 'answer', rrset, chain: [] })).toMatchObject({
+    values: [],
+    chain: [{ name: 'www.example.com', target: 'shop.example', ttl: 60 }],
+  })
+})
+
 test('an alias chain is the names it leads through', () => {
   const chain = [
     { name: 'www.example.com', target: 'shop.example', ttl: 300 },

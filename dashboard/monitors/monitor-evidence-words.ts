@@ -9,7 +9,7 @@ export function saidBy({ outcome }: DiagnosisPath): Said {
   if (outcome === null) return said('The answer was too long for UDP; asked again over TCP.')
   switch (outcome.kind) {
     case 'answer':
-      return { words: '', values: outcome.rrset.values, ttl: outcome.rrset.ttl, chain: outcome.chain }
+      return answered(outcome)
     case 'nodata':
       return said('No record of this type.', outcome.chain)
     case 'nxdomain':
@@ -31,6 +31,16 @@ export function saidBy({ outcome }: DiagnosisPath): Said {
     case 'timeout':
       return said('No answer in time.')
   }
+}
+
+function answered({ rrset, chain }: Extract<DiagnosisPath['outcome'], { kind: 'answer' }>): Said {
+  const [target, ...others] = rrset.values
+  // An alias that was asked for itself is the first link of the chain.
+  if (rrset.type === 'CNAME' && target !== undefined && others.length === 0) {
+    const link = { name: rrset.name, target: target === '.' ? '' : target, ttl: rrset.ttl }
+    return { words: '', values: [], ttl: undefined, chain: [link, ...chain] }
+  }
+  return { words: '', values: rrset.values, ttl: rrset.ttl, chain }
 }
 
 const FAILURES: Record<string, string> = {

@@ -90,12 +90,10 @@ function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
       {chainOf(chain).map(({ name, ttl }, at) => (
         <li key={at} className="flex items-center gap-1.5">
           {at > 0 && <ArrowRight className="size-3.5 shrink-0 text-faint" aria-hidden="true" />}
-          <span
-            title={ttl === undefined ? undefined : `TTL ${ttl} s`}
-            className="rounded-md border border-line bg-sunken px-1.5 font-mono text-xs leading-5 break-all"
-          >
+          <span className="rounded-md border border-line bg-sunken px-1.5 font-mono text-xs leading-5 break-all">
             {name}
           </span>
+          {ttl !== undefined && <span className="text-2xs whitespace-nowrap text-faint tabular-nums">TTL {ttl} s</span>}
         </li>
       ))}
     </ol>

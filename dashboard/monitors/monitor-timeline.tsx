@@ -8,7 +8,7 @@ import { ProblemPage } from '../ui/problem.tsx'
 import { STATE_LOOKS } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { durationText, Time } from '../ui/time.tsx'
-import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
+import { type Bar, barsOf, changesIn, shareText } from './monitor-lanes.ts'
 import { timelineQuery } from './monitor-queries.ts'
 import { TimelinePicture } from './monitor-timeline-picture.tsx'
 
@@ -65,7 +65,8 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
 
 function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
   const bars = barsOf(timeline)
-  const changes = bars.filter(({ at, event }) => at > 0 && event !== null).length
+  const changes = changesIn(bars)
+  const isWhole = bars.every(({ state }) => state !== null)
   return (
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
@@ -75,7 +76,7 @@ function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange 
           <>
             <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(timeline.valid)}</span>
             <span className="text-sm text-faint">
-              valid in the last {RANGES[range]}
+              valid in {isWhole ? 'the' : 'what is known of the'} last {RANGES[range]}
               {changes === 0 ? ', without a change' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}
             </span>
           </>
