@@ -1,5 +1,38 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { useSession } from '../session.tsx'
 import { Page } from '../ui/page.tsx'
+import { type Tab, Tabs } from '../ui/tabs.tsx'
+import { BillingDetails } from './billing-details.tsx'
+import { Keys } from './keys.tsx'
+import { Notices } from './notices.tsx'
+import { OrganizationSettings } from './organization-settings.tsx'
+import { PlanAndUsage } from './plan-and-usage.tsx'
+
+const route = getRouteApi('/inside/settings')
+
+type Name = 'organization' | 'keys' | 'plan' | 'billing' | 'notices'
 
 export function SettingsPage() {
-  return <Page title="Settings">{null}</Page>
+  const { can, organization } = useSession()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const tabs: Tab<Name>[] = [
+    { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
+    { value: 'keys', label: 'API keys', content: <Keys /> },
+    { value: 'plan', label: 'Plan and usage', content: <PlanAndUsage /> },
+    { value: 'billing', label: 'Billing details', content: <BillingDetails /> },
+    // Mails hold links that let people in.
+    ...(can('manage') ? [{ value: 'notices', label: 'Notices', content: <Notices /> } as const] : []),
+  ]
+  const tab = tabs.find(({ value }) => value === search.tab)?.value ?? 'organization'
+  return (
+    <Page title="Settings" lead={`Of ${organization.name}.`}>
+      <Tabs
+        label="Settings"
+        value={tab}
+        onChange={(next) => void navigate({ search: next === 'organization' ? {} : { tab: next } })}
+        tabs={tabs}
+      />
+    </Page>
+  )
 }

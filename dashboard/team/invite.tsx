@@ -4,12 +4,13 @@ import type { Invitation } from '#contract/agents.ts'
 import { api } from '../api.ts'
 import { type Role, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
+import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { PassOn } from './pass-on.tsx'
-import { RoleChoice } from './role-choice.tsx'
+import { givenBy } from './roles.ts'
 
 /** Invites somebody; where the server sends no mail, the link is shown to be passed on. */
 export function Invite({ onClose }: { onClose: () => void }) {
@@ -68,7 +69,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
             onChange={(event) => setEmail(event.target.value)}
           />
         </Field>
-        <RoleChoice role={role} onChange={setRole} />
+        <Choices label="Role" value={role} choices={givenBy(organization.role)} onChange={setRole} />
         {invite.error && <ProblemNote problem={invite.error} fields={['email']} />}
       </form>
     </Dialog>

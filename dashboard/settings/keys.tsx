@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query'
+import { KeyRound, Plus } from 'lucide-react'
+import { useState } from 'react'
+import type { ApiKey } from '#contract/account.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Checkbox } from '../ui/field.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Cell, Head, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { KeyState } from './key-state.tsx'
+import { conditionOf, KEY_ROLES, type KeyCondition } from './keys.ts'
+import { NewKey } from './new-key.tsx'
+import { keysQuery } from './queries.ts'
+import { RevokeKey } from './revoke-key.tsx'
+
+export function Keys() {
+  const { can } = useSession()
+  const { data, error, refetch } = useQuery(keysQuery)
+  const [isNew, setNew] = useState(false)
+  const [showsEnded, setShowsEnded] = useState(false)
+  const keys = (data?.data ?? []).map((key) => ({ key, condition: conditionOf(key, Date.now()) }))
+  const live = keys.filter(({ condition }) => condition === 'live')
+  const make = can('manage') && (
+    <Button look="primary" onClick={() => setNew(true)}>
+      <Plus /> New key
+    </Button>
+  )
+  return (
+    <>
+      <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+        <p className="max-w-xl text-sm text-faint">
+          A key lets a program call the API for this organization. It is shown once, when it is made.
+          {!can('manage') && ' Admins and owners make and revoke keys.'}
+        </p>
+        {live.length > 0 && make}
+      </div>
+      <Section isFlush>
+        {error && !data ? (
+          <ProblemPage problem={error} onRetry={() => void refetch()} />
+        ) : !data ? (
+          <Bones lines={3} className="p-4" />
+        ) : live.length === 0 && !showsEnded ? (
+          <Empty icon={KeyRound} title="No live key" action={make}>
+            <p>
+              Make one to use the API from scripts, a deployment or your own tools.{' '}
+              {can('manage') || 'Ask an admin for one.'}
+            </p>
+          </Empty>
+        ) : (
+          <KeyTable keys={showsEnded ? keys : live} />
+        )}
+        {keys.length > live.length && (
+          <div className="border-t border-line px-4 py-3">
+            <Checkbox
+              label={`Show revoked and expired keys (${keys.length - live.length})`}
+              isChecked={showsEnded}
+              onChange={setShowsEnded}
+            />
+          </div>
+        )}
+      </Section>
+      {isNew && <NewKey onClose={() => setNew(false)} />}
+    </>
+  )
+}
+
+function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondition }[] }) {
+  const { can } = useSession()
+  return (
+    <Table
+      label="API keys"
+      head={
+        <>
+          <Head>Name</Head>
+          <Head className="hidden sm:table-cell">Role</Head>
+          <Head className="hidden sm:table-cell">State</Head>
+          <Head className="hidden md:table-cell">Last used</Head>
+          <Head className="hidden md:table-cell">Made</Head>
+          <Head hidden="Actions" className="w-0" />
+        </>
+      }
+    >
+      {keys.map(({ key, condition }) => (
+        <tr key={key.id}>
+          <Cell className="min-w-0">
+            <p className={condition === 'live' ? 'font-medium break-words' : 'break-words text-faint'}>{key.name}</p>
+            <p className="font-mono text-2xs break-all text-faint">{key.id}</p>
+            <p className="mt-1 flex flex-wrap items-center gap-x-2 text-xs text-soft sm:hidden">
+              {KEY_ROLES[key.role].label} · <KeyState apiKey={key} condition={condition} />
+            </p>
+          </Cell>
+          <Cell className="hidden sm:table-cell">{KEY_ROLES[key.role].label}</Cell>
+          <Cell className="hidden text-soft sm:table-cell">
+            <KeyState apiKey={key} condition={condition} />
+          </Cell>
+          <Cell className="hidden text-soft md:table-cell">
+            {key.last_used ? <Time at={key.last_used} /> : <span className="text-faint">never</span>}
+          </Cell>
+          <Cell className="hidden text-soft md:table-cell">
+            <Time at={key.created} />
+            <span className="block text-xs text-faint">{key.created_by ?? 'command line'}</span>
+          </Cell>
+          <Cell className="text-right">{can('manage') && condition === 'live' && <RevokeKey apiKey={key} />}</Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}

@@ -1,0 +1,161 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Organization, OrganizationChange } from '#contract/organization.ts'
+import { api } from '../api.ts'
+import { ME, useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Combobox } from '../ui/combobox.tsx'
+import { Field, Input, TextArea } from '../ui/field.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { fieldError, ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { addressesOf } from './addresses.ts'
+import { OnlyReading } from './only-reading.tsx'
+import { organizationQuery } from './queries.ts'
+
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
+const FIELDS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days']
+
+export function OrganizationSettings() {
+  const { data, error, refetch } = useQuery(organizationQuery)
+  return (
+    <Section className="max-w-2xl">
+      {data ? (
+        // What others changed meanwhile begins the form anew.
+        <Form key={JSON.stringify(data)} organization={data} />
+      ) : error ? (
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      ) : (
+        <Bones lines={8} />
+      )}
+    </Section>
+  )
+}
+
+function Form({ organization: { name, slug, settings } }: { organization: Organization }) {
+  const { can } = useSession()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const before = {
+    name,
+    slug,
+    timezone: settings.timezone,
+    days: settings.event_retention_days?.toString() ?? '',
+    emails: settings.alert_emails.join('\n'),
+  }
+  const [form, setForm] = useState(before)
+  const set = (change: Partial<typeof form>) => setForm({ ...form, ...change })
+  const isChanged = JSON.stringify(form) !== JSON.stringify(before)
+  const save = useMutation({
+    mutationFn: () => api.patch<Organization>('/organization', changeOf(form)),
+    onSuccess: (saved) => {
+      queries.setQueryData(organizationQuery.queryKey, saved)
+      void queries.invalidateQueries({ queryKey: ['organization'] })
+      void queries.invalidateQueries({ queryKey: ME })
+      toast.done('The settings are saved.')
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  const mayNot = !can('manage')
+  const problem = save.error
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-5">
+      {mayNot && <OnlyReading who="Admins and owners" />}
+      <Field label="Name" error={fieldError(problem, 'name')}>
+        <Input
+          required
+          maxLength={250}
+          disabled={mayNot}
+          value={form.name}
+          onChange={(event) => set({ name: event.target.value })}
+        />
+      </Field>
+      <Field
+        label="Short name"
+        hint="Names the organization on the command line. Lower-case letters, digits and hyphens."
+        error={fieldError(problem, 'slug')}
+      >
+        <Input
+          isCode
+          required
+          maxLength={100}
+          disabled={mayNot}
+          value={form.slug}
+          onChange={(event) => set({ slug: event.target.value })}
+        />
+      </Field>
+      <Field
+        label="Time zone"
+        hint="For what is written to people. This dashboard shows times in the zone of your device."
+        error={fieldError(problem, 'settings.timezone')}
+      >
+        <Combobox
+          value={form.timezone}
+          options={ZONES.includes(form.timezone) ? ZONES : [form.timezone, ...ZONES]}
+          onChange={(timezone) => set({ timezone })}
+          empty="No time zone has this name."
+          isDisabled={mayNot}
+        />
+      </Field>
+      <Field
+        label="Keep events for"
+        hint="Days; older events are deleted for good. Empty: as long as the plan allows."
+        error={fieldError(problem, 'settings.event_retention_days')}
+      >
+        <Input
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={36_500}
+          disabled={mayNot}
+          placeholder="As long as the plan allows"
+          value={form.days}
+          onChange={(event) => set({ days: event.target.value })}
+        />
+      </Field>
+      <Field
+        label="Alert e-mails"
+        isOptional
+        hint="Told beside the owners when a webhook is paused, and when it is active again. One a line, at most 20."
+        error={fieldError(problem, 'settings.alert_emails')}
+      >
+        <TextArea
+          isCode
+          rows={3}
+          disabled={mayNot}
+          placeholder={mayNot ? '' : 'operations@example.com'}
+          value={form.emails}
+          onChange={(event) => set({ emails: event.target.value })}
+        />
+      </Field>
+      {problem && <ProblemNote problem={problem} fields={[...FIELDS, ...emailFields(form.emails)]} />}
+      {!mayNot && (
+        <div className="flex justify-end">
+          <Button type="submit" look="primary" isBusy={save.isPending} disabled={!isChanged}>
+            Save
+          </Button>
+        </div>
+      )}
+    </form>
+  )
+}
+
+type Values = { name: string; slug: string; timezone: string; days: string; emails: string }
+
+const changeOf = ({ name, slug, timezone, days, emails }: Values): OrganizationChange => ({
+  name,
+  slug,
+  settings: {
+    timezone,
+    event_retention_days: days === '' ? null : Number(days),
+    alert_emails: addressesOf(emails),
+  },
+})
+
+const emailFields = (emails: string) => [
+  'settings.alert_emails',
+  ...addressesOf(emails).map((_, at) => `settings.alert_emails.${at}`),
+]

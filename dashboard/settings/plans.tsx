@@ -1,0 +1,110 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { PaymentPage, Plan, PlanLimits, Subscription } from '#contract/subscription.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Section } from '../ui/page.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { moneyText } from './money.ts'
+
+type Price = Plan['prices'][number]
+type Choice = { plan: Plan; price: Price | undefined }
+
+/** The plans to change to. Paying happens at the payment provider; the plan changes when that reports it. */
+export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscription: Subscription }) {
+  const { can } = useSession()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const [choice, setChoice] = useState<Choice>()
+  const change = async ({ plan, price }: Choice) => {
+    const body = { plan: plan.id, ...(price ? { interval: price.interval } : {}) }
+    const answer = await api.put<Subscription | PaymentPage>('/organization/subscription', body)
+    if ('url' in answer) {
+      location.assign(answer.url)
+      return
+    }
+    void queries.invalidateQueries({ queryKey: ['organization'] })
+    toast.done('Your choice of plan is saved.')
+  }
+  return (
+    <Section
+      title="Plans"
+      hint={can('own') ? 'A plan is paid and changed on the pages of the payment provider.' : 'Owners change the plan.'}
+      isFlush
+    >
+      <ul className="divide-y divide-line">
+        {plans.map((plan) => (
+          <li key={plan.id} className="grid items-center gap-x-6 gap-y-2 px-4 py-3.5 md:grid-cols-[12rem_1fr_auto]">
+            <div>
+              <p className="font-medium">{plan.name}</p>
+              <p className="text-sm text-soft tabular-nums">
+                {plan.prices.length === 0 ? 'Free' : plan.prices.map(priceText).join(' or ')}
+              </p>
+            </div>
+            <p className="text-xs text-faint">{limitsText(plan.limits)}</p>
+            <Choose plan={plan} subscription={subscription} onChoose={setChoice} />
+          </li>
+        ))}
+      </ul>
+      <Confirm
+        isOpen={choice !== undefined}
+        onClose={() => setChoice(undefined)}
+        title={`Change to ${choice?.plan.name}?`}
+        act={choice?.price ? 'Go to payment' : 'Change plan'}
+        onConfirm={async () => choice && change(choice)}
+      >
+        {choice?.price
+          ? `You pay ${priceText(choice.price)} on the payment provider's page, where you can still turn back.`
+          : 'The plan you pay for goes on until its period ends. What goes beyond the free plan stays then, and nothing new is made until there is room.'}
+      </Confirm>
+    </Section>
+  )
+}
+
+function Choose({
+  plan,
+  subscription,
+  onChoose,
+}: {
+  plan: Plan
+  subscription: Subscription
+  onChoose: (choice: Choice) => void
+}) {
+  const { can } = useSession()
+  const isCurrent = plan.id === subscription.plan
+  if (isCurrent && subscription.cancel_at === null) return <p className="text-sm text-faint">Your plan</p>
+  if (!can('own')) return null
+  const prices = plan.prices.length === 0 ? [undefined] : plan.prices
+  return (
+    <div className="flex flex-wrap gap-2">
+      {prices.map((price) => (
+        <Button
+          key={price ? `${price.interval} ${price.currency}` : 'free'}
+          size="sm"
+          onClick={() => onChoose({ plan, price })}
+        >
+          {isCurrent ? 'Keep this plan' : price ? `Choose by ${price.interval}` : 'Choose'}
+        </Button>
+      ))}
+    </div>
+  )
+}
+
+const priceText = ({ amount, currency, interval }: Price) => `${moneyText(amount, currency)} a ${interval}`
+
+function limitsText({ monitors, min_frequency, event_retention_days, webhooks, agents, api_keys }: PlanLimits): string {
+  const counted = [
+    [monitors, 'monitors'],
+    [webhooks, 'webhooks'],
+    [agents, 'people'],
+    [api_keys, 'API keys'],
+  ] as const
+  const parts = counted.map(([limit, name]) =>
+    limit === null ? `unlimited ${name}` : `${limit.toLocaleString()} ${name}`,
+  )
+  if (min_frequency !== null) parts.push(`checks every ${min_frequency} minutes`)
+  if (event_retention_days !== null) parts.push(`events for ${event_retention_days} days`)
+  return parts.join(' · ')
+}

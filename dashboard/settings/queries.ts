@@ -1,0 +1,39 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { ApiKeys } from '#contract/account.ts'
+import type { Billing, Organization } from '#contract/organization.ts'
+import type { Invoice, Plan, Subscription } from '#contract/subscription.ts'
+import { api, type Page, type Query } from '../api.ts'
+
+export const organizationQuery = queryOptions({
+  queryKey: ['organization', 'itself'],
+  queryFn: ({ signal }) => api.get<Organization>('/organization', {}, signal),
+})
+
+export const billingQuery = queryOptions({
+  queryKey: ['organization', 'billing'],
+  queryFn: ({ signal }) => api.get<Billing>('/organization/billing', {}, signal),
+})
+
+export const subscriptionQuery = queryOptions({
+  queryKey: ['organization', 'subscription'],
+  queryFn: ({ signal }) => api.get<Subscription>('/organization/subscription', {}, signal),
+})
+
+export const plansQuery = queryOptions({
+  queryKey: ['organization', 'plans'],
+  queryFn: ({ signal }) => api.get<Page<Plan>>('/organization/plans', {}, signal),
+  staleTime: 300_000,
+})
+
+export const invoicesQuery = (cursor: Query) =>
+  queryOptions({
+    queryKey: ['organization', 'invoices', cursor],
+    queryFn: ({ signal }) =>
+      api.get<Page<Invoice>>('/organization/invoices', { limit: 12, order_way: 'desc', ...cursor }, signal),
+    placeholderData: keepPreviousData,
+  })
+
+export const keysQuery = queryOptions({
+  queryKey: ['keys'],
+  queryFn: ({ signal }) => api.get<ApiKeys>('/dashboard/api/keys', {}, signal),
+})
