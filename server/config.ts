@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type DnsSettings, readDnsSettings } from './dns-settings.ts'
+import { type HttpSettings, readHttpSettings } from './http-settings.ts'
 import { DENIED_PORTS, type Networks } from './outgoing/addresses.ts'
 import type { Plans } from './plan.ts'
 import {
@@ -11,9 +12,7 @@ import {
   parseBaseUrl,
   parseDatabaseUrl,
   parseHost,
-  parseLimit,
   parseOneOf,
-  parseOrigins,
   parsePlansOf,
   parsePorts,
   parseProxy,
@@ -27,42 +26,37 @@ import {
   type Role,
 } from './setting-values.ts'
 
-export type Config = DnsSettings & {
-  host: string
-  port: number
-  /** Without a slash at the end. */
-  baseUrl: string
-  /** Absolute. */
-  dataDir: string
-  /** `sqlite:<path>` or `postgres://…`. */
-  databaseUrl: string
-  roles: ReadonlySet<Role>
-  /** Null: made once in the data folder. */
-  secret: string | null
-  webhookAllowedNetworks: Networks
-  webhookDeniedPorts: readonly number[]
-  /** PEM: authorities to trust beside the usual ones. Null: none. */
-  webhookAuthorities: string | null
-  /** Null: receivers are connected to directly. */
-  webhookProxy: URL | null
-  /** Requests under way at a time for one webhook, and over all. */
-  webhookConcurrency: number
-  courierConcurrency: number
-  admin: { email: string; password: string; apiKey: string | null } | null
-  plans: Plans
-  /** Null: nothing can be paid here. */
-  stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
-  /** Null: mail is written to the log and kept for the dashboard. */
-  smtp: { url: string; from: string } | null
-  /** Requests per minute and API key, in the dashboard per person; 0 = no limit. */
-  limits: { read: number; write: number; create: number; dashboard: number }
-  /** Whether anyone may sign up. */
-  signUp: 'off' | 'open'
-  /** Pages that may call the API from a browser; `*` is every one. */
-  corsOrigins: string[]
-  logLevel: LogLevel
-  logFormat: 'pretty' | 'json'
-}
+export type Config = DnsSettings &
+  HttpSettings & {
+    host: string
+    port: number
+    /** Without a slash at the end. */
+    baseUrl: string
+    /** Absolute. */
+    dataDir: string
+    /** `sqlite:<path>` or `postgres://…`. */
+    databaseUrl: string
+    roles: ReadonlySet<Role>
+    /** Null: made once in the data folder. */
+    secret: string | null
+    webhookAllowedNetworks: Networks
+    webhookDeniedPorts: readonly number[]
+    /** PEM: authorities to trust beside the usual ones. Null: none. */
+    webhookAuthorities: string | null
+    /** Null: receivers are connected to directly. */
+    webhookProxy: URL | null
+    /** Requests under way at a time for one webhook, and over all. */
+    webhookConcurrency: number
+    courierConcurrency: number
+    admin: { email: string; password: string; apiKey: string | null } | null
+    plans: Plans
+    /** Null: nothing can be paid here. */
+    stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
+    /** Null: mail is written to the log and kept for the dashboard. */
+    smtp: { url: string; from: string } | null
+    logLevel: LogLevel
+    logFormat: 'pretty' | 'json'
+  }
 
 /** Every setting at fault, each with one sentence. */
 export class BadConfig extends Error {
@@ -166,26 +160,7 @@ class Settings {
       ),
       stripe: this.#stripe(),
       smtp: this.#smtp(),
-      limits: {
-        read: this.#read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
-        write: this.#read('WRITE_LIMIT', '5', 'writes per minute and API key; 0 = no limit', parseLimit),
-        create: this.#read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
-        dashboard: this.#read(
-          'DASHBOARD_LIMIT',
-          '600',
-          'requests per minute and person signed in; 0 = no limit',
-          parseLimit,
-        ),
-      },
-      signUp: this.#read('SIGN_UP', 'off', 'open: anyone may sign up and make an organization', (text) =>
-        parseOneOf(text, ['off', 'open'] as const),
-      ),
-      corsOrigins: this.#read(
-        'CORS_ORIGINS',
-        '',
-        'pages that may call the API from a browser: https://status.example.com, comma separated; * for all',
-        parseOrigins,
-      ),
+      ...readHttpSettings((...setting) => this.#read(...setting)),
       logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
         parseOneOf(text, LOG_LEVELS),
       ),

@@ -37,6 +37,12 @@ export function parseOrigins(text: string): string[] {
   return origins
 }
 
+/** The same entries that Fastify takes. */
+export function parseProxies(text: string): string[] {
+  parseAllowed(text)
+  return split(text)
+}
+
 export function parseBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)

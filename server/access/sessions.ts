@@ -23,7 +23,7 @@ const READING = new Set(['GET', 'HEAD'])
 export function sessionReader(auth: Auth, { config, clock }: Pick<Doors, 'config' | 'clock'>) {
   return async (request: FastifyRequest, reply?: FastifyReply): Promise<Session | undefined> => {
     if (!SESSION_COOKIE.test(request.headers.cookie ?? '')) return undefined
-    const start = startOf(request.headers, config.baseUrl)
+    const start = startOf(request, config.baseUrl)
     if (start === 'elsewhere' && READING.has(request.method)) return undefined
     if (start !== 'here' && !READING.has(request.method)) throw fromElsewhere()
     const { response, headers } = await auth.api.getSession({

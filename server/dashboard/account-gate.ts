@@ -29,7 +29,7 @@ export function guardAccounts(
   scope.decorateRequest('session', null)
   scope.addHook('onRequest', async (request, reply) => {
     const isReading = request.method === 'GET' || request.method === 'HEAD'
-    if (!isReading && startOf(request.headers, config.baseUrl) === 'elsewhere') throw fromElsewhere()
+    if (!isReading && startOf(request, config.baseUrl) === 'elsewhere') throw fromElsewhere()
     request.session = (await sessionOf(request)) ?? null
     const who = request.session?.personId ?? networkOf(request.ip)
     heed(await limiter.take(who, 'dashboard'), clock.now(), reply)

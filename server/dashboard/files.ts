@@ -5,10 +5,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { notFound } from '../problem.ts'
 import { builtFolder } from './built.ts'
 
-/** Scripts and styles from here only, and nobody may frame the page. `style-src-attr`: where a popup stands is a style of its own. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-
 const NOT_BUILT = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>Zonewatch</title></head>
 <body><p>The dashboard is being built. This page asks again every 2 seconds; the server's log says more.</p></body></html>
@@ -22,13 +18,6 @@ export async function dashboardFiles(app: FastifyInstance): Promise<void> {
     serve: false,
     preCompressed: true,
     cacheControl: false,
-  })
-  app.addHook('onSend', async (_request, reply) => {
-    reply.headers({
-      'content-security-policy': POLICY,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'same-origin',
-    })
   })
 
   const page = (reply: FastifyReply) => {

@@ -14,6 +14,7 @@ import { takeJsonOnly } from './json.ts'
 import { Limiter } from './limiter.ts'
 import { limitHeaders, unlimited } from './limits.ts'
 import { Looks } from './looks.ts'
+import { protectDashboard } from './page-headers.ts'
 import { answerRawErrors } from './raw-errors.ts'
 import { validatorCompiler } from './validation.ts'
 
@@ -31,6 +32,7 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     bodyLimit: MEBIBYTE,
     genReqId: requestId,
     requestTimeout: 30_000,
+    trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: { requireHostHeader: false },
@@ -50,6 +52,7 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     const now = clock.now()
     reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))
   })
+  protectDashboard(app, config)
   allowOrigins(app, config.corsOrigins)
   refuseWhileStarting(app, doors)
   refuseWhileStopping(app)
