@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { valueLine } from './list-value.ts'
+
+test('a valid monitor shows what is expected, once', () => {
+  expect(
+    valueLine({ state: 'VALID', expected_value: ['192.0.2.1', '192.0.2.2'], current_value: ['192.0.2.1'] }),
+  ).toEqual({ expected: { value: '192.0.2.1', more: 1 } })
+})
+
+test('a mismatch shows the values that differ before those that do not', () => {
+  const line = valueLine({
+    state: 'MISMATCH',
+    expected_value: ['192.0.2.1', '192.0.2.2'],
+    current_value: ['192.0.2.1', '198.51.100.7'],
+  })
+  expect(line).toEqual({ expected: { value: '192.0.2.2', more: 1 }, found: { value: '198.51.100.7', more: 1 } })
+})
+
+test('a name that does not exist shows that nothing was found', () => {
+  expect(valueLine({ state: 'NOT_FOUND', expected_value: ['192.0.2.1'], current_value: [] }).found).toBe('nothing')
+})
+
+test('where no answer came, what was seen before is not shown as found', () => {
+  for (const state of ['TIMEOUT', 'INVALID', 'BAD_SETUP', 'UNSET'] as const) {
+    expect(valueLine({ state, expected_value: ['192.0.2.1'], current_value: ['198.51.100.7'] }).found).toBeUndefined()
+  }
+})
