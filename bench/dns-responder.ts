@@ -1,21 +1,45 @@
 import { createSocket } from 'node:dgram'
 
 /**
- * The name server that the benchmark asks: answers every question at once with the A record 192.0.2.1, and does nothing
- * else, so that what is measured is Zonewatch. A process of its own. RFC 1035 section 4.1.
+ * The name server that the benchmarks ask: answers every question at once with one A record and does nothing else, so that
+ * what is measured is Zonewatch. A process of its own. RFC 1035 section 4.1.
  */
+export type Order =
+  | { kind: 'cpu' }
+  /** From now on every fourth name, by the number that its first label ends in, gets no answer. */
+  | { kind: 'silence' }
+  /** From now on a name has this address, 192.0.2.<last>; null: it fails with SERVFAIL. */
+  | { kind: 'set'; names: string[]; last: number | null }
+export type Told = { port?: number; cpu: number }
+
 const socket = createSocket({ type: 'udp4', recvBufferSize: 8 * 1024 * 1024, sendBufferSize: 8 * 1024 * 1024 })
-const answer = Buffer.from('c00c00010001000001 2c0004c0000201'.replaceAll(' ', ''), 'hex')
+const answer = Buffer.from('c00c000100010000012c0004c0000201', 'hex')
+const changed = new Map<string, number | null>()
+let isSilent = false
 
 socket.on('message', (query, { port, address }) => {
   let end = 12
   while (query[end] !== 0 && end < query.length) end += query[end]! + 1
-  const reply = Buffer.concat([query.subarray(0, end + 5), answer])
-  reply.writeUInt16BE(0x8180, 2) // QR, RD, RA, NOERROR
-  reply.writeUInt32BE(0x0001_0001, 4)
+  const name = isSilent || changed.size > 0 ? query.toString('latin1', 13, 13 + query[12]!) : ''
+  if (isSilent && Number.parseInt(name.slice(1), 10) % 4 === 0) return
+  const last = changed.get(name)
+  const reply = Buffer.concat([query.subarray(0, end + 5), last === null ? Buffer.alloc(0) : answer])
+  reply.writeUInt16BE(last === null ? 0x8182 : 0x8180, 2) // QR, RD, RA, SERVFAIL or NOERROR
+  reply.writeUInt32BE(last === null ? 0x0001_0000 : 0x0001_0001, 4)
   reply.writeUInt32BE(0, 8)
+  if (last) reply[reply.length - 1] = last
   socket.send(reply, port, address)
 })
-socket.bind(0, '127.0.0.1', () => process.send?.({ port: socket.address().port }))
-process.on('message', () => process.send?.({ cpu: process.cpuUsage() }))
+socket.bind(0, '127.0.0.1', () => tell({ port: socket.address().port }))
+
+function tell(more: { port?: number } = {}): void {
+  const { user, system } = process.cpuUsage()
+  process.send?.({ ...more, cpu: (user + system) / 1e6 } satisfies Told)
+}
+
+process.on('message', (order: Order) => {
+  if (order.kind === 'silence') isSilent = true
+  if (order.kind === 'set') for (const name of order.names) changed.set(name, order.last)
+  tell()
+})
 process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,139 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { sql } from 'kysely'
+import { systemClock } from '../server/clock.ts'
+import type { Database } from '../server/database/database.ts'
+import type { DnsClient } from '../server/dns/client.ts'
+import { nextDueAt } from '../server/monitors/schedule.ts'
+import type { World } from './checks-world.ts'
+import { databaseCpu } from './cpu.ts'
+
+const FREQUENCY = 5
+
+/** Everything is overdue, over and over: how much can be done. Only the time from a round's first to its last answer counts. */
+export async function flatOut({ doors: { db }, order }: World, watched: Watched, seconds: number) {
+  let [checks, busyMs, cpuUs, dnsS, dbS] = [0, 0, 0, 0, 0]
+  while (busyMs < seconds * 1_000) {
+    await makeOverdue(db)
+    const [cpu, dns, database] = [process.cpuUsage(), await order({ kind: 'cpu' }), await databaseCpu(db)]
+    watched.restart()
+    const target = watched.count
+    const until = systemClock.elapsed() + seconds * 1_000
+    while (watched.asked() < target && systemClock.elapsed() < until) await systemClock.sleep(5)
+    const { user, system } = process.cpuUsage(cpu)
+    checks += watched.asked()
+    busyMs += watched.busyMs()
+    cpuUs += user + system
+    dnsS += (await order({ kind: 'cpu' })).cpu - dns.cpu
+    dbS += ((await databaseCpu(db)) ?? 0) - (database ?? 0)
+    await patiently(() => sql`update due_checks set due_at = null, claimed_by = null`.execute(db))
+  }
+  const perThousand = (cpuS: number) => round((cpuS * 1_000) / checks, 4)
+  return {
+    checks_per_second: Math.round(checks / (busyMs / 1_000)),
+    cpu_s_per_1000: perThousand(cpuUs / 1e6),
+    dns_cpu_s_per_1000: perThousand(dnsS),
+    db_cpu_s_per_1000: (await databaseCpu(db)) === null ? null : perThousand(dbS),
+  }
+}
+
+/** Each monitor at its own time, from where the schedule stands now, with nothing overdue. */
+export async function planAll(db: Database): Promise<void> {
+  const now = systemClock.now()
+  const interval = FREQUENCY * 60_000
+  for (let last = ''; ; ) {
+    const rows = await db
+      .selectFrom('due_checks')
+      .select(['slot', 'monitor_id'])
+      .where('monitor_id', '>', last)
+      .orderBy('monitor_id')
+      .limit(5_000)
+      .execute()
+    if (rows.length === 0) break
+    last = rows.at(-1)!.monitor_id
+    const values = sql.join(
+      rows.map(({ slot, monitor_id }) => {
+        const at = nextDueAt(now + 60_000, { slot, frequency: FREQUENCY })
+        return sql`(cast(${slot} as bigint), ${monitor_id}, cast(${at} as bigint))`
+      }),
+    )
+    await patiently(() =>
+      sql`with due (slot, id, at) as (values ${values}) update due_checks set due_at = due.at, claimed_by = null
+      from due where due_checks.slot = due.slot and due_checks.monitor_id = due.id`.execute(db),
+    )
+  }
+  const soon = systemClock.now()
+  await patiently(() =>
+    sql`update due_checks set due_at = due_at - ${interval} where due_at - ${interval} > ${soon}`.execute(db),
+  )
+}
+
+/** How late, and how smooth. `of`: the monitors that count. */
+export async function onSchedule(watched: Watched, seconds: number, of = (_: number) => true) {
+  watched.restart()
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  await systemClock.sleep(seconds * 1_000)
+  delay.disable()
+  const late = watched.late(of).sort((a, b) => a - b)
+  const at = (share: number) => Math.round(late[Math.floor(late.length * share)] ?? 0)
+  return {
+    late_p50_ms: at(0.5),
+    late_p99_ms: at(0.99),
+    late_max_ms: Math.round(late.at(-1) ?? 0),
+    rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
+    loop_delay_p99_ms: round(delay.percentile(99) / 1e6 - 5, 1),
+  }
+}
+
+export type Watched = ReturnType<typeof watch>
+
+/** The DNS client, with what it is asked counted, and how late after its due time each monitor is first asked for. */
+export function watch(dns: DnsClient, slots: number[]) {
+  let [asked, first, last] = [0, 0, 0]
+  let late = new Map<number, number>()
+  const watched: DnsClient = {
+    ...dns,
+    async ask(question, askOptions) {
+      if (asked === 0) first = systemClock.elapsed()
+      const now = systemClock.now()
+      const number = Number.parseInt(question.name.slice(1), 10)
+      const place = { slot: slots[number]!, frequency: FREQUENCY }
+      if (!late.has(number)) late.set(number, now - (nextDueAt(now, place) - FREQUENCY * 60_000))
+      const reply = await dns.ask(question, askOptions)
+      asked++
+      last = systemClock.elapsed()
+      return reply
+    },
+  }
+  return {
+    dns: watched,
+    count: slots.length,
+    asked: () => asked,
+    busyMs: () => last - first,
+    late: (of: (number: number) => boolean) => [...late].filter(([number]) => of(number)).map(([, ms]) => ms),
+    restart: () => {
+      asked = 0
+      late = new Map()
+    },
+  }
+}
+
+async function makeOverdue(db: Database): Promise<void> {
+  // In the order of the schedule, as after a stop of one interval.
+  const from = systemClock.now() - 300_000
+  await patiently(() => sql`update due_checks set due_at = ${from} + slot / 7159, claimed_by = null`.execute(db))
+}
+
+/** The checks go on meanwhile, and PostgreSQL breaks off one of two writers that wait for each other. */
+async function patiently(work: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01') throw error
+    }
+  }
+}
+
+const round = (value: number, digits: number) => Number(value.toFixed(digits))

@@ -1,0 +1,102 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { createApp } from '../server/app.ts'
+import { fingerprint } from '../server/checks/judge.ts'
+import { systemClock } from '../server/clock.ts'
+import { readConfig } from '../server/config.ts'
+import type { Database, Engine } from '../server/database/database.ts'
+import { migrate } from '../server/database/migrate.ts'
+import type { Outcome } from '../server/dns/outcome.ts'
+import { insertMonitors } from '../server/monitors/insert.ts'
+import { parseMonitor } from '../server/monitors/monitor.ts'
+import { insertOrganization } from '../server/organization/store.ts'
+import { closeDoors, type Doors, openDoors } from '../server/outside.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
+import type { Order, Told } from './dns-responder.ts'
+
+/** The real server's doors and API on a database full of monitors, and a name server in a process of its own. */
+export type World = {
+  doors: Doors
+  url: string
+  key: string
+  folder: string
+  port: number
+  order: (order: Order) => Promise<Told>
+  /** Of the monitors m0, m1, …. */
+  slots: number[]
+}
+
+const ANSWER: Outcome = {
+  kind: 'answer',
+  rrset: { name: '', type: 'A', ttl: 300, values: ['192.0.2.1'] },
+  chain: [],
+}
+const SECRET = 'a secret of the benchmark, longer than 32 characters'
+
+export async function withWorld<T>(engine: Engine, count: number, work: (world: World) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+  const postgres = engine === 'postgres' ? await startPostgres() : undefined
+  const { port, order, responder } = await startResponder()
+  const config = readConfig({
+    DATA_DIR: folder,
+    DATABASE_URL: postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`,
+    SECRET,
+    DNS_SERVERS: `127.0.0.1:${port}`,
+    DNS_PER_SECOND: '1000000',
+    READ_LIMIT: '0',
+  })
+  const doors = openDoors(config, SECRET, pino({ level: 'warn' }))
+  const app = await createApp({ ...doors, log: pino({ level: 'silent' }) })
+  try {
+    await migrate(doors.db, systemClock.now())
+    const { slots, key } = await fill(doors.db, count)
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    return await work({ doors, url, key, folder, port, order, slots })
+  } finally {
+    responder.disconnect()
+    await app.close()
+    await closeDoors(doors)
+    await postgres?.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+export async function startResponder() {
+  const responder: ChildProcess = fork(new URL('./dns-responder.ts', import.meta.url))
+  const told = async () => ((await once(responder, 'message')) as [Told])[0]
+  const { port } = await told()
+  const order = async (given: Order) => {
+    responder.send(given)
+    return await told()
+  }
+  return { responder, port: port!, order }
+}
+
+/** Monitors of which each was checked before and found as expected: the common case, again and again. */
+async function fill(db: Database, count: number): Promise<{ slots: number[]; key: string }> {
+  const slots: number[] = []
+  const now = systemClock.now()
+  const organization = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }
+  const { id, key } = await insertOrganization(db, organization, now)
+  const batch = 5_000
+  for (let from = 0; from < count; from += batch) {
+    const drafts = Array.from({ length: Math.min(batch, count - from) }, (_, index) => draftOf(from + index))
+    slots.push(...(await insertMonitors(db, id, drafts, now)).map((made) => made.slot))
+  }
+  await sql`update monitors set state = 'VALID', current_values = '["192.0.2.1"]'`.execute(db)
+  await sql`update due_checks set fingerprint = ${fingerprint(ANSWER)}, streak = 1, due_at = null`.execute(db)
+  return { slots, key }
+}
+
+export const nameOf = (number: number) => `m${number}.example.com`
+
+function draftOf(number: number) {
+  const parsed = parseMonitor({ domain: nameOf(number), record_type: 'A', expected_value: '192.0.2.1' })
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+  return parsed.draft
+}
