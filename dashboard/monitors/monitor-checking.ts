@@ -44,6 +44,6 @@ export function useChecking(monitor: MonitorDetails | undefined): Checking {
       toast.failed(problem)
     }
   }
-  const phase = isPassed ? 'done' : asked?.isSlow ? 'slow' : isUnderWay ? 'checking' : 'idle'
+  const phase = asked?.isSlow && !isPassed ? 'slow' : isUnderWay ? 'checking' : isPassed ? 'done' : 'idle'
   return { phase, start: () => void start() }
 }

@@ -110,7 +110,7 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
         <Field label="Group" error={fieldError(problem, 'group')}>
           <Select value={draft.group} options={useGroups(draft.group)} onChange={(group) => set({ group })} />
         </Field>
-        <Field label="Check every … minutes" hint="5 to 120." error={fieldError(problem, 'frequency')}>
+        <Field label="Minutes between checks" hint="5 to 120." error={fieldError(problem, 'frequency')}>
           <Input
             type="number"
             min={5}

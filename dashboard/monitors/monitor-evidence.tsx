@@ -112,7 +112,7 @@ function Manner({ path: { rcode, flags, transport, ms } }: { path: DiagnosisPath
               <Tooltip text={FLAGS[flag] ?? flag}>
                 <button
                   type="button"
-                  aria-label={FLAGS[flag] ?? flag}
+                  aria-label={`${flag}: ${FLAGS[flag] ?? 'a flag'}`}
                   className="h-6 min-w-6 cursor-help rounded-sm px-1 font-mono text-xs text-faint hover:bg-sunken hover:text-ink"
                 >
                   {flag}

@@ -52,7 +52,7 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
           size="sm"
           look="quiet"
           aria-pressed={each === range}
-          aria-label={RANGES[each]}
+          title={RANGES[each]}
           onClick={() => onChoose(each)}
           className={cx('tabular-nums', each === range && 'bg-surface !text-ink shadow-[0_0_0_1px_var(--line)]')}
         >

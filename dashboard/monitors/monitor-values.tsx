@@ -29,7 +29,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
       <legend className="mb-1.5 text-sm font-medium">Expected values</legend>
       {values.map((value, at) => (
         <div key={at} className="flex items-start gap-1">
-          <Field label={<span className="sr-only">Value {at + 1}</span>} error={own[at]} className="flex-1 !gap-0">
+          <Field label={<span className="sr-only">Value {at + 1}</span>} error={own[at]} className="flex-1">
             <Input
               isCode
               value={value}
