@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
-import { api } from '../api.ts'
+import { ApiProblem, api } from '../api.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Combobox } from '../ui/combobox.tsx'
@@ -120,7 +120,7 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
         label="Alert e-mails"
         isOptional
         hint="Told beside the owners when a webhook is paused, and when it is active again. One a line, at most 20."
-        error={fieldError(problem, 'settings.alert_emails')}
+        error={emailError(problem, form.emails)}
       >
         <TextArea
           isCode
@@ -155,7 +155,14 @@ const changeOf = ({ name, slug, timezone, days, emails }: Values): OrganizationC
   },
 })
 
-const emailFields = (emails: string) => [
-  'settings.alert_emails',
-  ...addressesOf(emails).map((_, at) => `settings.alert_emails.${at}`),
-]
+const EMAILS = 'settings.alert_emails'
+const emailFields = (emails: string) => [EMAILS, ...addressesOf(emails).map((_, at) => `${EMAILS}.${at}`)]
+
+/** Says which of the addresses is wrong. */
+function emailError(problem: unknown, emails: string): string | undefined {
+  const wrong = addressesOf(emails).flatMap((address, at) => {
+    const sentence = problem instanceof ApiProblem ? problem.errors[`${EMAILS}.${at}`] : undefined
+    return sentence === undefined ? [] : [`"${address}" ${sentence}`]
+  })
+  return wrong.length > 0 ? wrong.join(' ') : fieldError(problem, EMAILS)
+}

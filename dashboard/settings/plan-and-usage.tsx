@@ -50,7 +50,7 @@ function PlanLine({ subscription, plan }: { subscription: Subscription; plan: Pl
   const isPlain = status === 'active' && current_period_end === null
   return (
     <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1">
-      <span>Plan {plan?.name ?? subscription.plan}</span>
+      <span>On the plan {plan?.name ?? subscription.plan}</span>
       {!isPlain && <Badge tone={tone}>{word}</Badge>}
       {cancel_at ? (
         <span>

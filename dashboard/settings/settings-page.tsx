@@ -26,7 +26,7 @@ export function SettingsPage() {
   ]
   const tab = tabs.find(({ value }) => value === search.tab)?.value ?? 'organization'
   return (
-    <Page title="Settings" lead={`Of ${organization.name}.`}>
+    <Page title="Settings" lead={`For everyone in ${organization.name}.`}>
       <Tabs
         label="Settings"
         value={tab}

@@ -15,11 +15,12 @@ export function sentenceOf(problem: unknown): string {
 export function ProblemNote({ problem, fields = [] }: { problem: unknown; fields?: readonly string[] }) {
   const others =
     problem instanceof ApiProblem ? Object.entries(problem.errors).filter(([path]) => !fields.includes(path)) : []
+  const isMarked = problem instanceof ApiProblem && others.length === 0 && Object.keys(problem.errors).length > 0
   return (
     <div role="alert" className="flex gap-2.5 rounded-md bg-bad-wash px-3 py-2.5 text-sm text-bad">
       <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <div>
-        {sentenceOf(problem)}
+        {isMarked ? 'This was not accepted as it is; look at what is marked above.' : sentenceOf(problem)}
         {others.map(([path, sentence]) => (
           <p key={path}>
             <span className="font-mono text-xs">{path}</span> {sentence}
