@@ -7,6 +7,8 @@ import { agentRoutes } from './agents/routes.ts'
 import { accountKeyRoutes } from './dashboard/account-keys.ts'
 import { accountRoutes } from './dashboard/account-routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
+import { announceChanges } from './dashboard/live/announce.ts'
+import { LiveStreams } from './dashboard/live/streams.ts'
 import { dashboardRoutes } from './dashboard/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
@@ -29,7 +31,11 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export async function createApp(doors: Doors) {
   const auth = createAuth(doors)
   const sessionOf = sessionReader(auth, doors)
-  const app = createHttpServer(doors, { identify: authenticator({ ...doors, sessionOf }), permit })
+  const identify = authenticator({ ...doors, sessionOf })
+  const app = createHttpServer(doors, { identify, permit })
+  const live = new LiveStreams(doors)
+  announceChanges(app, doors, live)
+  app.addHook('preClose', () => live.close())
   const payments = doors.config.stripe ? openPayments(doors.config.stripe) : null
   await describeApi(app)
   await app.register(documentationPage)
@@ -49,7 +55,7 @@ export async function createApp(doors: Doors) {
     await api.register(accountKeyRoutes(doors))
     await api.register(organizationRoutes(doors, payments))
     await api.register(subscriptionRoutes(doors, payments))
-    await api.register(dashboardRoutes(doors))
+    await api.register(dashboardRoutes(doors, { live, identify }))
   })
   return app
 }

@@ -12,14 +12,17 @@ import {
 } from '#contract/dashboard.ts'
 import { EventQuery } from '#contract/events.ts'
 import { Include, MonitorAnswer } from '#contract/monitors.ts'
+import type { Gate } from '../http/gate.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { parseInclude } from '../monitors/include.ts'
 import { toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
+import { Problem } from '../problem.ts'
 import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
 import { planImport } from './import/plan.ts'
+import type { LiveStreams } from './live/streams.ts'
 import { lookUp } from './lookup.ts'
 import { readOverview } from './overview.ts'
 import { readTimeline } from './timeline-store.ts'
@@ -27,11 +30,22 @@ import { readTimeline } from './timeline-store.ts'
 /** A file of 1,048,576 characters, most of which may be escaped in JSON. */
 const IMPORT_BYTES = 4 * 1024 * 1024
 
+export type Watching = { live: LiveStreams; identify: Gate['identify'] }
+
 /** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
-export function dashboardRoutes(doors: Doors): Routes {
+export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Routes {
   return async (app) => {
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
+    })
+
+    app.get('/dashboard/api/live', { schema: { querystring: OfOrganization } }, async (request, reply) => {
+      const { organizationId, personId, actor } = request.caller
+      const isWelcome = async () => (await identify(request))?.organizationId === organizationId
+      const stream = live.open({ organizationId, who: personId ?? actor, isWelcome: () => unlessAway(isWelcome) })
+      // A proxy that gathers what it passes on would keep the events.
+      reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).type('text/event-stream; charset=utf-8')
+      return reply.send(stream)
     })
 
     app.get(
@@ -85,6 +99,15 @@ export function dashboardRoutes(doors: Doors): Routes {
         return toMonitor(await getMonitor(doors.db, caller.organizationId, params.monitor, included), included)
       },
     )
+  }
+}
+
+/** A refusal ends a stream; a database that does not answer for a moment does not. */
+async function unlessAway(isWelcome: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await isWelcome()
+  } catch (error) {
+    return !(error instanceof Problem)
   }
 }
 

@@ -1,0 +1,159 @@
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../clock.ts'
+import { insertEvents } from '../../events/store.ts'
+import { newId } from '../../ids.ts'
+import { type AppWorld, givenApp } from '../../testing/app-world.ts'
+import { onBothEngines } from '../../testing/database.ts'
+import { eventually } from '../../testing/server-world.ts'
+import { MOST_OF_ONE } from './streams.ts'
+
+const PATH = '/dashboard/api/live'
+
+type Told = { event: string; data: { lists?: string[]; monitors: string[] }; afterMs: number }
+
+/** Listens as a browser does. `told` grows; `over` resolves when the server ends the stream. */
+async function listen(world: AppWorld, key?: string) {
+  const [listening] = world.app.addresses()
+  const known = listening as AddressInfo | undefined
+  const port = known?.port ?? Number(new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).port)
+  const stop = new AbortController()
+  onTestFinished(() => stop.abort())
+  const headers = { 'x-api-key': key ?? (await world.organization()).key }
+  const answer = await fetch(`http://127.0.0.1:${port}${PATH}`, { headers, signal: stop.signal })
+  const told: Told[] = []
+  const began = systemClock.elapsed()
+  const read = async () => {
+    let text = ''
+    for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += part
+      const messages = text.split('\n\n')
+      text = messages.pop()!
+      for (const message of messages) {
+        const [, event, data] = message.match(/^event: (\w+)\ndata: (.*)$/) ?? []
+        if (event) told.push({ event, data: JSON.parse(data!), afterMs: systemClock.elapsed() - began })
+      }
+    }
+  }
+  return { answer, told, over: read().catch(() => 'cut off'), leave: () => stop.abort() }
+}
+
+async function givenMonitor(world: AppWorld) {
+  const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+  return (await world.call('/monitors', { method: 'POST', body })).body.id as string
+}
+
+async function happen(world: AppWorld, monitorId: string, at: number): Promise<void> {
+  const { db } = world.doors
+  const row = await db.selectFrom('monitors').selectAll().where('id', '=', monitorId).executeTakeFirstOrThrow()
+  const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row
+  await insertEvents(db, [
+    {
+      ...{ organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match },
+      id: newId('evt', at),
+      monitor_id: monitorId,
+      occurred_at: at,
+      old_state: 'VALID',
+      new_state: 'MISMATCH',
+      previous_values: null,
+      current_values: null,
+      incidence_count: 1,
+      diagnosis: null,
+    },
+  ])
+}
+
+/** What was told of changes, once it holds this list. */
+const toldOf = (told: Told[], list: string) =>
+  eventually(
+    async () => told.filter(({ event, data }) => event === 'change' && data.lists?.includes(list)),
+    (found) => found.length > 0,
+  )
+
+onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
+  test('a change that another process commits reaches the page within a second', async () => {
+    const world = await givenApp(engine)
+    const id = await givenMonitor(world)
+    const elsewhere = await givenApp(engine, {}, world.url)
+    const { answer, told } = await listen(world)
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    await systemClock.sleep(700)
+    const before = told.length
+    const began = systemClock.elapsed()
+    await happen(elsewhere, id, world.doors.clock.now())
+    await eventually(
+      async () => told.length,
+      (count) => count > before,
+    )
+    expect(systemClock.elapsed() - began).toBeLessThan(1_500)
+    expect(told.at(-1)).toMatchObject({
+      event: 'change',
+      data: { lists: ['events', 'monitors', 'requests'], monitors: [id] },
+    })
+  })
+
+  test('what people change is told in every process, and checks by their monitors', async () => {
+    const world = await givenApp(engine)
+    const { key } = await world.organization()
+    const id = await givenMonitor(world)
+    const elsewhere = await givenApp(engine, {}, world.url)
+    const [here, there] = [await listen(world), await listen(elsewhere, key)]
+    await systemClock.sleep(700)
+    await world.call(`/monitors/${id}`, { method: 'PATCH', body: { frequency: 30 } })
+    for (const { told } of [here, there]) expect(await toldOf(told, 'groups')).toBeTruthy()
+    await world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:9/' } })
+    for (const { told } of [here, there]) expect(await toldOf(told, 'webhooks')).toBeTruthy()
+    const now = world.doors.clock.now()
+    await world.doors.db.updateTable('due_checks').set({ last_checked_at: now }).execute()
+    for (const { told } of [here, there]) {
+      const checked = await eventually(
+        async () => told.find(({ event }) => event === 'checked'),
+        (found) => found !== undefined,
+      )
+      expect(checked?.data).toEqual({ monitors: [id] })
+    }
+  })
+
+  test('tells what happened while the page was loading, and nothing of another organization', async () => {
+    const world = await givenApp(engine)
+    const id = await givenMonitor(world)
+    const { key } = await world.organization('Other')
+    await happen(world, id, world.doors.clock.now() - 5_000)
+    const [own, others] = [await listen(world), await listen(world, key)]
+    await toldOf(own.told, 'events')
+    await happen(world, id, world.doors.clock.now())
+    await eventually(
+      async () => own.told,
+      (told) => told.some(({ data }) => data.monitors.includes(id)),
+    )
+    await systemClock.sleep(600)
+    expect(others.told).toEqual([])
+  })
+})
+
+test('a caller has so many streams and no more, and a stream that ends makes room', async () => {
+  const world = await givenApp('sqlite')
+  const streams = []
+  for (let count = 0; count < MOST_OF_ONE; count++) streams.push(await listen(world))
+  expect(streams.map(({ answer }) => answer.status)).toEqual(Array(MOST_OF_ONE).fill(200))
+  expect((await world.call(PATH)).status).toBe(429)
+  const other = await world.key('read')
+  expect((await listen(world, other.key)).answer.status).toBe(200)
+  streams[0]!.leave()
+  const again = await eventually(
+    () => listen(world),
+    ({ answer }) => answer.status === 200,
+  )
+  expect(again.answer.status).toBe(200)
+  expect((await world.call(PATH, { key: null })).status).toBe(401)
+  expect((await world.call(`${PATH}?colour=red`)).status).toBe(400)
+})
+
+test('ends when the server stops, at once', async () => {
+  const world = await givenApp('sqlite')
+  const { over } = await listen(world)
+  const began = systemClock.elapsed()
+  await world.close()
+  await over
+  expect(systemClock.elapsed() - began).toBeLessThan(3_000)
+})

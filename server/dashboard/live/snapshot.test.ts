@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { differenceOf, NEWEST, type Snapshot } from './snapshot.ts'
+
+const snapshot = (given: Partial<Record<keyof Snapshot, [string, number][]>>): Snapshot => ({
+  events: new Map(given.events),
+  sent: new Map(given.sent),
+  checked: new Map(given.checked),
+  people: new Map(given.people),
+})
+
+test('nothing changed is nothing told', () => {
+  const same = snapshot({ events: [['a', 1]], sent: [['w', 1]], checked: [['m', 1]], people: [['groups', 1]] })
+  expect(differenceOf(same, same)).toEqual({ lists: [], events: [], checked: [] })
+})
+
+test('each kind of change names its lists', () => {
+  const before = snapshot({ events: [['a', 1]], people: [['groups', 1]] })
+  expect(
+    differenceOf(
+      before,
+      snapshot({
+        events: [
+          ['b', 2],
+          ['a', 1],
+        ],
+        people: [['groups', 1]],
+      }),
+    ),
+  ).toEqual({
+    lists: ['events', 'monitors', 'requests'],
+    events: ['b'],
+    checked: [],
+  })
+  expect(differenceOf(before, { ...before, sent: new Map([['w', 5]]) }).lists).toEqual(['webhooks', 'requests'])
+  expect(differenceOf(before, { ...before, people: new Map([['groups', 2]]) }).lists).toEqual(['groups'])
+  expect(differenceOf(before, { ...before, checked: new Map([['m', 2]]) }).checked).toEqual(['m'])
+})
+
+test('an event that is written late is told, one that takes the place of a removed one is not', () => {
+  const full = Array.from({ length: NEWEST }, (_, at): [string, number] => [`e${at}`, 1_000 - at])
+  const late = snapshot({ events: [...full.slice(0, 50), ['late', 960], ...full.slice(50, 99)] })
+  expect(differenceOf(snapshot({ events: full }), late).events).toEqual(['late'])
+  const removed = snapshot({ events: [...full.slice(1), ['old', 1]] })
+  expect(differenceOf(snapshot({ events: full }), removed).events).toEqual([])
+})

@@ -1,0 +1,169 @@
+import { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import type { LiveChange } from '#contract/dashboard.ts'
+import { Bell } from '../../bell.ts'
+import type { Clock } from '../../clock.ts'
+import type { Database } from '../../database/database.ts'
+import { Problem } from '../../problem.ts'
+import { differenceOf, type Snapshot } from './snapshot.ts'
+import { monitorsOfEvents, readSnapshot } from './store.ts'
+
+export type LiveDoors = { db: Database; clock: Clock; log: Logger }
+
+/** How often the database is looked at while somebody watches. */
+const POLL_MS = 500
+const CHECKED_MS = 1_000
+const HEARTBEAT_MS = 15_000
+const RECHECK_MS = 30_000
+/** How long before a page opened its stream it may have read what it shows. */
+const OVERLAP_MS = 10_000
+export const MOST_OF_ONE = 8
+const MOST_IN_ALL = 1_000
+/** Octets that wait for a page which does not read; beyond that it is cut off and comes again. */
+const MOST_WAITING = 64 * 1024
+
+export type Listener = {
+  organizationId: string
+  /** Whose streams are counted together: a person or a key. */
+  who: string
+  /** Whether the caller may still listen; asked now and then. */
+  isWelcome: () => Promise<boolean>
+}
+
+/** Instants of `Clock.elapsed()`. */
+type Stream = Listener & { out: Readable; isOver: boolean; toldAt: number; askedAt: number }
+type Watched = { streams: Set<Stream>; snapshot: Snapshot | undefined; checked: Set<string>; checkedAt: number }
+
+/**
+ * The open pages of this process. While there are any, one loop looks at the database for each organization that is watched,
+ * so that a change reaches its pages within a second, whichever process made it.
+ */
+export class LiveStreams {
+  readonly #doors: LiveDoors
+  readonly #watched = new Map<string, Watched>()
+  readonly #bell = new Bell()
+  readonly #stop = new AbortController()
+  #turning: Promise<void> | undefined
+
+  constructor(doors: LiveDoors) {
+    this.#doors = doors
+  }
+
+  /** Throws 429 where one caller has too many already, 503 where the process has or is stopping. */
+  open(listener: Listener): Readable {
+    const all = [...this.#watched.values()].flatMap(({ streams }) => [...streams])
+    if (this.#stop.signal.aborted || all.length >= MOST_IN_ALL) {
+      throw new Problem(503, 'This server has no room for a further live page; it refreshes by itself meanwhile.')
+    }
+    if (all.filter(({ who }) => who === listener.who).length >= MOST_OF_ONE) {
+      throw new Problem(429, `You have ${MOST_OF_ONE} live pages open; close one of them for this one to be live too.`)
+    }
+    const now = this.#doors.clock.elapsed()
+    const stream: Stream = { ...listener, out: new Readable({ read() {} }), isOver: false, toldAt: now, askedAt: now }
+    const watched = this.#watched.get(listener.organizationId) ?? newlyWatched()
+    this.#watched.set(listener.organizationId, watched)
+    watched.streams.add(stream)
+    stream.out.once('close', () => this.#remove(stream))
+    stream.out.push('retry: 3000\n\n')
+    void this.#greet(stream)
+    this.#bell.ring()
+    this.#turning ??= this.#turn()
+    return stream.out
+  }
+
+  /** Looks at the database at once: somebody of this process changed something. */
+  wake(organizationId: string): void {
+    if (this.#watched.has(organizationId)) this.#bell.ring()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    for (const { streams } of this.#watched.values()) for (const stream of streams) end(stream)
+    await this.#turning
+  }
+
+  /** What happened while the page was loading may be missing on it. */
+  async #greet(stream: Stream): Promise<void> {
+    const { db, clock, log } = this.#doors
+    try {
+      const { events } = await readSnapshot(db, stream.organizationId)
+      const isRecent = [...events.values()].some((at) => at > clock.now() - OVERLAP_MS)
+      if (isRecent) this.#tell(stream, eventText('change', { lists: ['events', 'monitors', 'requests'], monitors: [] }))
+    } catch (err) {
+      log.debug({ err }, 'A live page could not be told what came before it.')
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { clock } = this.#doors
+    while (!this.#stop.signal.aborted && this.#watched.size > 0) {
+      for (const [organizationId, watched] of this.#watched) await this.#look(organizationId, watched)
+      await this.#tend()
+      await this.#bell.heard(POLL_MS, clock, this.#stop.signal)
+    }
+    this.#turning = undefined
+  }
+
+  async #look(organizationId: string, watched: Watched): Promise<void> {
+    const { db, clock, log } = this.#doors
+    try {
+      const now = await readSnapshot(db, organizationId)
+      const before = watched.snapshot ?? now
+      const { lists, events, checked } = differenceOf(before, now)
+      const monitors = await monitorsOfEvents(db, organizationId, events)
+      watched.snapshot = now
+      for (const id of checked) watched.checked.add(id)
+      if (lists.length > 0) this.#tellAll(watched, eventText('change', { lists, monitors }))
+      if (watched.checked.size === 0 || clock.elapsed() - watched.checkedAt < CHECKED_MS) return
+      this.#tellAll(watched, eventText('checked', { monitors: [...watched.checked] }))
+      watched.checked.clear()
+      watched.checkedAt = clock.elapsed()
+    } catch (err) {
+      log.debug({ err }, 'Live pages are told later: the database did not answer.')
+    }
+  }
+
+  /** Heartbeats keep proxies from closing what is quiet; whoever signed out or is no member any more is not told further. */
+  async #tend(): Promise<void> {
+    const now = this.#doors.clock.elapsed()
+    for (const { streams } of this.#watched.values()) {
+      for (const stream of streams) {
+        if (now - stream.toldAt >= HEARTBEAT_MS) this.#tell(stream, ':\n\n')
+        if (now - stream.askedAt < RECHECK_MS) continue
+        stream.askedAt = now
+        if (!(await stream.isWelcome())) end(stream)
+      }
+    }
+  }
+
+  #tellAll({ streams }: Watched, text: string): void {
+    for (const stream of streams) this.#tell(stream, text)
+  }
+
+  #tell(stream: Stream, text: string): void {
+    if (stream.isOver) return
+    if (stream.out.readableLength > MOST_WAITING) {
+      stream.isOver = true
+      stream.out.destroy()
+    } else stream.out.push(text)
+    stream.toldAt = this.#doors.clock.elapsed()
+  }
+
+  #remove(stream: Stream): void {
+    stream.isOver = true
+    const watched = this.#watched.get(stream.organizationId)
+    watched?.streams.delete(stream)
+    if (watched?.streams.size === 0) this.#watched.delete(stream.organizationId)
+  }
+}
+
+function end(stream: Stream): void {
+  if (!stream.isOver) stream.out.push(null)
+  stream.isOver = true
+}
+
+const newlyWatched = (): Watched => ({ streams: new Set(), snapshot: undefined, checked: new Set(), checkedAt: 0 })
+
+/** In the form of server-sent events: WHATWG HTML, section 9.2. */
+const eventText = (name: string, data: LiveChange | Pick<LiveChange, 'monitors'>) =>
+  `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
