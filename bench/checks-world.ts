@@ -78,7 +78,7 @@ export async function startResponder() {
 }
 
 /** Monitors of which each was checked before and found as expected: the common case, again and again. */
-async function fill(db: Database, count: number): Promise<{ slots: number[]; key: string }> {
+export async function fill(db: Database, count: number): Promise<{ slots: number[]; key: string }> {
   const slots: number[] = []
   const now = systemClock.now()
   const organization = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }

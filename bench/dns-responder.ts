@@ -8,16 +8,20 @@ export type Order =
   | { kind: 'cpu' }
   /** From now on every fourth name, by the number that its first label ends in, gets no answer. */
   | { kind: 'silence' }
-  /** From now on a name has this address, 192.0.2.<last>; null: it fails with SERVFAIL. */
-  | { kind: 'set'; names: string[]; last: number | null }
+  /** From now on the names of this first label have the address 192.0.2.<last>; null: they fail with SERVFAIL. */
+  | { kind: 'set'; records: [label: string, last: number | null][] }
+  /** From now on so large a share of the questions is lost, at random. */
+  | { kind: 'lose'; share: number }
 export type Told = { port?: number; cpu: number }
 
 const socket = createSocket({ type: 'udp4', recvBufferSize: 8 * 1024 * 1024, sendBufferSize: 8 * 1024 * 1024 })
 const answer = Buffer.from('c00c000100010000012c0004c0000201', 'hex')
 const changed = new Map<string, number | null>()
 let isSilent = false
+let lost = 0
 
 socket.on('message', (query, { port, address }) => {
+  if (lost > 0 && Math.random() < lost) return
   let end = 12
   while (query[end] !== 0 && end < query.length) end += query[end]! + 1
   const name = isSilent || changed.size > 0 ? query.toString('latin1', 13, 13 + query[12]!) : ''
@@ -39,7 +43,8 @@ function tell(more: { port?: number } = {}): void {
 
 process.on('message', (order: Order) => {
   if (order.kind === 'silence') isSilent = true
-  if (order.kind === 'set') for (const name of order.names) changed.set(name, order.last)
+  if (order.kind === 'lose') lost = order.share
+  if (order.kind === 'set') for (const [label, last] of order.records) changed.set(label, last)
   tell()
 })
 process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,32 @@
+import { sql } from 'kysely'
+import { systemClock } from '../server/clock.ts'
+import type { Database } from '../server/database/database.ts'
+
+const SLOTS = 2 ** 31
+const LONGEST_MS = 10 * 60_000
+
+/** Every monitor is due once, spread over the time of the round. `since`: what is checked later belongs to it. */
+export async function planRound(db: Database, roundMs: number): Promise<{ since: number }> {
+  const since = systemClock.now()
+  const step = Math.max(1, Math.floor(SLOTS / roundMs))
+  await sql`update due_checks set due_at = cast(${since} as bigint) + slot / cast(${step} as bigint)
+    where claimed_by is null`.execute(db)
+  return { since }
+}
+
+/** Resolves when every monitor was checked and none is in doubt. Throws when the server ends or nothing moves any more. */
+export async function roundIsOver(db: Database, since: number, ended: () => Promise<unknown>): Promise<void> {
+  const until = systemClock.elapsed() + LONGEST_MS
+  while (systemClock.elapsed() < until) {
+    const left = db.selectFrom('due_checks').select((of) => of.fn.countAll<number>().as('count'))
+    const { count } = await left
+      .where((of) =>
+        of.or([of('last_checked_at', '<', since), of('last_checked_at', 'is', null), of('doubts', '>', 0)]),
+      )
+      .executeTakeFirstOrThrow()
+    if (Number(count) === 0) return
+    const first = await Promise.race([ended().then(() => 'ended'), systemClock.sleep(500)])
+    if (first === 'ended') throw new Error('The server ended by itself.')
+  }
+  throw new Error('Some monitors were not checked in time.')
+}
