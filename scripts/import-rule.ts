@@ -6,6 +6,7 @@ const PARTS: Record<string, readonly string[]> = {
   main: ['commands'],
   commands: [
     'app',
+    'dashboard',
     'outside',
     'checks',
     'events',

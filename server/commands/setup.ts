@@ -1,6 +1,8 @@
-import { hashPassword } from 'better-auth/crypto'
+import { hashPassword, verifyPassword } from 'better-auth/crypto'
 import { systemClock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
 import { Failure } from '../failure.ts'
+import { findPasswordHash } from '../organization/people.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { withDatabase } from './open.ts'
 
@@ -13,6 +15,7 @@ export async function setup({ organization, email, password, json }: SetupOption
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Failure(`--email: "${email}" is not an e-mail address.`)
   if (password.length < 8) throw new Failure('--password needs at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {
+    await refuseOtherPassword(db, email, password)
     const passwordHash = await hashPassword(password)
     const made = await insertOrganization(db, { name: organization.trim(), email, passwordHash }, systemClock.now())
     if (json) {
@@ -37,4 +40,13 @@ Try it while the server runs:
   curl -H "X-Api-Key: ${made.key}" ${baseUrl}/monitors
 `)
   })
+}
+
+/** Whoever has an account keeps its password: another one would seem to be set, and would not let anybody in. */
+async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
+  const hash = await findPasswordHash(db, email)
+  if (hash === undefined || (await verifyPassword({ hash, password }))) return
+  throw new Failure(
+    `--password: ${email} has an account already, with another password. Give that one; the dashboard can replace it (forgotten password).`,
+  )
 }

@@ -8,10 +8,14 @@ export type NewPerson = { email: string; name?: string; passwordHash?: string }
 /** Two spellings of one address are one person. */
 export const emailOf = (text: string): string => text.trim().toLowerCase()
 
-/** The person with this address, made where there is none. One who is known keeps name and password. */
+/** The person with this address, made where there is none. One who is known keeps the name, and the password where there is one. */
 export async function ensurePerson(db: Database, given: NewPerson, now: number): Promise<Person> {
   const made = await insertPerson(db, given, now)
-  return made ?? (await findPerson(db, given.email))!
+  if (made) return made
+  const known = (await findPerson(db, given.email))!
+  const isWithout = given.passwordHash && (await findPasswordHash(db, known.email)) === undefined
+  if (isWithout) await insertCredential(db, known.id, given.passwordHash!, now)
+  return known
 }
 
 /** Undefined when there is a person with this address already. */
@@ -33,6 +37,18 @@ export async function insertPerson(db: Database, given: NewPerson, now: number):
 export async function findPerson(db: Database, email: string): Promise<Person | undefined> {
   const query = db.selectFrom('people').select(['id', 'email', 'name']).where('email', '=', emailOf(email))
   return await query.executeTakeFirst()
+}
+
+/** Undefined where there is no such person, or one who cannot sign in yet. */
+export async function findPasswordHash(db: Database, email: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('people')
+    .innerJoin('credentials', 'credentials.person_id', 'people.id')
+    .select('password')
+    .where('email', '=', emailOf(email))
+    .where('provider_id', '=', 'credential')
+    .executeTakeFirst()
+  return row?.password ?? undefined
 }
 
 async function insertCredential(db: Database, personId: string, password: string, now: number): Promise<void> {

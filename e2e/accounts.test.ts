@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { runCommand } from '#server/testing/server-process.ts'
+import { eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+
+const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }
+
+test.each(['sqlite', 'postgres'] as const)(
+  'from an empty database to a session that all processes know, and back in after a forgotten password (%s)',
+  async (engine) => {
+    const { settings } = await givenWorld(engine)
+    const [first, second] = await Promise.all([givenServer(settings), givenServer(settings)])
+    const links = await Promise.all([first, second].map((server) => linkIn(server, 'setup')))
+    expect(links[0]).toBe(links[1])
+    const token = links[0]!
+
+    const ada = openClient(first.url)
+    expect((await ada.post('/dashboard/api/setup', { token, ...ADA })).status).toBe(200)
+    const eve = await openClient(second.url).post('/dashboard/api/setup', { token, ...ADA, email: 'eve@example.com' })
+    expect(eve.status).toBe(403)
+    const elsewhere = openClient(second.url, new Map(ada.cookies))
+    expect((await elsewhere.get('/monitors')).status).toBe(200)
+    expect((await ada.post('/dashboard/auth/sign-out')).status).toBe(200)
+    expect((await elsewhere.get('/monitors')).status).toBe(401)
+
+    await ada.post('/dashboard/auth/request-password-reset', { email: ADA.email })
+    const reset = { token: await linkIn([first, second], 'reset-password'), newPassword: 'another horse' }
+    expect((await ada.post('/dashboard/auth/reset-password', reset)).status).toBe(200)
+    const signIn = { email: ADA.email, password: 'another horse' }
+    expect((await ada.post('/dashboard/auth/sign-in/email', signIn)).status).toBe(200)
+    expect((await ada.get('/dashboard/api/me')).body).toMatchObject({ organizations: [{ name: 'Acme' }] })
+
+    const setup = ['setup', '--organization', 'Second', '--email', ADA.email, '--password']
+    expect(await runCommand([...setup, ADA.password], settings)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has an account already, with another password'),
+    })
+    expect(await runCommand([...setup, 'another horse'], settings)).toMatchObject({ code: 0 })
+    expect((await ada.get('/dashboard/api/me')).body).toMatchObject({
+      organizations: [{ name: 'Acme' }, { name: 'Second', role: 'owner' }],
+    })
+  },
+  120_000,
+)
+
+type Printing = { stdout(): string }
+
+/** The token of the last link to a page that a server logged. */
+async function linkIn(servers: Printing | Printing[], page: string): Promise<string> {
+  const links = () =>
+    [servers].flat().flatMap((each) => [...each.stdout().matchAll(new RegExp(`/dashboard/${page}/([\\w-]+)`, 'g'))])
+  const found = await eventually(
+    async () => links(),
+    (all) => all.length > 0,
+  )
+  return found.at(-1)![1]!
+}
+
+/** What a browser does for a page of the server: it keeps cookies and says where a request begins. */
+function openClient(url: string, cookies = new Map<string, string>()) {
+  const call = async (method: string, path: string, body?: unknown) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { cookie, origin: url, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      cookies.set(name, value)
+    }
+    return { status: answer.status, body: (await answer.json()) as unknown }
+  }
+  return {
+    cookies,
+    get: (path: string) => call('GET', path),
+    post: (path: string, body?: unknown) => call('POST', path, body),
+  }
+}
