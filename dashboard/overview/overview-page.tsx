@@ -1,5 +1,81 @@
-import { Page } from '../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { Plus } from 'lucide-react'
+import type { Overview } from '#contract/dashboard.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { ButtonLink } from '../ui/button.tsx'
+import { Page, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Attention } from './attention.tsx'
+import { Changes } from './changes.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { Standing } from './standing.tsx'
+
+/** Checks that change nothing are in no stream: that the last one has just ended is asked for. */
+const ASK_MS = 10_000
 
 export function OverviewPage() {
-  return <Page title="Overview">{null}</Page>
+  const { can } = useSession()
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => api.get<Overview>('/dashboard/api/overview', {}, signal),
+    refetchInterval: ASK_MS,
+  })
+  const isNew = data && !(data.has.monitors && data.has.webhooks && data.has.events)
+  return (
+    <Page
+      title="Overview"
+      actions={
+        can('write') &&
+        data?.has.monitors && (
+          <ButtonLink to="/monitors/new">
+            <Plus /> New monitor
+          </ButtonLink>
+        )
+      }
+    >
+      {isPending && <OverviewBones />}
+      {!isPending && !data && <ProblemPage problem={error} onRetry={() => void refetch()} />}
+      {data && (
+        <div className="flex flex-col gap-4">
+          {isNew && <FirstSteps has={data.has} />}
+          {data.has.monitors && (
+            <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem] lg:grid-rows-[auto_1fr]">
+              <Attention overview={data} />
+              <div className="flex flex-col gap-4 lg:col-start-2 lg:row-span-2 lg:row-start-1">
+                <Standing overview={data} />
+              </div>
+              <Changes events={data.changes} />
+            </div>
+          )}
+        </div>
+      )}
+    </Page>
+  )
+}
+
+/** The page's own shape, so that nothing jumps. */
+function OverviewBones() {
+  return (
+    <div role="status" aria-label="Loading" className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem]">
+      <Section>
+        <div className="flex flex-col gap-5">
+          {[64, 80, 56, 72, 60].map((width) => (
+            <div key={width} className="flex flex-col gap-2">
+              <div className="bone h-4" style={{ width: `${width}%` }} />
+              <div className="bone h-3 w-1/3" />
+            </div>
+          ))}
+        </div>
+      </Section>
+      <Section>
+        <div className="flex flex-col gap-3">
+          <div className="bone h-2" />
+          {[0, 1, 2, 3].map((line) => (
+            <div key={line} className="bone h-4" />
+          ))}
+        </div>
+      </Section>
+    </div>
+  )
 }

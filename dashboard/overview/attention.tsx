@@ -1,0 +1,154 @@
+import { Link } from '@tanstack/react-router'
+import { BellOff, ChevronRight, CircleCheck, CircleDashed, Clock, type LucideIcon, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Cause, Overview } from '#contract/dashboard.ts'
+import { cx } from '../ui/class.ts'
+import { Code } from '../ui/page.tsx'
+import { STATE_LOOKS, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
+import { Time } from '../ui/time.tsx'
+import { counted, type Verdict, verdictOf } from './overview-words.ts'
+import { useNow } from './use-now.ts'
+
+const ICONS: Record<Tone, LucideIcon> = { good: CircleCheck, bad: TriangleAlert, warn: Clock, idle: CircleDashed }
+
+/** How everything stands, and what needs someone now, by cause. */
+export function Attention({ overview }: { overview: Overview }) {
+  const { attention, more, webhooks } = overview
+  const verdict = verdictOf(overview, useNow())
+  return (
+    <section aria-labelledby="verdict" className="min-w-0 rounded-lg border border-line bg-surface">
+      <Headline verdict={verdict} />
+      {attention.length + webhooks.paused.length > 0 && (
+        <ul className="divide-y divide-line border-t border-line">
+          {webhooks.paused.map((webhook) => (
+            <PausedWebhook key={webhook.id} webhook={webhook} />
+          ))}
+          {attention.map((cause) => (
+            <CauseLine key={`${cause.domain} ${cause.state} ${cause.title}`} cause={cause} />
+          ))}
+        </ul>
+      )}
+      {more > 0 && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint">
+          {counted(more, 'further cause', 'further causes')}:{' '}
+          <Link to="/monitors" search={{ order: 'state' }} className="rounded-sm text-accent-ink hover:underline">
+            all monitors by state
+          </Link>
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Headline({ verdict: { tone, title, proof } }: { verdict: Verdict }) {
+  const Icon = ICONS[tone]
+  return (
+    <div className="flex items-center gap-3.5 px-4 py-4">
+      <span className={cx('grid size-9 shrink-0 place-items-center rounded-full', TONE_WASH[tone])}>
+        <Icon className="size-5" strokeWidth={2} aria-hidden="true" />
+      </span>
+      <div className="min-w-0">
+        <h2 id="verdict" aria-live="polite" className="text-lg font-semibold tracking-tight tabular-nums">
+          {title}
+        </h2>
+        <p className="text-sm text-faint tabular-nums">{proof}</p>
+      </div>
+    </div>
+  )
+}
+
+type LineProps = {
+  icon: LucideIcon
+  tone: Tone
+  word: string
+  sentence: ReactNode
+  /** The sentence is a link: the whole line leads there. */
+  isLink: boolean
+  children: ReactNode
+}
+
+function Line({ icon: Icon, tone, word, sentence, isLink, children }: LineProps) {
+  return (
+    <li
+      className={cx(
+        'relative grid grid-cols-[1.125rem_minmax(0,1fr)_1rem] gap-x-3 px-4 py-3 last:rounded-b-lg',
+        isLink && 'transition-colors hover:bg-sunken',
+      )}
+    >
+      <Icon className={cx('mt-0.5 size-4', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
+      <div className="min-w-0">
+        <p className="font-medium break-words">{sentence}</p>
+        <p className="mt-0.5 flex flex-wrap gap-x-3 text-xs text-faint">
+          <span className={cx('font-medium', TONE_TEXT[tone])}>{word}</span>
+          {children}
+        </p>
+      </div>
+      {isLink && <ChevronRight className="size-4 self-center text-faint" aria-hidden="true" />}
+    </li>
+  )
+}
+
+/** Reaches over its whole line. */
+const stretched = 'rounded-sm after:absolute after:inset-0'
+
+function CauseLine({ cause: { title, state, domain, since, monitors, count } }: { cause: Cause }) {
+  const { icon, tone, word } = STATE_LOOKS[state]
+  const [only] = monitors
+  const isLink = count === 1 && only !== undefined
+  const sentence = isLink ? (
+    <Link to="/monitors/$monitor" params={{ monitor: only.id }} className={stretched}>
+      {title}
+    </Link>
+  ) : (
+    title
+  )
+  return (
+    <Line icon={icon} tone={tone} word={word} sentence={sentence} isLink={isLink}>
+      {since && (
+        <span>
+          began <Time at={since} />
+        </span>
+      )}
+      {count > 1 &&
+        monitors.map(({ id, name, record_type }) => (
+          <Link
+            key={id}
+            to="/monitors/$monitor"
+            params={{ monitor: id }}
+            className="rounded-sm text-accent-ink hover:underline"
+          >
+            <Code>{name}</Code> {record_type}
+          </Link>
+        ))}
+      {count > monitors.length && (
+        <Link to="/monitors" search={{ search: domain, state }} className="rounded-sm text-accent-ink hover:underline">
+          all {count.toLocaleString()}
+        </Link>
+      )}
+    </Line>
+  )
+}
+
+function PausedWebhook({
+  webhook: { id, url, last_error, waiting },
+}: {
+  webhook: Overview['webhooks']['paused'][number]
+}) {
+  const kept = waiting >= 1_000 ? '1,000 or more requests are' : counted(waiting, 'request is', 'requests are')
+  return (
+    <Line
+      icon={BellOff}
+      tone="bad"
+      word="Paused"
+      isLink
+      sentence={
+        <Link to="/webhooks/$webhook" params={{ webhook: id }} className={stretched}>
+          The webhook <Code>{url}</Code> tells nobody.
+        </Link>
+      }
+    >
+      {last_error && <span className="min-w-0 break-words">{last_error}</span>}
+      <span>{waiting === 0 ? 'Nothing waits for it.' : `${kept} kept for it.`}</span>
+    </Line>
+  )
+}

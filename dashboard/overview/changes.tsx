@@ -1,0 +1,52 @@
+import { Link } from '@tanstack/react-router'
+import type { Event } from '#contract/events.ts'
+import { nameOf, StateChange } from '../events/event-change.tsx'
+import { Code, Section } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+
+/** The newest confirmed changes. */
+export function Changes({ events }: { events: readonly Event[] }) {
+  return (
+    <Section
+      title="Recent changes"
+      className="min-w-0"
+      actions={
+        <Link to="/events" className="rounded-sm text-xs text-accent-ink hover:underline">
+          All events
+        </Link>
+      }
+      isFlush
+    >
+      {events.length === 0 ? (
+        <p className="px-4 py-6 text-sm text-faint">
+          Nothing has changed yet. The first outcome of a monitor is its first change.
+        </p>
+      ) : (
+        <ol className="divide-y divide-line">
+          {events.map((event) => (
+            <li
+              key={event.id}
+              className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 py-2.5 sm:grid-cols-[minmax(0,1fr)_15rem_6.5rem]"
+            >
+              <Link
+                to="/monitors/$monitor"
+                params={{ monitor: event.monitor_id }}
+                search={{ event: event.id }}
+                className="min-w-0 rounded-sm hover:underline"
+              >
+                <Code>{nameOf(event.domain)}</Code>{' '}
+                <span className="text-xs text-faint">{event.domain.record_type}</span>
+              </Link>
+              <span className="col-span-2 row-start-2 sm:col-span-1 sm:row-start-auto">
+                <StateChange event={event} />
+              </span>
+              <span className="text-right text-xs text-faint max-sm:col-start-2 max-sm:row-start-1">
+                <Time at={event.occurred} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,96 @@
+import { Check } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Overview } from '#contract/dashboard.ts'
+import { useSession } from '../session.tsx'
+import { ButtonLink } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
+import { Section } from '../ui/page.tsx'
+
+/** What a new organization does first. Each one ticks itself off. */
+export function FirstSteps({ has }: { has: Overview['has'] }) {
+  const { can } = useSession()
+  const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
+  return (
+    <Section title="Three steps to the first change" hint="Each one ticks itself off." isFlush>
+      <ol className="grid divide-line max-md:divide-y md:grid-cols-3 md:divide-x">
+        <Step
+          number={1}
+          isDone={has.monitors}
+          title="Watch a record"
+          action={
+            can('write') && (
+              <>
+                <ButtonLink to="/monitors/new" size="sm" look={next === 1 ? 'primary' : 'plain'}>
+                  New monitor
+                </ButtonLink>
+                <ButtonLink to="/monitors/import" size="sm" look="quiet">
+                  Import many
+                </ButtonLink>
+              </>
+            )
+          }
+        >
+          Type a name, see what stands in the DNS now, and say what it should be.
+        </Step>
+        <Step
+          number={2}
+          isDone={has.webhooks}
+          title="Connect a webhook"
+          action={
+            can('write') && (
+              <ButtonLink to="/webhooks" size="sm" look={next === 2 ? 'primary' : 'plain'}>
+                Connect a webhook
+              </ButtonLink>
+            )
+          }
+        >
+          Give the address of a program of yours. It receives every confirmed change, signed.
+        </Step>
+        <Step
+          number={3}
+          isDone={has.events}
+          title="See the first change"
+          action={
+            has.events && (
+              <ButtonLink to="/events" size="sm">
+                Show events
+              </ButtonLink>
+            )
+          }
+        >
+          {has.monitors
+            ? 'The first outcome of a check comes in within moments. Then change the record, and watch this page.'
+            : 'The first outcome of a monitor is its first change; it comes within moments.'}
+        </Step>
+      </ol>
+      {!can('write') && (
+        <p className="border-t border-line px-4 py-3 text-xs text-faint">
+          Your role is viewer: someone who may write does these steps, and you see what comes of them.
+        </p>
+      )}
+    </Section>
+  )
+}
+
+type StepProps = { number: number; isDone: boolean; title: string; action: ReactNode; children: ReactNode }
+
+function Step({ number, isDone, title, action, children }: StepProps) {
+  return (
+    <li className="flex gap-3 p-4">
+      <span
+        className={cx(
+          'grid size-6 shrink-0 place-items-center rounded-full text-xs font-semibold tabular-nums',
+          isDone ? 'bg-good-wash text-good' : 'bg-sunken text-soft',
+        )}
+      >
+        {isDone ? <Check className="size-3.5" strokeWidth={3} role="img" aria-label="Done" /> : number}
+      </span>
+      <div className="flex min-w-0 flex-1 flex-col gap-1">
+        <h3 className={cx('pt-0.5 text-sm font-medium', isDone && 'text-soft')}>{title}</h3>
+        <p className="text-sm text-faint">{children}</p>
+        {!isDone && action && <div className="mt-2 flex flex-wrap gap-2">{action}</div>}
+        {isDone && number === 3 && <div className="mt-2">{action}</div>}
+      </div>
+    </li>
+  )
+}

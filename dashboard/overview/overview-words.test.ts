@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import type { Overview } from '#contract/dashboard.ts'
+import { agoText, statesIn, verdictOf } from './overview-words.ts'
+
+const NOW = Date.parse('2026-01-02T03:04:05.000Z')
+
+const overview = (more: Partial<Overview> = {}): Overview => ({
+  states: { VALID: 124 },
+  active: 124,
+  disabled: 0,
+  attention: [],
+  more: 0,
+  changes: [],
+  checks: { on_time: 124, late: 0, last_checked: '2026-01-02T03:03:53.000Z' },
+  webhooks: { count: 1, paused: [] },
+  has: { monitors: true, webhooks: true, events: true },
+  ...more,
+})
+const cause = {
+  title: 'www.example.com does not exist.',
+  state: 'NOT_FOUND' as const,
+  domain: 'example.com',
+  since: null,
+  monitors: [],
+  count: 1,
+}
+
+describe('how everything stands', () => {
+  test('all is well, with proof', () => {
+    expect(verdictOf(overview(), NOW)).toEqual({
+      tone: 'good',
+      title: '124 monitors as expected',
+      proof: 'The last check ended 12 seconds ago.',
+    })
+  })
+
+  test('causes are counted, also those that are not listed, and so are paused webhooks', () => {
+    const paused = [{ id: 'whk_1', url: 'https://a.example', last_error: null, waiting: 3 }]
+    const verdict = verdictOf(overview({ attention: [cause], more: 2, webhooks: { count: 1, paused } }), NOW)
+    expect(verdict).toMatchObject({ tone: 'bad', title: '4 things need attention' })
+  })
+
+  test('does not call well what was not checked in time', () => {
+    const checks = { on_time: 120, late: 4, last_checked: '2026-01-02T02:04:05.000Z' }
+    expect(verdictOf(overview({ checks }), NOW)).toEqual({
+      tone: 'warn',
+      title: '4 checks are late',
+      proof: 'The last check ended 60 minutes ago.',
+    })
+  })
+
+  test('does not call well what was never checked', () => {
+    const states = { VALID: 1, UNSET: 1 }
+    expect(verdictOf(overview({ states, active: 2 }), NOW)).toMatchObject({
+      tone: 'idle',
+      title: '1 monitor waits for the first check',
+    })
+  })
+
+  test('does not call well what is all disabled', () => {
+    expect(verdictOf(overview({ states: {}, active: 0, disabled: 3 }), NOW)).toMatchObject({
+      tone: 'idle',
+      title: 'No monitor is active',
+    })
+  })
+})
+
+test.each([
+  [-500, 'just now'],
+  [12_400, '12 seconds ago'],
+  [100_000, '2 minutes ago'],
+  [3 * 3_600_000, '3 hours ago'],
+  [3 * 86_400_000, '3 days ago'],
+])('%i ms ago is %j', (ms, text) => expect(agoText(ms)).toBe(text))
+
+test('states stand in the order of the bar, those without monitors left out', () => {
+  expect(statesIn(overview({ states: { TIMEOUT: 1, MISMATCH: 2, VALID: 3, UNSET: 0 } }))).toEqual([
+    { state: 'VALID', count: 3 },
+    { state: 'MISMATCH', count: 2 },
+    { state: 'TIMEOUT', count: 1 },
+  ])
+})

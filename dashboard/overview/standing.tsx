@@ -1,0 +1,119 @@
+import { Link } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import type { Overview } from '#contract/dashboard.ts'
+import { useSession } from '../session.tsx'
+import { ButtonLink } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
+import { Section } from '../ui/page.tsx'
+import { Badge, STATE_LOOKS, State, type Tone } from '../ui/state.tsx'
+import { Time } from '../ui/time.tsx'
+import { statesIn } from './overview-words.ts'
+
+/** Monitors by state, checks in time, webhooks at work: numbers, and where they lead. */
+export function Standing({ overview }: { overview: Overview }) {
+  return (
+    <>
+      <States overview={overview} />
+      <Checks checks={overview.checks} />
+      <Webhooks webhooks={overview.webhooks} />
+    </>
+  )
+}
+
+const BAR: Record<Tone, string> = { good: 'bg-good', bad: 'bg-bad', warn: 'bg-warn', idle: 'bg-idle' }
+const row = 'flex items-center justify-between gap-4 py-1.5'
+
+function States({ overview }: { overview: Overview }) {
+  const states = statesIn(overview)
+  return (
+    <Section
+      title="Monitors"
+      actions={<span className="text-xs text-faint tabular-nums">{overview.active.toLocaleString()} active</span>}
+    >
+      <div className="mb-2 flex h-2 gap-0.5" aria-hidden="true">
+        {states.map(({ state, count }) => (
+          <span
+            key={state}
+            className={cx('min-w-1 rounded-xs', BAR[STATE_LOOKS[state].tone])}
+            style={{ flexGrow: count }}
+          />
+        ))}
+      </div>
+      <ul>
+        {states.map(({ state, count }) => (
+          <li key={state}>
+            <Link to="/monitors" search={{ state }} className={cx(row, '-mx-2 rounded-md px-2 hover:bg-sunken')}>
+              <State state={state} />
+              <span className="tabular-nums">{count.toLocaleString()}</span>
+            </Link>
+          </li>
+        ))}
+        {overview.disabled > 0 && (
+          <li>
+            <Link
+              to="/monitors"
+              search={{ active: 'false' }}
+              className={cx(row, '-mx-2 rounded-md px-2 text-faint hover:bg-sunken')}
+            >
+              Disabled
+              <span className="tabular-nums">{overview.disabled.toLocaleString()}</span>
+            </Link>
+          </li>
+        )}
+      </ul>
+    </Section>
+  )
+}
+
+function Checks({ checks: { on_time, late, last_checked } }: { checks: Overview['checks'] }) {
+  return (
+    <Section title="Checks">
+      <dl className="-my-1.5">
+        <div className={row}>
+          <dt className="text-faint">On time</dt>
+          <dd className="tabular-nums">{on_time.toLocaleString()}</dd>
+        </div>
+        <div className={row}>
+          <dt className={late > 0 ? 'font-medium text-warn' : 'text-faint'}>
+            Late{late > 0 && <span className="font-normal"> by more than a minute</span>}
+          </dt>
+          <dd className={cx('tabular-nums', late > 0 && 'font-medium text-warn')}>{late.toLocaleString()}</dd>
+        </div>
+        <div className={row}>
+          <dt className="text-faint">Last one ended</dt>
+          <dd>{last_checked === null ? 'none yet' : <Time at={last_checked} />}</dd>
+        </div>
+      </dl>
+    </Section>
+  )
+}
+
+function Webhooks({ webhooks: { count, paused } }: { webhooks: Overview['webhooks'] }) {
+  const { can } = useSession()
+  if (count === 0) {
+    return (
+      <Section title="Webhooks">
+        <p className="text-sm text-soft">There is none: changes are kept as events, and nobody is told.</p>
+        {can('write') && (
+          <ButtonLink to="/webhooks" size="sm" className="mt-3">
+            <Plus /> Connect a webhook
+          </ButtonLink>
+        )}
+      </Section>
+    )
+  }
+  return (
+    <Section title="Webhooks">
+      <Link to="/webhooks" className={cx(row, '-mx-2 -my-1.5 rounded-md px-2 hover:bg-sunken')}>
+        <span className="tabular-nums">
+          {count.toLocaleString()} {count === 1 ? 'webhook' : 'webhooks'}
+        </span>
+        {paused.length === 0 ? (
+          <span className="text-faint">none paused</span>
+        ) : (
+          <Badge tone="bad">{`${paused.length} paused`}</Badge>
+        )}
+      </Link>
+    </Section>
+  )
+}
