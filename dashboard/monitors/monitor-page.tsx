@@ -56,7 +56,17 @@ export function MonitorPage() {
 
 function Waiting() {
   return (
-    <Page title="Monitor" heading={<span className="bone inline-block h-7 w-64 align-middle" />} back={back}>
+    <Page
+      title="Monitor"
+      heading={
+        <>
+          <span className="sr-only">Monitor</span>
+          <span className="bone inline-block h-7 w-64 max-w-full align-middle" />
+        </>
+      }
+      lead={<span className="bone inline-block h-4 w-96 max-w-full align-middle" />}
+      back={back}
+    >
       <div className="flex flex-col gap-4">
         <Section className="h-52">
           <Bones lines={3} />

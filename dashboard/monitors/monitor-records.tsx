@@ -1,12 +1,17 @@
 import { Check, CircleDashed, Minus, Plus } from 'lucide-react'
+import { useState } from 'react'
 import type { ValueDifference } from '#contract/dashboard.ts'
 import { type Parts, partsOf } from '../events/value-diff.ts'
 import { ValueText } from '../events/value-text.tsx'
+import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Section } from '../ui/page.tsx'
 import { isFromBefore, type Pair, pairsOf } from './monitor-pairs.ts'
 import type { MonitorDetails } from './monitor-queries.ts'
+
+/** More lines than these are shown on demand; troubles come first. */
+const FEW = 15
 
 /** Expected beside current, record by record. */
 export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetails; difference: ValueDifference }) {
@@ -14,6 +19,7 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
   const pairs = pairsOf(expected_value, current_value ?? [], difference)
   const isJudged = current_value !== null && state !== 'UNSET' && !isFromBefore(state)
   const changes = changedParts(difference)
+  const [isWhole, setWhole] = useState(false)
   return (
     <Section title="Expected and current" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
       <table className="block w-full text-sm sm:table">
@@ -31,11 +37,18 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
           </tr>
         </thead>
         <tbody className="block divide-y divide-line sm:table-row-group">
-          {pairs.map((pair, at) => (
+          {pairs.slice(0, isWhole ? undefined : FEW).map((pair, at) => (
             <Row key={at} pair={isJudged ? pair : { ...pair, mark: 'unknown' }} changes={changes} />
           ))}
         </tbody>
       </table>
+      {pairs.length > FEW && (
+        <div className="border-t border-line px-4 py-2.5">
+          <Button size="sm" look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)} className="-ml-2.5">
+            {isWhole ? 'Show fewer' : `Show all ${pairs.length}`}
+          </Button>
+        </div>
+      )}
       {!isJudged && <p className="border-t border-line px-4 py-2.5 text-xs text-faint">{whyNotJudged(monitor)}</p>}
     </Section>
   )
@@ -62,10 +75,11 @@ const MARKS: Record<RowMark, { word: string; icon: typeof Check; look: string }>
 function Row({ pair, changes }: { pair: Omit<Pair, 'mark'> & { mark: RowMark }; changes: Changes }) {
   const { expected, current, mark } = pair
   const { word, icon: Icon, look } = MARKS[mark]
+  const isSame = expected.length === 1 && current.length === 1 && expected[0] === current[0]
   return (
     <tr className="flex flex-col gap-1.5 px-4 py-3 sm:table-row">
-      <Side label="Expected" values={expected} changes={changes} />
-      <Side label="Current" values={current} changes={changes} />
+      <Side label={isSame ? 'Both' : 'Expected'} values={expected} changes={changes} />
+      <Side label="Current" values={current} changes={changes} isWideOnly={isSame} />
       <td className="order-first sm:px-4 sm:py-2.5 sm:align-top">
         <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', look)}>
           <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
@@ -75,10 +89,15 @@ function Row({ pair, changes }: { pair: Omit<Pair, 'mark'> & { mark: RowMark }; 
   )
 }
 
-function Side({ label, values, changes }: { label: string; values: string[]; changes: Changes }) {
+type SideProps = { label: string; values: string[]; changes: Changes; isWideOnly?: boolean }
+
+function Side({ label, values, changes, isWideOnly }: SideProps) {
   return (
     <td
-      className={cx('flex gap-3 sm:table-cell sm:px-4 sm:py-2.5 sm:align-top', values.length === 0 && 'max-sm:hidden')}
+      className={cx(
+        'flex gap-3 sm:table-cell sm:px-4 sm:py-2.5 sm:align-top',
+        (isWideOnly || values.length === 0) && 'max-sm:hidden',
+      )}
     >
       <span className="w-16 shrink-0 py-0.5 text-xs text-faint sm:hidden">{label}</span>
       {values.length === 0 ? (

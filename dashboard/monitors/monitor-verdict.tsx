@@ -50,9 +50,16 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
   )
 }
 
+/** Records named beside the verdict; all of them stand in the table below it. */
+const FEW = 5
+
 function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
   const { can } = useSession()
   const { title, steps, add, remove } = adviceFor(monitor, difference, monitor.diagnosis ?? undefined)
+  const chores = [
+    ...remove.map((value) => ({ word: 'Remove', value, icon: Minus })),
+    ...add.map((value) => ({ word: 'Add', value, icon: Plus })),
+  ]
   return (
     <div className="flex min-w-0 flex-col gap-2 border-t border-line p-5 lg:border-t-0 lg:border-l">
       <h3 className="text-sm font-semibold">{title}</h3>
@@ -63,14 +70,14 @@ function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
           </p>
         ))}
       </div>
-      {(add.length > 0 || remove.length > 0) && (
+      {chores.length > 0 && (
         <ul className="mt-1 flex flex-col gap-1">
-          {remove.map((value) => (
-            <Chore key={`remove ${value}`} word="Remove" value={value} icon={Minus} />
+          {chores.slice(0, FEW).map(({ word, value, icon }) => (
+            <Chore key={`${word} ${value}`} word={word} value={value} icon={icon} />
           ))}
-          {add.map((value) => (
-            <Chore key={`add ${value}`} word="Add" value={value} icon={Plus} />
-          ))}
+          {chores.length > FEW && (
+            <li className="text-xs text-faint">and {chores.length - FEW} more, which the table below lists.</li>
+          )}
         </ul>
       )}
       {monitor.state === 'MISMATCH' && can('write') && (
@@ -85,7 +92,7 @@ function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
 function Chore({ word, value, icon: Icon }: { word: string; value: string; icon: typeof Plus }) {
   return (
     <li className="flex items-start gap-2 rounded-md bg-sunken py-0.5 pr-0.5 pl-2.5">
-      <span className="flex w-19 shrink-0 items-center gap-1.5 py-1 text-xs font-medium">
+      <span className="flex w-17 shrink-0 items-center gap-1.5 py-1 text-xs font-medium">
         <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
       </span>
       <span className="min-w-0 flex-1 py-1 font-mono text-xs">
