@@ -52,9 +52,9 @@ export class NewerDatabase extends Error {}
 
 /**
  * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran.
- * Throws `NewerDatabase` when the database knows migrations that this program does not.
+ * `last`: stops after the migration of that number. Throws `NewerDatabase` when the database knows migrations that this program does not.
  */
-export async function migrate(db: Database, now: number): Promise<string[]> {
+export async function migrate(db: Database, now: number, last: number = MIGRATIONS.length): Promise<string[]> {
   const words = WORDS[engineOf(db)]
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
@@ -63,7 +63,7 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
       throw new NewerDatabase(`The database has ${applied} migrations, this program knows ${MIGRATIONS.length}.`)
     }
     const names: string[] = []
-    for (const [index, { name, statements }] of MIGRATIONS.slice(applied).entries()) {
+    for (const [index, { name, statements }] of MIGRATIONS.slice(applied, last).entries()) {
       for (const statement of statements(words)) await sql.raw(statement).execute(transaction)
       await sql`insert into migrations (number, name, applied_at) values (${applied + index + 1}, ${name}, ${now})`.execute(
         transaction,
