@@ -1,5 +1,168 @@
+import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { FileUp, Plus } from 'lucide-react'
+import { useCallback, useState } from 'react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { useSession } from '../session.tsx'
+import { ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
+import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { type Act, useRun } from './list-acts.ts'
+import { ListBar } from './list-bar.tsx'
+import { ListBones } from './list-bones.tsx'
+import { type Asking, ListDialogs } from './list-dialogs.tsx'
+import { NoMonitors, NothingFound } from './list-empty.tsx'
+import { ListFilters } from './list-filters.tsx'
+import { ListMenu, type RowMenu } from './list-menu.tsx'
+import { useOverview } from './list-overview.ts'
+import { isFiltered, type ListSearch, withoutFilters } from './list-query.ts'
+import { useMonitorList } from './list-rows.ts'
+import { NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
+import { ListStates } from './list-states.tsx'
+import { ListTable } from './list-table.tsx'
+
+const route = getRouteApi('/inside/monitors')
 
 export function MonitorsPage() {
-  return <Page title="Monitors">{null}</Page>
+  const search = route.useSearch()
+  const router = useRouter()
+  const { can } = useSession()
+  const canChange = can('write')
+  const overview = useOverview()
+  const list = useMonitorList(search)
+  const { rows } = list
+  const [selection, setSelection] = useState<Selection>(NOTHING)
+  const [asking, setAsking] = useState<Asking>()
+  const [menu, setMenu] = useState<RowMenu>()
+  // Deleting one row from its menu asks for that row, whatever is ticked.
+  const [single, setSingle] = useState<MonitorAnswer>()
+  const { run, begin, stop, dismiss } = useRun(({ deleted, failed }) =>
+    setSelection((now) =>
+      deleted || failed.length > 0 ? { ids: new Set(failed.map(({ id }) => id)), anchor: undefined } : now,
+    ),
+  )
+  const onSearch = (next: ListSearch) => {
+    setSelection(NOTHING)
+    void router.navigate({ to: '/monitors', search: next, replace: true })
+  }
+  const onTick = useCallback(
+    (id: string, withRange: boolean) => setSelection((now) => pressed(now, rows, id, withRange)),
+    [rows],
+  )
+  const onMenu = useCallback((monitor: MonitorAnswer, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
+  const chosen = single ? [single] : rows.filter(({ id }) => selection.ids.has(id))
+  const onAct = (act: Act) => {
+    setAsking(undefined)
+    setSingle(undefined)
+    void begin(act, chosen)
+  }
+  const isEmpty = !list.isLoading && !list.problem && rows.length === 0 && list.next === undefined
+  const hasNone = isEmpty && !isFiltered(search)
+  return (
+    <Page
+      title="Monitors"
+      lead={<Lead overview={overview} />}
+      actions={
+        canChange && (
+          <>
+            <ButtonLink to="/monitors/import">
+              <FileUp /> Import
+            </ButtonLink>
+            <ButtonLink to="/monitors/new" look="primary">
+              <Plus /> New monitor
+            </ButtonLink>
+          </>
+        )
+      }
+    >
+      {hasNone ? (
+        <NoMonitors canChange={canChange} />
+      ) : (
+        <>
+          <div className="mb-3 flex flex-col gap-2.5">
+            <ListStates overview={overview} search={search} onSearch={onSearch} />
+            <ListFilters search={search} onSearch={onSearch} />
+          </div>
+          <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
+            {rows.length === 0 && list.problem ? (
+              <ProblemPage problem={list.problem} onRetry={list.retry} />
+            ) : isEmpty ? (
+              <NothingFound search={search} onClear={() => onSearch(withoutFilters(search))} />
+            ) : rows.length === 0 ? (
+              <ListBones />
+            ) : (
+              <div
+                className={list.isLoading ? 'opacity-60 transition-opacity delay-200' : undefined}
+                aria-busy={list.isLoading}
+              >
+                <ListTable
+                  list={list}
+                  search={search}
+                  onSearch={onSearch}
+                  selection={selection}
+                  canChange={canChange}
+                  onTick={onTick}
+                  onTickAll={() => setSelection((now) => pressedAll(now, rows))}
+                  onMenu={onMenu}
+                />
+              </div>
+            )}
+            {rows.length > 0 && list.problem !== undefined && (
+              <div className="p-3">
+                <ProblemNote problem={list.problem} />
+              </div>
+            )}
+          </div>
+          <p aria-live="polite" className="pt-3 text-xs text-faint tabular-nums">
+            {foundText(list.isLoading, rows.length, list.next === undefined)}
+          </p>
+        </>
+      )}
+      <ListMenu
+        menu={menu}
+        canChange={canChange}
+        onClose={() => setMenu(undefined)}
+        onAct={(act, monitor) => void begin(act, [monitor])}
+        onDelete={(monitor) => {
+          setSingle(monitor)
+          setAsking('delete')
+        }}
+      />
+      <ListBar
+        count={selection.ids.size}
+        run={run}
+        onAct={onAct}
+        onMove={() => setAsking('move')}
+        onFrequency={() => setAsking('frequency')}
+        onDelete={() => setAsking('delete')}
+        onClear={() => setSelection(NOTHING)}
+        onStop={stop}
+        onDismiss={dismiss}
+      />
+      <ListDialogs
+        asking={asking}
+        count={chosen.length}
+        onAct={onAct}
+        onClose={() => {
+          setAsking(undefined)
+          setSingle(undefined)
+        }}
+      />
+    </Page>
+  )
+}
+
+function Lead({ overview }: { overview: ReturnType<typeof useOverview> }) {
+  if (!overview) return <>&nbsp;</>
+  const { active, disabled, states } = overview
+  const well = (states.VALID ?? 0) + (states.UNSET ?? 0)
+  const wrong = active - well
+  if (active + disabled === 0) return 'What the DNS should say, and whether it does.'
+  if (wrong === 0) return 'Every active monitor is as expected.'
+  return `${wrong.toLocaleString()} of ${active.toLocaleString()} active monitors ${wrong === 1 ? 'is' : 'are'} not as expected.`
+}
+
+function foundText(isLoading: boolean, count: number, isAll: boolean): string {
+  if (isLoading || count === 0) return ''
+  if (!isAll) return `${count.toLocaleString()} loaded; more follow as you scroll.`
+  return count === 1 ? '1 monitor.' : `${count.toLocaleString()} monitors, all shown.`
 }

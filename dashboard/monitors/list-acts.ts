@@ -1,0 +1,98 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { ApiProblem, api } from '../api.ts'
+import { sentenceOf } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { type Progress, runEach } from './list-run.ts'
+
+/** What can be done to many monitors. `doing` and `done` are for sentences: "Disabling 3 monitors", "3 monitors disabled". */
+export type Act = { doing: string; done: string; on: (id: string) => Promise<unknown> }
+
+const post = (verb: string) => (id: string) => api.post(`/monitors/${id}/${verb}`)
+const patch = (change: object) => (id: string) => api.patch(`/monitors/${id}`, change)
+
+export const ACTS = {
+  check: { doing: 'Starting checks of', done: 'will be checked now', on: post('check') },
+  enable: { doing: 'Enabling', done: 'enabled', on: post('enable') },
+  disable: { doing: 'Disabling', done: 'disabled', on: post('disable') },
+  delete: { doing: 'Deleting', done: 'deleted', on: (id) => api.delete(`/monitors/${id}`).catch(unlessGone) },
+} satisfies Record<string, Act>
+
+export const moveTo = (group: string, name: string): Act => ({
+  doing: 'Moving',
+  done: `moved to ${name}`,
+  on: patch({ group }),
+})
+export const checkEvery = (frequency: number): Act => ({
+  doing: 'Changing the frequency of',
+  done: `checked every ${frequency} minutes`,
+  on: patch({ frequency }),
+})
+
+/** Someone else deleted it first. */
+function unlessGone(problem: unknown): void {
+  if (!(problem instanceof ApiProblem && problem.status === 404)) throw problem
+}
+
+export type Run = { act: Act; total: number; progress: Progress<MonitorAnswer>; isEnded: boolean }
+
+/** One run at a time over monitors. It ends with the page; who leaves is asked first. */
+export function useRun(onDone: (ended: { deleted: boolean; failed: readonly MonitorAnswer[] }) => void) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const [run, setRun] = useState<Run>()
+  const stopping = useRef<AbortController>(undefined)
+  useEffect(() => () => stopping.current?.abort(), [])
+  const begin = async (act: Act, monitors: readonly MonitorAnswer[]) => {
+    const stop = new AbortController()
+    stopping.current = stop
+    const total = monitors.length
+    const tell = (progress: Progress<MonitorAnswer>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
+    tell({ done: 0, failures: [] }, false)
+    const progress = await runEach(monitors, {
+      act: ({ id }) => act.on(id),
+      onProgress: (now) => tell(now, false),
+      signal: stop.signal,
+      wait: (ms) => pause(ms, stop.signal),
+    })
+    for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
+    const { done, failures } = progress
+    const isPlain = failures.length === 0 || (total === 1 && failures.length === 1)
+    if (isPlain) {
+      setRun(undefined)
+      if (failures[0]) toast.failed(new Error(sentenceOf(failures[0].problem)))
+      else
+        toast.done(done === total ? `${monitorsText(done)} ${act.done}.` : `Stopped: ${done} of ${total} ${act.done}.`)
+    } else tell(progress, true)
+    onDone({ deleted: act === ACTS.delete, failed: failures.map(({ item }) => item) })
+  }
+  return {
+    run,
+    begin: useLatest(begin),
+    stop: useCallback(() => stopping.current?.abort(), []),
+    dismiss: useCallback(() => setRun(undefined), []),
+  }
+}
+
+export const monitorsText = (count: number): string =>
+  count === 1 ? '1 monitor' : `${count.toLocaleString()} monitors`
+
+/** A function that stays the same and does what the newest would do. */
+function useLatest<A extends unknown[], R>(newest: (...args: A) => R): (...args: A) => R {
+  const ref = useRef(newest)
+  useEffect(() => {
+    ref.current = newest
+  })
+  return useCallback((...args: A) => ref.current(...args), [])
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

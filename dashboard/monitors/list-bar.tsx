@@ -1,0 +1,179 @@
+import { useBlocker } from '@tanstack/react-router'
+import { CirclePause, CirclePlay, Clock, FolderInput, MoreHorizontal, RotateCw, Trash2, X } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { Button } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { sentenceOf } from '../ui/problem.tsx'
+import { ACTS, type Act, monitorsText, type Run } from './list-acts.ts'
+import { useIsWide } from './list-media.ts'
+import { ownerOf } from './list-query.ts'
+
+type BarProps = {
+  count: number
+  run: Run | undefined
+  onAct: (act: Act) => void
+  onMove: () => void
+  onFrequency: () => void
+  onDelete: () => void
+  onClear: () => void
+  onStop: () => void
+  onDismiss: () => void
+}
+
+/** At the foot of the screen: what can be done with the ticked monitors, how it goes, and what failed. */
+export function ListBar(props: BarProps) {
+  const { count, run } = props
+  return (
+    <>
+      <div aria-live="polite" className="sr-only">
+        {run ? runText(run) : count > 0 ? `${monitorsText(count)} selected` : ''}
+      </div>
+      {(run || count > 0) && (
+        <section
+          aria-label="Selected monitors"
+          className="pointer-events-none fixed inset-x-0 bottom-4 z-20 flex justify-center px-3 lg:left-60"
+        >
+          <div className="pointer-events-auto flex max-w-full items-center gap-1 rounded-lg border border-edge bg-raised p-1.5 shadow-pop">
+            {run ? <Running {...props} run={run} /> : <Chosen {...props} />}
+          </div>
+        </section>
+      )}
+      <StayHere isRunning={run !== undefined && !run.isEnded} />
+    </>
+  )
+}
+
+function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarProps) {
+  const isWide = useIsWide()
+  return (
+    <>
+      <Button look="quiet" size="sm" isSquare aria-label="Clear the selection" onClick={onClear}>
+        <X />
+      </Button>
+      <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">
+        {count.toLocaleString()} selected
+      </span>
+      <Line />
+      <Button look="quiet" size="sm" onClick={() => onAct(ACTS.check)}>
+        <RotateCw /> Check now
+      </Button>
+      {isWide && (
+        <>
+          <Button look="quiet" size="sm" onClick={() => onAct(ACTS.enable)}>
+            <CirclePlay /> Enable
+          </Button>
+          <Button look="quiet" size="sm" onClick={() => onAct(ACTS.disable)}>
+            <CirclePause /> Disable
+          </Button>
+        </>
+      )}
+      <Menu
+        trigger={
+          <Button look="quiet" size="sm">
+            <MoreHorizontal /> More
+          </Button>
+        }
+      >
+        {!isWide && (
+          <>
+            <MenuItem icon={CirclePlay} onSelect={() => onAct(ACTS.enable)}>
+              Enable
+            </MenuItem>
+            <MenuItem icon={CirclePause} onSelect={() => onAct(ACTS.disable)}>
+              Disable
+            </MenuItem>
+          </>
+        )}
+        <MenuItem icon={FolderInput} onSelect={onMove}>
+          Move to a group…
+        </MenuItem>
+        <MenuItem icon={Clock} onSelect={onFrequency}>
+          Set the frequency…
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Trash2} isDangerous onSelect={onDelete}>
+          Delete…
+        </MenuItem>
+      </Menu>
+    </>
+  )
+}
+
+const Line = () => <span className="mx-0.5 h-5 w-px bg-line" aria-hidden="true" />
+
+function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
+  const [isOpen, setOpen] = useState(false)
+  const { progress, total, isEnded } = run
+  const behind = progress.done + progress.failures.length
+  return (
+    <>
+      <span className="px-2 text-sm tabular-nums">{runText(run)}</span>
+      {!isEnded && (
+        <progress aria-label="Progress" value={behind} max={total} className="h-1.5 w-24 accent-accent sm:w-40" />
+      )}
+      {progress.failures.length > 0 && (
+        <Button look="quiet" size="sm" onClick={() => setOpen(true)}>
+          What failed
+        </Button>
+      )}
+      <Button look="quiet" size="sm" onClick={isEnded ? onDismiss : onStop}>
+        {isEnded ? 'Dismiss' : 'Stop'}
+      </Button>
+      <Dialog
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        title={`${monitorsText(progress.failures.length)} not ${run.act.done}`}
+        isWide
+      >
+        <ul className="divide-y divide-line">
+          {progress.failures.slice(0, MOST_NAMED).map(({ item, problem }) => (
+            <Failed key={item.id} name={`${ownerOf(item)} ${item.record_type}`}>
+              {sentenceOf(problem)}
+            </Failed>
+          ))}
+        </ul>
+        {progress.failures.length > MOST_NAMED && (
+          <p className="pt-3 text-sm text-faint">
+            and {(progress.failures.length - MOST_NAMED).toLocaleString()} more; they stay selected.
+          </p>
+        )}
+      </Dialog>
+    </>
+  )
+}
+
+const MOST_NAMED = 200
+
+const Failed = ({ name, children }: { name: string; children: ReactNode }) => (
+  <li className="py-2">
+    <p className="font-mono text-sm break-all">{name}</p>
+    <p className="text-sm text-bad">{children}</p>
+  </li>
+)
+
+function runText({ act, total, progress: { done, failures }, isEnded }: Run): string {
+  if (isEnded) return `${done.toLocaleString()} ${act.done}, ${failures.length.toLocaleString()} failed`
+  const of = `${(done + failures.length).toLocaleString()} of ${monitorsText(total)}`
+  return failures.length === 0 ? `${act.doing} ${of}` : `${act.doing} ${of}, ${failures.length.toLocaleString()} failed`
+}
+
+/** Whoever leaves the page ends the run. */
+function StayHere({ isRunning }: { isRunning: boolean }) {
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => isRunning && current.pathname !== next.pathname,
+    enableBeforeUnload: () => isRunning,
+    withResolver: true,
+  })
+  return (
+    <Confirm
+      isOpen={blocker.status === 'blocked'}
+      onClose={() => blocker.reset?.()}
+      title="Leave while this is running?"
+      act="Stop and leave"
+      onConfirm={async () => blocker.proceed?.()}
+    >
+      What is done stays done; the monitors that are still to come are left as they are.
+    </Confirm>
+  )
+}

@@ -1,0 +1,105 @@
+import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { Select } from '../ui/select.tsx'
+import { ACTS, type Act, checkEvery, monitorsText, moveTo } from './list-acts.ts'
+import { useGroups, useShortestFrequency } from './new-settings.ts'
+
+export type Asking = 'move' | 'frequency' | 'delete'
+
+type AskProps = { count: number; onClose: () => void; onAct: (act: Act) => void }
+
+/** What has to be known, or meant, before it is done to `count` monitors. */
+export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | undefined }) {
+  return (
+    <>
+      {asking === 'move' && <Move {...rest} />}
+      {asking === 'frequency' && <Frequency {...rest} />}
+      <Confirm
+        isOpen={asking === 'delete'}
+        onClose={rest.onClose}
+        title={`Delete ${monitorsText(rest.count)}?`}
+        act={`Delete ${monitorsText(rest.count)}`}
+        isDangerous
+        onConfirm={async () => rest.onAct(ACTS.delete)}
+      >
+        They are no longer checked, and their history of events goes with them. This cannot be undone. Disabling keeps
+        both.
+      </Confirm>
+    </>
+  )
+}
+
+function Move({ count, onClose, onAct }: AskProps) {
+  const form = useId()
+  const groups = useGroups() ?? []
+  const [chosen, setChosen] = useState('')
+  const group = groups.find(({ slug }) => slug === chosen) ?? groups[0]
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!group) return
+    onAct(moveTo(group.slug, group.name))
+    onClose()
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Move ${monitorsText(count)}`}
+      description="The webhooks of the new group hear of their changes from now on."
+      footer={<Buttons form={form} act="Move" onClose={onClose} />}
+    >
+      <form id={form} onSubmit={submit}>
+        <Field label="Group">
+          <Select
+            value={group?.slug ?? ''}
+            onChange={setChosen}
+            options={groups.map(({ slug, name }) => ({ value: slug, label: name }))}
+          />
+        </Field>
+      </form>
+    </Dialog>
+  )
+}
+
+function Frequency({ count, onClose, onAct }: AskProps) {
+  const form = useId()
+  const least = useShortestFrequency()
+  const [text, setText] = useState('10')
+  const minutes = Number(text)
+  const isRight = Number.isInteger(minutes) && minutes >= least && minutes <= 120
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isRight) return
+    onAct(checkEvery(minutes))
+    onClose()
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Set the frequency of ${monitorsText(count)}`}
+      footer={<Buttons form={form} act="Set" onClose={onClose} />}
+    >
+      <form id={form} onSubmit={submit} noValidate>
+        <Field
+          label="Minutes between two checks"
+          hint={`${least} to 120.`}
+          error={text !== '' && !isRight ? `Give a whole number from ${least} to 120.` : undefined}
+        >
+          <Input inputMode="numeric" value={text} onChange={(event) => setText(event.currentTarget.value)} />
+        </Field>
+      </form>
+    </Dialog>
+  )
+}
+
+const Buttons = ({ form, act, onClose }: { form: string; act: string; onClose: () => void }) => (
+  <>
+    <Button onClick={onClose}>Cancel</Button>
+    <Button look="primary" type="submit" form={form}>
+      {act}
+    </Button>
+  </>
+)

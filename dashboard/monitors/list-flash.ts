@@ -1,0 +1,20 @@
+import { type RefObject, useEffect, useRef } from 'react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+
+/** What of a monitor is news; that it was checked again is not. */
+const newsOf = ({ state, current_value, expected_value, is_active, incidence_count }: MonitorAnswer): string =>
+  JSON.stringify([state, current_value, expected_value, is_active, incidence_count])
+
+/** A row whose monitor changed while it is on the screen is washed with colour for a moment. */
+export function useFlash(row: RefObject<HTMLElement | null>, monitor: MonitorAnswer): void {
+  const news = newsOf(monitor)
+  const before = useRef(news)
+  useEffect(() => {
+    if (before.current === news) return
+    before.current = news
+    row.current?.animate([{ backgroundColor: 'var(--accent-wash)' }, { backgroundColor: 'transparent' }], {
+      duration: 2_000,
+      easing: 'ease-in',
+    })
+  }, [news, row])
+}

@@ -1,0 +1,72 @@
+import { Menu as Base } from '@base-ui/react/menu'
+import { Link } from '@tanstack/react-router'
+import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { ACTS, type Act } from './list-acts.ts'
+import { ownerOf } from './list-query.ts'
+
+export type RowMenu = { monitor: MonitorAnswer; anchor: HTMLElement }
+
+type RowMenuProps = {
+  menu: RowMenu | undefined
+  canChange: boolean
+  onClose: () => void
+  onAct: (act: Act, monitor: MonitorAnswer) => void
+  onDelete: (monitor: MonitorAnswer) => void
+}
+
+/** The menu of whichever row asked for it. */
+export function ListMenu({ menu, canChange, onClose, onAct, onDelete }: RowMenuProps) {
+  const monitor = menu?.monitor
+  return (
+    <Base.Root open={menu !== undefined} onOpenChange={(isOpen) => !isOpen && onClose()} modal={false}>
+      <Base.Portal>
+        <Base.Positioner anchor={menu?.anchor} sideOffset={4} align="end" className="z-50">
+          <Base.Popup
+            finalFocus={() => menu?.anchor ?? true}
+            className="popup min-w-44 rounded-lg border border-line bg-raised p-1 shadow-pop outline-none"
+          >
+            {monitor && (
+              <>
+                <MenuLabel>
+                  {ownerOf(monitor)} {monitor.record_type}
+                </MenuLabel>
+                <MenuItem
+                  icon={ExternalLink}
+                  render={<Link to="/monitors/$monitor" params={{ monitor: monitor.id }} />}
+                >
+                  Open
+                </MenuItem>
+                {canChange && (
+                  <>
+                    <MenuItem
+                      icon={RotateCw}
+                      isDisabled={!monitor.is_active}
+                      onSelect={() => onAct(ACTS.check, monitor)}
+                    >
+                      Check now
+                    </MenuItem>
+                    {monitor.is_active ? (
+                      <MenuItem icon={CirclePause} onSelect={() => onAct(ACTS.disable, monitor)}>
+                        Disable
+                      </MenuItem>
+                    ) : (
+                      <MenuItem icon={CirclePlay} onSelect={() => onAct(ACTS.enable, monitor)}>
+                        Enable
+                      </MenuItem>
+                    )}
+                    <MenuLine />
+                    <MenuItem icon={Trash2} isDangerous onSelect={() => onDelete(monitor)}>
+                      Delete…
+                    </MenuItem>
+                  </>
+                )}
+              </>
+            )}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  )
+}

@@ -1,0 +1,73 @@
+import { PauseCircle } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { Overview } from '#contract/dashboard.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import { cx } from '../ui/class.ts'
+import { STATE_LOOKS, TONE_TEXT } from '../ui/state.tsx'
+import type { ListSearch } from './list-query.ts'
+
+/** Worst first. */
+const STATES = ['MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET', 'VALID'] as const
+
+type StatesProps = { overview: Overview | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
+
+/** How many monitors there are in each state; a press shows only those. */
+export function ListStates({ overview, search, onSearch }: StatesProps) {
+  const { state, active, ...rest } = search
+  const isDisabled = active === 'false' && state === undefined
+  return (
+    <fieldset className="-mx-4 flex gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:flex-wrap sm:px-0">
+      <legend className="sr-only">Show by state</legend>
+      <Choice
+        isOn={state === undefined && active === undefined}
+        count={overview && overview.active + overview.disabled}
+        onPress={() => onSearch(rest)}
+      >
+        All
+      </Choice>
+      {STATES.filter((each) => state === each || (overview?.states[each] ?? 0) > 0).map((each) => (
+        <Choice
+          key={each}
+          isOn={state === each}
+          count={overview?.states[each] ?? (overview ? 0 : undefined)}
+          onPress={() => onSearch({ ...rest, state: each, active: 'true' })}
+        >
+          <StateIcon state={each} />
+          {STATE_LOOKS[each].word}
+        </Choice>
+      ))}
+      {(isDisabled || (overview?.disabled ?? 0) > 0) && (
+        <Choice isOn={isDisabled} count={overview?.disabled} onPress={() => onSearch({ ...rest, active: 'false' })}>
+          <PauseCircle className="size-3.5 text-idle" strokeWidth={2.25} aria-hidden="true" />
+          Disabled
+        </Choice>
+      )}
+    </fieldset>
+  )
+}
+
+function StateIcon({ state }: { state: MonitorState }) {
+  const { icon: Icon, tone } = STATE_LOOKS[state]
+  return <Icon className={cx('size-3.5', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
+}
+
+type ChoiceProps = { isOn: boolean; count: number | undefined; onPress: () => void; children: ReactNode }
+
+function Choice({ isOn, count, onPress, children }: ChoiceProps) {
+  return (
+    <button
+      type="button"
+      aria-pressed={isOn}
+      onClick={onPress}
+      className={cx(
+        'inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border px-3 text-xs font-medium whitespace-nowrap',
+        isOn
+          ? 'border-accent bg-accent-wash text-accent-ink'
+          : 'border-line bg-surface text-soft hover:bg-sunken hover:text-ink',
+      )}
+    >
+      {children}
+      {count !== undefined && <span className="font-normal tabular-nums opacity-80">{count.toLocaleString()}</span>}
+    </button>
+  )
+}
