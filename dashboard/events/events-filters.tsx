@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { X } from 'lucide-react'
+import { ListFilter, X } from 'lucide-react'
+import { useId, useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
 import { Field, Input } from '../ui/field.tsx'
 import { type Option, Select } from '../ui/select.tsx'
 import { STATE_LOOKS, State } from '../ui/state.tsx'
@@ -16,43 +18,58 @@ export function EventFilters({ search, onChange }: { search: EventSearch; onChan
   const { group = '', old = '', new: next = '', since = '', until = '' } = search
   const filters: Filters = { group, old, new: next, since, until }
   const set = (change: Filters) => onChange({ ...filters, ...change })
-  const isFiltered = Object.values(filters).some((value) => value !== '')
+  const count = Object.values(filters).filter((value) => value !== '').length
+  const [isOpen, setOpen] = useState(false)
+  const fields = useId()
   return (
-    <search aria-label="Filters" className="mb-4 grid grid-cols-2 items-end gap-3 sm:flex sm:flex-wrap">
-      <Field label="Group" className="col-span-2 sm:w-44">
-        <Select value={group} options={useGroupOptions(group)} onChange={(value) => set({ group: value })} />
-      </Field>
-      <Field label="From state" className="sm:w-40">
-        <Select value={old} options={stateOptions('UNSET')} onChange={(value) => set({ old: value })} />
-      </Field>
-      <Field label="To state" className="sm:w-40">
-        <Select value={next} options={stateOptions()} onChange={(value) => set({ new: value })} />
-      </Field>
-      <Field label="Since" className="sm:w-38">
-        <Input
-          type="date"
-          value={since}
-          max={until || undefined}
-          onChange={(event) => set({ since: event.target.value })}
-        />
-      </Field>
-      <Field label="Until" className="sm:w-38">
-        <Input
-          type="date"
-          value={until}
-          min={since || undefined}
-          onChange={(event) => set({ until: event.target.value })}
-        />
-      </Field>
-      {isFiltered && (
-        <Button
-          look="quiet"
-          onClick={() => onChange({ group: '', old: '', new: '', since: '', until: '' })}
-          className="col-span-2"
-        >
-          <X /> Clear filters
-        </Button>
-      )}
+    <search aria-label="Filters" className="mb-4 flex flex-col gap-3">
+      <Button
+        className="self-start sm:hidden"
+        aria-expanded={isOpen}
+        aria-controls={fields}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <ListFilter /> Filters{count > 0 && ` (${count})`}
+      </Button>
+      <div
+        id={fields}
+        className={cx('grid grid-cols-2 items-end gap-3 sm:flex sm:flex-wrap', !isOpen && 'max-sm:hidden')}
+      >
+        <Field label="Group" className="col-span-2 sm:w-44">
+          <Select value={group} options={useGroupOptions(group)} onChange={(value) => set({ group: value })} />
+        </Field>
+        <Field label="From state" className="sm:w-40">
+          <Select value={old} options={stateOptions('UNSET')} onChange={(value) => set({ old: value })} />
+        </Field>
+        <Field label="To state" className="sm:w-40">
+          <Select value={next} options={stateOptions()} onChange={(value) => set({ new: value })} />
+        </Field>
+        <Field label="Since" className="sm:w-38">
+          <Input
+            type="date"
+            value={since}
+            max={until || undefined}
+            onChange={(event) => set({ since: event.target.value })}
+          />
+        </Field>
+        <Field label="Until" className="sm:w-38">
+          <Input
+            type="date"
+            value={until}
+            min={since || undefined}
+            onChange={(event) => set({ until: event.target.value })}
+          />
+        </Field>
+        {count > 0 && (
+          <Button
+            look="quiet"
+            onClick={() => onChange({ group: '', old: '', new: '', since: '', until: '' })}
+            className="col-span-2"
+          >
+            <X /> Clear filters
+          </Button>
+        )}
+      </div>
     </search>
   )
 }

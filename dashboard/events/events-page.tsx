@@ -46,7 +46,7 @@ export function EventsPage() {
 
 type FeedProps = {
   search: EventSearch
-  onPage: (cursor: { after: string } | { before: string }) => void
+  onPage: (cursor: Pick<EventSearch, 'after' | 'before'>) => void
   onClear: () => void
 }
 
@@ -54,7 +54,13 @@ function Feed({ search, onPage, onClear }: FeedProps) {
   const { data: page, error, isPending, isPlaceholderData, refetch } = useQuery(eventsQuery(search))
   const { isNew, sentence } = useNewcomers(isPlaceholderData ? undefined : page?.data, JSON.stringify(search))
   if (isPending) return <FeedBones />
-  if (!page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  if (!page) {
+    return (
+      <ProblemPage problem={error} onRetry={() => void refetch()}>
+        {(search.after ?? search.before) && <Button onClick={() => onPage({})}>To the newest events</Button>}
+      </ProblemPage>
+    )
+  }
   if (page.data.length === 0) {
     return Object.keys(search).length === 0 ? <NoEvents /> : <NothingMatches onClear={onClear} />
   }
@@ -65,11 +71,8 @@ function Feed({ search, onPage, onClear }: FeedProps) {
       </p>
       <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
         {byDay(page.data).map(({ day, items }) => (
-          <section key={day} aria-labelledby={`day-${day}`}>
-            <h2
-              id={`day-${day}`}
-              className="border-y border-line bg-canvas px-4 py-1.5 text-xs font-medium text-soft first:border-t-0"
-            >
+          <section key={day} aria-labelledby={`day-${day}`} className="border-line not-first:border-t">
+            <h2 id={`day-${day}`} className="border-b border-line bg-canvas px-4 py-1.5 text-xs font-medium text-soft">
               {dayText(day, Date.now())}
             </h2>
             <ol className="divide-y divide-line">
