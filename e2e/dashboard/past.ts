@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Database } from '#server/database/database.ts'
 import { newId } from '#server/ids.ts'
@@ -44,10 +45,9 @@ export async function writePast(db: Database, story: readonly Watched[], made: r
         .execute()
       before = one
     }
-    await db
-      .updateTable('monitors')
-      .set({ incidence_count: told.length - 1, created_at: Math.round(now - told[0]![0] * HOUR) })
-      .where('id', '=', id)
-      .execute()
+    const created = Math.round(now - told[0]![0] * HOUR)
+    await sql`update monitors set incidence_count = ${told.length - 1}, created_at = ${created} where id = ${id}`.execute(
+      db,
+    )
   }
 }

@@ -1,0 +1,104 @@
+import type { Page } from 'playwright-core'
+import { test } from 'vitest'
+import { givenDashboard, setUp } from './world.ts'
+
+/** A webhook for the receiver, made on its page; ends on the webhook's own page. */
+async function connectWebhook(page: Page, url: string): Promise<void> {
+  await page.getByRole('link', { name: 'Webhooks' }).click()
+  await page.getByRole('button', { name: 'New webhook' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Address').fill(url)
+  await dialog.getByRole('button', { name: 'Make webhook' }).click()
+  await dialog
+    .getByText(/^whsec_/)
+    .first()
+    .waitFor()
+  await dialog.getByRole('button', { name: 'To the webhook' }).click()
+}
+
+/** Ends on the new monitor's page. */
+async function watch(page: Page, name: string, type: string): Promise<void> {
+  await page.goto('/dashboard/monitors/new')
+  await page.getByLabel('Name or address').fill(name)
+  await page.getByRole('checkbox', { name: `Watch ${type}`, exact: true }).click()
+  await page.getByRole('button', { name: 'Watch this record' }).click()
+  await page.waitForURL(/monitors\/mon_/)
+}
+
+test('the main job, through the pages alone', async () => {
+  const { dns, receiver, ...world } = await givenDashboard()
+  dns.set('www.shop.example', 'A', ['203.0.113.10'])
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await connectWebhook(page, `${receiver.url}/dns-changes`)
+  const webhookPage = page.url()
+  await watch(page, 'www.shop.example', 'A')
+  const verdict = page.getByRole('main')
+  await verdict.getByText('Valid', { exact: true }).first().waitFor()
+
+  dns.set('www.shop.example', 'A', ['198.51.100.66'])
+  await page.getByRole('button', { name: 'Check now' }).click()
+  // Without reloading the page.
+  await verdict.getByText('www.shop.example answers 198.51.100.66; 203.0.113.10 was expected.').first().waitFor()
+  await verdict.getByText('Mismatch', { exact: true }).first().waitFor()
+  await receiver.waitFor(2)
+
+  await page.goto(webhookPage)
+  await page.getByRole('row', { name: /Delivered.*Valid.*Mismatch/ }).waitFor()
+  await page.getByRole('button', { name: /Valid.*Mismatch/ }).click()
+  const request = page.getByRole('dialog')
+  await request.getByText('198.51.100.66').first().waitFor()
+})
+
+test('what another process finds is shown without reloading, and the overview tells the cause', async () => {
+  const { dns, ...world } = await givenDashboard()
+  dns.set('www.shop.example', 'A', ['203.0.113.10'])
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await watch(page, 'www.shop.example', 'A')
+  await page.getByRole('main').getByText('Valid', { exact: true }).first().waitFor()
+  const monitorPath = new URL(page.url()).pathname
+  await page.getByRole('link', { name: 'Overview' }).click()
+
+  dns.remove('www.shop.example', 'A')
+  const other = await world.browse()
+  await other.context.addCookies(await page.context().cookies())
+  await other.page.goto(monitorPath)
+  await other.page.getByRole('button', { name: 'Check now' }).click()
+  await page.getByRole('main').getByText('www.shop.example').first().waitFor()
+  await page.getByRole('main').getByText('Not found').first().waitFor()
+})
+
+test('a webhook that was paused is resumed by a test that succeeds', async () => {
+  const { receiver, ...world } = await givenDashboard()
+  receiver.answers(410)
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await connectWebhook(page, `${receiver.url}/gone`)
+  await page.getByRole('button', { name: 'Send a test' }).click()
+  await page.getByText('Paused', { exact: true }).first().waitFor()
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('main').getByText('/gone').first().click()
+
+  receiver.answers(200)
+  await page.getByRole('button', { name: 'Send a test' }).first().click()
+  await page.getByText('Active', { exact: true }).first().waitFor()
+})
+
+test('a zone file of 1,000 records is imported', async () => {
+  const { dns, ...world } = await givenDashboard()
+  const lines = Array.from({ length: 1_000 }, (_, at) => `host-${at}\t300\tIN\tA\t192.0.2.${(at % 250) + 1}`)
+  for (let at = 0; at < 1_000; at++) dns.set(`host-${at}.zone.example`, 'A', [`192.0.2.${(at % 250) + 1}`])
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await page.goto('/dashboard/monitors/import')
+  await page
+    .getByRole('textbox')
+    .first()
+    .fill(`$ORIGIN zone.example.\n${lines.join('\n')}\n`)
+  await page.getByRole('button', { name: 'Read it' }).click()
+  await page.getByRole('button', { name: 'Make 1,000 monitors' }).click()
+  await page.getByRole('heading', { name: '1,000 monitors were made' }).waitFor()
+  await page.goto('/dashboard/monitors')
+  await page.getByText('zone.example').first().waitFor()
+})

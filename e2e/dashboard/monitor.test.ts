@@ -1,0 +1,140 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import type { Monitor, NewMonitor } from '#contract/monitors.ts'
+import { type DashboardWorld, givenDashboard, setUp } from './world.ts'
+
+const NAME = 'www.shop.example'
+
+/** The owner, on the page of a monitor of www.shop.example A that is valid. */
+async function givenMonitor(
+  given: Partial<NewMonitor> = {},
+): Promise<DashboardWorld & { page: Page; monitor: Monitor }> {
+  const world = await givenDashboard()
+  world.dns.set(NAME, 'A', ['203.0.113.10'])
+  const { page } = await world.browse()
+  await setUp(world, page)
+  const data: NewMonitor = { full_domain: NAME, record_type: 'A', expected_value: ['203.0.113.10'], ...given }
+  const answer = await page.request.post('/monitors', { data, headers: { origin: world.server.url } })
+  expect(answer.status()).toBe(201)
+  const monitor: Monitor = await answer.json()
+  await page.goto(`/dashboard/monitors/${monitor.id}`)
+  await verdictOf(page).getByText('Valid', { exact: true }).waitFor()
+  return { ...world, page, monitor }
+}
+
+const verdictOf = (page: Page) => page.getByRole('region', { name: 'Verdict' })
+
+test('what is wrong is told record by record, with what to do, and can be accepted', async () => {
+  const { dns, page } = await givenMonitor()
+  const verdict = verdictOf(page)
+  dns.set(NAME, 'A', ['198.51.100.66'])
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await verdict.getByText('Checked just now: mismatch.').waitFor()
+  await verdict.getByRole('heading', { name: 'Replace what is there' }).waitFor()
+  expect(await page.getByRole('row', { name: /203\.0\.113\.10.*Missing/ }).count()).toBe(1)
+  expect(await page.getByRole('row', { name: /198\.51\.100\.66.*Not expected/ }).count()).toBe(1)
+
+  await verdict.getByRole('button', { name: 'Accept current value as expected' }).click()
+  const question = page.getByRole('alertdialog')
+  expect(await question.getByRole('listitem').allInnerTexts()).toEqual([
+    expect.stringContaining('203.0.113.10'),
+    expect.stringContaining('198.51.100.66'),
+  ])
+  await question.getByRole('button', { name: 'Accept' }).click()
+  await verdict.getByText('Valid', { exact: true }).waitFor()
+  await page.getByRole('row', { name: /198\.51\.100\.66.*As expected/ }).waitFor()
+})
+
+test('an event has an address of its own, which shows its evidence', async () => {
+  const { dns, page, ...world } = await givenMonitor()
+  dns.remove(NAME, 'A')
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await verdictOf(page).getByText('Not found', { exact: true }).waitFor()
+  await page.getByRole('link', { name: /Valid to Not found/ }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText(`${NAME} does not exist (NXDOMAIN).`).waitFor()
+  const address = page.url()
+  expect(address).toContain('?event=evt_')
+
+  const other = await world.browse()
+  await other.context.addCookies(await page.context().cookies())
+  await other.page.goto(address)
+  await other.page.getByRole('dialog').getByText('NXDOMAIN', { exact: true }).first().waitFor()
+  await other.page.keyboard.press('Escape')
+  await other.page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(other.page.url()).not.toContain('event=')
+})
+
+test('the timeline is walked with the arrow keys, and its range stands in the address', async () => {
+  const { page } = await givenMonitor()
+  await page.getByRole('button', { name: '30 d' }).click()
+  await page.waitForURL(/range=30d/)
+  await page.getByText('valid in what is known of the last 30 days').waitFor()
+  const picture = page.getByRole('slider', { name: 'Stretches of time, by state' })
+  await picture.focus()
+  await page.keyboard.press('End')
+  expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Valid: /)
+  await page.keyboard.press('Home')
+  expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Not known: /)
+})
+
+test('what a change has wrong stands at its fields, and a right one is checked at once', async () => {
+  const { page } = await givenMonitor()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const form = page.getByRole('dialog')
+  await form.getByRole('textbox', { name: 'Value 1' }).fill('not an address')
+  await form.getByLabel('Minutes between checks').fill('3')
+  await form.getByText('The state begins anew').waitFor()
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('"not an address" is not an IPv4 address').waitFor()
+  await form.getByText('must be at least 5').waitFor()
+
+  await form.getByRole('textbox', { name: 'Value 1' }).fill('198.51.100.66')
+  await form.getByLabel('Minutes between checks').fill('30')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.waitFor({ state: 'detached' })
+  await verdictOf(page).getByText('Mismatch', { exact: true }).waitFor()
+  await page.getByText('every 30 minutes').waitFor()
+})
+
+test('a monitor is disabled, enabled and deleted', async () => {
+  const { page, monitor } = await givenMonitor()
+  const choose = async (name: string) => {
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  await choose('Disable')
+  await page.getByRole('heading', { level: 1 }).getByText('Disabled').waitFor()
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('button', { name: 'Check now' }).waitFor()
+
+  await choose('Delete')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete monitor' }).click()
+  await page.waitForURL(/\/dashboard\/monitors$/)
+  expect((await page.request.get(`/monitors/${monitor.id}`)).status()).toBe(404)
+})
+
+test('the feed shows what happens on top, filters by its address, and exports what it shows', async () => {
+  const { dns, page, monitor } = await givenMonitor()
+  await page.goto('/dashboard/events?new=NOT_FOUND')
+  await page.getByRole('heading', { name: 'No event matches' }).waitFor()
+  dns.remove(NAME, 'A')
+  // A request without a page would be refused: this one says whose it is.
+  const headers = { origin: new URL(page.url()).origin }
+  expect((await page.request.post(`/monitors/${monitor.id}/check`, { headers })).status()).toBe(202)
+  const line = page.getByRole('main').getByRole('listitem').filter({ hasText: NAME })
+  await line.getByText('Not found').waitFor()
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export CSV' }).click(),
+  ])
+  const chunks = await (await download.createReadStream()).toArray()
+  const lines = Buffer.concat(chunks).toString().trim().split('\r\n')
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toContain('NOT_FOUND')
+
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await line.nth(1).getByText('Valid').waitFor()
+  expect(page.url()).not.toContain('NOT_FOUND')
+})
