@@ -74,6 +74,9 @@ function Import() {
   )
 }
 
+/** The button that was pressed is gone: reading goes on here. */
+const focus = (node: HTMLElement | null) => node?.focus()
+
 type PlannedProps = {
   plan: Plan
   problem: unknown
@@ -97,7 +100,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
       .filter(({ at }) => run.refused.has(at))
       .map(({ at, row }) => ({ at, row: { ...row, fate: 'refuse' as const, why: run.refused.get(at)! } }))
     return (
-      <div className="flex flex-col gap-4">
+      <div ref={focus} tabIndex={-1} className="flex scroll-mt-18 flex-col gap-4 outline-none">
         <ImportResult run={run} group={group} onMore={onMore} />
         {refused.length > 0 && (
           <ImportReview
@@ -112,7 +115,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
     )
   }
   return (
-    <div className="flex flex-col gap-4">
+    <div ref={focus} tabIndex={-1} className="flex scroll-mt-18 flex-col gap-4 outline-none">
       <ImportReview
         title="What would be made"
         hint={sourceWords(plan)}

@@ -132,15 +132,18 @@ type CellsProps = {
 const Cells = memo(function Cells({ placed: { at, row }, canChoose, isDropped, onDrop }: CellsProps) {
   const { word, icon: Icon, look } = FATES[row.fate]
   const isOut = isDropped || row.fate !== 'make'
+  const note = row.why || ownSettings(row)
   return (
     <>
       <Cell>
         {canChoose && row.fate === 'make' && (
-          <Checkbox
-            label={`${row.full_domain} ${row.record_type}`}
-            isLabelHidden
-            isChecked={!isDropped}
-            onChange={(isChecked) => onDrop([at], !isChecked)}
+          // Plain, because thousands of them pass by.
+          <input
+            type="checkbox"
+            aria-label={`${row.full_domain} ${row.record_type}`}
+            checked={!isDropped}
+            onChange={(event) => onDrop([at], !event.target.checked)}
+            className="mt-0.5 block size-4 accent-accent"
           />
         )}
       </Cell>
@@ -162,14 +165,18 @@ const Cells = memo(function Cells({ placed: { at, row }, canChoose, isDropped, o
       <Cell className={cx('max-md:col-start-2 max-md:row-start-2', isOut && 'text-faint')}>
         <Values values={row.expected_value} />
       </Cell>
-      <Cell className="flex gap-2 text-xs leading-5 max-md:col-span-2 max-md:col-start-2 max-md:row-start-3">
+      <Cell
+        className={cx(
+          'flex gap-2 text-xs leading-5 max-md:col-span-2 max-md:col-start-2 max-md:row-start-3',
+          // On a narrow screen the mark before the name says it.
+          note === '' && !isOut && 'max-md:sr-only',
+        )}
+      >
         <span className={cx('flex h-5 shrink-0 items-center gap-1.5 font-medium', isDropped ? 'text-faint' : look)}>
           <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
           {isDropped ? 'Left out' : word}
         </span>
-        <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>
-          {row.why || ownSettings(row)}
-        </span>
+        <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>{note}</span>
       </Cell>
     </>
   )

@@ -49,7 +49,7 @@ export function NewMonitorForm({ lookup, group }: { lookup: Lookup; group: strin
             <SettingsFields settings={settings} onChange={setSettings} problem={problem} />
           </Section>
           <div className="flex flex-col gap-4 px-1">
-            {problem !== undefined && <ProblemNote problem={problem} fields={fieldsOf(problem)} />}
+            {problem !== undefined && <ProblemNote problem={inWords(problem)} fields={fieldsOf(problem)} />}
             <Outlook lookup={lookup} drafts={drafts} settings={settings} />
             <div className="flex justify-end">
               <Button type="submit" look="primary" isBusy={isBusy}>
@@ -120,14 +120,17 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
     if (made.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: made[0]!.id } })
     else await navigate({ to: '/monitors', search: { search: lookup.full_domain } })
   }
-  const save = async (event: FormEvent) => {
+  const save = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
+    const form = event.currentTarget
     setBusy(true)
     setProblem(undefined)
     try {
       await make()
     } catch (error) {
       setProblem(error)
+      // After the fields were marked.
+      setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
     } finally {
       setBusy(false)
     }
@@ -140,10 +143,15 @@ function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
     values.length === 0 ? [[`monitors.${at}.expected_value`, 'Write what it should be.']] : [],
   )
   if (errors.length === 0) return undefined
-  return new ApiProblem(400, {
-    error: 'Nothing was saved: an expected value is missing.',
-    errors: Object.fromEntries(errors),
-  })
+  return new ApiProblem(400, { errors: Object.fromEntries(errors) })
+}
+
+/** Where all that is wrong stands at fields, that is what there is to say. */
+function inWords(problem: unknown): unknown {
+  if (!(problem instanceof ApiProblem) || problem.status !== 400) return problem
+  const paths = Object.keys(problem.errors)
+  const isMarked = paths.length > 0 && paths.length === fieldsOf(problem).length
+  return isMarked ? new ApiProblem(400, { error: 'Nothing was saved. Mend what is marked above.' }) : problem
 }
 
 /** What stands at fields already. */
