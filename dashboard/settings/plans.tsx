@@ -1,12 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { PaymentPage, Plan, PlanLimits, Subscription } from '#contract/subscription.ts'
+import type { PaymentPage, Plan, Subscription } from '#contract/subscription.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Section } from '../ui/page.tsx'
 import { useToast } from '../ui/toast.tsx'
+import { limitsText } from './limits-text.ts'
 import { moneyText } from './money.ts'
 
 type Price = Plan['prices'][number]
@@ -36,7 +37,7 @@ export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscri
     >
       <ul className="divide-y divide-line">
         {plans.map((plan) => (
-          <li key={plan.id} className="grid items-center gap-x-6 gap-y-2 px-4 py-3.5 md:grid-cols-[12rem_1fr_auto]">
+          <li key={plan.id} className="grid items-center gap-x-6 gap-y-2 px-4 py-3.5 md:grid-cols-[16rem_1fr_auto]">
             <div>
               <p className="font-medium">{plan.name}</p>
               <p className="text-sm text-soft tabular-nums">
@@ -51,13 +52,11 @@ export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscri
       <Confirm
         isOpen={choice !== undefined}
         onClose={() => setChoice(undefined)}
-        title={`Change to ${choice?.plan.name}?`}
-        act={choice?.price ? 'Go to payment' : 'Change plan'}
+        title={choice ? `${choice.plan.id === subscription.plan ? 'Keep' : 'Change to'} ${choice.plan.name}?` : ''}
+        act={choice?.plan.id === subscription.plan ? 'Keep plan' : choice?.price ? 'Go to payment' : 'Change plan'}
         onConfirm={async () => choice && change(choice)}
       >
-        {choice?.price
-          ? `You pay ${priceText(choice.price)} on the payment provider's page, where you can still turn back.`
-          : 'The plan you pay for goes on until its period ends. What goes beyond the free plan stays then, and nothing new is made until there is room.'}
+        {choice && consequenceOf(choice, subscription)}
       </Confirm>
     </Section>
   )
@@ -76,6 +75,13 @@ function Choose({
   const isCurrent = plan.id === subscription.plan
   if (isCurrent && subscription.cancel_at === null) return <p className="text-sm text-faint">Your plan</p>
   if (!can('own')) return null
+  if (isCurrent) {
+    return (
+      <Button size="sm" onClick={() => onChoose({ plan, price: undefined })}>
+        Keep this plan
+      </Button>
+    )
+  }
   const prices = plan.prices.length === 0 ? [undefined] : plan.prices
   return (
     <div className="flex flex-wrap gap-2">
@@ -85,26 +91,18 @@ function Choose({
           size="sm"
           onClick={() => onChoose({ plan, price })}
         >
-          {isCurrent ? 'Keep this plan' : price ? `Choose by ${price.interval}` : 'Choose'}
+          {price ? `Choose by ${price.interval}` : 'Choose'}
         </Button>
       ))}
     </div>
   )
 }
 
-const priceText = ({ amount, currency, interval }: Price) => `${moneyText(amount, currency)} a ${interval}`
-
-function limitsText({ monitors, min_frequency, event_retention_days, webhooks, agents, api_keys }: PlanLimits): string {
-  const counted = [
-    [monitors, 'monitors'],
-    [webhooks, 'webhooks'],
-    [agents, 'people'],
-    [api_keys, 'API keys'],
-  ] as const
-  const parts = counted.map(([limit, name]) =>
-    limit === null ? `unlimited ${name}` : `${limit.toLocaleString()} ${name}`,
-  )
-  if (min_frequency !== null) parts.push(`checks every ${min_frequency} minutes`)
-  if (event_retention_days !== null) parts.push(`events for ${event_retention_days} days`)
-  return parts.join(' · ')
+/** What choosing leads to, before it is done. */
+function consequenceOf({ plan, price }: Choice, subscription: Subscription): string {
+  if (plan.id === subscription.plan) return 'It was to end with its period; now it goes on.'
+  if (price) return `You pay ${priceText(price)} on the payment provider's page, where you can still turn back.`
+  return 'The plan you pay for goes on until its period ends. What goes beyond the free plan stays then, and nothing new is made until there is room.'
 }
+
+const priceText = ({ amount, currency, interval }: Price) => `${moneyText(amount, currency)} a ${interval}`
