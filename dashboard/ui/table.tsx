@@ -8,7 +8,7 @@ import { cx } from './class.ts'
 export function Table({ label, head, children }: { label: string; head: ReactNode; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className="overflow-x-auto" tabIndex={0} aria-label={label}>
+    <section className="relative overflow-x-auto" tabIndex={0} aria-label={label}>
       <table className="w-full border-collapse text-left text-sm">
         <thead className="border-b border-line text-xs text-faint">
           <tr>{head}</tr>
