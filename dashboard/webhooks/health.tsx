@@ -39,7 +39,7 @@ function Paused({ webhook }: { webhook: Webhook }) {
   const { data: retrying } = useQuery(countQuery(webhook.id, 'RETRYING'))
   const kept = pending === undefined || retrying === undefined ? undefined : pending + retrying
   return (
-    <Note tone="bad" icon={CirclePause} title="Paused: its receiver failed for too long">
+    <Note tone="bad" icon={CirclePause} title="Paused: nothing is delivered to it now">
       <p>
         <Reason error={webhook.last_error} /> <LastDelivered webhook={webhook.id} />
       </p>
