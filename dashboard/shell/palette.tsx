@@ -1,11 +1,158 @@
+import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Search } from 'lucide-react'
+import { useDeferredValue, useEffect, useRef, useState } from 'react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { api, type Page } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { cx } from '../ui/class.ts'
+import { Spinner } from '../ui/spinner.tsx'
+import { useCommands, useRemembered } from './palette-commands.ts'
+import { type Command, type CommandGroup, isMeant, parseRecent, withRecent } from './palette-items.ts'
 
+const TYPING_MS = 150
+const MOST_FOUND = 8
+
+/** Everything by keyboard: monitors by name, pages, and what can be done. */
 export function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState('')
+  const { groups, isAsking } = useFound(text.trim())
+  const remember = useRecent().remember
+  const input = useRef<HTMLInputElement>(null)
+  const choose = (command: Command) => {
+    remember(command)
+    onClose()
+    void command.run()
+  }
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
-        <Dialog.Popup>{null}</Dialog.Popup>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/35 dark:bg-black/60" />
+        <Dialog.Popup
+          initialFocus={input}
+          className="popup fixed top-[12dvh] left-1/2 z-50 flex max-h-[72dvh] w-[calc(100vw-2rem)] max-w-xl -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-pop"
+        >
+          <Dialog.Title className="sr-only">Search and commands</Dialog.Title>
+          <Autocomplete.Root
+            open
+            inline
+            mode="none"
+            items={groups}
+            value={text}
+            onValueChange={setText}
+            itemToStringValue={(command: Command) => command.label}
+            autoHighlight="always"
+            keepHighlight
+          >
+            <div className="flex items-center gap-3 border-b border-line px-4">
+              <Search className="size-4 shrink-0 text-faint" aria-hidden="true" />
+              <Autocomplete.Input
+                ref={input}
+                aria-label="Search monitors, pages and commands"
+                placeholder="Find a monitor, a page or something to do"
+                spellCheck={false}
+                autoCapitalize="off"
+                className="h-12 min-w-0 flex-1 bg-transparent text-base outline-none"
+              />
+              {isAsking && <Spinner />}
+              <kbd className="rounded-sm border border-line px-1.5 py-0.5 font-sans text-2xs text-faint">Esc</kbd>
+            </div>
+            <Autocomplete.List className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-1.5 outline-none empty:hidden">
+              {(group: CommandGroup) => (
+                <Autocomplete.Group key={group.value} items={group.items} className="pb-1">
+                  <Autocomplete.GroupLabel className="px-2.5 pt-2 pb-1 text-xs text-faint">
+                    {group.value}
+                  </Autocomplete.GroupLabel>
+                  <Autocomplete.Collection>
+                    {(command: Command) => <Line key={command.id} command={command} onChoose={choose} />}
+                  </Autocomplete.Collection>
+                </Autocomplete.Group>
+              )}
+            </Autocomplete.List>
+            <Autocomplete.Empty className="px-4 py-8 text-center text-sm text-faint empty:hidden">
+              {isAsking ? 'Searching…' : 'Nothing is called this. Monitors are found by the beginning of their name.'}
+            </Autocomplete.Empty>
+          </Autocomplete.Root>
+        </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   )
+}
+
+function Line({ command, onChoose }: { command: Command; onChoose: (command: Command) => void }) {
+  const { icon: Icon, label, hint, isCode } = command
+  return (
+    <Autocomplete.Item
+      value={command}
+      onClick={() => onChoose(command)}
+      className="flex cursor-default items-center gap-3 rounded-md px-2.5 py-2 text-sm select-none data-[highlighted]:bg-accent-wash data-[highlighted]:text-accent-ink"
+    >
+      <Icon className="size-4 shrink-0 opacity-75" strokeWidth={1.9} aria-hidden="true" />
+      <span className={cx('min-w-0 flex-1 truncate', isCode && 'font-mono text-[0.95em]')}>{label}</span>
+      {hint && <span className="shrink-0 text-xs text-faint">{hint}</span>}
+    </Autocomplete.Item>
+  )
+}
+
+/** What the typed text finds: before anything is typed, what was chosen lately. */
+function useFound(typed: string): { groups: CommandGroup[]; isAsking: boolean } {
+  const { places, actions, monitor } = useCommands()
+  const remembered = useRemembered()
+  const { recent } = useRecent()
+  const { found, isAsking } = useMonitors(useDeferredValue(typed))
+  const own = [...places, ...actions]
+  if (typed === '') {
+    const lately = recent.flatMap((kept) => own.find(({ id }) => id === kept.id) ?? remembered(kept) ?? [])
+    const others = (commands: Command[]) => commands.filter(({ id }) => !lately.some((each) => each.id === id))
+    return {
+      isAsking: false,
+      groups: filled([
+        { value: 'Recent', items: lately },
+        { value: 'Go to', items: others(places) },
+        { value: 'Do', items: others(actions) },
+      ]),
+    }
+  }
+  const meant = (commands: Command[]) => commands.filter((command) => isMeant(command, typed))
+  return {
+    isAsking,
+    groups: filled([
+      { value: 'Go to', items: meant(places) },
+      { value: 'Do', items: meant(actions) },
+      { value: 'Monitors', items: found.map(monitor) },
+    ]),
+  }
+}
+
+const filled = (groups: CommandGroup[]) => groups.filter(({ items }) => items.length > 0)
+
+function useMonitors(typed: string): { found: MonitorAnswer[]; isAsking: boolean } {
+  const [asked, setAsked] = useState(typed)
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(typed), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const { organization } = useSession()
+  const { data, isFetching } = useQuery({
+    queryKey: ['monitors', 'palette', organization.id, asked],
+    queryFn: ({ signal }) =>
+      api.get<Page<MonitorAnswer>>('/monitors', { search: asked, limit: MOST_FOUND, order_by: 'domain' }, signal),
+    enabled: asked !== '',
+    placeholderData: keepPreviousData,
+  })
+  const found = typed === '' || asked === '' ? [] : (data?.data ?? [])
+  return { found, isAsking: typed !== '' && (isFetching || asked !== typed) }
+}
+
+/** Per organization: its monitors are named in it. */
+function useRecent() {
+  const { organization } = useSession()
+  const key = `zonewatch.recent.${organization.id}`
+  const [recent] = useState(() => parseRecent(localStorage.getItem(key)))
+  return {
+    recent,
+    remember: ({ id, label }: Command) =>
+      localStorage.setItem(key, JSON.stringify(withRecent(parseRecent(localStorage.getItem(key)), { id, label }))),
+  }
 }

@@ -1,0 +1,120 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { ArrowLeftRight, FileUp, LogOut, Monitor, Moon, Plus, Radar, Sun, UserPlus, UserRound } from 'lucide-react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { switchOrganization, useSession, useSignOut } from '../session.tsx'
+import { type Theme, useTheme } from '../theme.ts'
+import { STATE_LOOKS } from '../ui/state.tsx'
+import { PLACES } from './navigation.ts'
+import type { Command } from './palette-items.ts'
+
+const MONITOR = 'monitor:'
+
+/** All that the palette offers besides monitors, in the order shown. What the role may not do is left out. */
+export function useCommands(): { places: Command[]; actions: Command[]; monitor: (of: MonitorAnswer) => Command } {
+  const { me, organization, can } = useSession()
+  const queries = useQueryClient()
+  const router = useRouter()
+  const signOut = useSignOut()
+  const [theme, setTheme] = useTheme()
+  const places: Command[] = [
+    ...PLACES.map(({ to, label, icon }) => ({
+      id: `place:${to}`,
+      label,
+      words: 'go to page',
+      icon,
+      run: () => router.navigate({ to }),
+    })),
+    {
+      id: 'place:/profile',
+      label: 'Your account',
+      words: 'profile password two factor sessions',
+      icon: UserRound,
+      run: () => router.navigate({ to: '/profile' }),
+    },
+  ]
+  const themes: [Theme, string, typeof Sun][] = [
+    ['light', 'Light appearance', Sun],
+    ['dark', 'Dark appearance', Moon],
+    ['system', 'Appearance as the system', Monitor],
+  ]
+  const actions: (Command | false)[] = [
+    can('write') && {
+      id: 'new:monitor',
+      label: 'New monitor',
+      words: 'add create watch record',
+      icon: Plus,
+      run: () => router.navigate({ to: '/monitors/new' }),
+    },
+    can('write') && {
+      id: 'new:import',
+      label: 'Import monitors',
+      words: 'zone file csv bind discover',
+      icon: FileUp,
+      run: () => router.navigate({ to: '/monitors/import' }),
+    },
+    can('write') && {
+      id: 'new:webhook',
+      label: 'New webhook',
+      words: 'add create connect',
+      icon: Plus,
+      run: () => router.navigate({ to: '/webhooks' }),
+    },
+    can('manage') && {
+      id: 'new:invitation',
+      label: 'Invite someone',
+      words: 'team member agent add invitation',
+      icon: UserPlus,
+      run: () => router.navigate({ to: '/team' }),
+    },
+    ...me.organizations
+      .filter(({ id }) => id !== organization.id)
+      .map(({ id, name }) => ({
+        id: `organization:${id}`,
+        label: `Switch to ${name}`,
+        words: 'organization change',
+        icon: ArrowLeftRight,
+        run: () => {
+          switchOrganization(queries, id)
+          return router.navigate({ to: '/' })
+        },
+      })),
+    ...themes
+      .filter(([value]) => value !== theme)
+      .map(([value, label, icon]) => ({
+        id: `theme:${value}`,
+        label,
+        words: 'theme mode colours',
+        icon,
+        run: () => setTheme(value),
+      })),
+    { id: 'sign-out', label: 'Sign out', words: 'log out leave', icon: LogOut, run: signOut },
+  ]
+  return {
+    places,
+    actions: actions.filter((each) => each !== false),
+    monitor: ({ id, subdomain, domain, record_type, state, is_active }) => ({
+      id: MONITOR + id,
+      label: subdomain ? `${subdomain}.${domain}` : domain,
+      hint: `${record_type} · ${is_active ? STATE_LOOKS[state].word : 'Disabled'}`,
+      isCode: true,
+      icon: is_active ? STATE_LOOKS[state].icon : Radar,
+      run: () => router.navigate({ to: '/monitors/$monitor', params: { monitor: id } }),
+    }),
+  }
+}
+
+/** A monitor that was opened before, by what was kept of it. */
+export function useRemembered(): (kept: { id: string; label: string }) => Command | undefined {
+  const router = useRouter()
+  return ({ id, label }) =>
+    id.startsWith(MONITOR)
+      ? {
+          id,
+          label,
+          isCode: true,
+          icon: Radar,
+          run: () => router.navigate({ to: '/monitors/$monitor', params: { monitor: id.slice(MONITOR.length) } }),
+        }
+      : undefined
+}
