@@ -24,7 +24,7 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
   return (
     <thead className="sticky top-14 z-10 bg-surface text-xs text-faint shadow-[0_1px_0_var(--line)] lg:top-0">
       <tr>
-        <th scope="col" className="w-11 pl-2 font-normal">
+        <th scope="col" className="w-11 rounded-tl-lg pl-2 font-normal">
           {canChange ? (
             <Tick
               label="Select all that are loaded"
@@ -36,24 +36,24 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
             <span className="sr-only">Selection</span>
           )}
         </th>
-        <Head className="w-32 px-2!" sort={sort('state')}>
+        <Head className="w-30 px-2!" sort={sort('state')}>
           State
         </Head>
-        <Head className="px-3!" sort={sort('domain')}>
+        <Head className="w-[27%] px-3!" sort={sort('domain')}>
           Name
         </Head>
-        <Head className="w-20 px-3!" sort={sort('record_type')}>
+        <Head className="w-18 px-3!" sort={sort('record_type')}>
           Type
         </Head>
         <Head className="px-3!">Value</Head>
-        <Head className="hidden w-36 px-3! xl:table-cell">Group</Head>
-        <Head className="w-36 px-3!" sort={sort('last_checked')}>
+        <Head className="hidden w-30 px-3! xl:table-cell">Group</Head>
+        <Head className="w-32 px-3!" sort={sort('last_checked')}>
           Last checked
         </Head>
-        <Head className="hidden w-24 px-3! text-right xl:table-cell" sort={sort('incidence_count')}>
+        <Head className="hidden w-22 px-3! text-right xl:table-cell" sort={sort('incidence_count')}>
           Changes
         </Head>
-        <Head className="w-12 px-1!" hidden="Actions" />
+        <Head className="w-12 rounded-tr-lg px-1!" hidden="Actions" />
       </tr>
     </thead>
   )

@@ -36,7 +36,7 @@ export const Row = memo(function Row(props: RowProps) {
       ref={row}
       aria-rowindex={at + 2}
       onClick={(event) => isForRow(event) && onOpen(id, event)}
-      className={cx('h-13 cursor-pointer border-b border-line', isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60')}
+      className={cx('h-12 cursor-pointer border-b border-line', isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60')}
     >
       <td className="pl-2">
         {canChange && (
@@ -49,7 +49,9 @@ export const Row = memo(function Row(props: RowProps) {
         )}
       </td>
       <td className="px-2">
-        <State state={monitor.state} isActive={monitor.is_active} />
+        <span className="flex">
+          <State state={monitor.state} isActive={monitor.is_active} />
+        </span>
       </td>
       <td className="truncate px-3">
         <a

@@ -19,7 +19,7 @@ import type { MonitorList } from './list-rows.ts'
 import type { Selection } from './list-selection.ts'
 import { useGroups } from './new-settings.ts'
 
-const ROW_PX = 52
+const ROW_PX = 48
 const LINES_PX = 64
 /** Rows still to come that have their place already. */
 const TO_COME = 20
@@ -119,7 +119,7 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
 }
 
 const BoneRow = () => (
-  <tr className="h-13 border-b border-line">
+  <tr className="h-12 border-b border-line">
     <td />
     <td colSpan={6} className="px-2">
       <div className="bone h-5 w-4/5" />
