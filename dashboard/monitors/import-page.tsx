@@ -8,6 +8,7 @@ import { ProblemNote } from '../ui/problem.tsx'
 import { type ImportInput, NO_INPUT, SOURCES, type Source } from './import-input.ts'
 import { ImportProgress, ImportResult } from './import-result.tsx'
 import { ImportReview } from './import-review.tsx'
+import type { Placed } from './import-run.ts'
 import { ImportSource } from './import-source.tsx'
 import { type Plan, usePlan, useRun } from './import-state.ts'
 import { NotAllowed } from './new-monitor-page.tsx'
@@ -141,7 +142,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
             <ImportProgress run={run} />
           ) : (
             <div className="flex flex-col gap-4 px-1">
-              <Outlook count={chosen.length} settings={settings} />
+              <Outlook chosen={chosen} settings={settings} />
               <div className="flex justify-end">
                 <Button
                   look="primary"
@@ -161,13 +162,15 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
 }
 
 /** What will happen, before it does. */
-function Outlook({ count, settings }: { count: number; settings: WatchSettings }) {
+function Outlook({ chosen, settings }: { chosen: readonly Placed[]; settings: WatchSettings }) {
   const groups = useGroups()
   const listeners = useListeners(settings, groups)
   const { frequency, notify } = settings
+  const count = chosen.length
+  const own = chosen.filter(({ row }) => row.group !== null || row.notify !== null || row.frequency !== null).length
   return (
     <p className="text-sm text-soft">
-      {importSentence({ count, frequency, notify, group: groupName(settings, groups), listeners })}
+      {importSentence({ count, own, frequency, notify, group: groupName(settings, groups), listeners })}
       {count > 0 && listeners?.count === 0 && (
         <>
           {' '}

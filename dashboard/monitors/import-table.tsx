@@ -36,6 +36,7 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
     getItemKey: (place) => rows[place]!.at,
     overscan: 12,
   })
+  const hasLines = rows.some(({ row }) => row.line !== null)
   const toMake = rows.filter(({ row }) => row.fate === 'make').map(({ at }) => at)
   const chosen = dropped ? toMake.filter((at) => !dropped.has(at)).length : 0
   return (
@@ -67,7 +68,7 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
             />
           )}
         </Heading>
-        <Heading className="max-md:hidden">Line</Heading>
+        <Heading className="max-md:hidden">{hasLines && 'Line'}</Heading>
         <Heading>Name</Heading>
         <Heading>Type</Heading>
         <Heading className="max-md:hidden">Should be</Heading>
@@ -188,7 +189,7 @@ function Values({ values }: { values: readonly string[] }) {
   return (
     <ul>
       {values.slice(0, MOST_SHOWN).map((value) => (
-        <li key={value} className="line-clamp-2 font-mono text-xs leading-5 break-all" title={value}>
+        <li key={value} className="line-clamp-2 font-mono text-xs leading-5 wrap-anywhere" title={value}>
           {value}
         </li>
       ))}

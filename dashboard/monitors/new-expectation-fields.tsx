@@ -79,6 +79,8 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
               rows={1}
               className="field-sizing-content min-h-9! resize-none leading-4.5 break-all"
               maxLength={1_100}
+              // One that has just been added waits to be written.
+              autoFocus={value === ''}
               placeholder={TYPE_NOTES[type].example}
               value={value}
               onChange={(event) => onChange(withValue(draft, at, event.target.value))}
@@ -88,7 +90,16 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
             />
           </Field>
           {values.length > 1 && (
-            <Button look="quiet" isSquare aria-label={`Remove value ${at + 1}`} onClick={() => remove(at)}>
+            <Button
+              look="quiet"
+              isSquare
+              aria-label={`Remove value ${at + 1}`}
+              onClick={(event) => {
+                // The button goes with its value.
+                event.currentTarget.closest('fieldset')?.querySelector('textarea')?.focus()
+                remove(at)
+              }}
+            >
               <X />
             </Button>
           )}

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Eye, Plus } from 'lucide-react'
 import type { Found, Lookup } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/monitors.ts'
+import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Checkbox } from '../ui/field.tsx'
 import { Code, Section } from '../ui/page.tsx'
@@ -100,7 +101,9 @@ function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
           <ul>
             {values.map((value) => (
               <li key={value}>
-                <Code>{value === '' ? '""' : value}</Code>
+                <span className="font-mono text-[0.95em]">
+                  <ValueText value={value} />
+                </span>
               </li>
             ))}
           </ul>

@@ -140,7 +140,7 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
 
 function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
   const errors = drafts.flatMap(({ values }, at) =>
-    values.length === 0 ? [[`monitors.${at}.expected_value`, 'Write what it should be.']] : [],
+    values.length === 0 ? [[`monitors.${at}.expected_value.0`, 'Write what it should be.']] : [],
   )
   if (errors.length === 0) return undefined
   return new ApiProblem(400, { errors: Object.fromEntries(errors) })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { modeWords, type Watch, watchSentence } from './new-words.ts'
+import { importSentence, modeWords, type Watch, watchSentence } from './new-words.ts'
 
 const watch = (more: Partial<Watch> = {}): Watch => ({
   name: 'www.example.com',
@@ -40,6 +40,22 @@ describe('what will be watched', () => {
     expect(watchSentence(watch({ listeners: { count: 1, isMore: false, paused: 1 } }))).toContain(
       'tells the webhook of the group Default at every change. It is paused now;',
     )
+  })
+})
+
+describe('what will be imported', () => {
+  const { frequency, notify, group, listeners } = watch()
+  const all = { frequency, notify, group, listeners }
+
+  test('says how many, and that rows may say something else for themselves', () => {
+    expect(importSentence({ ...all, count: 30, own: 2 })).toBe(
+      'Zonewatch asks for 30 records every 5 minutes and tells 2 webhooks of the group Default at every change. Where a row says something else for itself, that counts (2).',
+    )
+    expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('for itself')
+  })
+
+  test('says that there is nothing to make', () => {
+    expect(importSentence({ ...all, count: 0, own: 0 })).toBe('No row is chosen that can be made.')
   })
 })
 

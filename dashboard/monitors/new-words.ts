@@ -101,21 +101,21 @@ export type Watch = {
   listeners: Listeners | undefined
 }
 
+type ImportWatch = Omit<Watch, 'name' | 'types'> & { count: number; own: number }
+
 /** What will happen once it is saved. */
 export function watchSentence({ name, types, frequency, ...rest }: Watch): string {
   const what = types.length === 1 ? `the ${types[0]} record` : `${types.length} records (${joined(types)})`
   return outlook(`Zonewatch asks for ${what} of ${name} every ${frequency} minutes`, types.length, rest)
 }
 
-/** The same of many names. */
-export function importSentence({
-  count,
-  frequency,
-  ...rest
-}: Omit<Watch, 'name' | 'types'> & { count: number }): string {
+/** The same of many names. `own`: how many say something else for themselves. */
+export function importSentence({ count, own, frequency, ...rest }: ImportWatch): string {
   if (count === 0) return 'No row is chosen that can be made.'
   const what = count === 1 ? 'one record' : `${count.toLocaleString()} records`
-  return outlook(`Zonewatch asks for ${what} every ${frequency} minutes`, count, rest)
+  const sentence = outlook(`Zonewatch asks for ${what} every ${frequency} minutes`, count, rest)
+  if (own === 0) return sentence
+  return `${sentence} Where a row says something else for itself, that counts (${own.toLocaleString()}).`
 }
 
 function outlook(

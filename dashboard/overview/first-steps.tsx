@@ -1,9 +1,11 @@
+import { useNavigate } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
-import type { ReactNode } from 'react'
+import type { FormEvent, ReactNode } from 'react'
 import type { Overview } from '#contract/dashboard.ts'
 import { useSession } from '../session.tsx'
-import { ButtonLink } from '../ui/button.tsx'
+import { Button, ButtonLink } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
+import { Field, Input } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 
 /** What a new organization does first. Each one ticks itself off. */
@@ -12,7 +14,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
   const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
   return (
     <Section title="Three steps to the first change" hint="Each one ticks itself off." isFlush>
-      <ol className="grid divide-line max-md:divide-y md:grid-cols-3 md:divide-x">
+      <ol className="grid divide-line max-md:divide-y md:grid-cols-[1.3fr_1fr_1fr] md:divide-x">
         <Step
           number={1}
           isDone={has.monitors}
@@ -20,11 +22,9 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
           action={
             can('write') && (
               <>
-                <ButtonLink to="/monitors/new" size="sm" look={next === 1 ? 'primary' : 'plain'}>
-                  New monitor
-                </ButtonLink>
-                <ButtonLink to="/monitors/import" size="sm" look="quiet">
-                  Import many
+                <FirstName />
+                <ButtonLink to="/monitors/import" size="sm" look="quiet" className="-ml-2.5">
+                  Or import many
                 </ButtonLink>
               </>
             )
@@ -69,6 +69,26 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
         </p>
       )}
     </Section>
+  )
+}
+
+/** The shortest way to a first monitor. */
+function FirstName() {
+  const navigate = useNavigate()
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const name = String(new FormData(event.currentTarget).get('name')).trim()
+    void navigate({ to: '/monitors/new', search: name ? { name } : {} })
+  }
+  return (
+    <form onSubmit={submit} className="flex w-full max-w-sm gap-2">
+      <Field label={<span className="sr-only">Name or address</span>} className="-mt-1.5 min-w-0 flex-1">
+        <Input isCode name="name" placeholder="www.example.com" maxLength={512} />
+      </Field>
+      <Button type="submit" look="primary">
+        Look it up
+      </Button>
+    </form>
   )
 }
 

@@ -25,6 +25,7 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
+      lead={isNew && 'Zonewatch watches DNS records and tells your programs of every confirmed change.'}
       actions={
         can('write') &&
         data?.has.monitors && (
