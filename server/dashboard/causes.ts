@@ -8,9 +8,9 @@ import {
   type FailingMonitor,
   failingMonitors,
   largestTroubles,
-  reasonOf,
+  reasonsOf,
   type Trouble,
-  troubleOf,
+  troublesOf,
 } from './overview-store.ts'
 
 /** Causes that are shown, and monitors of each. */
@@ -18,6 +18,8 @@ const MOST = 20
 const SHOWN = 5
 /** Monitors of one domain in one state that are told apart by what they answer; more are one cause. */
 const TOLD_APART = 50
+/** Troubles that have just begun. */
+const MOST_NEW = 10
 
 type Group = { trouble: Trouble; monitors: FailingMonitor[]; count: number }
 
@@ -30,41 +32,46 @@ export async function attentionOf(
   organizationId: string,
   recent: readonly Event[],
 ): Promise<{ attention: Cause[]; more: number }> {
-  const { troubles, all } = await largestTroubles(db, organizationId, MOST)
-  const groups: Group[] = []
-  for (const trouble of [...troubles, ...(await newest(db, organizationId, troubles, recent))]) {
-    groups.push(...apart(trouble, await failingMonitors(db, organizationId, trouble, TOLD_APART)))
-  }
-  const sorted = groups
+  const { troubles: largest, all } = await largestTroubles(db, organizationId, MOST)
+  const troubles = [...largest, ...(await newest(db, organizationId, largest, recent))]
+  const monitors = await failingMonitors(db, organizationId, troubles, TOLD_APART)
+  const ofPlace = Map.groupBy(monitors, ({ place }) => place)
+  const groups = troubles
+    .flatMap((trouble, place) => apart(trouble, ofPlace.get(place) ?? []))
     .map((group) => ({ ...group, since: sinceOf(group) }))
     .sort((one, other) => other.count - one.count || (other.since ?? 0) - (one.since ?? 0))
-  const attention: Cause[] = []
-  for (const group of sorted.slice(0, MOST)) attention.push(await toCause(db, organizationId, group))
-  const looked = new Set(groups.map(({ trouble }) => trouble)).size
-  return { attention, more: Math.max(0, all - looked) + sorted.length - attention.length }
+  const shown = groups.slice(0, MOST)
+  const told = shown.flatMap(({ trouble, monitors: [first], count }) =>
+    count === 1 && first && TELLING.has(trouble.state) ? [first.id] : [],
+  )
+  const reasons = await reasonsOf(db, organizationId, told)
+  return {
+    attention: shown.map((group) => toCause(group, reasons)),
+    more: Math.max(0, all - troubles.length) + groups.length - shown.length,
+  }
 }
 
 const isFailing = (state: MonitorState) => state !== 'VALID' && state !== 'UNSET'
+/** Of these the check's own sentence says more than the state. */
+const TELLING: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP'])
 
 /** Troubles that began lately and are too small to be among the largest. */
 async function newest(
   db: Database,
   organizationId: string,
-  known: readonly Trouble[],
+  largest: readonly Trouble[],
   recent: readonly Event[],
 ): Promise<Trouble[]> {
+  if (largest.length < MOST) return []
   const keyOf = ({ state, domain }: Pick<Trouble, 'state' | 'domain'>) => `${state} ${domain}`
-  const seen = new Set(known.map(keyOf))
-  const found: Trouble[] = []
-  if (known.length < MOST) return found
-  for (const { new_state: state, domain } of recent) {
-    const given = { state, domain: domain.domain }
-    if (!isFailing(state) || seen.has(keyOf(given))) continue
-    seen.add(keyOf(given))
-    const trouble = await troubleOf(db, organizationId, given)
-    if (trouble.count > 0) found.push(trouble)
-  }
-  return found
+  const known = new Set(largest.map(keyOf))
+  const named = new Map(
+    recent
+      .map(({ new_state: state, domain: { domain } }) => ({ state, domain }))
+      .filter((each) => isFailing(each.state) && !known.has(keyOf(each)))
+      .map((each) => [keyOf(each), each]),
+  )
+  return await troublesOf(db, organizationId, [...named.values()].slice(0, MOST_NEW))
 }
 
 function apart(trouble: Trouble, monitors: FailingMonitor[]): Group[] {
@@ -82,13 +89,13 @@ function sinceOf({ monitors }: Group): number | null {
   return known.length === 0 ? null : Math.min(...known)
 }
 
-async function toCause(db: Database, organizationId: string, group: Group & { since: number | null }): Promise<Cause> {
+function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<string, string>): Cause {
   const { trouble, monitors, count, since } = group
   const [first] = monitors
   const isWhole = count === monitors.length
   const current = isWhole ? same(monitors.map(({ current_values }) => current_values)) : undefined
   const expected = isWhole ? same(monitors.map(({ expected_values }) => expected_values)) : undefined
-  const reason = count === 1 && first ? await reasonOf(db, organizationId, first.id) : undefined
+  const reason = first && reasons.get(first.id)
   return {
     title: titleOf({
       ...trouble,

@@ -11,11 +11,14 @@ const walked = (db: Database, table: string, index: string) =>
 
 export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
 
-/**
- * One statement, so that the numbers are of one moment. Those that are VALID are what remains of all: as a rule nearly all,
- * and never counted one by one.
- */
+/** Of the two states that nearly all monitors are in, as many are counted one by one; the other is what remains. */
+const MOST_COUNTED = 5_000
+
+/** One statement, so that the numbers are of one moment. */
 export async function countStates(db: Database, organizationId: string): Promise<StateCounts> {
+  const someOf = (state: string) => sql`select 'some', ${state}, count(*) from (
+    select 1 as one from ${walked(db, 'monitors', 'monitors_by_state')}
+      where organization_id = ${organizationId} and state = ${state} limit ${MOST_COUNTED}) as counted`
   const { rows } = await sql<{ what: string; state: string; count: number }>`
     select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
       from groups where organization_id = ${organizationId}
@@ -23,15 +26,27 @@ export async function countStates(db: Database, organizationId: string): Promise
       where organization_id = ${organizationId} and ${IS_FAILING} group by state
     union all select 'disabled', state, count(*) from ${walked(db, 'monitors', 'monitors_disabled')}
       where organization_id = ${organizationId} and is_active = 0 group by state
-    union all select 'new', 'UNSET', count(*) from ${walked(db, 'monitors', 'monitors_by_state')}
-      where organization_id = ${organizationId} and state = 'UNSET'`.execute(db)
+    union all ${someOf('UNSET')} union all ${someOf('VALID')}`.execute(db)
   const sum = (kind: string, of?: string) =>
     rows.reduce((all, { what, state, count }) => all + (what === kind && (of ?? state) === state ? count : 0), 0)
   const [total, disabled] = [sum('all'), sum('disabled')]
-  const unset = sum('new') - sum('disabled', 'UNSET')
+  const rest = total - disabled - sum('failing')
+  const isUnsetKnown = sum('some', 'UNSET') < MOST_COUNTED
+  const isValidKnown = sum('some', 'VALID') < MOST_COUNTED
+  const valid = sum('some', 'VALID') - sum('disabled', 'VALID')
+  const allUnset = isUnsetKnown || isValidKnown ? sum('some', 'UNSET') : await countUnset(db, organizationId)
+  const unset = isUnsetKnown || !isValidKnown ? allUnset - sum('disabled', 'UNSET') : rest - valid
   const failing = rows.flatMap(({ what, state, count }) => (what === 'failing' ? [[state, count] as const] : []))
-  const counts = [['VALID', total - disabled - unset - sum('failing')] as const, ['UNSET', unset] as const, ...failing]
+  const counts = [['VALID', rest - unset] as const, ['UNSET', unset] as const, ...failing]
   return { total, disabled, active: Object.fromEntries(counts.filter(([, count]) => count > 0)) }
+}
+
+/** While a large import is being checked for the first time. */
+async function countUnset(db: Database, organizationId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count
+    from ${walked(db, 'monitors', 'monitors_by_state')}
+    where organization_id = ${organizationId} and state = 'UNSET'`.execute(db)
+  return rows[0]!.count
 }
 
 /** Monitors of one registrable domain that fail in the same way. */
@@ -51,20 +66,26 @@ export async function largestTroubles(
   return { troubles: rows.map(({ all_of_them: _, ...trouble }) => trouble), all: rows[0]?.all_of_them ?? 0 }
 }
 
-/** As many as there are monitors of this domain in this state now. */
-export async function troubleOf(
+type NamedTrouble = Pick<Trouble, 'state' | 'domain'>
+
+/** How large these are now; those that are over are left out. */
+export async function troublesOf(
   db: Database,
   organizationId: string,
-  { state, domain }: Pick<Trouble, 'state' | 'domain'>,
-): Promise<Trouble> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${walked(db, 'monitors', 'monitors_failing')} where ${ofTrouble(organizationId, { state, domain })}`.execute(
-    db,
+  named: readonly NamedTrouble[],
+): Promise<Trouble[]> {
+  if (named.length === 0) return []
+  const each = named.map(
+    (trouble) => sql`select ${trouble.state} as state, ${trouble.domain} as domain, count(*) as count
+      from ${walked(db, 'monitors', 'monitors_failing')} where ${isOf(organizationId, trouble)}`,
   )
-  return { state, domain, count: rows[0]!.count }
+  const { rows } = await sql<Trouble>`${sql.join(each, sql` union all `)}`.execute(db)
+  return rows.filter(({ count }) => count > 0)
 }
 
 export type FailingMonitor = {
+  /** The place of its trouble among those asked for. */
+  place: number
   id: string
   owner: string
   record_type: string
@@ -77,39 +98,49 @@ export type FailingMonitor = {
 /** Events looked through for the one that began a state: a monitor that is wrong in ever new ways has many. */
 const EVENTS_LOOKED_AT = 20
 
+/** Of each trouble its newest monitors, at most `limit`. */
 export async function failingMonitors(
   db: Database,
   organizationId: string,
-  trouble: Pick<Trouble, 'state' | 'domain'>,
+  troubles: readonly NamedTrouble[],
   limit: number,
 ): Promise<FailingMonitor[]> {
-  const { rows } = await sql<FailingMonitor>`
-    select id, owner, record_type, expected_values, current_values,
-        (select max(occurred_at) from (
-          select occurred_at, old_state, new_state from ${walked(db, 'events', 'events_by_monitor')}
-            where monitor_id = monitors.id order by occurred_at desc, id desc limit ${EVENTS_LOOKED_AT}
-        ) as latest where old_state <> new_state and new_state = monitors.state) as since
-      from ${walked(db, 'monitors', 'monitors_failing')}
-      where ${ofTrouble(organizationId, trouble)} order by id desc limit ${limit}`.execute(db)
+  if (troubles.length === 0) return []
+  const each = troubles.map(
+    (trouble, place) => sql`select * from (
+      select cast(${place} as integer) as place, id, owner, record_type, expected_values, current_values,
+          (select max(occurred_at) from (
+            select occurred_at, old_state, new_state from ${walked(db, 'events', 'events_by_monitor')}
+              where monitor_id = monitors.id order by occurred_at desc, id desc limit ${EVENTS_LOOKED_AT}
+          ) as latest where old_state <> new_state and new_state = monitors.state) as since
+        from ${walked(db, 'monitors', 'monitors_failing')}
+        where ${isOf(organizationId, trouble)} order by id desc limit ${limit}) as newest`,
+  )
+  const { rows } = await sql<FailingMonitor>`${sql.join(each, sql` union all `)}`.execute(db)
   return rows
 }
 
-const ofTrouble = (organizationId: string, { state, domain }: Pick<Trouble, 'state' | 'domain'>): RawBuilder<unknown> =>
+const isOf = (organizationId: string, { state, domain }: NamedTrouble): RawBuilder<unknown> =>
   sql`organization_id = ${organizationId} and ${IS_FAILING} and state = ${state} and domain = ${domain}`
 
-/** The sentence that a check left with its verdict. */
-export async function reasonOf(db: Database, organizationId: string, id: string): Promise<string | undefined> {
-  const row = await db
+/** The sentences that checks left with their verdicts, by monitor. */
+export async function reasonsOf(
+  db: Database,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
     .selectFrom('monitors')
-    .select('diagnosis')
+    .select(['id', 'diagnosis'])
     .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row?.diagnosis ? JSON.parse(row.diagnosis).reason : undefined
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.flatMap(({ id, diagnosis }) => (diagnosis ? [[id, JSON.parse(diagnosis).reason]] : [])))
 }
 
-/** Late checks of all organizations that are looked at one by one without a thought. */
-const FEW_LATE = 20_000
+/** Late checks of all organizations that are looked up one by one; with more of them the table is read through. */
+const FEW_LATE = 2_000
 
 /** How many checks should have been made before `dueBefore` and have not. */
 export async function countLate(db: Database, organizationId: string, dueBefore: number): Promise<number> {
@@ -120,7 +151,8 @@ export async function countLate(db: Database, organizationId: string, dueBefore:
   )
   const { all_late, own } = rows[0]!
   if (all_late < FEW_LATE) return own ?? 0
-  const exact = await sql<{ count: number }>`select count(*) as count from due_checks
+  const through = engineOf(db) === 'sqlite' ? sql`due_checks not indexed` : sql`due_checks`
+  const exact = await sql<{ count: number }>`select count(*) as count from ${through}
     where organization_id = ${organizationId} and due_at < ${dueBefore}`.execute(db)
   return exact.rows[0]!.count
 }

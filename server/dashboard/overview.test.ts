@@ -4,6 +4,8 @@ import type { Cause } from '#contract/dashboard.ts'
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
+import { insertMonitors } from '../monitors/insert.ts'
+import { parseMonitor } from '../monitors/monitor.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -88,6 +90,31 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(body.attention.map(({ title }: Cause) => title)).toEqual(['g.example.com has no A record.'])
     expect((await world.call(PATH, { key })).body).toMatchObject({ states: { TIMEOUT: 1 }, active: 1, disabled: 0 })
   })
+
+  test('counts each state right, whichever of them most monitors are in', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.doors
+    const { id } = await world.organization()
+    const parsed = parseMonitor({ full_domain: 'a.example.com', record_type: 'A', expected_value: '192.0.2.1' })
+    if (!parsed.ok) throw new Error('not a monitor')
+    for (let made = 0; made < 11_000; made += 1_000) {
+      await insertMonitors(db, id, Array(1_000).fill(parsed.draft), clock.now())
+    }
+    await sql`update monitors set is_active = 0 where slot % 10 = 0`.execute(db)
+    for (const [state, range] of [
+      ['TIMEOUT', 'slot % 100 = 1'],
+      ['VALID', 'slot % 100 < 20'],
+      ['VALID', 'slot % 100 < 50'],
+      ['VALID', '1 = 1'],
+    ] as const) {
+      await sql.raw(`update monitors set state = '${state}' where ${range}`).execute(db)
+      const { rows } = await sql<{ state: string; count: number }>`select state, count(*) as count
+        from monitors where is_active = 1 group by state`.execute(db)
+      const { body } = await world.call(PATH)
+      expect(body.states).toEqual(Object.fromEntries(rows.map((each) => [each.state, each.count])))
+      expect(body.active + body.disabled).toBe(11_000)
+    }
+  }, 60_000)
 
   test('tells what fails by cause: one domain, one way of failing, one answer', async () => {
     const world = await givenApp(engine)
