@@ -57,6 +57,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         >
           <Input
             required
+            autoFocus
             maxLength={250}
             placeholder="deployment"
             value={name}

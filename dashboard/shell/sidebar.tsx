@@ -94,7 +94,7 @@ function PersonMenu() {
         <button
           type="button"
           className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-left hover:bg-sunken"
-          aria-label={`${me.person.name}: account and appearance`}
+          aria-label={`${me.person.name} ${organization.role}: account and appearance`}
         >
           <span
             className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-wash text-xs font-semibold text-accent-ink uppercase"

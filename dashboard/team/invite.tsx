@@ -63,6 +63,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
           <Input
             type="email"
             required
+            autoFocus
             maxLength={254}
             placeholder="grace@example.com"
             value={email}

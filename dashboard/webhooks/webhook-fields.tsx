@@ -23,6 +23,7 @@ export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
           isCode
           type="url"
           required
+          autoFocus={isNew ?? false}
           maxLength={2000}
           placeholder="https://hooks.example.com/dns"
           value={form.url}

@@ -122,7 +122,7 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
               params={{ webhook: webhook.id }}
               className="rounded-sm after:absolute after:inset-0 hover:underline"
             >
-              <Code className="font-medium">{webhook.url}</Code>
+              <Code className="line-clamp-2 font-medium">{webhook.url}</Code>
             </Link>
             <GroupNames ids={webhook.groups} />
             <div className="mt-1.5 sm:hidden">
