@@ -54,7 +54,7 @@ function hintOf(count: number): string {
 function Line({ event }: { event: Event }) {
   return (
     <li className="relative grid gap-x-6 gap-y-1.5 px-4 py-3 hover:bg-canvas md:grid-cols-[11rem_15rem_minmax(0,1fr)]">
-      <div className="text-xs leading-5 text-faint">
+      <div className="relative z-10 w-fit text-xs leading-5 text-faint">
         <Time at={event.occurred} isExact />
       </div>
       <Link
@@ -62,7 +62,7 @@ function Line({ event }: { event: Event }) {
         to="."
         search={(search) => ({ ...search, event: event.id })}
         resetScroll={false}
-        // The whole line leads to the event; its times and values stay above for the pointer.
+        // The whole line leads to the event; its time stays above, for its tooltip.
         className="w-fit rounded-sm leading-5 after:absolute after:inset-0"
       >
         <StateChange event={event} />

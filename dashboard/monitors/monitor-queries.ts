@@ -28,6 +28,8 @@ export const timelineQuery = (id: string, range: TimelineRange) =>
     queryKey: ['events', 'timeline', id, range],
     queryFn: ({ signal }) => api.get<Timeline>(`/dashboard/api${monitorPath(id)}/timeline`, { range }, signal),
     placeholderData: keepPreviousData,
+    // It ends now.
+    refetchInterval: 60_000,
   })
 
 /** The newest first. */

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Monitor, NewMonitor } from '#contract/monitors.ts'
-import { type DashboardWorld, givenDashboard, setUp } from './world.ts'
+import { ADMIN } from '#server/testing/server-world.ts'
+import { type DashboardWorld, givenDashboard } from './world.ts'
 
 const NAME = 'www.shop.example'
 
@@ -9,12 +10,14 @@ const NAME = 'www.shop.example'
 async function givenMonitor(
   given: Partial<NewMonitor> = {},
 ): Promise<DashboardWorld & { page: Page; monitor: Monitor }> {
-  const world = await givenDashboard()
+  const world = await givenDashboard(ADMIN)
   world.dns.set(NAME, 'A', ['203.0.113.10'])
   const { page } = await world.browse()
-  await setUp(world, page)
+  const headers = { origin: world.server.url }
+  const owner = { email: ADMIN.ADMIN_EMAIL, password: ADMIN.ADMIN_PASSWORD }
+  expect((await page.request.post('/dashboard/auth/sign-in/email', { data: owner, headers })).status()).toBe(200)
   const data: NewMonitor = { full_domain: NAME, record_type: 'A', expected_value: ['203.0.113.10'], ...given }
-  const answer = await page.request.post('/monitors', { data, headers: { origin: world.server.url } })
+  const answer = await page.request.post('/monitors', { data, headers })
   expect(answer.status()).toBe(201)
   const monitor: Monitor = await answer.json()
   await page.goto(`/dashboard/monitors/${monitor.id}`)
@@ -81,7 +84,7 @@ test('the timeline is walked with the arrow keys, and its range stands in the ad
 test('what a change has wrong stands at its fields, and a right one is checked at once', async () => {
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: 'Edit' }).click()
-  const form = page.getByRole('dialog')
+  const form = page.getByRole('dialog', { name: 'Edit monitor' })
   await form.getByRole('textbox', { name: 'Value 1' }).fill('not an address')
   await form.getByLabel('Minutes between checks').fill('3')
   await form.getByText('The state begins anew').waitFor()
