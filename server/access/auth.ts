@@ -2,6 +2,7 @@ import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { Doors } from '../outside.ts'
 import { authAdapter } from './auth-adapter.ts'
+import { endOldestSessions } from './session-store.ts'
 import { passwordSignIn } from './sign-in.ts'
 
 export const AUTH_PATH = '/dashboard/auth'
@@ -67,6 +68,9 @@ export function createAuth({ config, db, seal, log }: Pick<Doors, 'config' | 'db
       modelName: 'verifications',
       fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
       storeIdentifier: 'hashed',
+    },
+    databaseHooks: {
+      session: { create: { after: ({ userId }) => endOldestSessions(db, userId) } },
     },
     plugins: [
       passwordSignIn,

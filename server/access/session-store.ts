@@ -38,3 +38,24 @@ export async function endSession(db: Database, personId: string, id: string): Pr
 export async function endOtherSessions(db: Database, { id, personId }: Own): Promise<void> {
   await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', '!=', id).execute()
 }
+
+/** So many sessions of one person there can be; a further one ends the oldest. */
+const MOST_SESSIONS = 100
+
+export async function endOldestSessions(db: Database, personId: string): Promise<void> {
+  const oldest = db
+    .selectFrom('sessions')
+    .select('id')
+    .where('person_id', '=', personId)
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    // SQLite knows no OFFSET without a LIMIT.
+    .limit(1_000)
+    .offset(MOST_SESSIONS)
+  await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', 'in', oldest).execute()
+}
+
+/** After a new password: browsers that needed no code, codes that were still to come and other links hold no more. */
+export async function forgetTrust(db: Database, personId: string): Promise<void> {
+  await db.deleteFrom('verifications').where('value', '=', personId).execute()
+}

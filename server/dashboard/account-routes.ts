@@ -19,7 +19,7 @@ import { inTransaction } from '../database/database.ts'
 import { networkOf } from '../http/gate.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { findPerson } from '../organization/people.ts'
-import { setupToken } from '../organization/setup-link.ts'
+import { isSetupToken } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganizationOf, whileEmpty } from '../organization/store.ts'
 import type { Doors } from '../outside.ts'
 import { forbidden, invalid } from '../problem.ts'
@@ -61,7 +61,7 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
       { schema: { body: Setup, response: Answers(200, Me) } },
       async (request, reply) => {
         const { token, ...given } = request.body
-        if (token !== (await setupToken(db, seal)) || (await hasOrganizations(db))) throw badLink()
+        if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
         const passwordHash = await hashPassword(given.password)
         const made = await whileEmpty(db, async (transaction) => {
           const person = await insertAccount(transaction, { ...given, passwordHash }, clock.now())

@@ -87,6 +87,14 @@ onBothEngines('a second factor', (_fresh, engine) => {
     expect((await browser.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })).body).toEqual({
       twoFactorRedirect: false,
     })
+
+    const body = { currentPassword: PASSWORD, newPassword: 'another horse' }
+    expect((await browser.call('/dashboard/auth/change-password', { body })).status).toBe(200)
+    await browser.call('/dashboard/auth/sign-out', { method: 'POST' })
+    const again = await browser.call('/dashboard/auth/sign-in/email', {
+      body: { ...SIGN_IN, password: 'another horse' },
+    })
+    expect(again.body).toEqual({ twoFactorRedirect: true })
   })
 })
 

@@ -1,7 +1,8 @@
 import * as contract from '#contract/account.ts'
 import { AUTH_PATH, type Auth } from '../access/auth.ts'
-import { endOtherSessions, endSession, listSessions } from '../access/session-store.ts'
+import { endOtherSessions, endSession, forgetTrust, listSessions } from '../access/session-store.ts'
 import { Answers, type Routes } from '../http/routes.ts'
+import { renameAgents } from '../organization/people.ts'
 import type { Doors } from '../outside.ts'
 import { conflict } from '../problem.ts'
 import { needSession, signedIn } from './account-gate.ts'
@@ -19,6 +20,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       { schema: { body: contract.NewName, response: Answers(200, contract.Done) } },
       async (request, reply) => {
         await asked(reply, auth.api.updateUser({ body: request.body, ...asCaller(request) }))
+        await renameAgents(db, signedIn(request).personId, request.body.name)
         return DONE
       },
     )
@@ -31,7 +33,9 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.changePassword({ body, ...asCaller(request) }), 'currentPassword'),
         )
-        await tellPerson(db, signedIn(request).email, { kind: 'password_changed' }, clock.now())
+        const { personId, email } = signedIn(request)
+        await forgetTrust(db, personId)
+        await tellPerson(db, email, { kind: 'password_changed' }, clock.now())
         return DONE
       },
     )

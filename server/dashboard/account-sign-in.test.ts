@@ -69,6 +69,37 @@ onBothEngines('signing in', (_fresh, engine) => {
   })
 })
 
+onBothEngines('a name', (_fresh, engine) => {
+  test('is changed by whom it belongs to, in the team too', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    expect((await browser.call('/dashboard/auth/update-user', { body: { name: 'Ada L.' } })).status).toBe(200)
+    expect((await browser.call('/dashboard/api/me')).body.person.name).toBe('Ada L.')
+    expect((await browser.call('/agents')).text).toContain('"Ada L."')
+    expect((await browser.call('/dashboard/auth/update-user', { body: { role: 'owner' } })).status).toBe(400)
+  })
+})
+
+onBothEngines('the rest of the library', (_fresh, engine) => {
+  test('is not reached', async () => {
+    const browser = await givenSignedIn(await givenApp(engine), { name: 'Ada' })
+    const body = { email: 'eve@example.com', password: PASSWORD, name: 'Eve', newPassword: PASSWORD }
+    for (const path of [
+      'sign-up/email',
+      'delete-user',
+      'set-password',
+      'link-social',
+      'sign-in/social',
+      'revoke-sessions',
+    ]) {
+      expect((await browser.call(`/dashboard/auth/${path}`, { body })).status).toBeGreaterThanOrEqual(404)
+    }
+    for (const path of ['get-session', 'verify-email?token=x', 'reset-password/x?callbackURL=/', 'ok', 'error']) {
+      expect((await browser.call(`/dashboard/auth/${path}`)).status).toBeGreaterThanOrEqual(404)
+    }
+  })
+})
+
 onBothEngines('a session', (_fresh, engine) => {
   test('is shown, and ended from another one', async () => {
     const world = await givenApp(engine)
@@ -106,6 +137,22 @@ onBothEngines('a session', (_fresh, engine) => {
     expect((await here.call('/dashboard/api/me')).status).toBe(200)
     await expect(signIn(openBrowser(world), 'ada@example.com')).rejects.toThrow('could not sign in')
     await signIn(openBrowser(world), 'ada@example.com', 'another horse')
+  })
+
+  test('too many end the oldest', async () => {
+    const world = await givenApp(engine)
+    const oldest = await givenSignedIn(world, { name: 'Ada' })
+    const [session] = await world.doors.db.selectFrom('sessions').selectAll().execute()
+    const copies = Array.from({ length: 99 }, (_, number) => ({ ...session!, id: `${number}`, token: `${number}` }))
+    await world.doors.db
+      .insertInto('sessions')
+      .values(copies.map((each) => ({ ...each, created_at: each.created_at + 1 })))
+      .execute()
+    expect((await oldest.call('/dashboard/api/me')).status).toBe(200)
+    const newest = openBrowser(world)
+    await signIn(newest, 'ada@example.com')
+    expect((await oldest.call('/dashboard/api/me')).status).toBe(401)
+    expect((await newest.call('/dashboard/auth/list-sessions')).body.data).toHaveLength(100)
   })
 
   test('ends by itself', async () => {

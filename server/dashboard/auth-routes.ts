@@ -1,6 +1,7 @@
 import * as contract from '#contract/account.ts'
 import { forgetAttempts } from '../access/attempts.ts'
 import { AUTH_PATH, type Auth } from '../access/auth.ts'
+import { forgetTrust } from '../access/session-store.ts'
 import { networkOf } from '../http/gate.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
@@ -78,6 +79,7 @@ export function authRoutes(doors: Doors, auth: Auth): Routes {
         await asked(reply, auth.api.resetPassword({ body: request.body, ...asCaller(request) }))
         const person = link && (await internalAdapter.findUserById(link.value))
         if (!person) return DONE
+        await forgetTrust(db, person.id)
         await forgetAttempts(db, subjectOf('account', person.email))
         await tellPerson(db, person.email, { kind: 'password_changed' }, clock.now())
         return DONE

@@ -39,6 +39,11 @@ export async function findPerson(db: Database, email: string): Promise<Person | 
   return await query.executeTakeFirst()
 }
 
+/** Lists of a team show what a person is called now. */
+export async function renameAgents(db: Database, personId: string, name: string): Promise<void> {
+  await db.updateTable('agents').set({ name }).where('person_id', '=', personId).execute()
+}
+
 /** Undefined where there is no such person, or one who cannot sign in yet. */
 export async function findPasswordHash(db: Database, email: string): Promise<string | undefined> {
   const row = await db

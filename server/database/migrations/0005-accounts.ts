@@ -35,7 +35,7 @@ export const accounts: Migration = {
       created_at ${INTEGER} not null,
       updated_at ${INTEGER} not null
     ) ${CLUSTERED}`,
-    'create index sessions_by_person on sessions (person_id)',
+    'create index sessions_by_person on sessions (person_id, created_at)',
     'create index sessions_by_expiry on sessions (expires_at)',
 
     `create table verifications (
@@ -47,6 +47,7 @@ export const accounts: Migration = {
       updated_at ${INTEGER} not null
     ) ${CLUSTERED}`,
     'create index verifications_by_identifier on verifications (identifier, created_at)',
+    'create index verifications_by_value on verifications (value)',
     'create index verifications_by_expiry on verifications (expires_at)',
 
     `create table second_factors (
