@@ -1,5 +1,100 @@
-import { Page } from '../ui/page.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { Pencil, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { Group } from '#contract/groups.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Badge } from '../ui/state.tsx'
+import { GroupDelete } from './group-delete.tsx'
+import { GroupDialog } from './group-dialog.tsx'
+import { GroupMonitors } from './group-monitors.tsx'
+import { GroupWebhooks } from './group-webhooks.tsx'
+import { GroupWide } from './group-wide.tsx'
+import { countText, groupQuery } from './queries.ts'
+
+const route = getRouteApi('/inside/groups/$group')
+const BACK = { to: '/groups', label: 'Groups' } as const
 
 export function GroupPage() {
-  return <Page title="Group">{null}</Page>
+  const { group: named } = route.useParams()
+  const { data: group, error, refetch } = useQuery(groupQuery(named))
+  if (group) return <Known group={group} />
+  return (
+    <Page title="Group" back={BACK}>
+      {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Bones lines={6} />}
+    </Page>
+  )
+}
+
+function Known({ group }: { group: Group }) {
+  const router = useRouter()
+  const { can } = useSession()
+  const canChange = can('write')
+  const [asking, setAsking] = useState<'rename' | 'delete'>()
+  const close = () => setAsking(undefined)
+  return (
+    <Page
+      title={group.name}
+      back={BACK}
+      heading={
+        <span className="flex flex-wrap items-center gap-2.5">
+          {group.name} {group.is_default && <Badge tone="idle">Default</Badge>}
+        </span>
+      }
+      lead={
+        <>
+          <Code>{group.slug}</Code> · {countText(group.monitors)}
+          {group.is_default && ' · what names no other group is put here'}
+        </>
+      }
+      actions={
+        canChange && (
+          <>
+            <Button onClick={() => setAsking('rename')}>
+              <Pencil /> Rename
+            </Button>
+            {!group.is_default && (
+              <Button look="danger" onClick={() => setAsking('delete')}>
+                <Trash2 /> Delete
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <div className="flex min-w-0 flex-col gap-5">
+          <GroupMonitors group={group} canChange={canChange} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-5">
+          <GroupWebhooks group={group} canChange={canChange} />
+          {canChange && group.monitors > 0 ? (
+            <GroupWide group={group} />
+          ) : (
+            !canChange && (
+              <Section>
+                <p className="text-sm text-faint">Your role may look but not change.</p>
+              </Section>
+            )
+          )}
+        </div>
+      </div>
+      {asking === 'rename' && (
+        <GroupDialog
+          group={group}
+          onClose={close}
+          onSaved={({ slug }) => void router.navigate({ to: '/groups/$group', params: { group: slug }, replace: true })}
+        />
+      )}
+      <GroupDelete
+        group={group}
+        isOpen={asking === 'delete'}
+        onClose={close}
+        onDeleted={() => void router.navigate({ to: '/groups', replace: true })}
+      />
+    </Page>
+  )
 }

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { ArrowRight, Plus, Radar } from 'lucide-react'
+import type { Group } from '#contract/groups.ts'
+import { Name } from '../monitors/list-parts.tsx'
+import { ButtonLink } from '../ui/button.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { State } from '../ui/state.tsx'
+import { countText, FIRST, groupMonitorsQuery } from './queries.ts'
+
+/** The first few of its monitors; the table shows all. */
+export function GroupMonitors({ group, canChange }: { group: Group; canChange: boolean }) {
+  const { data, error, refetch } = useQuery(groupMonitorsQuery(group.slug))
+  return (
+    <Section
+      title="Monitors"
+      isFlush
+      actions={
+        canChange && (
+          <ButtonLink to="/monitors/new" search={{ group: group.slug }} size="sm">
+            <Plus /> New monitor
+          </ButtonLink>
+        )
+      }
+    >
+      {data ? (
+        data.data.length === 0 ? (
+          <Empty icon={Radar} title="No monitor in this group">
+            Make one here, or select monitors in the table and move them to this group.
+          </Empty>
+        ) : (
+          <ul className="divide-y divide-line">
+            {data.data.map((monitor) => (
+              <li key={monitor.id}>
+                <Link
+                  to="/monitors/$monitor"
+                  params={{ monitor: monitor.id }}
+                  className="flex h-12 items-center gap-4 px-4 -outline-offset-2 hover:bg-sunken/60"
+                >
+                  <span className="min-w-0 flex-1 truncate">
+                    <Name monitor={monitor} />
+                  </span>
+                  <span className="w-14 shrink-0 text-xs font-medium text-soft">{monitor.record_type}</span>
+                  <span className="flex w-28 shrink-0">
+                    <State state={monitor.state} isActive={monitor.is_active} />
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )
+      ) : error ? (
+        <ProblemPage problem={error} onRetry={() => void refetch()} />
+      ) : (
+        <Bones lines={FIRST} className="p-4" />
+      )}
+      {group.monitors > 0 && (
+        <div className="border-t border-line px-4 py-2.5">
+          <Link
+            to="/monitors"
+            search={{ group: group.slug }}
+            className="inline-flex items-center gap-1.5 rounded-sm text-sm font-medium text-accent-ink hover:underline"
+          >
+            {group.monitors > FIRST ? `All ${countText(group.monitors)}` : 'Show in the table'}
+            <ArrowRight className="size-4" aria-hidden="true" />
+          </Link>
+        </div>
+      )}
+    </Section>
+  )
+}

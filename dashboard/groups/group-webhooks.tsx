@@ -1,0 +1,135 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { CircleCheck, CirclePause, Unlink, Webhook as WebhookIcon } from 'lucide-react'
+import { useState } from 'react'
+import type { Group } from '#contract/groups.ts'
+import type { Webhook } from '#contract/webhooks.ts'
+import { api } from '../api.ts'
+import { Button, ButtonLink } from '../ui/button.tsx'
+import { Bones, Code, Section } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { Badge } from '../ui/state.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { groupPath, groupQuery, refreshGroups, webhooksQuery } from './queries.ts'
+
+/** Who hears of the group's changes. */
+export function GroupWebhooks({ group, canChange }: { group: Group; canChange: boolean }) {
+  const { data, error } = useQuery(webhooksQuery)
+  const { set, busy } = useAttach(group)
+  const attached = data?.data.filter(({ id }) => group.webhooks.includes(id)) ?? []
+  const others = data?.data.filter(({ id }) => !group.webhooks.includes(id)) ?? []
+  return (
+    <Section title="Webhooks" hint="They hear of every change of this group’s monitors." isFlush>
+      {error ? (
+        <div className="p-3">
+          <ProblemNote problem={error} />
+        </div>
+      ) : !data ? (
+        <Bones lines={2} className="p-4" />
+      ) : attached.length === 0 ? (
+        <p className="px-4 py-4 text-sm text-soft">
+          Nobody hears of this group’s changes: they are recorded as events and told to no one.
+        </p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {attached.map((webhook) => (
+            <li key={webhook.id} className="flex items-center gap-3 py-2 pr-2 pl-4">
+              <Link
+                to="/webhooks/$webhook"
+                params={{ webhook: webhook.id }}
+                className="min-w-0 flex-1 truncate rounded-sm hover:underline"
+                title={webhook.url}
+              >
+                <Code>{webhook.url}</Code>
+              </Link>
+              <Standing webhook={webhook} />
+              {canChange && (
+                <Button
+                  look="quiet"
+                  size="sm"
+                  isSquare
+                  aria-label={`Detach ${webhook.url}`}
+                  isBusy={busy === webhook.id}
+                  onClick={() => set(webhook, false)}
+                >
+                  <Unlink />
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {canChange && data && (
+        <div className="border-t border-line p-3">
+          {others.length > 0 ? (
+            <Attach others={others} isBusy={busy !== undefined} onAttach={(webhook) => set(webhook, true)} />
+          ) : (
+            <ButtonLink to="/webhooks" size="sm">
+              <WebhookIcon /> {data.data.length === 0 ? 'Make the first webhook' : 'All webhooks'}
+            </ButtonLink>
+          )}
+        </div>
+      )}
+    </Section>
+  )
+}
+
+function Standing({ webhook: { is_active, state } }: { webhook: Webhook }) {
+  if (!is_active) return <Badge tone="idle">Disabled</Badge>
+  if (state === 'paused')
+    return (
+      <Badge tone="bad" icon={CirclePause}>
+        Paused
+      </Badge>
+    )
+  return (
+    <Badge tone="good" icon={CircleCheck}>
+      Active
+    </Badge>
+  )
+}
+
+type AttachProps = { others: readonly Webhook[]; isBusy: boolean; onAttach: (webhook: Webhook) => void }
+
+function Attach({ others, isBusy, onAttach }: AttachProps) {
+  const [chosen, setChosen] = useState('')
+  const webhook = others.find(({ id }) => id === chosen) ?? others[0]!
+  return (
+    <div className="flex gap-2">
+      <Select
+        label="Webhook to attach"
+        value={webhook.id}
+        onChange={setChosen}
+        options={others.map(({ id, url }) => ({ value: id, label: url }))}
+        className="min-w-0"
+      />
+      <Button isBusy={isBusy} onClick={() => onAttach(webhook)}>
+        Attach
+      </Button>
+    </div>
+  )
+}
+
+/** A group's webhooks are replaced whole, so that what is there now is asked first. */
+function useAttach(group: Group) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const [busy, setBusy] = useState<string>()
+  const set = async ({ id, url }: Webhook, isOn: boolean) => {
+    setBusy(id)
+    try {
+      const { webhooks } = await api.get<Group>(groupPath(group.id))
+      const others = webhooks.filter((each) => each !== id)
+      const saved = await api.patch<Group>(groupPath(group.id), { webhooks: isOn ? [...others, id] : others })
+      queries.setQueryData(groupQuery(group.slug).queryKey, saved)
+      void refreshGroups(queries)
+      toast.done(isOn ? `${url} hears of ${group.name} from now on.` : `${url} no longer hears of ${group.name}.`)
+    } catch (problem) {
+      toast.failed(problem)
+    } finally {
+      setBusy(undefined)
+    }
+  }
+  return { busy, set: (webhook: Webhook, isOn: boolean) => void set(webhook, isOn) }
+}

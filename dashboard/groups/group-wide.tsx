@@ -1,0 +1,113 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Group } from '#contract/groups.ts'
+import type { GroupMonitorsChange, Notify } from '#contract/monitors.ts'
+import { api } from '../api.ts'
+import { useShortestFrequency } from '../monitors/new-settings.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field } from '../ui/field.tsx'
+import { Section } from '../ui/page.tsx'
+import { Select } from '../ui/select.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { countText, groupPath, refreshGroups } from './queries.ts'
+
+const KEEP = 'keep'
+const FREQUENCIES = [5, 10, 15, 20, 30, 60, 120]
+const NOTIFY: Record<Notify, string> = {
+  immediately: 'Of every change',
+  on_success: 'Only when it becomes valid',
+  after_success: 'Only when it stops being valid',
+}
+
+/** One change for all monitors of the group. What is left as it is differs from monitor to monitor. */
+export function GroupWide({ group }: { group: Group }) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const least = useShortestFrequency()
+  const [frequency, setFrequency] = useState(KEEP)
+  const [notify, setNotify] = useState<Notify | typeof KEEP>(KEEP)
+  const [active, setActive] = useState(KEEP)
+  const [isAsking, setAsking] = useState(false)
+  const change: GroupMonitorsChange = {
+    ...(frequency === KEEP ? {} : { frequency: Number(frequency) }),
+    ...(notify === KEEP ? {} : { notify }),
+    ...(active === KEEP ? {} : { is_active: active === 'on' }),
+  }
+  const isNothing = Object.keys(change).length === 0
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isNothing) setAsking(true)
+  }
+  const save = async () => {
+    await api.patch(`${groupPath(group.id)}/monitors`, change)
+    setFrequency(KEEP)
+    setNotify(KEEP)
+    setActive(KEEP)
+    toast.done(`${countText(group.monitors)} of ${group.name} changed.`)
+    void refreshGroups(queries)
+  }
+  const keep = { value: KEEP, label: 'Leave as it is' } as const
+  return (
+    <Section
+      title="Change all monitors"
+      hint={`What you choose here is set for all ${group.monitors.toLocaleString()}.`}
+    >
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <Field label="Check every">
+          <Select
+            value={frequency}
+            onChange={setFrequency}
+            options={[
+              keep,
+              ...FREQUENCIES.filter((minutes) => minutes >= least).map((minutes) => ({
+                value: String(minutes),
+                label: `${minutes} minutes`,
+              })),
+            ]}
+          />
+        </Field>
+        <Field label="Tell webhooks">
+          <Select
+            value={notify}
+            onChange={setNotify}
+            options={[keep, ...Object.entries(NOTIFY).map(([value, label]) => ({ value: value as Notify, label }))]}
+          />
+        </Field>
+        <Field label="Checks">
+          <Select
+            value={active}
+            onChange={setActive}
+            options={[keep, { value: 'on', label: 'Enabled' }, { value: 'off', label: 'Disabled' }]}
+          />
+        </Field>
+        <div className="flex justify-end">
+          <Button type="submit" disabled={isNothing}>
+            Change {countText(group.monitors)}
+          </Button>
+        </div>
+      </form>
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Change ${countText(group.monitors)}?`}
+        act={`Change ${countText(group.monitors)}`}
+        onConfirm={save}
+      >
+        {wordsOf(change).join(' ')} Their own values for this are overwritten.
+      </Confirm>
+    </Section>
+  )
+}
+
+function wordsOf({ frequency, notify, is_active }: GroupMonitorsChange): string[] {
+  return [
+    frequency === undefined ? '' : `They will be checked every ${frequency} minutes.`,
+    notify === undefined ? '' : `Webhooks will be told ${NOTIFY[notify].replace(/^O/, 'o')}.`,
+    is_active === undefined
+      ? ''
+      : is_active
+        ? 'All will be checked, those that are disabled now too.'
+        : 'None will be checked until it is enabled again.',
+  ].filter((words) => words !== '')
+}

@@ -1,0 +1,46 @@
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
+import type { Group } from '#contract/groups.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { Webhook } from '#contract/webhooks.ts'
+import { api, type Page } from '../api.ts'
+
+const MOST = 100
+/** How many of its monitors a group's page shows itself. */
+export const FIRST = 8
+
+export const groupPath = (group: string): string => `/groups/${encodeURIComponent(group)}`
+
+export const groupsQuery = infiniteQueryOptions({
+  queryKey: ['groups', 'list'],
+  queryFn: ({ pageParam, signal }) =>
+    api.get<Page<Group>>('/groups', { limit: MOST, order_by: 'name', after: pageParam }, signal),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ after }) => after,
+})
+
+/** By slug or id. */
+export const groupQuery = (group: string) =>
+  queryOptions({
+    queryKey: ['groups', 'one', group],
+    queryFn: ({ signal }) => api.get<Group>(groupPath(group), {}, signal),
+  })
+
+export const groupMonitorsQuery = (group: string) =>
+  queryOptions({
+    queryKey: ['monitors', 'of-group', group],
+    queryFn: ({ signal }) =>
+      api.get<Page<MonitorAnswer>>(`${groupPath(group)}/monitors`, { limit: FIRST, order_by: 'domain' }, signal),
+  })
+
+/** All that can be attached to a group; a group takes no more than these either. */
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhooks', 'to-attach'],
+  queryFn: ({ signal }) => api.get<Page<Webhook>>('/webhooks', { limit: MOST }, signal),
+})
+
+export function refreshGroups(queries: QueryClient): Promise<unknown> {
+  const lists = ['groups', 'webhooks', 'monitors', 'overview']
+  return Promise.all(lists.map((list) => queries.invalidateQueries({ queryKey: [list] })))
+}
+
+export const countText = (count: number): string => (count === 1 ? '1 monitor' : `${count.toLocaleString()} monitors`)

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { slugOf as made } from '#server/groups/slug.ts'
+import { slugOf } from './slug.ts'
+
+test('the slug shown is the one that the server makes', () => {
+  for (const name of [
+    'Production',
+    'Kunden & Partner',
+    '  Zürich 2 ',
+    '東京',
+    'a'.repeat(300),
+    `${'a'.repeat(99)}--b`,
+  ]) {
+    expect(slugOf(name), name).toBe(made(name))
+  }
+  expect(slugOf('Kunden & Partner')).toBe('kunden-partner')
+})
