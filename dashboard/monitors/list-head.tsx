@@ -39,7 +39,7 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
         <Head className="w-30 px-2!" sort={sort('state')}>
           State
         </Head>
-        <Head className="w-[27%] px-3!" sort={sort('domain')}>
+        <Head className="px-3!" sort={sort('domain')}>
           Name
         </Head>
         <Head className="w-18 px-3!" sort={sort('record_type')}>
