@@ -64,7 +64,8 @@ export const PAGES: readonly Shown[] = [
     path: '/dashboard/monitors',
     prepare: async (page) => {
       await page.keyboard.press('Control+k')
-      await page.keyboard.type('www')
+      await page.getByRole('dialog').getByRole('combobox').fill('www')
+      await page.getByRole('option', { name: /www\.northwind/ }).first().waitFor()
     },
   },
 ]

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { eventually } from '#server/testing/server-world.ts'
+import { startMailServer } from '#server/testing/smtp.ts'
+import { givenDashboard, setUp } from './world.ts'
+
+/** Quoted-printable as mails are written, RFC 2045 section 6.7; enough of it for a link. */
+const textOf = (source: string) =>
+  source.replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+
+test('someone is invited by mail, joins by the link, and may do what the role allows', async () => {
+  const mail = await startMailServer()
+  const world = await givenDashboard({ SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await page.getByRole('link', { name: 'Team' }).click()
+  await page.getByRole('button', { name: 'Invite' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('E-mail').fill('grace@example.com')
+  await dialog.getByRole('radio', { name: /viewer/i }).click()
+  await dialog.getByRole('button', { name: 'Invite', exact: true }).click()
+  await page.getByText('grace@example.com').first().waitFor()
+  const [invitation] = await eventually(
+    async () => mail.received,
+    (all) => all.length > 0,
+  )
+  const path = /\/dashboard\/invitations\/[\w.-]+/.exec(textOf(invitation!.source))?.[0]
+
+  const guest = await world.browse()
+  await guest.page.goto(path!)
+  await guest.page.getByLabel('Your name').fill('Grace Example')
+  await guest.page.getByLabel('Password').fill('the password of Grace')
+  await guest.page.getByRole('button', { name: 'Make the account and join' }).click()
+  await guest.page.getByRole('navigation', { name: 'Main' }).waitFor()
+  await guest.page.goto('/dashboard/webhooks')
+  await guest.page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+  expect(await guest.page.getByRole('button', { name: 'New webhook' }).count()).toBe(0)
+  // Whatever the page offers, the server holds the role.
+  const cookie = (await guest.context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
+  const headers = { cookie, origin: world.server.url, 'content-type': 'application/json' }
+  const made = await fetch(`${world.server.url}/groups`, { method: 'POST', headers, body: '{"name":"Mine"}' })
+  expect(made.status).toBe(403)
+})
+
+test('an API key is made in the settings, used by curl as shown, and revoked', async () => {
+  const world = await givenDashboard()
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await page.goto('/dashboard/settings?tab=keys')
+  await page.getByRole('button', { name: 'New key' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('deployment')
+  await dialog.getByRole('button', { name: 'Make key' }).click()
+  const key = await dialog.getByText(/^zw_[0-9A-Za-z]{43}$/).innerText()
+  const command = await dialog.getByText(/^curl /).innerText()
+  expect(command).toContain(key)
+  await dialog.getByRole('button', { name: 'Done' }).click()
+
+  const run = async () =>
+    (
+      await promisify(execFile)('sh', [
+        '-c',
+        `${command.replace(/^curl /, 'curl -sS -o /dev/null -w "%{http_code}" ')}`,
+      ])
+    ).stdout
+  expect(await run()).toBe('200')
+  await page
+    .getByRole('button', { name: /Revoke/ })
+    .first()
+    .click()
+  await page
+    .getByRole('alertdialog')
+    .getByRole('button', { name: /Revoke/ })
+    .click()
+  await page.getByText('Revoked').first().waitFor()
+  expect(await run()).toBe('401')
+})
