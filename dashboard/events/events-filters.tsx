@@ -1,9 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { ListFilter, X } from 'lucide-react'
 import { useId, useState } from 'react'
-import type { Group } from '#contract/groups.ts'
 import type { MonitorState } from '#contract/monitors.ts'
-import { api, type Page } from '../api.ts'
+import { useGroups } from '../monitors/new-settings.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Field, Input } from '../ui/field.tsx'
@@ -91,12 +89,7 @@ const look = (state: MonitorState) => (
 
 /** The group of the address is among them also where it is none of the first hundred. */
 function useGroupOptions(chosen: string): Option<string>[] {
-  const { data } = useQuery({
-    queryKey: ['groups', 'choice'],
-    queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: 100, order_by: 'name' }, signal),
-    staleTime: 60_000,
-  })
-  const options = (data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
+  const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
   const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
   return [{ value: '', label: 'All groups' }, ...options, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
 }

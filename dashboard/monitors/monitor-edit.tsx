@@ -1,8 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { Group } from '#contract/groups.ts'
 import type { MonitorRecordType } from '#contract/monitors.ts'
-import { api, type Page } from '../api.ts'
+import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -13,6 +11,7 @@ import { useToast } from '../ui/toast.tsx'
 import { changeOf, type Draft, draftOf, isNewQuestion, tidied } from './monitor-change.ts'
 import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.ts'
 import { MonitorValues } from './monitor-values.tsx'
+import { useGroups, useShortestFrequency } from './new-settings.ts'
 import { modeWords, NOTIFY_CHOICES } from './new-words.ts'
 
 type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
@@ -108,9 +107,13 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
       )}
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label="Group" error={fieldError(problem, 'group')}>
-          <Select value={draft.group} options={useGroups(draft.group)} onChange={(group) => set({ group })} />
+          <Select value={draft.group} options={useGroupOptions(draft.group)} onChange={(group) => set({ group })} />
         </Field>
-        <Field label="Minutes between checks" hint="5 to 120." error={fieldError(problem, 'frequency')}>
+        <Field
+          label="Minutes between checks"
+          hint={`${useShortestFrequency()} to 120.`}
+          error={fieldError(problem, 'frequency')}
+        >
           <Input
             type="number"
             min={5}
@@ -143,12 +146,8 @@ function isOfFields(problem: unknown): boolean {
 const TYPES = (['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] satisfies MonitorRecordType[]).map(
   (type) => ({ value: type as MonitorRecordType, label: type }),
 )
-function useGroups(chosen: string) {
-  const { data } = useQuery({
-    queryKey: ['groups', 'choice'],
-    queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: 100, order_by: 'name' }, signal),
-    staleTime: 60_000,
-  })
-  const options = (data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
-  return options.some(({ value }) => value === chosen) ? options : [{ value: chosen, label: chosen }, ...options]
+/** The monitor's own group is among them also where it is none of the first hundred. */
+function useGroupOptions(own: string) {
+  const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
+  return options.some(({ value }) => value === own) ? options : [{ value: own, label: own }, ...options]
 }
