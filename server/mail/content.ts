@@ -64,7 +64,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
     case 'password_changed':
       return newMessage('Your password for Zonewatch was changed', [
         'All other sessions of your account were ended.',
-        { label: 'If it was not you, choose a new one at once', href: `${baseUrl}/dashboard/forgot-password` },
+        { label: 'If it was not you, choose a new one at once', href: `${baseUrl}/dashboard/forgot` },
       ])
   }
 }
