@@ -51,6 +51,7 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
   const [problem, setProblem] = useState<unknown>()
   const refresh = useRefresh()
   const toast = useToast()
+  const shortest = useShortestFrequency()
   const change = changeOf(monitor, draft)
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
   const save = async (event: FormEvent) => {
@@ -109,11 +110,7 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
         <Field label="Group" error={fieldError(problem, 'group')}>
           <Select value={draft.group} options={useGroupOptions(draft.group)} onChange={(group) => set({ group })} />
         </Field>
-        <Field
-          label="Minutes between checks"
-          hint={`${useShortestFrequency()} to 120.`}
-          error={fieldError(problem, 'frequency')}
-        >
+        <Field label="Minutes between checks" hint={`${shortest} to 120.`} error={fieldError(problem, 'frequency')}>
           <Input
             type="number"
             min={5}
