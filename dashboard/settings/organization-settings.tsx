@@ -5,6 +5,7 @@ import { ApiProblem, api } from '../api.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Combobox } from '../ui/combobox.tsx'
+import { Confirm } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Bones, Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote, ProblemPage } from '../ui/problem.tsx'
@@ -47,7 +48,7 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
   const set = (change: Partial<typeof form>) => setForm({ ...form, ...change })
   const isChanged = JSON.stringify(form) !== JSON.stringify(before)
   const save = useMutation({
-    mutationFn: () => api.patch<Organization>('/organization', changeOf(form)),
+    mutationFn: (values: Values) => api.patch<Organization>('/organization', changeOf(values)),
     onSuccess: (saved) => {
       queries.setQueryData(organizationQuery.queryKey, saved)
       void queries.invalidateQueries({ queryKey: ['organization'] })
@@ -55,9 +56,11 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
       toast.done('The settings are saved.')
     },
   })
+  const [isAsking, setAsking] = useState(false)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    save.mutate()
+    if (keepsLess(before.days, form.days)) setAsking(true)
+    else save.mutate(form)
   }
   const mayNot = !can('manage')
   const problem = save.error
@@ -120,7 +123,7 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
         label="Alert e-mails"
         isOptional
         hint="Told beside the owners when a webhook is paused, and when it is active again. One a line, at most 20."
-        error={emailError(problem, form.emails)}
+        error={emailError(problem, save.variables?.emails ?? '')}
       >
         <TextArea
           isCode
@@ -131,7 +134,7 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
           onChange={(event) => set({ emails: event.target.value })}
         />
       </Field>
-      {problem && <ProblemNote problem={problem} fields={[...FIELDS, ...emailFields(form.emails)]} />}
+      {problem && <ProblemNote problem={problem} fields={[...FIELDS, ...emailFields(save.variables?.emails ?? '')]} />}
       {!mayNot && (
         <div className="flex justify-end">
           <Button type="submit" look="primary" isBusy={save.isPending} disabled={!isChanged}>
@@ -139,6 +142,17 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
           </Button>
         </div>
       )}
+      <Confirm
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title="Keep events for less time?"
+        act="Save"
+        isDangerous
+        // What is refused stands at its field.
+        onConfirm={() => save.mutateAsync(form).catch(() => {})}
+      >
+        Events older than {form.days} {form.days === '1' ? 'day' : 'days'} are deleted soon, and cannot be brought back.
+      </Confirm>
     </form>
   )
 }
@@ -154,6 +168,9 @@ const changeOf = ({ name, slug, timezone, days, emails }: Values): OrganizationC
     alert_emails: addressesOf(emails),
   },
 })
+
+/** Empty: as long as the plan allows. */
+const keepsLess = (before: string, now: string) => now !== '' && (before === '' || Number(now) < Number(before))
 
 const EMAILS = 'settings.alert_emails'
 const emailFields = (emails: string) => [EMAILS, ...addressesOf(emails).map((_, at) => `${EMAILS}.${at}`)]

@@ -70,12 +70,16 @@ type ConfirmProps = {
 export function Confirm({ isOpen, onClose, title, children, act, isDangerous, onConfirm }: ConfirmProps) {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>()
+  const close = () => {
+    setProblem(undefined)
+    onClose()
+  }
   const confirm = async () => {
     setBusy(true)
     setProblem(undefined)
     try {
       await onConfirm()
-      onClose()
+      close()
     } catch (error) {
       setProblem(error)
     } finally {
@@ -83,7 +87,7 @@ export function Confirm({ isOpen, onClose, title, children, act, isDangerous, on
     }
   }
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && close()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdrop} />
         <AlertDialog.Popup className={cx(frame, 'max-w-sm gap-2 p-5')}>
