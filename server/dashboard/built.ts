@@ -21,7 +21,7 @@ const ABANDONED_MS = 3_600_000
  * a running server keeps its files while a newer one is made.
  */
 export function builtFolder(): string {
-  const sources = globSync(['dashboard/**/*', 'contract/*.ts', 'package-lock.json'], {
+  const sources = globSync(['dashboard/**/*', 'contract/*.ts', 'examples/receive-webhook/*', 'package-lock.json'], {
     cwd: PROJECT,
     exclude: (path) => path.startsWith('dashboard/dist') || path === 'dist',
   })
