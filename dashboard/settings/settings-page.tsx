@@ -10,7 +10,7 @@ import { PlanAndUsage } from './plan-and-usage.tsx'
 
 const route = getRouteApi('/inside/settings')
 
-type Name = 'organization' | 'keys' | 'plan' | 'billing' | 'notices'
+type Name = 'organization' | 'keys' | 'subscription' | 'billing' | 'notices'
 
 export function SettingsPage() {
   const { can, organization } = useSession()
@@ -19,7 +19,7 @@ export function SettingsPage() {
   const tabs: Tab<Name>[] = [
     { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
     { value: 'keys', label: 'API keys', content: <Keys /> },
-    { value: 'plan', label: 'Plan and usage', content: <PlanAndUsage /> },
+    { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
     { value: 'billing', label: 'Billing details', content: <BillingDetails /> },
     // Mails hold links that let people in.
     ...(can('manage') ? [{ value: 'notices', label: 'Notices', content: <Notices /> } as const] : []),
