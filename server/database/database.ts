@@ -48,6 +48,6 @@ export async function runForEach(
   statement: string,
   lists: readonly (readonly unknown[])[],
 ): Promise<number[]> {
-  const { rows } = await db.executeQuery<{ changes: number }>(CompiledQuery.raw(FOR_EACH + statement, [...lists]))
-  return rows.map(({ changes }) => changes)
+  const { rows } = await db.executeQuery<{ changes: number[] }>(CompiledQuery.raw(FOR_EACH + statement, [...lists]))
+  return rows[0]!.changes
 }

@@ -11,11 +11,11 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { openSqlite } from './sqlite.ts'
+import { objectsOf, openSqlite, type Rows } from './sqlite.ts'
 
 export type Asked = { id: number; text: string | null; parameters: readonly unknown[] }
 export type Told =
-  | { id: number; rows: unknown[]; changes: number }
+  | { id: number; rows: Rows | null; changes: number }
   | { id: number; error: { message: string; code: string | undefined; errcode: number | undefined } }
 
 /**
@@ -159,7 +159,8 @@ class Thread {
       waiting?.reject(Object.assign(new Error(message), { code, errcode }))
       return
     }
-    waiting?.resolve({ rows: told.rows as never[], numAffectedRows: BigInt(told.changes) })
+    const rows = told.rows === null ? [] : objectsOf(told.rows)
+    waiting?.resolve({ rows: rows as never[], numAffectedRows: BigInt(told.changes) })
   }
 
   #fail(error: Error): void {

@@ -18,8 +18,8 @@ port.on('message', ({ id, text, parameters }: Asked) => {
 function answer(id: number, text: string, parameters: readonly unknown[]): Told {
   try {
     const statement = database.prepare(text)
-    if (statement.reader) return { id, rows: statement.all(parameters), changes: 0 }
-    return { id, rows: [], changes: Number(statement.run(parameters).changes) }
+    if (statement.reader) return { id, rows: statement.read(parameters), changes: 0 }
+    return { id, rows: null, changes: Number(statement.run(parameters).changes) }
   } catch (error) {
     const { message, code, errcode } = error as Error & { code?: string; errcode?: number }
     return { id, error: { message, code, errcode } }

@@ -3,7 +3,7 @@ import { type Dialect, SqliteDialect } from 'kysely'
 
 /**
  * Stands in front of a statement that is to be run once for each of a list of parameter lists: far cheaper here than one
- * statement with a long VALUES. Answers a row `{ changes }` for each. See `runForEach` in `database.ts`.
+ * statement with a long VALUES. Answers one row, with the list of `changes`. See `runForEach` in `database.ts`.
  */
 export const FOR_EACH = '/* for each */ '
 
@@ -33,7 +33,7 @@ export function openSqlite(path: string, { readOnly = false } = {}) {
       const kept = statements.get(text)
       if (kept) return kept
       const prepared = database.prepare(inOurWords(text))
-      const statement = text.startsWith(FOR_EACH) ? asStatementForEach(prepared) : asStatement(prepared)
+      const statement = text.startsWith(FOR_EACH) ? asForEach(prepared) : asPlain(prepared)
       if (statements.size >= KEPT_STATEMENTS) statements.delete(statements.keys().next().value!)
       statements.set(text, statement)
       return statement
@@ -48,37 +48,48 @@ function inOurWords(text: string): string {
   return text.replaceAll(/\blimit \?/g, 'limit ? + 0')
 }
 
-function asStatementForEach(statement: StatementSync) {
-  const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[][]
-  const all = (lists: readonly unknown[]) =>
-    values(lists).map((list) => ({ changes: Number(statement.run(...list).changes) }))
-  return { ...asStatement(statement), reader: true, all }
+type Parameters = readonly unknown[]
+
+/** Rows without their columns' names, which stand beside them once: what goes from thread to thread. */
+export type Rows = { names: string[]; values: unknown[][] }
+
+/** Rows as objects that are made here: those of `node:sqlite` cost twice as much to make, and to read. */
+export function objectsOf({ names, values }: Rows): Record<string, unknown>[] {
+  return values.map((row) => {
+    const made: Record<string, unknown> = {}
+    for (let at = 0; at < names.length; at++) made[names[at]!] = row[at]
+    return made
+  })
 }
 
-function asStatement(statement: StatementSync) {
-  const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
-  const all = readerOf(statement)
+function asStatement(statement: StatementSync, read: (parameters: Parameters) => Rows, reader: boolean) {
+  const all = (parameters: Parameters) => objectsOf(read(parameters))
   return {
-    reader: statement.columns().length > 0,
-    all: (parameters: readonly unknown[]) => all(values(parameters)),
-    run: (parameters: readonly unknown[]) => statement.run(...values(parameters)),
-    iterate: (parameters: readonly unknown[]) => all(values(parameters)).values(),
+    reader,
+    read,
+    all,
+    run: (parameters: Parameters) => statement.run(...(parameters as SQLInputValue[])),
+    iterate: (parameters: Parameters) => all(parameters).values(),
   }
 }
 
-/** Rows as objects that are made here: those of `node:sqlite` cost twice as much to make, and to read. */
-function readerOf(statement: StatementSync) {
+function asPlain(statement: StatementSync) {
   const namesNow = () => statement.columns().map(({ name }) => name)
   let names = namesNow()
   statement.setReturnArrays(true)
-  return (parameters: SQLInputValue[]): Record<string, unknown>[] => {
-    const rows = statement.all(...parameters) as unknown as unknown[][]
+  const read = (parameters: Parameters): Rows => {
+    const values = statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
     // Another process may have changed the tables that a `*` stands for.
-    if (rows[0] && rows[0].length !== names.length) names = namesNow()
-    return rows.map((row) => {
-      const made: Record<string, unknown> = {}
-      for (let at = 0; at < names.length; at++) made[names[at]!] = row[at]
-      return made
-    })
+    if (values[0] && values[0].length !== names.length) names = namesNow()
+    return { names, values }
   }
+  return asStatement(statement, read, names.length > 0)
+}
+
+function asForEach(statement: StatementSync) {
+  const read = (lists: Parameters): Rows => {
+    const changes = (lists as SQLInputValue[][]).map((list) => Number(statement.run(...list).changes))
+    return { names: ['changes'], values: [[changes]] }
+  }
+  return asStatement(statement, read, true)
 }
