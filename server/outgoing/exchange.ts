@@ -80,10 +80,10 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     return this.#over.signal
   }
 
-  dispatch(client: Client, url: URL, headers: Record<string, string>, body: Buffer): void {
+  dispatch(client: Client, path: string, headers: Record<string, string>, body: Buffer): void {
     if (this.#isOver) return
     this.#within(this.#limits.timeoutMs)
-    client.dispatch({ path: url.pathname + url.search, method: 'POST', headers, body }, this)
+    client.dispatch({ path, method: 'POST', headers, body }, this)
   }
 
   entered(phase: Phase): void {

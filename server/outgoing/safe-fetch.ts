@@ -65,6 +65,13 @@ const CONNECTION_LIFE_MS = 60_000
 
 const HEADERS_LIMIT_BYTES = 16_384
 
+/** URLs whose parts are remembered: reading one costs as much as signing for it. */
+const MOST_KNOWN = 10_000
+
+/** What a URL itself tells, without any lookup: that does not change while the server runs. */
+type Judged = { refusal: string | null; origin: string; path: string }
+const NOWHERE = { origin: '', pathname: '', search: '' }
+
 /** Whoever saves a webhook waits no longer for the look at its name. */
 const SAVING_LOOKUP_MS = 3000
 
@@ -89,15 +96,26 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const keptAlive = new Connections({ ...common, ...keepAlive }, lives)
   const oneRequestEach = new Connections({ ...common, pipelining: 0 }, { clock, lifeMs: -1 })
 
-  async function post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal) {
+  const known = new Map<string, Judged>()
+  const judged = (url: string): Judged => {
+    const before = known.get(url)
+    if (before) return before
     const refusal = refusalOfUrl(url, allowedNetworks, deniedPorts)
-    if (refusal !== null) return { kind: 'refused', reason: refusal, timings: { totalMs: 0 } } as const
-    const to = new URL(url)
+    const { origin, pathname, search } = refusal === null ? new URL(url) : NOWHERE
+    const now = { refusal, origin, path: pathname + search }
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.set(url, now)
+    return now
+  }
+
+  async function post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal) {
+    const to = judged(url)
+    if (to.refusal !== null) return { kind: 'refused', reason: to.refusal, timings: { totalMs: 0 } } as const
     const send = async (connections: Connections) => {
       const exchange = new Exchange(clock, deadlines, limits)
       if (signal) breaks.watch(signal, exchange)
       const { client, giveBack } = connections.take(to.origin)
-      opening.run(exchange, () => exchange.dispatch(client, to, headers, body))
+      opening.run(exchange, () => exchange.dispatch(client, to.path, headers, body))
       const result = await exchange.result
       giveBack()
       return result
