@@ -37,13 +37,15 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
                 <Link
                   to="/monitors/$monitor"
                   params={{ monitor: monitor.id }}
-                  className="flex h-12 items-center gap-4 px-4 -outline-offset-2 hover:bg-sunken/60"
+                  className="flex min-h-12 flex-wrap items-center gap-x-4 px-4 py-2 -outline-offset-2 hover:bg-sunken/60"
                 >
-                  <span className="min-w-0 flex-1 truncate">
+                  <span className="min-w-0 flex-1 basis-full truncate sm:basis-0">
                     <Name monitor={monitor} />
                   </span>
-                  <span className="w-14 shrink-0 text-xs font-medium text-soft">{monitor.record_type}</span>
-                  <span className="flex w-28 shrink-0">
+                  <span className="order-last shrink-0 text-xs sm:order-none sm:w-14 font-medium text-soft">
+                    {monitor.record_type}
+                  </span>
+                  <span className="flex shrink-0 sm:w-28">
                     <State state={monitor.state} isActive={monitor.is_active} />
                   </span>
                 </Link>

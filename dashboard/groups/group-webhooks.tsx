@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck, CirclePause, Unlink, Webhook as WebhookIcon } from 'lucide-react'
+import { Unlink, Webhook as WebhookIcon } from 'lucide-react'
 import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { Webhook } from '#contract/webhooks.ts'
@@ -9,8 +9,8 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { Bones, Code, Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
-import { Badge } from '../ui/state.tsx'
 import { useToast } from '../ui/toast.tsx'
+import { HealthBadge } from '../webhooks/words.tsx'
 import { groupPath, groupQuery, refreshGroups, webhooksQuery } from './queries.ts'
 
 /** Who hears of the group's changes. */
@@ -43,7 +43,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
               >
                 <Code>{webhook.url}</Code>
               </Link>
-              <Standing webhook={webhook} />
+              <HealthBadge webhook={webhook} />
               {canChange && (
                 <Button
                   look="quiet"
@@ -72,21 +72,6 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
         </div>
       )}
     </Section>
-  )
-}
-
-function Standing({ webhook: { is_active, state } }: { webhook: Webhook }) {
-  if (!is_active) return <Badge tone="idle">Disabled</Badge>
-  if (state === 'paused')
-    return (
-      <Badge tone="bad" icon={CirclePause}>
-        Paused
-      </Badge>
-    )
-  return (
-    <Badge tone="good" icon={CircleCheck}>
-      Active
-    </Badge>
   )
 }
 

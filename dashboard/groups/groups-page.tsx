@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { FolderTree, MoreHorizontal, Pencil, Plus, Trash2 } from 'lucide-react'
+import { BellOff, FolderTree, MoreHorizontal, Pencil, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import { useSession } from '../session.tsx'
@@ -111,7 +111,13 @@ function GroupRow({ group, canChange, onAsk }: RowProps) {
         </Link>
       </Cell>
       <Cell className="text-soft">
-        {webhooks.length === 0 ? <span className="text-warn">None hears of it</span> : webhooks.length.toLocaleString()}
+        {webhooks.length === 0 ? (
+          <Badge tone="warn" icon={BellOff}>
+            None
+          </Badge>
+        ) : (
+          webhooks.length.toLocaleString()
+        )}
       </Cell>
       <Cell className="py-1! pr-2! pl-0! text-right">
         {canChange && (
