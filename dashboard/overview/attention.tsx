@@ -64,10 +64,11 @@ type LineProps = {
   sentence: ReactNode
   /** The sentence is a link: the whole line leads there. */
   isLink: boolean
+  below?: ReactNode
   children: ReactNode
 }
 
-function Line({ icon: Icon, tone, word, sentence, isLink, children }: LineProps) {
+function Line({ icon: Icon, tone, word, sentence, isLink, below, children }: LineProps) {
   return (
     <li
       className={cx(
@@ -82,6 +83,7 @@ function Line({ icon: Icon, tone, word, sentence, isLink, children }: LineProps)
           <span className={cx('font-medium', TONE_TEXT[tone])}>{word}</span>
           {children}
         </p>
+        {below}
       </div>
       {isLink && <ChevronRight className="size-4 self-center text-faint" aria-hidden="true" />}
     </li>
@@ -91,7 +93,8 @@ function Line({ icon: Icon, tone, word, sentence, isLink, children }: LineProps)
 /** Reaches over its whole line. */
 const stretched = 'rounded-sm after:absolute after:inset-0'
 
-function CauseLine({ cause: { title, state, domain, since, monitors, count } }: { cause: Cause }) {
+function CauseLine({ cause }: { cause: Cause }) {
+  const { title, state, since, monitors, count } = cause
   const { icon, tone, word } = STATE_LOOKS[state]
   const [only] = monitors
   const isLink = count === 1 && only !== undefined
@@ -103,29 +106,42 @@ function CauseLine({ cause: { title, state, domain, since, monitors, count } }: 
     title
   )
   return (
-    <Line icon={icon} tone={tone} word={word} sentence={sentence} isLink={isLink}>
+    <Line
+      icon={icon}
+      tone={tone}
+      word={word}
+      sentence={sentence}
+      isLink={isLink}
+      below={!isLink && <Sufferers cause={cause} />}
+    >
       {since && (
         <span>
           began <Time at={since} />
         </span>
       )}
-      {count > 1 &&
-        monitors.map(({ id, name, record_type }) => (
-          <Link
-            key={id}
-            to="/monitors/$monitor"
-            params={{ monitor: id }}
-            className="rounded-sm text-accent-ink hover:underline"
-          >
-            <Code>{name}</Code> {record_type}
-          </Link>
-        ))}
-      {count > monitors.length && (
-        <Link to="/monitors" search={{ search: domain, state }} className="rounded-sm text-accent-ink hover:underline">
-          all {count.toLocaleString()}
+    </Line>
+  )
+}
+
+const MOST_NAMED = 3
+
+/** Which monitors it is about; the rest is a list of its own. */
+function Sufferers({ cause: { state, domain, monitors, count } }: { cause: Cause }) {
+  const named = monitors.slice(0, MOST_NAMED)
+  const link = 'inline-block rounded-sm py-[3px] text-accent-ink hover:underline'
+  return (
+    <p className="mt-0.5 flex flex-wrap gap-x-4 text-xs">
+      {named.map(({ id, name, record_type }) => (
+        <Link key={id} to="/monitors/$monitor" params={{ monitor: id }} className={link}>
+          <Code>{name}</Code> {record_type}
+        </Link>
+      ))}
+      {count > named.length && (
+        <Link to="/monitors" search={{ search: domain, state }} className={link}>
+          Show all {count.toLocaleString()}
         </Link>
       )}
-    </Line>
+    </p>
   )
 }
 
@@ -142,8 +158,8 @@ function PausedWebhook({
       word="Paused"
       isLink
       sentence={
-        <Link to="/webhooks/$webhook" params={{ webhook: id }} className={stretched}>
-          The webhook <Code>{url}</Code> tells nobody.
+        <Link to="/webhooks/$webhook" params={{ webhook: id }} title={url} className={stretched}>
+          The webhook <Code>{placeOf(url)}</Code> tells nobody.
         </Link>
       }
     >
@@ -151,4 +167,10 @@ function PausedWebhook({
       <span>{waiting === 0 ? 'Nothing waits for it.' : `${kept} kept for it.`}</span>
     </Line>
   )
+}
+
+/** Host and path: what stands behind the ? is often long, and secret. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return pathname === '/' ? host : host + pathname
 }

@@ -37,7 +37,7 @@ export function Changes({ events }: { events: readonly Event[] }) {
                 <Code>{nameOf(event.domain)}</Code>{' '}
                 <span className="text-xs text-faint">{event.domain.record_type}</span>
               </Link>
-              <span className="col-span-2 row-start-2 sm:col-span-1 sm:row-start-auto">
+              <span className="col-span-2 row-start-2 flex sm:col-span-1 sm:row-start-auto">
                 <StateChange event={event} />
               </span>
               <span className="text-right text-xs text-faint max-sm:col-start-2 max-sm:row-start-1">
