@@ -61,6 +61,13 @@ test('a name that is not there is to be created with what is expected', () => {
   expect(steps[0]).toContain('Create www.example.com')
 })
 
+test('a whole domain that is gone is looked for at the registrar, a reverse name at the provider of the address', () => {
+  expect(adviceFor(inState('NOT_FOUND', { subdomain: '' }), none, undefined).title).toBe('Bring the domain back')
+  const reverse = inState('NOT_FOUND', { record_type: 'PTR', domain: '2.0.192.in-addr.arpa', subdomain: '1' })
+  expect(adviceFor(reverse, none, undefined).steps[0]).toContain('its hosting or network provider')
+  expect(adviceFor(inState('MISMATCH', { record_type: 'NS' }), none, undefined).steps[0]).toContain('registrar')
+})
+
 test('where an alias leads to nothing, its end is named', () => {
   const chain = [{ name: 'www.example.com', target: 'gone.example', ttl: 60 }]
   for (const [state, kind] of [['NOT_FOUND', 'nxdomain'] as const, ['NO_DATA', 'nodata'] as const]) {
@@ -77,6 +84,8 @@ test('silent name servers are named', () => {
     foundBy({ kind: 'timeout' }, '192.0.2.53:53', 'ns1.example.com'),
   )
   expect(steps[0]).toContain('whether ns1.example.com runs')
+  const echo = adviceFor(inState('TIMEOUT'), none, foundBy({ kind: 'timeout' }))
+  expect(echo.steps[0]).toContain('whether the name servers of example.com run')
 })
 
 test('each way in which an answer cannot be used has its own remedy', () => {

@@ -50,7 +50,7 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice
   return {
     title: parts.find((part) => part !== undefined) ?? 'Compare the records',
     steps: [
-      `Change the ${recordWord(monitor, Math.max(missing.length, remove.length))} of ${nameOf(monitor)} at your DNS provider.`,
+      `Change the ${recordWord(monitor, Math.max(missing.length, remove.length))} of ${nameOf(monitor)} ${placeOf(monitor)}.`,
     ],
     add: missing,
     remove,
@@ -60,9 +60,16 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice
 function notFound(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
   const end = endOfAliases(paths, 'nxdomain')
   if (end) return brokenAlias(monitor, end, 'does not exist')
+  if (monitor.subdomain === '' && monitor.record_type !== 'PTR') {
+    return advice(
+      'Bring the domain back',
+      `All of ${monitor.domain} is gone. See at your registrar whether it is registered, has not expired, and has name servers.`,
+    )
+  }
+  if (monitor.record_type === 'PTR') return advice('Create the name', `Create ${nameOf(monitor)} ${placeOf(monitor)}.`)
   return advice(
     'Create the name',
-    `Create ${nameOf(monitor)} at your DNS provider with the ${recordWord(monitor, monitor.expected_value.length)} below.`,
+    `Create ${nameOf(monitor)} ${placeOf(monitor)} with the ${recordWord(monitor, monitor.expected_value.length)} below.`,
     `Is all of ${monitor.domain} gone? Then see at your registrar whether it has expired.`,
   )
 }
@@ -72,7 +79,7 @@ function noData(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
   if (end) return brokenAlias(monitor, end, `has no ${monitor.record_type} record`)
   return advice(
     'Add the record',
-    `${nameOf(monitor)} exists. Add the ${recordWord(monitor, monitor.expected_value.length)} below at your DNS provider.`,
+    `${nameOf(monitor)} exists. Add the ${recordWord(monitor, monitor.expected_value.length)} below ${placeOf(monitor)}.`,
   )
 }
 
@@ -85,7 +92,11 @@ function brokenAlias(monitor: Watched, end: string, what: string): Advice {
 }
 
 function timeout(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
-  const silent = serversOf(paths, ({ outcome }) => outcome?.kind === 'timeout' || outcome?.kind === 'unreachable')
+  // That recursive servers are silent too is only its echo.
+  const silent = serversOf(
+    paths,
+    ({ path, outcome }) => path === 'authoritative' && (outcome?.kind === 'timeout' || outcome?.kind === 'unreachable'),
+  )
   return advice(
     'Bring the name servers back',
     silent.length > 0
@@ -169,6 +180,13 @@ function listed(names: readonly string[]): string {
   const shown = names.slice(0, 4)
   if (names.length > shown.length) return `${shown.join(', ')} and ${names.length - shown.length} more`
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+
+/** Who can change the record. */
+function placeOf({ record_type }: Pick<Watched, 'record_type'>): string {
+  if (record_type === 'PTR') return 'where the address comes from: its hosting or network provider sets reverse names'
+  if (record_type === 'NS') return 'in the zone, and at your registrar too'
+  return 'at your DNS provider'
 }
 
 /** SPF is written as TXT. */
