@@ -12,7 +12,7 @@ import type { Placed } from './import-run.ts'
 import { ImportSource } from './import-source.tsx'
 import { type Plan, usePlan, useRun } from './import-state.ts'
 import { NotAllowed } from './new-monitor-page.tsx'
-import { groupName, settingsFor, useGroups, useListeners, type WatchSettings } from './new-settings.ts'
+import { groupName, useGroups, useListeners, useWatchSettings, type WatchSettings } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
 import { importSentence } from './new-words.ts'
 
@@ -33,7 +33,7 @@ function Import() {
   const { from, group } = useSearch({ from: '/inside/monitors/import' })
   const navigate = useNavigate({ from: '/monitors/import' })
   const [texts, setTexts] = useState(NO_INPUT)
-  const [settings, setSettings] = useState(settingsFor(group))
+  const [settings, setSettings] = useWatchSettings(group)
   const { plan, isPlanning, problem, make, forget } = usePlan()
   const input: ImportInput = { ...texts, from: SOURCES.find((each) => each === from) ?? 'zone' }
   const change = ({ from: way, ...next }: ImportInput) => {

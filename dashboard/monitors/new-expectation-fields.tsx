@@ -4,7 +4,7 @@ import type { Found } from '#contract/dashboard.ts'
 import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
-import { type Draft, draftOf, isAsFound, MOST_VALUES, withValue } from './new-expectation.ts'
+import { type Draft, draftOf, isAsFound, MOST_VALUES, mostOf, withValue } from './new-expectation.ts'
 import { modeWords, TYPE_NOTES } from './new-words.ts'
 
 type FieldsProps = {
@@ -60,7 +60,7 @@ type ValuesProps = {
 }
 
 function Values({ draft, onChange, errorAt }: ValuesProps) {
-  const { type, values, isExact } = draft
+  const { type, values } = draft
   const list = useId()
   const ofAll = errorAt('expected_value')
   const remove = (at: number) => onChange(values.toSpliced(at, 1))
@@ -110,7 +110,7 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
           {ofAll}
         </p>
       )}
-      {values.length < (type === 'CNAME' && isExact ? 1 : MOST_VALUES) && (
+      {values.length < mostOf(draft) && (
         <Button size="sm" look="quiet" className="self-start" onClick={() => onChange([...values, ''])}>
           <Plus /> Add a value
         </Button>

@@ -7,6 +7,10 @@ export type Draft = { type: MonitorRecordType; values: string[]; isExact: boolea
 /** The API's bound. */
 export const MOST_VALUES = 10
 
+/** A name has one target and one SPF record: two of them could never both be it. */
+export const mostOf = ({ type, isExact }: Draft): number =>
+  type === 'SPF' || (type === 'CNAME' && isExact) ? 1 : MOST_VALUES
+
 /** What stands there now, offered as the expectation; where nothing does, one value to be written. */
 export function draftOf({ record_type: type, values }: Pick<Found, 'record_type' | 'values'>): Draft {
   // A text that is still to come will stand beside others; of more records than can be expected, some are.

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Eye, Plus } from 'lucide-react'
+import { Eye, Plus, RotateCw } from 'lucide-react'
 import type { Found, Lookup } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/monitors.ts'
 import { ValueText } from '../events/value-text.tsx'
@@ -11,8 +11,12 @@ import { type Draft, draftOf } from './new-expectation.ts'
 import { ExpectationFields } from './new-expectation-fields.tsx'
 import { TYPE_NOTES } from './new-words.ts'
 
+/** To ask the DNS once more: it may have been changed meanwhile. */
+export type Again = { isBusy: boolean; press: () => void }
+
 type FoundProps = {
   lookup: Lookup
+  again: Again
   drafts: readonly Draft[]
   onChange: (drafts: Draft[]) => void
   /** The monitors of this name that are there already, by type. */
@@ -22,7 +26,7 @@ type FoundProps = {
 }
 
 /** What stands in the DNS now, type by type; each one may be chosen as what it should be. */
-export function FoundRecords({ lookup, drafts, onChange, watched, errorAt }: FoundProps) {
+export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt }: FoundProps) {
   const drafted = (found: Found) => drafts.find(({ type }) => type === found.record_type)
   const choose = (found: Found) => onChange([...drafts, draftOf(found)])
   const drop = (found: Found) => onChange(drafts.filter(({ type }) => type !== found.record_type))
@@ -33,7 +37,12 @@ export function FoundRecords({ lookup, drafts, onChange, watched, errorAt }: Fou
   return (
     <Section
       title="What stands in the DNS now"
-      hint="Choose the records to watch. What you choose becomes what it should be; change that where it should become something else."
+      hint="Choose what to watch. It becomes what should be."
+      actions={
+        <Button size="sm" look="quiet" isBusy={again.isBusy} onClick={again.press}>
+          <RotateCw /> Look again
+        </Button>
+      }
       isFlush
     >
       <ul className="divide-y divide-line">

@@ -9,23 +9,25 @@ import { Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { type Draft, filled } from './new-expectation.ts'
-import { FoundRecords } from './new-found.tsx'
+import { type Again, FoundRecords } from './new-found.tsx'
 import {
   bodyOf,
   groupName,
-  settingsFor,
   useGroups,
   useListeners,
+  useWatchSettings,
   type WatchSettings,
   withGroupMade,
 } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
 import { watchSentence } from './new-words.ts'
 
+type FormProps = { lookup: Lookup; group: string | undefined; again: Again }
+
 /** From what was found to monitors. */
-export function NewMonitorForm({ lookup, group }: { lookup: Lookup; group: string | undefined }) {
+export function NewMonitorForm({ lookup, group, again }: FormProps) {
   const [drafts, setDrafts] = useState<Draft[]>([])
-  const [settings, setSettings] = useState(settingsFor(group))
+  const [settings, setSettings] = useWatchSettings(group)
   const { isBusy, problem, forget, save } = useSaving(lookup, drafts, settings, { setDrafts, setSettings })
   const watched = useWatched(lookup.full_domain)
   const errorAt = (type: MonitorRecordType, path: string) =>
@@ -34,6 +36,7 @@ export function NewMonitorForm({ lookup, group }: { lookup: Lookup; group: strin
     <form onSubmit={save} noValidate className="flex flex-col gap-4">
       <FoundRecords
         lookup={lookup}
+        again={again}
         drafts={drafts}
         onChange={(next) => {
           // Problems are counted by place.
@@ -108,6 +111,7 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
     set.setSettings(ready)
     const made = await api.post<Monitor[]>('/monitors/bulk', {
       ...bodyOf(ready),
+      ignore: true,
       monitors: whole.map(({ type, values, isExact }) => ({
         full_domain: lookup.full_domain,
         record_type: type,
@@ -116,6 +120,9 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
       })),
     })
     for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
+    const known = whole.length - made.length
+    if (made.length === 0) throw new ApiProblem(409, { error: alreadyThere(known) })
+    if (known > 0) done(alreadyThere(known))
     done(made.length === 1 ? 'The monitor is made and checked at once.' : `${made.length} monitors are made.`)
     if (made.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: made[0]!.id } })
     else await navigate({ to: '/monitors', search: { search: lookup.full_domain } })
@@ -137,6 +144,12 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
   }
   return { isBusy, problem, forget: () => setProblem(undefined), save }
 }
+
+/** A second one that asks for the same and expects the same in the same group tells nothing new. */
+const alreadyThere = (count: number) =>
+  count === 1
+    ? 'An equal monitor is in this group already; no second one was made.'
+    : `${count} equal monitors are in this group already; no second ones were made.`
 
 function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
   const errors = drafts.flatMap(({ values }, at) =>

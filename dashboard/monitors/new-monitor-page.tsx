@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Radar, Upload } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Lookup } from '#contract/dashboard.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
@@ -51,10 +51,19 @@ function Asking() {
   const { name = '', group } = useSearch({ from: '/inside/monitors/new' })
   const navigate = useNavigate({ from: '/monitors/new' })
   const [text, setText] = useState(name)
-  const { data, error, isFetching, isPlaceholderData } = useLookup(name)
-  const ask = (next: string) =>
+  const { data, error, isFetching, isPlaceholderData, refetch } = useLookup(name)
+  const asked = useRef(name)
+  const ask = (next: string) => {
+    asked.current = next
     void navigate({ search: { name: next, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
+  }
   const given = text.trim()
+  useEffect(() => {
+    if (name === asked.current) return
+    // Someone came with another name.
+    asked.current = name
+    setText(name)
+  }, [name])
   useEffect(() => {
     if (given === name || !/[.:]/.test(given)) return
     const timer = setTimeout(() => ask(given), PAUSE_MS)
@@ -69,6 +78,7 @@ function Asking() {
           onSubmit={(event) => {
             event.preventDefault()
             if (given !== name) ask(given)
+            else if (given !== '') void refetch()
           }}
         >
           <Field
@@ -94,14 +104,19 @@ function Asking() {
         </form>
       </Section>
       {error !== null && atName === undefined && <ProblemNote problem={error} />}
-      {name === '' && <Idea onChoose={(example) => setText(example)} />}
+      {given === '' && <Idea onChoose={(example) => setText(example)} />}
       {isCurrent && (
         <>
           <p role="status" className="sr-only">
             {summary(data)}
           </p>
           <div inert={isPlaceholderData} className="transition-opacity delay-200 inert:opacity-50">
-            <NewMonitorForm key={data.full_domain} lookup={data} group={group} />
+            <NewMonitorForm
+              key={data.full_domain}
+              lookup={data}
+              group={group}
+              again={{ isBusy: isFetching, press: () => void refetch() }}
+            />
           </div>
         </>
       )}

@@ -22,7 +22,7 @@ export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
         <GroupField settings={settings} onChange={set} problem={problem} />
         <Field label="Check every" error={fieldError(problem, 'frequency')}>
           <Select
-            value={String(Math.max(settings.frequency, shortest))}
+            value={String(settings.frequency)}
             options={frequencies.map((minutes) => ({ value: String(minutes), label: `${minutes} minutes` }))}
             onChange={(minutes) => set({ frequency: Number(minutes) })}
           />

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { Notify } from '#contract/monitors.ts'
 import type { Subscription } from '#contract/subscription.ts'
@@ -9,12 +10,19 @@ import type { Listeners } from './new-words.ts'
 /** How new monitors are watched. `group` is a slug; empty: the default group. `newGroup`: the name of one that is still to be made. */
 export type WatchSettings = { group: string; newGroup: string | undefined; notify: Notify; frequency: number }
 
-export const settingsFor = (group = ''): WatchSettings => ({
+const settingsFor = (group = ''): WatchSettings => ({
   group,
   newGroup: undefined,
   notify: 'immediately',
   frequency: 5,
 })
+
+/** `group`: a slug to begin with. The frequency is never one that the plan does not allow. */
+export function useWatchSettings(group: string | undefined) {
+  const [settings, setSettings] = useState(settingsFor(group))
+  const frequency = Math.max(settings.frequency, useShortestFrequency())
+  return [{ ...settings, frequency }, setSettings] as const
+}
 
 const NO_ONE: Listeners = { count: 0, isMore: false, paused: 0 }
 const MOST = 100

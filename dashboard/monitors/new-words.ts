@@ -42,7 +42,7 @@ export function modeWords(type: MonitorRecordType, values: readonly string[], is
       case 'CNAME':
         return `Valid when it points straight at ${these}.`
       case 'SPF':
-        return 'Valid when the SPF record is this text; only runs of blanks do not count.'
+        return 'Valid when the SPF record is exactly this text. How many blanks stand between its words does not matter.'
       case 'MX':
         return `Valid when its mail hosts are ${these}: none less, none more. A priority counts where you write one.`
       case 'TXT':
@@ -137,7 +137,7 @@ const webhooksOf = ({ count, isMore }: Listeners): string =>
 function pausedWords({ count, paused }: Listeners): string {
   if (paused === 0) return ''
   if (count === 1) return ' It is paused now; what it misses is kept until it works again.'
-  return ` ${paused} of them ${paused === 1 ? 'is' : 'are'} paused now; what they miss is kept until they work again.`
+  return ` ${paused} of them ${paused === 1 ? 'is' : 'are'} paused now; what ${paused === 1 ? 'it misses is kept until it works' : 'they miss is kept until they work'} again.`
 }
 
 /** Named where they are few and short. */
