@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { givenSignedIn, signIn } from '../testing/accounts.ts'
+import { givenApp } from '../testing/app-world.ts'
+import { openBrowser } from '../testing/browser.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { eventually } from '../testing/server-world.ts'
+import { countAttempt } from './attempts.ts'
+import { pruneAccess } from './prune.ts'
+
+const DAY = 24 * 60 * 60_000
+
+onBothEngines('sessions, links and tries that have run out', (_fresh, engine) => {
+  test('are removed, and the others stay', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.doors
+    await givenSignedIn(world, { name: 'Ada' })
+    const ask = { body: { email: 'ada@example.com' } }
+    await openBrowser(world).call('/dashboard/auth/request-password-reset', ask)
+    const tables = ['sessions', 'verifications', 'attempts'] as const
+    const counts = () =>
+      Promise.all(tables.map(async (table) => (await db.selectFrom(table).selectAll().execute()).length))
+    await eventually(counts, ([, links]) => links === 1)
+    const before = await counts()
+
+    expect(await pruneAccess(db, clock.now())).toBe(false)
+    expect(await counts()).toEqual(before)
+    world.pass(29 * DAY)
+    await countAttempt(db, { subject: 'account eve', free: 5 }, clock.now())
+    await pruneAccess(db, clock.now())
+    expect(await counts()).toEqual([1, 0, 1])
+    world.pass(DAY)
+    await pruneAccess(db, clock.now())
+    expect((await counts())[0]).toBe(0)
+    await signIn(openBrowser(world), 'ada@example.com')
+  })
+})
