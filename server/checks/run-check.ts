@@ -4,11 +4,11 @@ import { Busy } from '../dns/busy.ts'
 import { confirm } from './confirm.ts'
 import type { CheckDoors, Confirmation } from './hearing.ts'
 import { fingerprint } from './judge.ts'
-import { aliasesFrom, type Lookup, lookupFor } from './lookup.ts'
+import { aliasesFrom, lookupFor } from './lookup.ts'
 import { isGood } from './replies.ts'
 
 /** Less than what is begun may wait for its further questions: it must come to an end while its lease lasts. */
-const BEGIN_WITHIN_MS = 5_000
+const FIRST = { mostWaitMs: 5_000 }
 
 /** What one check came to. `at`: when it ended. */
 export type CheckResult = { claim: Claim<'due_checks'>; at: number } & Finding
@@ -32,16 +32,17 @@ export async function runCheck(
     recordType: claim.record_type as MonitorRecordType,
     isExactMatch: claim.is_exact_match === 1,
   })
-  const finding = await find(claim, ask, doors, signal).catch(postponed)
-  return { claim, at: doors.clock.now(), ...finding }
-}
-
-async function find(claim: Claim<'due_checks'>, ask: Lookup, doors: CheckDoors, signal: AbortSignal): Promise<Finding> {
-  const first = await ask(doors.dns, { mostWaitMs: BEGIN_WITHIN_MS })
-  if (isGood(first.outcome)) doors.canaries?.noteAnswer()
-  const { owner, fingerprint: recorded, doubts } = claim
-  if (fingerprint(first.outcome) === recorded) return { kind: 'unchanged' }
-  return await confirm({ ask, aliases: aliasesFrom(owner), first, recorded, doubts }, doors, signal)
+  try {
+    const first = await ask(doors.dns, FIRST)
+    if (isGood(first.outcome)) doors.canaries?.noteAnswer()
+    const { owner, fingerprint: recorded, doubts } = claim
+    if (fingerprint(first.outcome) === recorded) return { claim, at: doors.clock.now(), kind: 'unchanged' }
+    const suspicion = { ask, aliases: aliasesFrom(owner), first, recorded, doubts }
+    const confirmation = await confirm(suspicion, doors, signal)
+    return { claim, at: doors.clock.now(), ...confirmation }
+  } catch (error) {
+    return { claim, at: doors.clock.now(), ...postponed(error) }
+  }
 }
 
 function postponed(error: unknown): Finding {

@@ -53,6 +53,8 @@ export async function runScheduler(
     } catch (err) {
       // The lease runs out and the check is done again.
       if (!abandon.aborted) log.error({ err, monitor: claim.monitor_id }, 'A check broke off; it will be done again.')
+    } finally {
+      underWay.end(claim)
     }
   }
   const wasSetBack = watchClock(clock)
@@ -65,7 +67,10 @@ export async function runScheduler(
       isPlanned = true
       const room = Math.min(BATCH, underWay.room(clock.elapsed()))
       const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []
-      for (const claim of claims) underWay.add(check(claim), clock.elapsed())
+      for (const claim of claims) {
+        underWay.begin(claim, clock.elapsed())
+        void check(claim)
+      }
       const isIdle = room > 0 && claims.length === 0
       if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
     } catch (err) {

@@ -4,16 +4,20 @@ const BRISK = 2_000
 const MOST = 10_000
 const SLOW_AFTER_MS = 1_000
 
-/** The checks that have begun and are not recorded. Times are the clock's elapsed milliseconds. */
+/** Counts the checks that have begun and are not recorded. Times are the clock's elapsed milliseconds. */
 export class UnderWay {
-  /** In the order in which they began. */
-  readonly #brisk = new Map<Promise<void>, number>()
-  readonly #slow = new Set<Promise<void>>()
+  /** In the order in which they began, each with when. */
+  readonly #brisk = new Map<object, number>()
+  readonly #slow = new Set<object>()
+  #end: (() => void) | undefined
 
-  /** `check` never rejects. */
-  add(check: Promise<void>, now: number): void {
-    const ended = check.finally(() => this.#brisk.delete(ended) || this.#slow.delete(ended))
-    this.#brisk.set(ended, now)
+  begin(check: object, now: number): void {
+    this.#brisk.set(check, now)
+  }
+
+  end(check: object): void {
+    if (!this.#brisk.delete(check)) this.#slow.delete(check)
+    if (this.#isEmpty()) this.#end?.()
   }
 
   /** How many more may begin. */
@@ -26,7 +30,15 @@ export class UnderWay {
     return Math.max(0, Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size))
   }
 
+  /** Resolves when nothing is under way. No more may begin. */
   async ended(): Promise<void> {
-    await Promise.all([...this.#brisk.keys(), ...this.#slow])
+    if (this.#isEmpty()) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#end = resolve
+    await promise
+  }
+
+  #isEmpty(): boolean {
+    return this.#brisk.size + this.#slow.size === 0
   }
 }

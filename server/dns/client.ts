@@ -63,7 +63,7 @@ export function createDnsClient({
   perSecond = Number.POSITIVE_INFINITY,
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
-  const paths = createPaths(clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
+  const paths = createPaths(servers, clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
   const doors = { clock, deadlines }
   const together = createTogether<Reply>()
   let turn = 0
@@ -71,6 +71,7 @@ export function createDnsClient({
 
   // Every question begins at another server; those set aside come last.
   function order(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Path[] {
+    if (list.length === 1) return [paths.to(list[0]!)]
     const first = rotate && list.length > 0 ? turn++ % list.length : 0
     const rotated = [...list.slice(first), ...list.slice(0, first)].map(paths.to)
     const now = clock.elapsed()
@@ -87,19 +88,21 @@ export function createDnsClient({
     const lookup: Lookup = { query, ...bounds, mostWaitMs, leftMs, signal, accept, evidence: [] }
     const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
     if (asked.length === 0) return { outcome: noServer, evidence: [] }
-    const ask = (part: Question) => tryServers(doors, asked, part, lookup)
-    const outcome = recursionDesired ? await askOn(ask, question) : await ask(question)
+    let outcome = await tryServers(doors, asked, question, lookup)
+    if (recursionDesired && outcome.kind === 'referral') {
+      outcome = await askOn((part) => tryServers(doors, asked, part, lookup), question, outcome)
+    }
     if (closed) throw closed
     return { outcome, evidence: lookup.evidence }
   }
 
   return {
     servers,
-    async ask(question, options = {}) {
-      if (closed) throw closed
+    ask(question, options = {}) {
+      if (closed) return Promise.reject(closed)
       // What will do for one asker need not for another.
-      if (options.accept) return await askAlone(question, options)
-      return await together(keyOf(question, options), options.signal, () => askAlone(question, options))
+      if (options.accept) return askAlone(question, options)
+      return together(keyOf(question, options), options.signal, () => askAlone(question, options))
     },
     async close() {
       closed ??= new Error('The DNS client is closed.')
@@ -118,8 +121,12 @@ function keyOf({ name, type }: Question, options: AskOptions): string {
 }
 
 /** Some servers give an alias and leave its target to the asker: the chain is then put together from several answers. */
-async function askOn(ask: (question: Question) => Promise<Outcome>, question: Question): Promise<Outcome> {
-  let outcome = await ask(question)
+async function askOn(
+  ask: (question: Question) => Promise<Outcome>,
+  question: Question,
+  first: Outcome,
+): Promise<Outcome> {
+  let outcome = first
   while (outcome.kind === 'referral' && outcome.chain.length > 0) {
     const { chain } = outcome
     const next = await ask({ ...question, name: chain.at(-1)!.target })

@@ -24,45 +24,23 @@ export type Exchange = {
 const SILENCE_MS = 250
 
 /** Resolves within `timeoutMs`. Rejects only with the signal's reason. */
-export async function exchange(clock: Clock, deadlines: Deadlines, one: Exchange): Promise<Evidence> {
-  one.signal?.throwIfAborted() // while it waited for its turn
-  const packet = encodeQuery(one.question, one.query)
-  const sentAt = clock.elapsed()
-  const received = await receive(deadlines, sentAt + one.timeoutMs, packet, one)
-  const ms = Math.round((clock.elapsed() - sentAt) * 10) / 10
-  const place = { server: formatServer(one.server), transport: one.transport, ms }
-  if (received.kind !== 'packet') return { ...place, rcode: null, flags: [], ede: [], outcome: received }
-
-  const decoded = decodeResponse(received.packet, one.question)
-  if (!decoded.ok) {
-    const { rcode = null, flags = [] } = decoded.header ?? {}
-    return { ...place, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }
-  }
-  const { rcode, flags, ede } = decoded.message
-  if (!flags.includes('tc')) return { ...place, rcode, flags, ede, outcome: interpret(decoded.message, one.question) }
-  const outcome: Outcome | null = one.transport === 'udp' ? null : { kind: 'malformed', reason: 'truncated over TCP' }
-  return { ...place, rcode, flags, ede, outcome }
-}
-
-type Timeout = Extract<Outcome, { kind: 'timeout' }>
-
-function receive(
-  deadlines: Deadlines,
-  at: number,
-  packet: Buffer,
-  { send, signal, timeoutMs, onSilence }: Exchange,
-): Promise<Received | Timeout> {
+export function exchange(clock: Clock, deadlines: Deadlines, one: Exchange): Promise<Evidence> {
+  const { signal, timeoutMs, send } = one
+  if (signal?.aborted) return Promise.reject(signal.reason) // while it waited for its turn
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const packet = encodeQuery(one.question, one.query)
+    const sentAt = clock.elapsed()
+    const finish = (received: Received | Timeout) => {
       takeBack()
       signal?.removeEventListener('abort', abort)
-    }
-    const finish = (received: Received | Timeout) => {
-      leave()
-      resolve(received)
+      try {
+        resolve(evidenceOf(one, received, clock.elapsed() - sentAt))
+      } catch (error) {
+        reject(error)
+      }
     }
     const abort = () => {
-      leave()
+      takeBack()
       giveUp()
       reject(signal?.reason)
     }
@@ -71,11 +49,33 @@ function receive(
       finish({ kind: 'timeout' })
     }
     const waitOn = () => {
-      takeBack = deadlines.add(at, end)
-      onSilence()
+      takeBack = deadlines.add(sentAt + timeoutMs, end)
+      one.onSilence()
     }
-    let takeBack = timeoutMs > SILENCE_MS ? deadlines.add(at - timeoutMs + SILENCE_MS, waitOn) : deadlines.add(at, end)
+    let takeBack =
+      timeoutMs > SILENCE_MS ? deadlines.add(sentAt + SILENCE_MS, waitOn) : deadlines.add(sentAt + timeoutMs, end)
     signal?.addEventListener('abort', abort, { once: true })
     const giveUp = send(packet, finish)
   })
+}
+
+type Timeout = Extract<Outcome, { kind: 'timeout' }>
+
+function evidenceOf(
+  { server, transport, question }: Exchange,
+  received: Received | Timeout,
+  elapsedMs: number,
+): Evidence {
+  const place = { server: formatServer(server), transport, ms: Math.round(elapsedMs * 10) / 10 }
+  if (received.kind !== 'packet') return { ...place, rcode: null, flags: [], ede: [], outcome: received }
+
+  const decoded = decodeResponse(received.packet, question)
+  if (!decoded.ok) {
+    const { rcode = null, flags = [] } = decoded.header ?? {}
+    return { ...place, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }
+  }
+  const { rcode, flags, ede } = decoded.message
+  if (!flags.includes('tc')) return { ...place, rcode, flags, ede, outcome: interpret(decoded.message, question) }
+  const outcome: Outcome | null = transport === 'udp' ? null : { kind: 'malformed', reason: 'truncated over TCP' }
+  return { ...place, rcode, flags, ede, outcome }
 }

@@ -21,6 +21,11 @@ export type Message = Header & {
 /** `header` as far as there was one. */
 export type Decoded = { ok: true; message: Message } | { ok: false; reason: string; header: Header | undefined }
 
+const SECTIONS = [
+  ['answer', 6],
+  ['authority', 8],
+  ['additional', 10],
+] as const
 const QR = 0x8000
 const OPCODE = 0x7800
 const FLAGS: readonly [number, string][] = [
@@ -63,11 +68,7 @@ function readMessage(packet: Packet, header: Header, question: Question): Messag
   if (header.flags.includes('tc')) return message
   const end = packet.octets.length
   let edns: Edns | undefined
-  for (const [section, countAt] of [
-    ['answer', 6],
-    ['authority', 8],
-    ['additional', 10],
-  ] as const) {
+  for (const [section, countAt] of SECTIONS) {
     for (let left = packet.octets.readUInt16BE(countAt); left > 0; left--) {
       const { name, next } = readName(packet, at, end)
       const type = readUint16(packet, next, end)

@@ -31,8 +31,21 @@ const MAX_PATHS = 2_000
 const FAILURES = 8
 const RETRY_MS = 5_000
 
-export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimits): Paths {
+/** `kept`: those that are never forgotten. */
+export function createPaths(
+  kept: readonly ServerAddress[],
+  clock: Clock,
+  deadlines: Deadlines,
+  limits: PathLimits,
+): Paths {
   const paths = new Map<string, Path>() // the least recently used first
+  const keptPaths = new Map<string, Path>()
+  const byObject = new Map<ServerAddress, Path>() // found without making the text of an address
+  for (const server of kept) {
+    const path = keptPaths.get(formatServer(server)) ?? open(server)
+    keptPaths.set(formatServer(server), path)
+    byObject.set(server, path)
+  }
 
   function open(server: ServerAddress): Path {
     const slots = createSlots(limits.inFlightPerServer, limits.waitingPerServer, SILENT * limits.inFlightPerServer)
@@ -51,7 +64,11 @@ export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimi
 
   return {
     to(server) {
+      const known = byObject.get(server)
+      if (known) return known
       const address = formatServer(server)
+      const keptPath = keptPaths.get(address)
+      if (keptPath) return keptPath
       const path = paths.get(address) ?? open(server)
       paths.delete(address)
       paths.set(address, path)
@@ -59,7 +76,7 @@ export function createPaths(clock: Clock, deadlines: Deadlines, limits: PathLimi
       return path
     },
     close(reason) {
-      for (const path of paths.values()) {
+      for (const path of [...keptPaths.values(), ...paths.values()]) {
         path.slots.close(reason)
         path.udp.close()
       }
