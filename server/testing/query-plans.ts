@@ -21,7 +21,7 @@ export async function givenRecordingDatabase(engine: Engine, { free = false }: {
         ? sqliteDialect(url.slice('sqlite:'.length))
         : postgresDialect(`${url}?options=${encodeURIComponent(options)}`, 1),
     log: ({ query }) => {
-      if (query.sql.startsWith('select')) statements.set(query.sql, query.parameters)
+      if (query.sql.trimStart().startsWith('select')) statements.set(query.sql, query.parameters)
     },
   })
   onTestFinished(async () => {
