@@ -52,7 +52,7 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
             <SettingsFields settings={settings} onChange={setSettings} problem={problem} />
           </Section>
           <div className="flex flex-col gap-4 px-1">
-            {problem !== undefined && <ProblemNote problem={inWords(problem)} fields={fieldsOf(problem)} />}
+            {problem !== undefined && <ProblemNote problem={problem} fields={fieldsOf(problem)} />}
             <Outlook lookup={lookup} drafts={drafts} settings={settings} />
             <div className="flex justify-end">
               <Button type="submit" look="primary" isBusy={isBusy}>
@@ -157,14 +157,6 @@ function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
   )
   if (errors.length === 0) return undefined
   return new ApiProblem(400, { errors: Object.fromEntries(errors) })
-}
-
-/** Where all that is wrong stands at fields, that is what there is to say. */
-function inWords(problem: unknown): unknown {
-  if (!(problem instanceof ApiProblem) || problem.status !== 400) return problem
-  const paths = Object.keys(problem.errors)
-  const isMarked = paths.length > 0 && paths.length === fieldsOf(problem).length
-  return isMarked ? new ApiProblem(400, { error: 'Nothing was saved. Mend what is marked above.' }) : problem
 }
 
 /** What stands at fields already. */
