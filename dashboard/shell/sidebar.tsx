@@ -91,11 +91,7 @@ function PersonMenu() {
     <Menu
       align="start"
       trigger={
-        <button
-          type="button"
-          className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-left hover:bg-sunken"
-          aria-label={`${me.person.name} ${organization.role}: account and appearance`}
-        >
+        <button type="button" className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-left hover:bg-sunken">
           <span
             className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-wash text-xs font-semibold text-accent-ink uppercase"
             aria-hidden="true"
@@ -104,7 +100,10 @@ function PersonMenu() {
           </span>
           <span className="min-w-0 flex-1">
             <span className="block truncate text-sm font-medium">{me.person.name}</span>
-            <span className="block truncate text-xs text-faint">{organization.role}</span>
+            <span className="block truncate text-xs text-faint">
+              {organization.role}
+              <span className="sr-only">: account and appearance</span>
+            </span>
           </span>
           <ChevronsUpDown className="size-3.5 text-faint" aria-hidden="true" />
         </button>
