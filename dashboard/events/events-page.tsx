@@ -131,8 +131,8 @@ function NoEvents() {
         )
       }
     >
-      An event is a change that more than one server confirmed: a monitor’s first outcome, another state, or other
-      values. Each one stands here, and goes to the webhooks of its group.
+      An event is a confirmed change: a monitor’s first outcome, another state, or other values. Each one stands here,
+      and goes to the webhooks of its group.
     </Empty>
   )
 }

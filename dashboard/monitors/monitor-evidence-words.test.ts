@@ -22,6 +22,8 @@ test('an answer is its values with their TTL; anything else is a sentence', () =
   expect(said({ kind: 'lame', reason: 'no server knows it' }).words).toBe('No server knows it.')
   expect(said({ kind: 'failure', rcode: 'REFUSED' }).words).toBe('The server refuses the question.')
   expect(said({ kind: 'failure', rcode: 'SERVFAIL', bogus: true }).words).toContain('DNSSEC')
+  expect(said({ kind: 'unreachable', reason: 'ECONNREFUSED' }).words).toBe('Refuses the connection (ECONNREFUSED).')
+  expect(said({ kind: 'unreachable', reason: 'EPERM' }).words).toBe('Cannot be reached (EPERM).')
   expect(said({ kind: 'failure', rcode: 'YXDOMAIN' }).words).toBe('The server failed.')
   expect(said({ kind: 'referral', nameServers: ['ns1.example.com'] })).toMatchObject({ values: ['ns1.example.com'] })
 })

@@ -27,7 +27,7 @@ export function saidBy({ outcome }: DiagnosisPath): Said {
     case 'malformed':
       return said(`Cannot be used: ${sentence(outcome.reason)}`)
     case 'unreachable':
-      return said(`Cannot be reached: ${sentence(outcome.reason)}`)
+      return said(`${UNREACHABLE[outcome.reason] ?? 'Cannot be reached'} (${outcome.reason}).`)
     case 'timeout':
       return said('No answer in time.')
   }
@@ -48,6 +48,14 @@ const FAILURES: Record<string, string> = {
   REFUSED: 'The server refuses the question.',
   FORMERR: 'The server does not understand the question.',
   NOTIMP: 'The server cannot answer such questions.',
+}
+
+const UNREACHABLE: Record<string, string> = {
+  ECONNREFUSED: 'Refuses the connection',
+  ENETUNREACH: 'Its network cannot be reached from here',
+  EHOSTUNREACH: 'The host cannot be reached from here',
+  EADDRNOTAVAIL: 'There is no such kind of address here',
+  ECONNRESET: 'Broke the connection off',
 }
 
 /** RFC 1035 section 4.1.1, RFC 4035 section 3.1.6. */

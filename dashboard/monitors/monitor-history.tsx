@@ -17,7 +17,7 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
   )
   const events = data?.pages.flatMap((page) => page.data) ?? []
   return (
-    <Section title="History" hint={hintOf(monitor.incidence_count)} isFlush>
+    <Section title="History" hint={events.length > 0 && hintOf(monitor.incidence_count)} isFlush>
       {isPending && <Bones lines={4} className="p-4" />}
       {!data && error && <ProblemPage problem={error} onRetry={() => void refetch()} />}
       {data && events.length === 0 && (

@@ -41,7 +41,7 @@ export function MonitorPage() {
       <div className="flex flex-col gap-4">
         <MonitorVerdict monitor={monitor} difference={difference} checking={checking} />
         <MonitorRecords monitor={monitor} difference={difference} />
-        <MonitorTimeline monitor={id} />
+        <MonitorTimeline monitor={monitor} />
         {monitor.diagnosis && (
           <Section title="Evidence" hint="Each server that was asked, and what it answered." isFlush>
             <Evidence paths={monitor.diagnosis.paths} />

@@ -9,21 +9,25 @@ import { STATE_LOOKS } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { durationText, Time } from '../ui/time.tsx'
 import { type Bar, barsOf, changesIn, shareText } from './monitor-lanes.ts'
-import { timelineQuery } from './monitor-queries.ts'
+import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
 import { TimelinePicture } from './monitor-timeline-picture.tsx'
 
 const RANGES: Record<TimelineRange, string> = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' }
-const USUAL: TimelineRange = '7d'
+const YOUNG_MS = 2 * 86_400_000
+
+/** A week; of a monitor that was just made there is only a day to see. */
+const usualRange = (created: string): TimelineRange => (Date.now() - Date.parse(created) < YOUNG_MS ? '24h' : '7d')
 
 /** In which state the monitor was, as a picture and as a table. */
-export function MonitorTimeline({ monitor }: { monitor: string }) {
+export function MonitorTimeline({ monitor: { id, created } }: { monitor: MonitorDetails }) {
+  const usual = usualRange(created)
   const search = useSearch({ from: '/inside/monitors/$monitor' })
   const navigate = useNavigate({ from: '/monitors/$monitor' })
-  const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : USUAL
-  const { data, error, isPending, isPlaceholderData, refetch } = useQuery(timelineQuery(monitor, range))
+  const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : usual
+  const { data, error, isPending, isPlaceholderData, refetch } = useQuery(timelineQuery(id, range))
   const choose = (next: TimelineRange) =>
     void navigate({
-      search: ({ event }) => ({ ...(event ? { event } : {}), ...(next === USUAL ? {} : { range: next }) }),
+      search: ({ event }) => ({ ...(event ? { event } : {}), ...(next === usual ? {} : { range: next }) }),
       replace: true,
       resetScroll: false,
     })
@@ -70,11 +74,11 @@ function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange 
   return (
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
-        {timeline.valid === null ? (
-          <span className="text-sm text-faint">Nothing is known of these {RANGES[range]}.</span>
+        {bars.every(({ state }) => state === null || state === 'UNSET') ? (
+          <span className="text-sm text-faint">Nothing is known of the last {RANGES[range]} yet.</span>
         ) : (
           <>
-            <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(timeline.valid)}</span>
+            <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(timeline.valid ?? 0)}</span>
             <span className="text-sm text-faint">
               valid in {isWhole ? 'the' : 'what is known of the'} last {RANGES[range]}
               {changes === 0 ? ', without a change' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}
