@@ -32,7 +32,7 @@ export function ListBar(props: BarProps) {
       {(run || count > 0) && (
         <section
           aria-label="Selected monitors"
-          className="pointer-events-none fixed inset-x-0 bottom-4 z-20 flex justify-center px-3 lg:left-60"
+          className="pointer-events-none fixed inset-x-0 bottom-4 z-20 flex justify-center px-3 sm:justify-start sm:px-6 lg:left-60 lg:px-8"
         >
           <div className="pointer-events-auto flex max-w-full items-center gap-1 rounded-lg border border-edge bg-raised p-1.5 shadow-pop">
             {run ? <Running {...props} run={run} /> : <Chosen {...props} />}
@@ -110,7 +110,16 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
     <>
       <span className="px-2 text-sm tabular-nums">{runText(run)}</span>
       {!isEnded && (
-        <progress aria-label="Progress" value={behind} max={total} className="h-1.5 w-24 accent-accent sm:w-40" />
+        <div
+          role="progressbar"
+          aria-label="Progress"
+          aria-valuenow={behind}
+          aria-valuemax={total}
+          tabIndex={-1}
+          className="mx-1 h-1.5 w-24 shrink-0 overflow-hidden rounded-full bg-sunken sm:w-40"
+        >
+          <div className="h-full bg-accent" style={{ width: `${(100 * behind) / total}%` }} />
+        </div>
       )}
       {progress.failures.length > 0 && (
         <Button look="quiet" size="sm" onClick={() => setOpen(true)}>

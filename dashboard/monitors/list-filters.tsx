@@ -119,7 +119,7 @@ function SearchBox({ value, onChange }: { value: string; onChange: (text: string
         spellCheck={false}
         autoCapitalize="off"
         autoComplete="off"
-        className="h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 font-mono text-sm placeholder:font-sans hover:border-soft focus-visible:outline-offset-0"
+        className="h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 font-mono text-sm placeholder:font-sans hover:border-soft focus-visible:outline-offset-0 [&::-webkit-search-cancel-button]:hidden"
       />
     </div>
   )

@@ -45,13 +45,14 @@ const Line = ({ short: { value, more } }: { short: Short }) => (
 /** Lighter than Time, for very many rows: the exact instants are the title's. `now` is the table's. */
 export function Since({ at, now }: { at: string | null; now: number }) {
   if (at === null) return <span className="text-faint">never</span>
+  const instant = Date.parse(at)
   return (
     <time
       dateTime={at}
       title={`${fullTime(at)} · ${at.replace('T', ' ').replace('Z', '')} UTC`}
       className="whitespace-nowrap"
     >
-      {sinceText(Date.parse(at), now)}
+      {sinceText(instant, Math.max(now, instant))}
     </time>
   )
 }

@@ -36,7 +36,10 @@ export const Row = memo(function Row(props: RowProps) {
       ref={row}
       aria-rowindex={at + 2}
       onClick={(event) => isForRow(event) && onOpen(id, event)}
-      className={cx('h-12 cursor-pointer border-b border-line', isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60')}
+      className={cx(
+        'h-12 scroll-mt-24 cursor-pointer lg:scroll-mt-10 border-b border-line',
+        isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60',
+      )}
     >
       <td className="pl-2">
         {canChange && (

@@ -175,5 +175,5 @@ function toNeighbour(event: KeyboardEvent<HTMLElement>): void {
   if (!to) return
   event.preventDefault()
   to.focus({ preventScroll: true })
-  to.scrollIntoView({ block: 'nearest' })
+  to.closest('tr')?.scrollIntoView({ block: 'nearest' })
 }

@@ -25,3 +25,12 @@ test('where no answer came, what was seen before is not shown as found', () => {
     expect(valueLine({ state, expected_value: ['192.0.2.1'], current_value: ['198.51.100.7'] }).found).toBeUndefined()
   }
 })
+
+test('long values that begin alike are shown from the word on where they differ', () => {
+  const line = valueLine({
+    state: 'MISMATCH',
+    expected_value: ['v=spf1 include:_spf.example.com -all'],
+    current_value: ['v=spf1 include:_spf.example.com ~all'],
+  })
+  expect(line).toEqual({ expected: { value: '… -all', more: 0 }, found: { value: '… ~all', more: 0 } })
+})

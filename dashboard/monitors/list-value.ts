@@ -13,9 +13,27 @@ const SPEAKS: readonly MonitorState[] = ['MISMATCH', 'NOT_FOUND', 'NO_DATA']
 export function valueLine({ state, expected_value, current_value }: Values): ValueLine {
   const current = current_value ?? []
   if (!SPEAKS.includes(state) || current_value === null) return { expected: short(expected_value) }
-  const found = current.length === 0 ? 'nothing' : short(foremost(current, expected_value))
-  return { expected: short(foremost(expected_value, current)), found }
+  const expected = short(foremost(expected_value, current))
+  if (current.length === 0) return { expected, found: 'nothing' }
+  const found = short(foremost(current, expected_value))
+  const from = whereApart(expected.value, found.value)
+  return { expected: cut(expected, from), found: cut(found, from) }
 }
+
+const LONG = 16
+
+/** Where two long values that begin alike differ, at the begin of a word; 0 where their begins tell enough. */
+function whereApart(one: string, other: string): number {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at++
+  if (at < LONG) return 0
+  return one.lastIndexOf(' ', at) + 1
+}
+
+const cut = ({ value, more }: Short, from: number): Short => ({
+  value: from === 0 ? value : `… ${value.slice(from)}`,
+  more,
+})
 
 function foremost(values: readonly string[], others: readonly string[]): string[] {
   return [...values.filter((value) => !others.includes(value)), ...values.filter((value) => others.includes(value))]
