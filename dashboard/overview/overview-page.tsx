@@ -40,6 +40,7 @@ export function OverviewPage() {
       {data && (
         <div className="flex flex-col gap-4">
           {isNew && <FirstSteps has={data.has} />}
+          {!data.has.monitors && data.webhooks.paused.length > 0 && <Attention overview={data} />}
           {data.has.monitors && (
             <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem] lg:grid-rows-[auto_1fr]">
               <Attention overview={data} />
