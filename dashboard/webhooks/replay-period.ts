@@ -1,7 +1,6 @@
-/** What a `datetime-local` field holds for an instant: minutes, in the viewer's zone. */
-export function localMinutes(instant: number): string {
-  const offset = new Date(instant).getTimezoneOffset() * 60_000
-  return new Date(instant - offset).toISOString().slice(0, 16)
+/** What a `datetime-local` field holds for an instant: minutes, in the viewer's zone. `offset` as of Date: minutes behind UTC. */
+export function localMinutes(instant: number, offset = new Date(instant).getTimezoneOffset()): string {
+  return new Date(instant - offset * 60_000).toISOString().slice(0, 16)
 }
 
 /** The instant of what such a field holds, as the API takes it; undefined where it is empty. */
