@@ -52,7 +52,7 @@ export async function listMonitors(
         ...(search && !walk.isFound ? rangeValues(search) : []),
       ],
       build: () => {
-        const found = search && walk.isFound ? foundIds(organizationId, search) : undefined
+        const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
         let rows = (from(db, walk, found) as Joined)
           .select(columns)
           .where('monitors.organization_id', '=', organizationId)

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Database } from '../database/database.ts'
+import { type Database, engineOf } from '../database/database.ts'
 import { runPrepared } from '../database/prepared.ts'
 import { FEW } from '../database/walk.ts'
 import { normalizeName } from '../dns/names.ts'
@@ -29,12 +29,12 @@ export const isInRange = ([from, to]: NameRange): RawBuilder<boolean> =>
     or (monitors.domain >= ${from} and monitors.domain < ${to}))`
 export const rangeValues = (range: NameRange): unknown[] => [...range, ...range]
 
-/** SQLite: the ids of such monitors, each once, from the two indexes. Takes `foundValues`. */
-export const foundIds = (organizationId: string, [from, to]: NameRange): RawBuilder<{ id: string }> =>
-  sql`(select id from monitors indexed by monitors_by_owner
+/** The ids of such monitors, each once, from the two indexes. Takes `foundValues`. */
+export const foundIds = (db: Database, organizationId: string, [from, to]: NameRange): RawBuilder<{ id: string }> =>
+  sql`(select id from ${by(db, 'owner')}
       where organization_id = ${organizationId} and owner >= ${from} and owner < ${to}
     union
-    select id from monitors indexed by monitors_by_domain
+    select id from ${by(db, 'domain')}
       where organization_id = ${organizationId} and domain >= ${from} and domain < ${to})`
 export const foundValues = (organizationId: string, range: NameRange): unknown[] => [
   organizationId,
@@ -43,7 +43,7 @@ export const foundValues = (organizationId: string, range: NameRange): unknown[]
   ...range,
 ]
 
-/** SQLite: how many there are, counted no further than `FEW` by either index. */
+/** How many there are, counted no further than `FEW` by either index. */
 export async function countFound(db: Database, organizationId: string, range: NameRange): Promise<number> {
   let most = 0
   for (const column of ['owner', 'domain'] as const) {
@@ -51,9 +51,8 @@ export async function countFound(db: Database, organizationId: string, range: Na
       key: `count names by ${column}`,
       values: [organizationId, ...range, FEW],
       build: () => {
-        const index = sql.ref(`monitors_by_${column}`)
         const of = sql.ref(column)
-        const few = sql`(select 1 as one from monitors indexed by ${index}
+        const few = sql`(select 1 as one from ${by(db, column)}
           where organization_id = ${organizationId} and ${of} >= ${range[0]} and ${of} < ${range[1]} limit ${FEW})`
         return db.selectFrom(few.as('few')).select(db.fn.countAll<number>().as('count'))
       },
@@ -62,3 +61,6 @@ export async function countFound(db: Database, organizationId: string, range: Na
   }
   return most
 }
+
+const by = (db: Database, column: 'owner' | 'domain') =>
+  engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(`monitors_by_${column}`)}` : sql`monitors`
