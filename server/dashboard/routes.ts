@@ -25,6 +25,7 @@ import { planImport } from './import/plan.ts'
 import type { LiveStreams } from './live/streams.ts'
 import { lookUp } from './lookup.ts'
 import { readOverview } from './overview.ts'
+import { oneAtATime } from './overview-turns.ts'
 import { readTimeline } from './timeline-store.ts'
 
 /** A file of 1,048,576 characters, most of which may be escaped in JSON. */
@@ -34,6 +35,7 @@ export type Watching = { live: LiveStreams; identify: Gate['identify'] }
 
 /** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
 export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Routes {
+  const inTurn = oneAtATime<Overview>(doors.clock)
   return async (app) => {
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
@@ -51,7 +53,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     app.get(
       '/dashboard/api/overview',
       { schema: { querystring: OfOrganization, response: Answers(200, Overview) } },
-      ({ caller }) => readOverview(doors, caller.organizationId),
+      ({ caller: { organizationId } }) => inTurn(organizationId, () => readOverview(doors, organizationId)),
     )
 
     app.post('/dashboard/api/lookup', { schema: { body: LookupRequest, response: Answers(200, Lookup) } }, ({ body }) =>
