@@ -41,7 +41,7 @@ function Known({ group }: { group: Group }) {
       back={BACK}
       heading={
         <span className="flex flex-wrap items-center gap-2.5">
-          {group.name} {group.is_default && <Badge tone="idle">Default</Badge>}
+          {group.name} {group.is_default && group.name !== 'Default' && <Badge tone="idle">Default</Badge>}
         </span>
       }
       lead={

@@ -98,7 +98,7 @@ function GroupRow({ group, canChange, onAsk }: RowProps) {
           >
             {name}
           </Link>
-          {is_default && <Badge tone="idle">Default</Badge>}
+          {is_default && name !== 'Default' && <Badge tone="idle">Default</Badge>}
         </span>
       </Cell>
       <Cell className="hidden text-soft sm:table-cell">

@@ -22,7 +22,7 @@ export function ListFilters({ search, onSearch }: FiltersProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchBox value={search.search ?? ''} onChange={(text) => onSearch(withSearch(search, text))} />
-      <div className="grid flex-1 grid-cols-2 gap-2 sm:flex sm:flex-none">
+      <div className="grid grow basis-full grid-cols-2 gap-2 sm:flex sm:grow-0 sm:basis-auto">
         <Select
           label="Type"
           value={search.type ?? ANY}

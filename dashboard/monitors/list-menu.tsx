@@ -20,7 +20,7 @@ type RowMenuProps = {
 export function ListMenu({ menu, canChange, onClose, onAct, onDelete }: RowMenuProps) {
   const monitor = menu?.monitor
   return (
-    <Base.Root open={menu !== undefined} onOpenChange={(isOpen) => !isOpen && onClose()} modal={false}>
+    <Base.Root open={menu !== undefined} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Base.Portal>
         <Base.Positioner anchor={menu?.anchor} sideOffset={4} align="end" className="z-50">
           <Base.Popup

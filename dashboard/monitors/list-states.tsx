@@ -16,7 +16,7 @@ export function ListStates({ overview, search, onSearch }: StatesProps) {
   const { state, active, ...rest } = search
   const isDisabled = active === 'false' && state === undefined
   return (
-    <fieldset className="-mx-4 flex gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:flex-wrap sm:px-0">
+    <fieldset className="-mx-4 flex min-w-0 gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:flex-wrap sm:px-0">
       <legend className="sr-only">Show by state</legend>
       <Choice
         isOn={state === undefined && active === undefined}
@@ -67,7 +67,9 @@ function Choice({ isOn, count, onPress, children }: ChoiceProps) {
       )}
     >
       {children}
-      {count !== undefined && <span className="font-normal tabular-nums opacity-80">{count.toLocaleString()}</span>}
+      {count !== undefined && (
+        <span className={cx('font-normal tabular-nums', !isOn && 'text-faint')}>{count.toLocaleString()}</span>
+      )}
     </button>
   )
 }
