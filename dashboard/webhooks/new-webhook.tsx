@@ -1,12 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useId, useState } from 'react'
+import type { Group } from '#contract/groups.ts'
 import type { Webhook } from '#contract/webhooks.ts'
-import { api } from '../api.ts'
+import { api, type Page } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { emptyForm, newWebhookOf } from './form-values.ts'
+import { emptyForm, newWebhookOf, type WebhookForm } from './form-values.ts'
 import { groupsQuery } from './queries.ts'
 import { SecretOnce } from './secret-once.tsx'
 import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
@@ -17,12 +18,20 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate()
   const formId = useId()
   const { data: groups } = useQuery(groupsQuery)
-  const standard = groups?.data.filter(({ is_default }) => is_default).map(({ id }) => id) ?? []
-  // Until something is touched, the default group is chosen.
-  const [touched, setTouched] = useState<ReturnType<typeof emptyForm>>()
-  const form = touched ?? emptyForm(standard)
+  const [given, setGiven] = useState(() => emptyForm([]))
+  // Until groups are chosen it is the default one, which may still be on its way while an address is typed.
+  const [chosen, setChosen] = useState<string[]>()
+  const form = { ...given, groups: chosen ?? standardOf(groups) }
+  const isTouched = chosen !== undefined || given.url !== '' || given.headers.length > 0 || given.secret !== undefined
+  const change = (next: WebhookForm) => {
+    setGiven(next)
+    if (next.groups !== form.groups) setChosen(next.groups)
+  }
   const make = useMutation({
-    mutationFn: () => api.post<Webhook>('/webhooks', newWebhookOf(form)),
+    mutationFn: async () => {
+      const to = chosen ?? standardOf(await queries.ensureQueryData(groupsQuery))
+      return await api.post<Webhook>('/webhooks', newWebhookOf({ ...given, groups: to }))
+    },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['webhooks'] })
       void queries.invalidateQueries({ queryKey: ['groups'] })
@@ -43,7 +52,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       isOpen
-      isKept={touched !== undefined}
+      isKept={isTouched}
       onClose={onClose}
       title="New webhook"
       description="Changes are sent to it from the moment it is made."
@@ -57,9 +66,12 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       }
     >
       <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <WebhookFields form={form} onChange={setTouched} problem={make.error} isNew />
+        <WebhookFields form={form} onChange={change} problem={make.error} isNew />
         {make.error && <ProblemNote problem={make.error} fields={WEBHOOK_FIELDS} />}
       </form>
     </Dialog>
   )
 }
+
+const standardOf = (groups: Page<Group> | undefined): string[] =>
+  groups?.data.filter(({ is_default }) => is_default).map(({ id }) => id) ?? []
