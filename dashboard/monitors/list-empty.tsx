@@ -1,8 +1,11 @@
 import { FileUp, Plus, Radar, SearchX } from 'lucide-react'
+import { ApiProblem } from '../api.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Section } from '../ui/page.tsx'
+import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import type { ListSearch } from './list-query.ts'
+import type { MonitorList } from './list-rows.ts'
 
 export function NoMonitors({ canChange }: { canChange: boolean }) {
   return (
@@ -50,6 +53,23 @@ export function NothingFound({ search, onClear }: { search: ListSearch; onClear:
       ) : (
         'No monitor has all of these properties at once.'
       )}
+    </Empty>
+  )
+}
+
+/** `onClear` where there are filters: one that was typed into the address may be what is wrong. */
+export function NotLoaded({ list, onClear }: { list: MonitorList; onClear: (() => void) | undefined }) {
+  const isOfFilters = onClear && list.problem instanceof ApiProblem && list.problem.status === 400
+  if (!isOfFilters) return <ProblemPage problem={list.problem} onRetry={list.retry} />
+  return (
+    <Empty
+      icon={SearchX}
+      title="These filters cannot be used"
+      action={<Button onClick={onClear}>Clear the filters</Button>}
+    >
+      <div className="text-left">
+        <ProblemNote problem={list.problem} />
+      </div>
     </Empty>
   )
 }

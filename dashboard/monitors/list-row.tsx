@@ -37,7 +37,7 @@ export const Row = memo(function Row(props: RowProps) {
       aria-rowindex={at + 2}
       onClick={(event) => isForRow(event) && onOpen(id, event)}
       className={cx(
-        'h-12 scroll-mt-24 cursor-pointer lg:scroll-mt-10 border-b border-line',
+        'h-12 scroll-mt-24 cursor-pointer lg:scroll-mt-10 border-line not-last:border-b',
         isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60',
       )}
     >
@@ -122,7 +122,7 @@ export const Lines = memo(function Lines(props: RowProps) {
       ref={row}
       aria-posinset={at + 1}
       onClick={(event) => isForRow(event) && onOpen(id, event)}
-      className={cx('flex h-16 items-center gap-1 border-b border-line px-1.5', isTicked && 'bg-accent-wash')}
+      className={cx('flex h-16 items-center gap-1 border-line px-1.5 not-last:border-b', isTicked && 'bg-accent-wash')}
     >
       {canChange && (
         <Tick label={`Select ${name} ${monitor.record_type}`} isOn={isTicked} onPress={(range) => onTick(id, range)} />

@@ -3,14 +3,14 @@ import { FileUp, Plus } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { useSession } from '../session.tsx'
-import { ButtonLink } from '../ui/button.tsx'
+import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
-import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
 import { type Act, useRun } from './list-acts.ts'
 import { ListBar } from './list-bar.tsx'
 import { ListBones } from './list-bones.tsx'
 import { type Asking, ListDialogs } from './list-dialogs.tsx'
-import { NoMonitors, NothingFound } from './list-empty.tsx'
+import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useOverview } from './list-overview.ts'
@@ -84,7 +84,10 @@ export function MonitorsPage() {
           </div>
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
             {rows.length === 0 && list.problem ? (
-              <ProblemPage problem={list.problem} onRetry={list.retry} />
+              <NotLoaded
+                list={list}
+                onClear={isFiltered(search) ? () => onSearch(withoutFilters(search)) : undefined}
+              />
             ) : isEmpty ? (
               <NothingFound search={search} onClear={() => onSearch(withoutFilters(search))} />
             ) : rows.length === 0 ? (
@@ -107,8 +110,11 @@ export function MonitorsPage() {
               </div>
             )}
             {rows.length > 0 && list.problem !== undefined && (
-              <div className="p-3">
+              <div className="flex flex-col items-start gap-2 p-3">
                 <ProblemNote problem={list.problem} />
+                <Button size="sm" onClick={list.retry}>
+                  Try again
+                </Button>
               </div>
             )}
           </div>

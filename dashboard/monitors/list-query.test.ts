@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { isFiltered, listQuery, orderedBy, withoutFilters } from './list-query.ts'
+
+test('the address becomes the API’s parameters, by name unless it says otherwise', () => {
+  expect(listQuery({ search: 'www', type: 'MX', active: 'false' })).toMatchObject({
+    search: 'www',
+    record_type: 'MX',
+    is_active: 'false',
+    order_by: 'domain',
+  })
+  expect(listQuery({ order: 'state', way: 'desc' })).toMatchObject({ order_by: 'state', order_way: 'desc' })
+})
+
+test('a second press on a column turns the order, a third turns it back', () => {
+  const once = orderedBy({ group: 'a' }, 'state')
+  const twice = orderedBy(once, 'state')
+  expect(once).toEqual({ group: 'a', order: 'state' })
+  expect(twice).toEqual({ group: 'a', order: 'state', way: 'desc' })
+  expect(orderedBy(twice, 'state')).toEqual(once)
+  expect(orderedBy(twice, 'domain')).toEqual({ group: 'a', order: 'domain' })
+})
+
+test('the column that is the order anyway turns at the first press', () => {
+  expect(orderedBy({}, 'domain')).toEqual({ order: 'domain', way: 'desc' })
+})
+
+test('clearing the filters keeps the order', () => {
+  const search = { search: 'a', state: 'VALID', active: 'true', order: 'state', way: 'desc' }
+  expect(isFiltered(search)).toBe(true)
+  expect(withoutFilters(search)).toEqual({ order: 'state', way: 'desc' })
+  expect(isFiltered(withoutFilters(search))).toBe(false)
+})
