@@ -169,7 +169,7 @@ function Outlook({ chosen, settings }: { chosen: readonly Placed[]; settings: Wa
   const count = chosen.length
   const own = chosen.filter(({ row }) => row.group !== null || row.notify !== null || row.frequency !== null).length
   return (
-    <p className="text-sm text-soft">
+    <p className="text-sm wrap-anywhere text-soft">
       {importSentence({ count, own, frequency, notify, group: groupName(settings, groups), listeners })}
       {count > 0 && listeners?.count === 0 && (
         <>

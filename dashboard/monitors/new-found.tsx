@@ -37,7 +37,11 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
   return (
     <Section
       title="What stands in the DNS now"
-      hint="Choose what to watch. It becomes what should be."
+      hint={
+        <>
+          Of <Code className="text-soft">{lookup.full_domain}</Code>. Choose what to watch; it becomes what should be.
+        </>
+      }
       actions={
         <Button size="sm" look="quiet" isBusy={again.isBusy} onClick={again.press}>
           <RotateCw /> Look again
@@ -138,7 +142,7 @@ function Absent({ found, isAll, name, onChoose }: AbsentProps) {
   const isMissing = isAll && found.every(({ outcome }) => outcome === 'NOT_FOUND')
   return (
     <div className="flex flex-wrap items-center gap-x-2 gap-y-2 border-t border-line px-4 py-3 first:border-t-0">
-      <p className="mr-1 text-xs text-faint">
+      <p className="basis-full text-xs text-faint">
         {isMissing ? (
           <>
             <Code className="text-soft">{name}</Code> does not exist yet. Watch for what it shall have:

@@ -71,7 +71,7 @@ function Outlook({ lookup, drafts, settings }: { lookup: Lookup; drafts: readonl
   const groups = useGroups()
   const listeners = useListeners(settings, groups)
   return (
-    <p className="text-sm text-soft">
+    <p className="text-sm wrap-anywhere text-soft">
       {watchSentence({
         name: lookup.full_domain,
         types: drafts.map(({ type }) => type),

@@ -78,7 +78,7 @@ function Line({ icon: Icon, tone, word, sentence, isLink, below, children }: Lin
     >
       <Icon className={cx('mt-0.5 size-4', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
       <div className="min-w-0">
-        <p className="font-medium break-words">{sentence}</p>
+        <p className="font-medium wrap-anywhere">{sentence}</p>
         <p className="mt-0.5 flex flex-wrap gap-x-3 text-xs text-faint">
           <span className={cx('font-medium', TONE_TEXT[tone])}>{word}</span>
           {children}
@@ -163,7 +163,7 @@ function PausedWebhook({
         </Link>
       }
     >
-      {last_error && <span className="min-w-0 break-words">{last_error}</span>}
+      {last_error && <span className="min-w-0 wrap-anywhere">{last_error}</span>}
       <span>{waiting === 0 ? 'Nothing waits for it.' : `${kept} kept for it.`}</span>
     </Line>
   )

@@ -28,7 +28,7 @@ export function Choices<T extends string>({ label, value, choices, onChange, cla
           />
           <span className="min-w-0">
             <span className="block text-sm">{choice.label}</span>
-            {choice.hint && <span className="block text-xs break-words text-faint">{choice.hint}</span>}
+            {choice.hint && <span className="block text-xs wrap-anywhere text-faint">{choice.hint}</span>}
           </span>
         </label>
       ))}
