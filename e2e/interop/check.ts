@@ -1,7 +1,7 @@
 import type { MonitorRecordType } from '#contract/monitors.ts'
 import { confirm } from '#server/checks/confirm.ts'
 import { judge, type Verdict } from '#server/checks/judge.ts'
-import { lookupFor } from '#server/checks/lookup.ts'
+import { aliasesFrom, lookupFor } from '#server/checks/lookup.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
@@ -31,7 +31,11 @@ export async function check(
   try {
     const ask = lookupFor(monitor.draft)
     const first = await ask(dns, { signal })
-    const found = await confirm({ ask, first, recorded: null, doubts: 0 }, { dns, clock: systemClock }, signal)
+    const found = await confirm(
+      { ask, aliases: aliasesFrom(monitor.draft.owner), first, recorded: null, doubts: 0 },
+      { dns, clock: systemClock },
+      signal,
+    )
     if (found.kind !== 'settled') throw new Error(`the paths disagree: ${JSON.stringify(found.evidence)}`)
     return { verdict: judge(monitor.draft, found.outcome), outcome: found.outcome, evidence: found.evidence }
   } finally {
