@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import type { LiveChange } from '#contract/dashboard.ts'
+import type { Monitor } from '#contract/monitors.ts'
+import { systemClock } from '#server/clock.ts'
+import { createApi } from '#server/testing/api.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+
+/** The changes that a page is told, as they come; `over` when the stream ends. */
+async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promise<void> }> {
+  const answer = await fetch(`${url}/dashboard/api/live`, { headers: { 'x-api-key': ADMIN_KEY } })
+  const changes: LiveChange[] = []
+  const read = async () => {
+    let text = ''
+    for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += part
+      const messages = text.split('\n\n')
+      text = messages.pop()!
+      for (const message of messages) {
+        const [, data] = message.match(/^event: change\ndata: (.*)$/) ?? []
+        if (data) changes.push(JSON.parse(data))
+      }
+    }
+  }
+  return { changes, over: read() }
+}
+
+test.each(['sqlite', 'postgres'] as const)(
+  'an open page hears of a change that another process found, and a server that stops does not wait for it (%s)',
+  async (engine) => {
+    const { dns, settings } = await givenWorld(engine)
+    dns.set('www.example.com', 'A', ['192.0.2.1'])
+    const checking = await givenServer({ ...settings, ...ADMIN })
+    const showing = await givenServer({ ...settings, ROLES: 'api' })
+    const api = createApi(checking.url, ADMIN_KEY)
+    const { body: monitor } = await api.post<Monitor>('/monitors', {
+      full_domain: 'www.example.com',
+      record_type: 'A',
+      expected_value: ['192.0.2.1'],
+    })
+    const stateIs = (state: string) =>
+      eventually(
+        async () => (await api.get<Monitor>(`/monitors/${monitor.id}`)).body.state,
+        (found) => found === state,
+        20_000,
+      )
+    await stateIs('VALID')
+    const { changes, over } = await watch(showing.url)
+    const isTold = (change: LiveChange) => change.lists.includes('events') && change.monitors.includes(monitor.id)
+    dns.set('www.example.com', 'A', ['192.0.2.99'])
+    await api.post(`/monitors/${monitor.id}/check`)
+    await stateIs('MISMATCH')
+    const committed = systemClock.elapsed()
+    await eventually(
+      async () => changes,
+      (told) => told.some(isTold),
+    )
+    expect(systemClock.elapsed() - committed).toBeLessThan(3_000)
+
+    const began = systemClock.elapsed()
+    showing.send('SIGTERM')
+    await over
+    expect(await showing.ended).toMatchObject({ code: 0 })
+    expect(systemClock.elapsed() - began).toBeLessThan(9_000)
+  },
+  60_000,
+)
