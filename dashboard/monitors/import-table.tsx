@@ -58,7 +58,7 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
         className={cx(COLUMNS, 'sticky top-0 z-10 border-b border-line bg-surface py-2 text-xs text-faint')}
       >
         <Heading>
-          {dropped && toMake.length > 0 && (
+          {dropped && toMake.length > 0 ? (
             <Checkbox
               label="All rows shown"
               isLabelHidden
@@ -66,9 +66,13 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
               isIndeterminate={chosen > 0 && chosen < toMake.length}
               onChange={(isChecked) => onDrop(toMake, !isChecked)}
             />
+          ) : (
+            <span className="sr-only">Chosen</span>
           )}
         </Heading>
-        <Heading className="max-md:hidden">{hasLines && 'Line'}</Heading>
+        <Heading className="max-md:hidden">
+          <span className={hasLines ? undefined : 'sr-only'}>Line</span>
+        </Heading>
         <Heading>Name</Heading>
         <Heading>Type</Heading>
         <Heading className="max-md:hidden">Should be</Heading>
