@@ -23,6 +23,7 @@ const ROW_PX = 48
 const LINES_PX = 64
 /** Rows still to come that have their place already. */
 const TO_COME = 20
+const STEP = 20
 
 type TableProps = {
   list: MonitorList
@@ -53,7 +54,10 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
   const items = virtual.getVirtualItems()
   const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? 0
-  useEffect(() => show(first, last), [show, first, last])
+  // In steps, so that scrolling by a row is news for the rows only.
+  const from = first - (first % STEP)
+  const to = last - (last % STEP) + STEP
+  useEffect(() => show(from, to), [show, from, to])
   const now = useNow()
   const onOpen = useOpen()
   const groups = useGroups()
