@@ -1,4 +1,5 @@
 import './style.css'
+import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -35,12 +36,15 @@ addEventListener('vite:preloadError', () => location.reload())
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <QueryClientProvider client={queries}>
-      <Tooltips>
-        <Toasts>
-          <RouterProvider router={router} />
-        </Toasts>
-      </Tooltips>
-    </QueryClientProvider>
+    {/* The page's policy allows no style elements; ours need none. */}
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <Tooltips>
+          <Toasts>
+            <RouterProvider router={router} />
+          </Toasts>
+        </Tooltips>
+      </QueryClientProvider>
+    </CSPProvider>
   </StrictMode>,
 )

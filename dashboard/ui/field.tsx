@@ -31,7 +31,7 @@ export function Field({ label, hint, error, isOptional, className, children }: F
       </Base.Label>
       {children}
       {error !== undefined ? (
-        <Base.Error match className="text-xs text-bad">
+        <Base.Error match className="text-xs text-bad first-letter:uppercase">
           {error}
         </Base.Error>
       ) : (

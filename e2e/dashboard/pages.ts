@@ -65,7 +65,10 @@ export const PAGES: readonly Shown[] = [
     prepare: async (page) => {
       await page.keyboard.press('Control+k')
       await page.getByRole('dialog').getByRole('combobox').fill('www')
-      await page.getByRole('option', { name: /www\.northwind/ }).first().waitFor()
+      await page
+        .getByRole('option', { name: /www\.northwind/ })
+        .first()
+        .waitFor()
     },
   },
 ]

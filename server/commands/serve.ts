@@ -81,9 +81,7 @@ async function greet({ config, db, seal, log }: Doors): Promise<void> {
     : 'Zonewatch is running'
   log.info(`${at} and keeps its data in ${config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'}.`)
   if (await hasOrganizations(db)) {
-    log.info(
-      'Send your API key in the header X-Api-Key. A further key: npm run zonewatch -- keys create --name NAME --role write',
-    )
+    log.info(`Sign in at ${config.baseUrl}/dashboard; programs send an API key in the header X-Api-Key.`)
     return
   }
   const link = await findSetupLink(db, seal, config.baseUrl)
