@@ -1,7 +1,7 @@
 import { Search, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Select } from '../ui/select.tsx'
-import { type ListSearch, withoutFilters } from './list-query.ts'
+import { type ListSearch, ORDER, withoutFilters } from './list-query.ts'
 import { useGroups } from './new-settings.ts'
 
 // The contract's own list would bring its schemas into the page.
@@ -41,10 +41,34 @@ export function ListFilters({ search, onSearch }: FiltersProps) {
           ]}
           className="sm:w-44!"
         />
+        <div className="col-span-2 md:hidden">
+          <Order search={search} onSearch={onSearch} />
+        </div>
       </div>
       <Chips search={search} groupName={groupName} onSearch={onSearch} />
     </div>
   )
+}
+
+const ORDERS = [
+  { value: 'domain asc', label: 'By name' },
+  { value: 'state asc', label: 'By state' },
+  { value: 'last_checked desc', label: 'Last checked first' },
+  { value: 'incidence_count desc', label: 'Most changes first' },
+  { value: 'created desc', label: 'Newest first' },
+]
+
+/** Where there is no table, and so no columns to press. */
+function Order({ search, onSearch }: FiltersProps) {
+  const value = `${search.order ?? ORDER} ${search.way ?? 'asc'}`
+  const { order: _, way: __, ...filters } = search
+  const onChange = (next: string) => {
+    const [order = ORDER, way] = next.split(' ')
+    onSearch({ ...filters, order, ...(way === 'desc' ? { way } : {}) })
+  }
+  const isListed = ORDERS.some((each) => each.value === value)
+  const options = isListed ? ORDERS : [...ORDERS, { value, label: `By ${search.order}` }]
+  return <Select label="Order" value={value} onChange={onChange} options={options} />
 }
 
 function withSearch({ search: _, ...rest }: ListSearch, text: string): ListSearch {
