@@ -116,6 +116,8 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
       (await browser.call('/organization', { headers })).body.name
 
     expect(await nameIn({})).toBe('First')
+    expect((await browser.call(`/dashboard/api/keys?organization=${second.id}`)).body.data).toHaveLength(1)
+    expect((await browser.call(`/dashboard/api/keys?organization=${third.id}`)).status).toBe(403)
     expect(await nameIn({ 'x-organization': second.id })).toBe('Second')
     expect(await nameIn({ 'x-organization': first.id })).toBe('First')
     for (const named of [third.id, 'nothing', '']) {

@@ -1,4 +1,6 @@
+import { Type } from 'typebox'
 import { type ApiKey, ApiKeys, MadeApiKey, Mails, NewApiKey } from '#contract/account.ts'
+import { Exactly } from '#contract/common.ts'
 import { changedBy } from '../access/permit.ts'
 import { insertKey, revokeKey } from '../access/store.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
@@ -17,9 +19,13 @@ export function accountKeyRoutes(doors: Doors): Routes {
       if (caller.personId === undefined) throw forbidden('This is for people; sign in to the dashboard.')
     })
 
-    app.get('/dashboard/api/keys', { schema: { response: Answers(200, ApiKeys) } }, async ({ caller }) => ({
-      data: await listApiKeys(db, caller.organizationId),
-    }))
+    app.get(
+      '/dashboard/api/keys',
+      { schema: { querystring: OfOrganization, response: Answers(200, ApiKeys) } },
+      async ({ caller }) => ({
+        data: await listApiKeys(db, caller.organizationId),
+      }),
+    )
 
     app.post(
       '/dashboard/api/keys',
@@ -48,11 +54,14 @@ export function accountKeyRoutes(doors: Doors): Routes {
 
     app.get(
       '/dashboard/api/mails',
-      { config: { readBy: 'admin' }, schema: { response: Answers(200, Mails) } },
+      { config: { readBy: 'admin' }, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
       async ({ caller }) => ({ data: await listMails(doors, caller.organizationId) }),
     )
   }
 }
+
+/** Names the organization where the header cannot be set. */
+const OfOrganization = Exactly({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
 
 /** Throws 400 for what is not in the future. */
 function expiryOf(text: string | null | undefined, now: number): number | undefined {
