@@ -41,7 +41,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
       route.schema = { ...route.schema, hide: true }
     })
 
-    app.get('/dashboard/api/live', { schema: { querystring: OfOrganization } }, async (request, reply) => {
+    app.get('/dashboard/api/live', { ...onlyGet, schema: { querystring: OfOrganization } }, async (request, reply) => {
       const { organizationId, personId, actor } = request.caller
       const isWelcome = async () => (await identify(request))?.organizationId === organizationId
       const stream = live.open({ organizationId, who: personId ?? actor, isWelcome: () => unlessAway(isWelcome) })
@@ -66,12 +66,16 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
       ({ body, caller }) => planImport(doors, caller.organizationId, body),
     )
 
-    app.get('/dashboard/api/events.csv', { schema: { querystring: EventsQuery } }, async ({ query, caller }, reply) => {
-      const { organization: _, ...wanted } = query
-      const csv = await eventsCsv(doors, caller.organizationId, wanted)
-      reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="events.csv"')
-      return reply.send(csv)
-    })
+    app.get(
+      '/dashboard/api/events.csv',
+      { ...onlyGet, schema: { querystring: EventsQuery } },
+      async ({ query, caller }, reply) => {
+        const { organization: _, ...wanted } = query
+        const csv = await eventsCsv(doors, caller.organizationId, wanted)
+        reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="events.csv"')
+        return reply.send(csv)
+      },
+    )
 
     app.get(
       '/dashboard/api/monitors/:monitor/timeline',
@@ -103,6 +107,9 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     )
   }
 }
+
+/** A HEAD would open a stream that nobody reads and nobody closes. */
+const onlyGet = { exposeHeadRoute: false }
 
 /** A refusal ends a stream; a database that does not answer for a moment does not. */
 async function unlessAway(isWelcome: () => Promise<boolean>): Promise<boolean> {

@@ -31,7 +31,7 @@ export type Listener = {
 }
 
 /** Instants of `Clock.elapsed()`. */
-type Stream = Listener & { out: Readable; isOver: boolean; toldAt: number; askedAt: number }
+type Stream = Listener & { out: Readable; isOver: boolean; isGreeted: boolean; toldAt: number; askedAt: number }
 type Watched = { streams: Set<Stream>; snapshot: Snapshot | undefined; checked: Set<string>; checkedAt: number }
 
 /**
@@ -59,13 +59,19 @@ export class LiveStreams {
       throw new Problem(429, `You have ${MOST_OF_ONE} live pages open; close one of them for this one to be live too.`)
     }
     const now = this.#doors.clock.elapsed()
-    const stream: Stream = { ...listener, out: new Readable({ read() {} }), isOver: false, toldAt: now, askedAt: now }
+    const stream: Stream = {
+      ...listener,
+      out: new Readable({ read() {} }),
+      isOver: false,
+      isGreeted: false,
+      toldAt: now,
+      askedAt: now,
+    }
     const watched = this.#watched.get(listener.organizationId) ?? newlyWatched()
     this.#watched.set(listener.organizationId, watched)
     watched.streams.add(stream)
     stream.out.once('close', () => this.#remove(stream))
     stream.out.push('retry: 3000\n\n')
-    void this.#greet(stream)
     this.#bell.ring()
     this.#turning ??= this.#turn()
     return stream.out
@@ -80,18 +86,6 @@ export class LiveStreams {
     this.#stop.abort()
     for (const { streams } of this.#watched.values()) for (const stream of streams) end(stream)
     await this.#turning
-  }
-
-  /** What happened while the page was loading may be missing on it. */
-  async #greet(stream: Stream): Promise<void> {
-    const { db, clock, log } = this.#doors
-    try {
-      const { events } = await readSnapshot(db, stream.organizationId)
-      const isRecent = [...events.values()].some((at) => at > clock.now() - OVERLAP_MS)
-      if (isRecent) this.#tell(stream, eventText('change', { lists: ['events', 'monitors', 'requests'], monitors: [] }))
-    } catch (err) {
-      log.debug({ err }, 'A live page could not be told what came before it.')
-    }
   }
 
   async #turn(): Promise<void> {
@@ -113,6 +107,7 @@ export class LiveStreams {
       const monitors = await monitorsOfEvents(db, organizationId, events)
       watched.snapshot = now
       for (const id of checked) watched.checked.add(id)
+      this.#greet(watched, now)
       if (lists.length > 0) this.#tellAll(watched, eventText('change', { lists, monitors }))
       if (watched.checked.size === 0 || clock.elapsed() - watched.checkedAt < CHECKED_MS) return
       this.#tellAll(watched, eventText('checked', { monitors: [...watched.checked] }))
@@ -120,6 +115,16 @@ export class LiveStreams {
       watched.checkedAt = clock.elapsed()
     } catch (err) {
       log.debug({ err }, 'Live pages are told later: the database did not answer.')
+    }
+  }
+
+  /** What happened while a page was loading may be missing on it. */
+  #greet({ streams }: Watched, { events }: Snapshot): void {
+    const from = this.#doors.clock.now() - OVERLAP_MS
+    const isRecent = events.values().some((at) => at > from)
+    for (const stream of streams) {
+      if (isRecent && !stream.isGreeted) this.#tell(stream, eventText('change', RECENTLY))
+      stream.isGreeted = true
     }
   }
 
@@ -161,6 +166,8 @@ function end(stream: Stream): void {
   if (!stream.isOver) stream.out.push(null)
   stream.isOver = true
 }
+
+const RECENTLY: LiveChange = { lists: ['events', 'monitors', 'requests'], monitors: [] }
 
 const newlyWatched = (): Watched => ({ streams: new Set(), snapshot: undefined, checked: new Set(), checkedAt: 0 })
 
