@@ -37,8 +37,11 @@ function unlessGone(problem: unknown): void {
 
 export type Run = { act: Act; total: number; progress: Progress<MonitorAnswer>; isEnded: boolean }
 
+/** Ids of what was deleted, and of those among many that failed. */
+export type Ended = { gone: readonly string[]; failed: readonly string[] }
+
 /** One run at a time over monitors. It ends with the page; who leaves is asked first. */
-export function useRun(onDone: (ended: { deleted: boolean; failed: readonly MonitorAnswer[] }) => void) {
+export function useRun(onDone: (ended: Ended) => void) {
   const queries = useQueryClient()
   const toast = useToast()
   const [run, setRun] = useState<Run>()
@@ -65,7 +68,8 @@ export function useRun(onDone: (ended: { deleted: boolean; failed: readonly Moni
       else
         toast.done(done === total ? `${monitorsText(done)} ${act.done}.` : `Stopped: ${done} of ${total} ${act.done}.`)
     } else tell(progress, true)
-    onDone({ deleted: act === ACTS.delete, failed: failures.map(({ item }) => item) })
+    const failed = failures.map(({ item }) => item.id)
+    onDone({ gone: act === ACTS.delete ? monitors.map(({ id }) => id) : [], failed: total > 1 ? failed : [] })
   }
   return {
     run,

@@ -24,8 +24,10 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
         isDangerous
         onConfirm={async () => rest.onAct(ACTS.delete)}
       >
-        They are no longer checked, and their history of events goes with them. This cannot be undone. Disabling keeps
-        both.
+        {rest.count === 1
+          ? 'It is no longer checked, and its history of events goes with it.'
+          : 'They are no longer checked, and their history of events goes with them.'}{' '}
+        This cannot be undone. Disabling keeps both.
       </Confirm>
     </>
   )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NOTHING, pressed, pressedAll } from './list-selection.ts'
+import { afterRun, NOTHING, pressed, pressedAll } from './list-selection.ts'
 
 const rows = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id }))
 const press = (...ids: [id: string, withRange?: boolean][]) =>
@@ -28,4 +28,12 @@ test('all, and then none', () => {
   expect(all.ids.size).toBe(5)
   expect(pressedAll(all, rows).ids.size).toBe(0)
   expect(pressedAll(NOTHING, []).ids.size).toBe(0)
+})
+
+test('after a run the failed ones are ticked, and what was deleted is not', () => {
+  const three = { ids: new Set(['a', 'b', 'c']), anchor: 'c' }
+  expect(afterRun(three, { gone: [], failed: [] })).toBe(three)
+  expect([...afterRun(three, { gone: [], failed: ['b'] }).ids]).toEqual(['b'])
+  expect([...afterRun(three, { gone: ['b', 'z'], failed: [] }).ids]).toEqual(['a', 'c'])
+  expect([...afterRun(three, { gone: ['a', 'b', 'c'], failed: ['c'] }).ids]).toEqual(['c'])
 })

@@ -25,6 +25,16 @@ export function pressedAll({ ids }: Selection, rows: readonly { id: string }[]):
   return isFull ? NOTHING : { ids: new Set(rows.map(({ id }) => id)), anchor: undefined }
 }
 
+/** What failed stays ticked, to be tried again; what is gone does not. */
+export function afterRun(
+  selection: Selection,
+  { gone, failed }: { gone: readonly string[]; failed: readonly string[] },
+): Selection {
+  if (failed.length > 0) return { ids: new Set(failed), anchor: undefined }
+  if (gone.length === 0) return selection
+  return { ids: selection.ids.difference(new Set(gone)), anchor: undefined }
+}
+
 function between(rows: readonly { id: string }[], anchor: string | undefined, id: string): string[] {
   const at = rows.findIndex((row) => row.id === id)
   const from = rows.findIndex((row) => row.id === anchor)

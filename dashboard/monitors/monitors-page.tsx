@@ -16,7 +16,7 @@ import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useOverview } from './list-overview.ts'
 import { isFiltered, type ListSearch, withoutFilters } from './list-query.ts'
 import { useMonitorList } from './list-rows.ts'
-import { NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
+import { afterRun, NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
 import { ListStates } from './list-states.tsx'
 import { ListTable } from './list-table.tsx'
 
@@ -35,11 +35,7 @@ export function MonitorsPage() {
   const [menu, setMenu] = useState<RowMenu>()
   // Deleting one row from its menu asks for that row, whatever is ticked.
   const [single, setSingle] = useState<MonitorAnswer>()
-  const { run, begin, stop, dismiss } = useRun(({ deleted, failed }) =>
-    setSelection((now) =>
-      deleted || failed.length > 0 ? { ids: new Set(failed.map(({ id }) => id)), anchor: undefined } : now,
-    ),
-  )
+  const { run, begin, stop, dismiss } = useRun((ended) => setSelection((now) => afterRun(now, ended)))
   const onSearch = (next: ListSearch) => {
     setSelection(NOTHING)
     void router.navigate({ to: '/monitors', search: next, replace: true })
