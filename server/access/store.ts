@@ -1,15 +1,13 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { ApiKeysTable } from '../database/schema.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import { hashOfApiKey, isApiKey, newApiKey } from './keys.ts'
+import { touchIn } from './touch.ts'
 
 export type KeyRole = ApiKeysTable['role']
 export type ApiKey = Omit<Selectable<ApiKeysTable>, 'hash'>
-
-/** `last_used` is written at most this often for each key. */
-const LAST_USED_MS = 60_000
 
 /** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
 export async function findLiveKey(db: Database, text: string, now: number): Promise<ApiKey | undefined> {
@@ -19,26 +17,10 @@ export async function findLiveKey(db: Database, text: string, now: number): Prom
   return key
 }
 
-/** Keys whose last use is remembered; beyond that the statement itself finds nothing to write. */
-const REMEMBERED = 10_000
-
-/** Writes a key's `last_used`, at most once in `LAST_USED_MS` however many requests and processes use it. */
+/** Writes a key's `last_used`, at most once a minute. */
 export function touchKey(db: Database) {
-  const written = new Map<string, number>()
-  return async ({ id, organization_id, last_used_at }: ApiKey, now: number): Promise<void> => {
-    const isFresh = (at: number | null | undefined) => at != null && at <= now && now - at < LAST_USED_MS
-    if (isFresh(last_used_at) || isFresh(written.get(id))) return
-    if (written.size >= REMEMBERED) written.clear()
-    written.set(id, now)
-    const isStale = sql<boolean>`(last_used_at is null or last_used_at <= ${now - LAST_USED_MS} or last_used_at > ${now})`
-    await db
-      .updateTable('api_keys')
-      .set({ last_used_at: now })
-      .where('organization_id', '=', organization_id)
-      .where('id', '=', id)
-      .where(isStale)
-      .execute()
-  }
+  const touch = touchIn(db, 'api_keys', 'last_used_at')
+  return (key: ApiKey, now: number) => touch(key, key.last_used_at, now)
 }
 
 export type NewKey = {
