@@ -23,6 +23,11 @@ export function useLive(organization: string): void {
     stream.addEventListener('change', ({ data }: MessageEvent<string>) =>
       refresh(queries, JSON.parse(data) as LiveChange),
     )
+    // What is on the screen of one monitor says when it was last checked; lists are asked for again only when something changed.
+    stream.addEventListener('checked', ({ data }: MessageEvent<string>) => {
+      const { monitors } = JSON.parse(data) as Pick<LiveChange, 'monitors'>
+      for (const id of monitors) void queries.invalidateQueries({ queryKey: ['monitors', 'one', id] })
+    })
     return () => {
       stream.close()
       clearInterval(poll)

@@ -1,17 +1,24 @@
 import { Dialog } from '@base-ui/react/dialog'
+import { useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import { useLive } from '../live.ts'
-import { useSession } from '../session.tsx'
+import { meQuery, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Bones, Page } from '../ui/page.tsx'
+import { NoOrganization } from './no-organization.tsx'
 import { PaletteDoor, usePalette } from './palette-door.tsx'
 import { Sidebar } from './sidebar.tsx'
 
-/** The frame of every page once someone is signed in. */
 export function Shell() {
+  const { data: me } = useSuspenseQuery(meQuery)
+  return me?.organizations.length === 0 ? <NoOrganization me={me} /> : <Frame />
+}
+
+/** The frame of every page once someone is signed in. */
+function Frame() {
   const { organization } = useSession()
   useLive(organization.id)
   return (

@@ -1,12 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
-import { ChevronsUpDown, LogOut, Monitor, Moon, Search, Sun, UserRound } from 'lucide-react'
+import { ChevronsUpDown, LogOut, Monitor, Moon, Plus, Search, Sun, UserRound } from 'lucide-react'
+import { useState } from 'react'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
 import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
 import { PLACES } from './navigation.ts'
+import { NewOrganization } from './new-organization.tsx'
 import { usePalette } from './palette-door.tsx'
 
 export function Sidebar() {
@@ -50,7 +53,8 @@ function OrganizationSwitch() {
   const { me, organization } = useSession()
   const queries = useQueryClient()
   const router = useRouter()
-  if (me.organizations.length === 1) {
+  const [isMaking, setMaking] = useState(false)
+  if (me.organizations.length === 1 && !me.server.sign_up) {
     return <p className="truncate px-2.5 text-sm font-medium text-soft">{organization.name}</p>
   }
   const change = (id: string) => {
@@ -58,22 +62,32 @@ function OrganizationSwitch() {
     void router.navigate({ to: '/' })
   }
   return (
-    <Menu
-      align="start"
-      trigger={
-        <Button className="w-full justify-between" size="sm">
-          <span className="truncate">{organization.name}</span>
-          <ChevronsUpDown className="text-faint" />
-        </Button>
-      }
-    >
-      <MenuLabel>Organizations</MenuLabel>
-      {me.organizations.map(({ id, name }) => (
-        <MenuItem key={id} isChosen={id === organization.id} onSelect={() => change(id)}>
-          {name}
-        </MenuItem>
-      ))}
-    </Menu>
+    <>
+      <Menu
+        align="start"
+        trigger={
+          <Button className="w-full justify-between" size="sm">
+            <span className="truncate">{organization.name}</span>
+            <ChevronsUpDown className="text-faint" />
+          </Button>
+        }
+      >
+        <MenuLabel>Organizations</MenuLabel>
+        {me.organizations.map(({ id, name }) => (
+          <MenuItem key={id} isChosen={id === organization.id} onSelect={() => change(id)}>
+            {name}
+          </MenuItem>
+        ))}
+        {me.server.sign_up && (
+          <MenuItem icon={Plus} onSelect={() => setMaking(true)}>
+            New organization
+          </MenuItem>
+        )}
+      </Menu>
+      <Dialog isOpen={isMaking} onClose={() => setMaking(false)} title="New organization">
+        <NewOrganization onDone={() => setMaking(false)} />
+      </Dialog>
+    </>
   )
 }
 

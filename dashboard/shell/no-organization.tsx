@@ -1,0 +1,22 @@
+import type { Me } from '#contract/account.ts'
+import { Card } from '../account/card.tsx'
+import { useSignOut } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { NewOrganization } from './new-organization.tsx'
+
+/** For who was removed from the last organization. */
+export function NoOrganization({ me }: { me: Me }) {
+  const signOut = useSignOut()
+  return (
+    <Card title="You belong to no organization" lead={`You are signed in as ${me.person.email}.`}>
+      <div className="flex flex-col gap-4">
+        <p className="text-sm text-soft">
+          Ask an admin for an invitation to this address
+          {me.server.sign_up ? ', or make an organization of your own.' : '.'}
+        </p>
+        {me.server.sign_up && <NewOrganization />}
+        <Button onClick={() => void signOut()}>Sign out</Button>
+      </div>
+    </Card>
+  )
+}
