@@ -14,7 +14,9 @@ import { Sidebar } from './sidebar.tsx'
 
 export function Shell() {
   const { data: me } = useSuspenseQuery(meQuery)
-  return me?.organizations.length === 0 ? <NoOrganization me={me} /> : <Frame />
+  // The session just ended: the way to sign in is being taken.
+  if (!me) return null
+  return me.organizations.length === 0 ? <NoOrganization me={me} /> : <Frame />
 }
 
 /** The frame of every page once someone is signed in. */
