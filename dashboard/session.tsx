@@ -1,4 +1,5 @@
 import { type QueryClient, queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import type { Me } from '#contract/account.ts'
 import { ApiProblem, actFor, api } from './api.ts'
 
@@ -25,9 +26,15 @@ export const meQuery = queryOptions({
 })
 
 /** The organization that was looked at last in this tab or, in a new one, in this browser. */
-function chosen(me: Me): Membership | undefined {
-  const last = sessionStorage.getItem(CHOSEN) ?? localStorage.getItem(CHOSEN)
-  return me.organizations.find(({ id }) => id === last) ?? me.organizations[0]
+function chosen(me: Me, id = chosenId()): Membership | undefined {
+  return me.organizations.find((each) => each.id === id) ?? me.organizations[0]
+}
+
+const chosenId = () => sessionStorage.getItem(CHOSEN) ?? localStorage.getItem(CHOSEN)
+const listeners = new Set<() => void>()
+function onChoice(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
 /** From here on this organization is the one to look at, in this tab and in new ones. */
@@ -36,17 +43,12 @@ export function rememberOrganization(id: string): void {
   localStorage.setItem(CHOSEN, id)
 }
 
-/** Shows another of the person's organizations from here on. Everything that was fetched is forgotten. */
+/** Shows another of the person's organizations from here on. What was fetched for the one before is forgotten. */
 export function switchOrganization(queries: QueryClient, id: string): void {
   rememberOrganization(id)
   actFor(id)
-  forgetAll(queries)
-}
-
-/** Forgets what was fetched for one organization; who is signed in stays. */
-function forgetAll(queries: QueryClient): void {
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0], type: 'inactive' })
-  void queries.invalidateQueries()
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] })
+  for (const listener of listeners) listener()
 }
 
 export type Session = { me: Me; organization: Membership; can: (what: Act) => boolean }
@@ -63,8 +65,9 @@ const ALLOWED: Record<Role, readonly Act[]> = {
 /** Who is signed in, and for which organization. Only below the routes that need it. */
 export function useSession(): Session {
   const { data: me } = useSuspenseQuery(meQuery)
+  const id = useSyncExternalStore(onChoice, chosenId)
   if (!me) throw new Error('Nobody is signed in.')
-  const organization = chosen(me)
+  const organization = chosen(me, id)
   if (!organization) throw new Error('You belong to no organization.')
   return { me, organization, can: (what) => ALLOWED[organization.role].includes(what) }
 }

@@ -116,3 +116,31 @@ test('a page of another site can neither act with the session nor read with it',
   expect((await fetch(`${world.server.url}/groups`, { headers: foreign })).status).toBe(401)
   expect((await context.cookies()).every(({ httpOnly, sameSite }) => httpOnly && sameSite === 'Lax')).toBe(true)
 })
+
+test('a further organization has pages of its own', async () => {
+  const world = await givenDashboard({ SIGN_UP: 'open' })
+  const { page } = await world.browse()
+  await setUp(world, page)
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await page.getByRole('button', { name: 'New group' }).first().click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Only of the first')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /Make|Create/ })
+    .click()
+  await page.getByText('Only of the first').first().waitFor()
+
+  await page.getByRole('button', { name: OWNER.organization }).click()
+  await page.getByRole('menuitem', { name: 'New organization' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Second')
+  await page.getByRole('button', { name: 'Make organization' }).click()
+  await page.getByRole('button', { name: 'Second' }).waitFor()
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await page.getByText('Default').first().waitFor()
+  expect(await page.getByText('Only of the first').count()).toBe(0)
+
+  await page.getByRole('button', { name: 'Second' }).click()
+  await page.getByRole('menuitem', { name: OWNER.organization }).click()
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await page.getByText('Only of the first').first().waitFor()
+})
