@@ -103,7 +103,7 @@ const events = createRoute({
 })
 const webhooks = createRoute({
   ...view('webhooks'),
-  validateSearch: searchOf('state', 'after', 'before'),
+  validateSearch: searchOf('state', 'after', 'before', 'open'),
   component: lazy(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({
@@ -111,7 +111,11 @@ const webhook = createRoute({
   validateSearch: searchOf('tab', 'status', 'request', 'after', 'before'),
   component: lazy(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
-const team = createRoute({ ...view('team'), component: lazy(() => import('./team/team-page.tsx'), 'TeamPage') })
+const team = createRoute({
+  ...view('team'),
+  validateSearch: searchOf('open'),
+  component: lazy(() => import('./team/team-page.tsx'), 'TeamPage'),
+})
 const settings = createRoute({
   ...view('settings'),
   validateSearch: searchOf('tab'),

@@ -58,14 +58,14 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
       label: 'New webhook',
       words: 'add create connect',
       icon: Plus,
-      run: () => router.navigate({ to: '/webhooks' }),
+      run: () => router.navigate({ to: '/webhooks', search: { open: 'new' } }),
     },
     can('manage') && {
       id: 'new:invitation',
       label: 'Invite someone',
       words: 'team member agent add invitation',
       icon: UserPlus,
-      run: () => router.navigate({ to: '/team' }),
+      run: () => router.navigate({ to: '/team', search: { open: 'invite' } }),
     },
     ...me.organizations
       .filter(({ id }) => id !== organization.id)

@@ -1,5 +1,5 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { UserPlus } from 'lucide-react'
-import { useState } from 'react'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Page, Section } from '../ui/page.tsx'
@@ -10,7 +10,9 @@ import { ROLES } from './roles.ts'
 
 export function TeamPage() {
   const { can, organization } = useSession()
-  const [isInviting, setInviting] = useState(false)
+  const isInviting = useSearch({ from: '/inside/team' }).open === 'invite'
+  const navigate = useNavigate({ from: '/team' })
+  const setInviting = (isOpen: boolean) => void navigate({ search: isOpen ? { open: 'invite' } : {}, replace: true })
   return (
     <Page
       title="Team"
@@ -28,7 +30,7 @@ export function TeamPage() {
         {can('manage') && <Invitations />}
         <RolesExplained />
       </div>
-      {isInviting && <Invite onClose={() => setInviting(false)} />}
+      {isInviting && can('manage') && <Invite onClose={() => setInviting(false)} />}
     </Page>
   )
 }

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Plus, Webhook as WebhookIcon } from 'lucide-react'
-import { useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -32,7 +31,12 @@ export function WebhooksPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const { data: page, error, refetch } = useQuery(webhooksQuery(search))
-  const [isNew, setNew] = useState(false)
+  const isNew = search.open === 'new'
+  const setNew = (isOpen: boolean) =>
+    void navigate({
+      search: ({ open: _open, ...others }) => (isOpen ? { ...others, open: 'new' } : others),
+      replace: true,
+    })
   const isFiltered = search.state !== undefined
   const isEmpty = page?.data.length === 0 && !isFiltered && search.after === undefined
   const make = can('write') && (
