@@ -174,7 +174,11 @@ function Outlook({ chosen, settings }: { chosen: readonly Placed[]; settings: Wa
       {count > 0 && listeners?.count === 0 && (
         <>
           {' '}
-          <Link to="/webhooks" className="rounded-sm text-accent-ink underline underline-offset-2">
+          <Link
+            to="/webhooks"
+            search={{ open: 'new' }}
+            className="rounded-sm text-accent-ink underline underline-offset-2"
+          >
             Connect a webhook
           </Link>
         </>

@@ -83,7 +83,11 @@ function Outlook({ lookup, drafts, settings }: { lookup: Lookup; drafts: readonl
       {listeners?.count === 0 && (
         <>
           {' '}
-          <Link to="/webhooks" className="rounded-sm text-accent-ink underline underline-offset-2">
+          <Link
+            to="/webhooks"
+            search={{ open: 'new' }}
+            className="rounded-sm text-accent-ink underline underline-offset-2"
+          >
             Connect a webhook
           </Link>
         </>

@@ -38,7 +38,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
           title="Connect a webhook"
           action={
             can('write') && (
-              <ButtonLink to="/webhooks" size="sm" look={next === 2 ? 'primary' : 'plain'}>
+              <ButtonLink to="/webhooks" search={{ open: 'new' }} size="sm" look={next === 2 ? 'primary' : 'plain'}>
                 Connect a webhook
               </ButtonLink>
             )

@@ -95,7 +95,7 @@ function Webhooks({ webhooks: { count, paused } }: { webhooks: Overview['webhook
       <Section title="Webhooks">
         <p className="text-sm text-soft">There is none: changes are kept as events, and nobody is told.</p>
         {can('write') && (
-          <ButtonLink to="/webhooks" size="sm" className="mt-3">
+          <ButtonLink to="/webhooks" search={{ open: 'new' }} size="sm" className="mt-3">
             <Plus /> Connect a webhook
           </ButtonLink>
         )}

@@ -8,7 +8,7 @@ const PAGE = 25
 
 export const webhooksQuery = (search: Query) =>
   queryOptions({
-    queryKey: ['webhooks', 'list', search],
+    queryKey: ['webhooks', 'list', filterOf(search), cursorOf(search)],
     queryFn: ({ signal }) =>
       api.get<Page<Webhook>>(
         '/webhooks',
