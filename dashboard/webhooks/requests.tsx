@@ -57,7 +57,7 @@ function StatusFilter({
   onChoose: (status: Status | undefined) => void
 }) {
   return (
-    <fieldset className="flex gap-1 overflow-x-auto border-b border-line p-2">
+    <fieldset className="flex min-w-0 gap-1 overflow-x-auto border-b border-line p-2">
       <legend className="sr-only">Which requests</legend>
       {[undefined, ...(Object.keys(STATUSES) as Status[])].map((status) => (
         <button
