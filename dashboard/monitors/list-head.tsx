@@ -46,7 +46,7 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
           Type
         </Head>
         <Head className="px-3!">Value</Head>
-        <Head className="hidden w-30 px-3! xl:table-cell">Group</Head>
+        <Head className="hidden w-30 px-3! min-[90rem]:table-cell">Group</Head>
         <Head className="w-32 px-3!" sort={sort('last_checked')}>
           Last checked
         </Head>

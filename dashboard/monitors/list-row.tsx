@@ -71,7 +71,7 @@ export const Row = memo(function Row(props: RowProps) {
       <td className="px-3 text-soft">
         <Values monitor={monitor} />
       </td>
-      <td className="hidden truncate px-3 text-soft xl:table-cell">{group}</td>
+      <td className="hidden truncate px-3 text-soft min-[90rem]:table-cell">{group}</td>
       <td className="truncate px-3 text-soft">
         <Since at={monitor.last_checked} now={now} />
       </td>
