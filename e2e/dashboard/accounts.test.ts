@@ -136,8 +136,8 @@ test('a further organization has pages of its own', async () => {
   await page.getByRole('button', { name: 'Make organization' }).click()
   await page.getByRole('button', { name: 'Second' }).waitFor()
   await page.getByRole('link', { name: 'Groups' }).click()
-  await page.getByText('Default').first().waitFor()
-  expect(await page.getByText('Only of the first').count()).toBe(0)
+  await page.getByRole('main').getByText('Default').first().waitFor()
+  expect(await page.getByRole('main').getByText('Only of the first').count()).toBe(0)
 
   await page.getByRole('button', { name: 'Second' }).click()
   await page.getByRole('menuitem', { name: OWNER.organization }).click()
