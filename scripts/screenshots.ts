@@ -18,25 +18,21 @@ const wanted = process.argv.slice(2)
 if (wanted.length === 0) await rm(FOLDER, { recursive: true, force: true })
 await mkdir(FOLDER, { recursive: true })
 await prepare()
-const browser = await openBrowser()
-const showcase = await startShowcase({ monitors: 17 })
-const empty = await startShowcase({ monitors: 0 })
-try {
-  for (const theme of THEMES) {
-    for (const [width, viewport] of Object.entries(WIDTHS)) {
-      const context = { viewport, colorScheme: theme, locale: 'en-GB', timezoneId: 'Europe/Berlin' } as const
-      await shoot(
-        await browser.newContext({ ...context, baseURL: showcase.server.url }),
-        showcase,
-        false,
-        `${theme}-${width}`,
-      )
-      await shoot(await browser.newContext({ ...context, baseURL: empty.server.url }), empty, true, `${theme}-${width}`)
-    }
+await using stack = new AsyncDisposableStack()
+const browser = stack.adopt(await openBrowser(), (opened) => opened.close())
+const showcase = stack.adopt(await startShowcase({ monitors: 17 }), (world) => world.close())
+const empty = stack.adopt(await startShowcase({ monitors: 0 }), (world) => world.close())
+for (const theme of THEMES) {
+  for (const [width, viewport] of Object.entries(WIDTHS)) {
+    const context = { viewport, colorScheme: theme, locale: 'en-GB', timezoneId: 'Europe/Berlin' } as const
+    await shoot(
+      await browser.newContext({ ...context, baseURL: showcase.server.url }),
+      showcase,
+      false,
+      `${theme}-${width}`,
+    )
+    await shoot(await browser.newContext({ ...context, baseURL: empty.server.url }), empty, true, `${theme}-${width}`)
   }
-} finally {
-  await browser.close()
-  await Promise.all([showcase.close(), empty.close()])
 }
 
 async function shoot(context: BrowserContext, world: Showcase, isEmpty: boolean, variant: string): Promise<void> {

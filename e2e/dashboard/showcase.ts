@@ -51,31 +51,29 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
     CREATE_LIMIT: '0',
     ...(port === undefined ? {} : { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` }),
   })
-  const key = await setUp(server)
-  const call = caller(server.url, key)
-  const story = STORY.slice(0, monitors)
-  const made = monitors === 0 ? [] : await tellStory({ call, dns, receiver }, story)
-  await makeMany({ call, dns }, monitors - story.length)
-  if (made.length > 0) {
-    await checked(call, made)
-    const db = openDatabase(`sqlite:${join(folder, 'zonewatch.db')}`)
-    await writePast(db, story, made)
-    await db.destroy()
+  const close = async () => {
+    server.send('SIGTERM')
+    await server.ended
+    await Promise.all([dns.close(), receiver.close()])
+    await rm(folder, { recursive: true, force: true })
   }
-  return {
-    server,
-    dns,
-    receiver,
-    owner: OWNER,
-    key,
-    monitors: new Map(made.map((monitor, at) => [`${story[at]!.name} ${monitor.record_type}`, monitor])),
-    call,
-    async close() {
-      server.send('SIGTERM')
-      await server.ended
-      await Promise.all([dns.close(), receiver.close()])
-      await rm(folder, { recursive: true, force: true })
-    },
+  try {
+    const key = await setUp(server)
+    const call = caller(server.url, key)
+    const story = STORY.slice(0, monitors)
+    const made = monitors === 0 ? [] : await tellStory({ call, dns, receiver }, story)
+    await makeMany({ call, dns }, monitors - story.length)
+    if (made.length > 0) {
+      await checked(call, made)
+      const db = openDatabase(`sqlite:${join(folder, 'zonewatch.db')}`)
+      await writePast(db, story, made)
+      await db.destroy()
+    }
+    const named = made.map((monitor, at) => [`${story[at]!.name} ${monitor.record_type}`, monitor] as const)
+    return { server, dns, receiver, owner: OWNER, key, monitors: new Map(named), call, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
