@@ -5,6 +5,7 @@ import { useSubmit } from '../account/form.ts'
 import { api } from '../api.ts'
 import { ME, switchOrganization } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 
@@ -29,5 +30,13 @@ export function NewOrganization({ onDone }: { onDone?: () => void }) {
         Make organization
       </Button>
     </form>
+  )
+}
+
+export function NewOrganizationDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog isOpen onClose={onClose} title="New organization">
+      <NewOrganization onDone={onClose} />
+    </Dialog>
   )
 }

@@ -2,21 +2,28 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
-import { Suspense, useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useLive } from '../live.ts'
 import { meQuery, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Bones, Page } from '../ui/page.tsx'
-import { NoOrganization } from './no-organization.tsx'
 import { PaletteDoor, usePalette } from './palette-door.tsx'
 import { Sidebar } from './sidebar.tsx'
+
+// Rarely needed, and with forms that the frame itself has none of.
+const NoOrganization = lazy(async () => ({ default: (await import('./no-organization.tsx')).NoOrganization }))
 
 export function Shell() {
   const { data: me } = useSuspenseQuery(meQuery)
   // The session just ended: the way to sign in is being taken.
   if (!me) return null
-  return me.organizations.length === 0 ? <NoOrganization me={me} /> : <Frame />
+  if (me.organizations.length > 0) return <Frame />
+  return (
+    <Suspense>
+      <NoOrganization me={me} />
+    </Suspense>
+  )
 }
 
 /** The frame of every page once someone is signed in. */

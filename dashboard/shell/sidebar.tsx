@@ -1,15 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, Monitor, Moon, Plus, Search, Sun, UserRound } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
 import { PLACES } from './navigation.ts'
-import { NewOrganization } from './new-organization.tsx'
 import { usePalette } from './palette-door.tsx'
 
 export function Sidebar() {
@@ -48,6 +46,10 @@ export function Sidebar() {
   )
 }
 
+const NewOrganizationDialog = lazy(async () => ({
+  default: (await import('./new-organization.tsx')).NewOrganizationDialog,
+}))
+
 /** Which organization the pages are about. A plain name where there is only one. */
 function OrganizationSwitch() {
   const { me, organization } = useSession()
@@ -84,9 +86,11 @@ function OrganizationSwitch() {
           </MenuItem>
         )}
       </Menu>
-      <Dialog isOpen={isMaking} onClose={() => setMaking(false)} title="New organization">
-        <NewOrganization onDone={() => setMaking(false)} />
-      </Dialog>
+      {isMaking && (
+        <Suspense>
+          <NewOrganizationDialog onClose={() => setMaking(false)} />
+        </Suspense>
+      )}
     </>
   )
 }
