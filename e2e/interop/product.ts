@@ -33,7 +33,7 @@ export async function startProduct(folder: string, dns: Server): Promise<Product
   const isUp = async () => {
     const ended = running.ended()
     if (ended !== undefined) throw new Error(`${ended}\n${running.output()}`)
-    return (await fetch(`${url}/healthz`).catch(() => undefined))?.ok || undefined
+    return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok || undefined
   }
   try {
     await until(isUp, { otherwise: () => `the server does not answer\n${running.output()}` })
