@@ -10,6 +10,9 @@ const NOT_BUILT = `<!doctype html>
 <body><p>The dashboard is being built. This page asks again every 2 seconds; the server's log says more.</p></body></html>
 `
 
+/** What a build consists of, its page and the compressed forms left out. */
+const FILE = /^(assets\/)?[\w.-]+\.(js|css|svg|woff2)$/
+
 /** `GET /dashboard`: the built files. Each page is the same document, whose script shows what the address says. */
 export async function dashboardFiles(app: FastifyInstance): Promise<void> {
   const folder = builtFolder()
@@ -30,11 +33,14 @@ export async function dashboardFiles(app: FastifyInstance): Promise<void> {
   app.get('/dashboard', hidden, (_request, reply) => page(reply))
   app.get<{ Params: { '*': string } }>('/dashboard/*', hidden, (request, reply) => {
     const path = request.params['*']
-    // What is no page is not answered with one.
-    if (path.startsWith('api/') || path.startsWith('auth/')) throw notFound()
-    if (!/\.\w+$/.test(path)) return page(reply)
-    const isLasting = path.startsWith('assets/')
-    reply.header('cache-control', isLasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+    if (!FILE.test(path)) {
+      // What is no page is not answered with one.
+      if (/^(api|auth|assets)\//.test(path)) throw notFound()
+      return page(reply)
+    }
+    // Nobody may remember for a year that a file is not there: another server behind the same address may have it.
+    if (!existsSync(join(folder, path))) throw notFound()
+    reply.header('cache-control', path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
     return reply.sendFile(path, folder)
   })
 }

@@ -11,6 +11,13 @@ const plan = async (world: AppWorld, body: ImportRequest, key?: string) =>
 const fates = (rows: ImportRow[]) => rows.map(({ full_domain, record_type, fate }) => [full_domain, record_type, fate])
 
 onBothEngines('POST /dashboard/api/import', (_fresh, engine) => {
+  test('of what cannot be watched shows no more than finds it again', async () => {
+    const world = await givenApp(engine)
+    const { body } = await plan(world, { zone: `$ORIGIN example.com.\nt TXT ${'"x" '.repeat(100_000)}\n` })
+    expect(fates(body.rows)).toEqual([['t.example.com', 'TXT', 'refuse']])
+    expect(JSON.stringify(body).length).toBeLessThan(4_000)
+  })
+
   test('says what would be made of a zone, and makes nothing; what it says can be sent in bulk', async () => {
     const world = await givenApp(engine)
     const zone = `$ORIGIN example.com.

@@ -16,6 +16,9 @@ import { readZone } from './zone-file.ts'
 /** Rows judged before others have a turn. */
 const SLICE = 100
 
+/** Characters of a row that is not made. */
+const MOST_SHOWN = 1_000
+
 type Judged = { row: ImportRow; draft?: MonitorDraft }
 
 /** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
@@ -32,7 +35,21 @@ export async function planImport(doors: Doors, organizationId: string, given: Im
     judged.push(judge(row, given.group, pace))
   }
   await markKnown(doors, organizationId, judged)
-  return { rows: judged.map(({ row }) => row) }
+  return { rows: judged.map(({ row }) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)) }
+}
+
+/** What cannot be watched may be of any length; enough of it to find it again is shown. */
+function shortened(row: ImportRow): ImportRow {
+  const cut = (text: string) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN).toWellFormed()}…` : text)
+  return {
+    ...row,
+    full_domain: cut(row.full_domain),
+    record_type: cut(row.record_type),
+    expected_value: row.expected_value.map(cut),
+    group: row.group === null ? null : cut(row.group),
+    notify: row.notify === null ? null : cut(row.notify),
+    why: cut(row.why),
+  }
 }
 
 async function rowsOf(doors: Doors, { zone, csv, domain, origin }: ImportRequest): Promise<readonly InputRow[]> {
