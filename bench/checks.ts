@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { runScheduler } from '../server/checks/scheduler.ts'
 import type { Engine } from '../server/database/database.ts'
+import { blackbox } from './blackbox.ts'
 import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-loads.ts'
 import { nameOf, type World, withWorld } from './checks-world.ts'
 import { dnsperfPerSecond } from './dnsperf.ts'
@@ -27,6 +28,8 @@ type Row = {
   dnsperf_per_second: number | null
   cpu_s_per_1000: number
   dns_cpu_s_per_1000: number
+  blackbox_per_second: number | null
+  blackbox_cpu_s_per_1000: number | null
   /** Null where the database works inside of our own process. */
   db_cpu_s_per_1000: number | null
 } & Partial<Awaited<ReturnType<typeof onSchedule>>> & {
@@ -42,8 +45,10 @@ async function main() {
     if (options.json) console.log(JSON.stringify(rows.at(-1)))
   }
   if (!options.json) for (const row of rows) console.table(row)
-  if (rows.some((row) => row.dnsperf_per_second === null)) {
-    console.error('dnsperf is not installed (in Debian a package of that name), so there is no limit to compare with.')
+  if (rows.some((row) => row.dnsperf_per_second === null || row.blackbox_per_second === null)) {
+    console.error(
+      'For all comparisons install dnsperf and blackbox_exporter (Debian: dnsperf, prometheus-blackbox-exporter).',
+    )
   }
 }
 
@@ -59,11 +64,17 @@ async function measure(world: World): Promise<Row> {
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   stop.abort()
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)
+  const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
   await doors.dns.close() // what is under way is given up
   await scheduler
   const { checks_per_second, ...costs } = busy
   const engine = options.engine as Engine
-  return { bench: 'checks', engine, monitors: slots.length, checks_per_second, dnsperf_per_second, ...costs, ...rest }
+  const beside = {
+    dnsperf_per_second,
+    blackbox_per_second: probes?.per_second ?? null,
+    blackbox_cpu_s_per_1000: probes?.cpu_s_per_1000 ?? null,
+  }
+  return { bench: 'checks', engine, monitors: slots.length, checks_per_second, ...beside, ...costs, ...rest }
 }
 
 async function asEveryDay(world: World, watched: Watched, seconds: number) {

@@ -16,6 +16,11 @@ export async function databaseCpu(db: Database): Promise<number | null> {
   return own.reduce((sum, { stat }) => sum + (stat?.ticks ?? 0), 0) / TICKS_PER_SECOND
 }
 
+/** CPU seconds so far of a process. Needs /proc. */
+export async function cpuOf(pid: number): Promise<number> {
+  return ((await statOf(pid))?.ticks ?? 0) / TICKS_PER_SECOND
+}
+
 /** `ticks`: of the process and of its children that have ended. */
 async function statOf(pid: number): Promise<{ parent: number; ticks: number } | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
