@@ -32,6 +32,7 @@ export function ListBar(props: BarProps) {
       {(run || count > 0) && (
         <section
           aria-label="Selected monitors"
+          data-at-foot
           className="pointer-events-none fixed inset-x-0 bottom-4 z-20 flex justify-center px-3 sm:justify-start sm:px-6 lg:left-60 lg:px-8"
         >
           <div className="pointer-events-auto flex max-w-full items-center gap-1 rounded-lg border border-edge bg-raised p-1.5 shadow-pop">

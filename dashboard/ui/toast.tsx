@@ -9,7 +9,7 @@ export function Toasts({ children }: { children: ReactNode }) {
     <Toast.Provider timeout={6_000}>
       {children}
       <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-2rem)] max-w-sm flex-col gap-2">
+        <Toast.Viewport className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-2rem)] max-w-sm flex-col gap-2 max-lg:in-[body:has([data-at-foot])]:bottom-20">
           <List />
         </Toast.Viewport>
       </Toast.Portal>
