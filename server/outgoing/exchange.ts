@@ -108,7 +108,9 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
       return
     }
     this.entered('body')
-    this.#answer = { status, retryAfter: headers['retry-after'] }
+    // A header that came several times is a list here, whatever its type says: the first counts.
+    const [retryAfter] = [headers['retry-after']].flat()
+    this.#answer = { status, retryAfter }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

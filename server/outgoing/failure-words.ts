@@ -40,7 +40,8 @@ export function reasonOf(error: Error): string {
   const code = codeOf(error) ?? (error.name === 'HTTPParserError' ? 'HPE_UNKNOWN' : undefined)
   if (code === undefined) return `the request failed: ${error.message}`
   if (WORDS[code] !== undefined) return WORDS[code]
-  if (code.startsWith('HPE_')) return 'what came back is not HTTP'
+  // undici asserts what it expects of an answer: a status of 099, or a 101 without an upgrade.
+  if (code.startsWith('HPE_') || code === 'ERR_ASSERTION') return 'what came back is not HTTP'
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `TLS could not be agreed on (${code})`
   return `the request failed (${code})`
 }

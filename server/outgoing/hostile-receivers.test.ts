@@ -133,6 +133,8 @@ describe('a receiver that', () => {
     ['sends 10,000 headers', `HTTP/1.1 200 OK\r\n${'x: a\r\n'.repeat(10_000)}\r\n`, 'larger than 16 KiB'],
     ['sends 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', '100 Continue'],
     ['wants another protocol', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', 'status 101'],
+    ['sends a status below 100', 'HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n', 'what came back is not HTTP'],
+    ['sends 101 without a protocol', 'HTTP/1.1 101 X\r\n\r\n', 'what came back is not HTTP'],
     ['sends 1xx without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), 'more than 16 interim answers'],
   ])('%s fails', async (_what, octets, reason) => {
     const { url, alive } = await givenServer((socket) => socket.write(octets, 'latin1'))

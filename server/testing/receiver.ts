@@ -11,7 +11,7 @@ export type Received = {
   at: number
 }
 
-export type Answer = { status: number; headers?: Record<string, string>; body?: string | Buffer }
+export type Answer = { status: number; headers?: Record<string, string | string[]>; body?: string | Buffer }
 
 export type Receiver = {
   /** Without a slash at its end. */

@@ -133,6 +133,9 @@ test.each([
   [503, 'later', undefined],
   [500, '120', undefined],
   [200, '120', undefined],
+  [503, ['120', '7'], 120_000],
+  [503, ['later', 'never'], undefined],
+  [503, '', undefined],
 ])('%i with Retry-After %j asks to wait %s ms', async (status, value, ms) => {
   const { receiver, send } = await givenAttempts()
   receiver.answers({ status, headers: { 'retry-after': value } })
