@@ -64,4 +64,5 @@ export const NewInvitation = Exactly(
 )
 export type NewInvitation = Static<typeof NewInvitation>
 
-export const AgentQuery = Exactly(pageQuery)
+export const AgentQuery = Exactly(pageQuery(['created', 'name', 'email']))
+export const InvitationQuery = Exactly(pageQuery(['created']))

@@ -26,15 +26,21 @@ export const Instant = (description: string) =>
 /** Unix seconds or ISO 8601. */
 export const TimeFilter = (description: string) => Type.String({ description, maxLength: 40 })
 
-export const pageQuery = {
+/** What every list can be asked. `orders`: what it can be ordered by, the default first. */
+export const pageQuery = <const T extends readonly string[]>(orders: T) => ({
   after: Type.Optional(
     Type.String({ description: 'Cursor of the next page, from the `after` of the page before it.', maxLength: 2048 }),
   ),
   before: Type.Optional(Type.String({ description: 'Cursor of the previous page, from `before`.', maxLength: 2048 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Items per page.' })),
-  order_by: Type.Optional(Type.String({ description: 'What to order by; see the list.', maxLength: 40 })),
-  order_way: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc' })),
-}
+  order_by: Type.Optional(
+    Type.Enum(orders, {
+      default: orders[0],
+      description: 'What to order by. What has no value comes last in both ways.',
+    }),
+  ),
+  order_way: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: 'Ascending or descending.' })),
+})
 
 export const PageOf = <T extends TSchema>(item: T) =>
   Type.Object(

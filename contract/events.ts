@@ -51,9 +51,9 @@ export const eventFilters = {
   old_state: Type.Optional(Type.Enum(STATES)),
   new_state: Type.Optional(Type.Enum(STATES)),
 }
-export const MonitorEventQuery = Exactly({ ...pageQuery, ...eventFilters })
+export const MonitorEventQuery = Exactly({ ...pageQuery(['occurred']), ...eventFilters })
 export const EventQuery = Exactly({
-  ...pageQuery,
+  ...pageQuery(['occurred']),
   ...eventFilters,
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
   monitor_id: Type.Optional(Type.String({ maxLength: 40 })),

@@ -43,4 +43,4 @@ export const GroupChange = Exactly(
 )
 export type GroupChange = Static<typeof GroupChange>
 
-export const GroupQuery = Exactly(pageQuery)
+export const GroupQuery = Exactly(pageQuery(['created', 'name', 'slug']))

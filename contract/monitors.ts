@@ -164,5 +164,6 @@ export const monitorFilters = {
     }),
   ),
 }
-export const MonitorQuery = Exactly({ ...pageQuery, ...monitorFilters, include: Include })
+const orders = ['created', 'domain', 'subdomain', 'record_type', 'state', 'last_checked', 'incidence_count'] as const
+export const MonitorQuery = Exactly({ ...pageQuery(orders), ...monitorFilters, include: Include })
 export type MonitorQuery = Static<typeof MonitorQuery>

@@ -116,4 +116,4 @@ export const Invoice = Exactly(
 )
 export type Invoice = Static<typeof Invoice>
 
-export const InvoiceQuery = Exactly(pageQuery)
+export const InvoiceQuery = Exactly(pageQuery(['created']))

@@ -83,7 +83,7 @@ export const SecretRotation = Exactly(
 export type SecretRotation = Static<typeof SecretRotation>
 
 export const WebhookQuery = Exactly({
-  ...pageQuery,
+  ...pageQuery(['created', 'last_executed']),
   group: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id of a group.' })),
   is_active: Type.Optional(Type.Boolean()),
   state: Type.Optional(Type.Enum(['active', 'paused'])),
@@ -152,7 +152,7 @@ export const Replayed = Exactly({ count: Type.Integer({ description: 'How many r
 export type Replayed = Static<typeof Replayed>
 
 export const WebhookRequestQuery = Exactly({
-  ...pageQuery,
+  ...pageQuery(['created', 'last_attempt']),
   status: Type.Optional(Type.Enum(REQUEST_STATUSES)),
   status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
   monitor_id: Type.Optional(Type.String({ maxLength: 40 })),

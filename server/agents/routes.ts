@@ -1,4 +1,4 @@
-import { Agent, AgentChange, AgentQuery, Invitation, NewInvitation } from '#contract/agents.ts'
+import { Agent, AgentChange, AgentQuery, Invitation, InvitationQuery, NewInvitation } from '#contract/agents.ts'
 import { PageOf } from '#contract/common.ts'
 import { changedBy } from '../access/permit.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
@@ -47,7 +47,7 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.get(
       '/agents/invitations',
-      { schema: { querystring: AgentQuery, response: Answers(200, PageOf(Invitation)) } },
+      { schema: { querystring: InvitationQuery, response: Answers(200, PageOf(Invitation)) } },
       ({ query, caller }) => listInvitations(db, seal, caller.organizationId, query, clock.now()),
     )
 
