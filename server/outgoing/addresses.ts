@@ -80,7 +80,9 @@ export function hostOf(url: URL): string {
 }
 
 function refusalOfHost(host: string, allowedNetworks: Networks): string | null {
-  if (host === '') return 'The URL must name a host.'
+  if (!/^(?=.{1,253}$)([^.]{1,63}\.)*[^.]{1,63}$/.test(host)) {
+    return 'The host is no name: it must have 1 to 253 characters, and 1 to 63 between two dots.'
+  }
   if (host === 'localhost' || host.endsWith('.localhost')) {
     return 'localhost is refused; write an address such as 127.0.0.1 and ask the operator to allow its network.'
   }

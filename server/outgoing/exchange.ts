@@ -87,7 +87,8 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   }
 
   entered(phase: Phase): void {
-    this.#record()
+    // The first phase of a new connection ends none: that an answer is waited for is true of a kept one alone.
+    if (phase === 'body' || this.#phase !== 'answer') this.#record()
     if (phase === 'connect') this.#isOwnConnection = true
     if (phase === 'name') this.#within(this.#limits.lookupMs)
     if (phase === 'connect') this.#within(this.#limits.timeoutMs)

@@ -114,6 +114,19 @@ describe('a receiver that', () => {
     expect(sent).toBeLessThan(20_000_000) // what fits into the kernel's buffers, not 10 s of flood
   })
 
+  test.each([
+    ['trailers', '1\r\na\r\n0\r\n', 'x: y\r\n'],
+    ['an extension of a chunk', '1;', 'x'.repeat(1_000)],
+  ])('sends %s without end has answered, and its connection is dropped', async (_what, first, more) => {
+    const { url, alive } = await givenServer((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${first}`)
+      drip(socket, more, 1)
+    })
+
+    expect(await givenSafeFetch().post(url, {}, body)).toMatchObject({ kind: 'response', status: 200 })
+    await expect.poll(alive).toBe(0)
+  })
+
   test('breaks its body off has answered', async () => {
     const { url } = await givenServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart'))
 

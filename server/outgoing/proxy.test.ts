@@ -109,6 +109,16 @@ test('a private address is refused before the proxy hears of it', async () => {
   expect(proxy.asked).toEqual([])
 })
 
+test('the proxy itself may be anywhere', async () => {
+  const proxy = await givenProxy('HTTP/1.1 403 Forbidden\r\n\r\n')
+  const safeFetch = givenSafeFetch({ proxy: proxy.url(), allowedNetworks: [], lookup: async () => ['2606:4700::1111'] })
+
+  expect(await safeFetch.post('https://receiver.test/', {}, body)).toMatchObject({
+    kind: 'failed',
+    reason: 'the proxy answered 403 when it was to connect to [2606:4700::1111]:443',
+  })
+})
+
 test('user and password are for the proxy alone', async () => {
   const proxy = await givenProxy()
   const receiver = await givenReceiver()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import tls from 'node:tls'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { parseNetworks } from './addresses.ts'
@@ -64,6 +64,35 @@ test('the name is told in the handshake, without the dot at its end', async () =
   await givenSafeFetch().post(`https://receiver.test.:${port}/`, {}, body)
 
   expect(told).toEqual(['receiver.test'])
+})
+
+test('further authorities are trusted beside the usual ones', async () => {
+  const usual = tls.getCACertificates('default')
+  onTestFinished(() => tls.setDefaultCACertificates(usual))
+  tls.setDefaultCACertificates([valid])
+  const receiver = await givenReceiver(valid)
+
+  expect(await givenSafeFetch({ authorities: expired }).post(receiver.url, {}, body)).toMatchObject({ status: 200 })
+})
+
+test('HTTP/1.1 is what the handshake agrees on', async () => {
+  let offered: string[] = []
+  const server = tls.createServer({
+    key,
+    cert: valid,
+    ALPNCallback: ({ protocols }) => {
+      offered = protocols
+      return undefined
+    },
+  })
+  server.on('tlsClientError', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  open.push(async () => void server.close())
+  const { port } = server.address() as net.AddressInfo
+
+  await givenSafeFetch().post(`https://receiver.test:${port}/`, {}, body)
+
+  expect(offered).toEqual(['http/1.1'])
 })
 
 test('a certificate can be for an address', async () => {
