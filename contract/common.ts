@@ -24,7 +24,8 @@ export const Instant = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
 
 /** Unix seconds or ISO 8601. */
-export const TimeFilter = (description: string) => Type.String({ description, maxLength: 40 })
+export const TimeFilter = (description: string) =>
+  Type.String({ description: `${description} Unix seconds or ISO 8601.`, maxLength: 40 })
 
 /** What every list can be asked. `orders`: what it can be ordered by, the default first. */
 export const pageQuery = <const T extends readonly string[]>(orders: T) => ({

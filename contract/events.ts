@@ -48,15 +48,15 @@ export const OneEventQuery = Exactly({
 export const eventFilters = {
   occurred_before: Type.Optional(TimeFilter('Only events before this time.')),
   occurred_after: Type.Optional(TimeFilter('Only events after this time.')),
-  old_state: Type.Optional(Type.Enum(STATES)),
-  new_state: Type.Optional(Type.Enum(STATES)),
+  old_state: Type.Optional(Type.Enum(STATES, { description: 'Only events that left this state.' })),
+  new_state: Type.Optional(Type.Enum(STATES, { description: 'Only events that led to this state.' })),
 }
 export const MonitorEventQuery = Exactly({ ...pageQuery(['occurred']), ...eventFilters })
 export const EventQuery = Exactly({
   ...pageQuery(['occurred']),
   ...eventFilters,
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
-  monitor_id: Type.Optional(Type.String({ maxLength: 40 })),
+  monitor_id: Type.Optional(Type.String({ description: 'Only events of this monitor.', maxLength: 40 })),
 })
 export type EventQuery = Static<typeof EventQuery>
 

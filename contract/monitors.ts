@@ -4,6 +4,8 @@ import { Exactly, Instant, pageQuery } from './common.ts'
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
 export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
+const NOTIFY_MEANS =
+  'Which changes are delivered: `immediately` every one, `on_success` those that make it VALID, `after_success` those after which it is VALID no more.'
 
 export type MonitorRecordType = (typeof RECORD_TYPES)[number]
 export type MonitorState = (typeof STATES)[number]
@@ -23,12 +25,12 @@ export const Monitor = Exactly(
       items: Type.String(),
       description: 'What was last learned; null until something was.',
     }),
-    is_exact_match: Type.Boolean(),
-    state: Type.Enum(STATES, { type: 'string' }),
+    is_exact_match: Type.Boolean({ description: 'Whether nothing else may be there beside the expected values.' }),
+    state: Type.Enum(STATES, { type: 'string', description: 'What the last confirmed check came to.' }),
     incidence_count: Type.Integer({ description: 'How many changes were recorded.' }),
     last_checked: Type.Unsafe<string | null>({ ...Instant('When the last check ended.'), type: ['string', 'null'] }),
-    is_active: Type.Boolean(),
-    notify: Type.Enum(NOTIFY, { type: 'string' }),
+    is_active: Type.Boolean({ description: 'Whether it is checked.' }),
+    notify: Type.Enum(NOTIFY, { type: 'string', description: NOTIFY_MEANS }),
   },
   { description: 'One DNS record and what is expected of it.' },
 )
@@ -58,9 +60,13 @@ export const Include = Type.Optional(
 const subdomain = Type.String({ maxLength: 255, description: 'Empty for the apex.' })
 const notify = Type.Enum(NOTIFY, {
   type: 'string',
-  description: 'Which changes are reported: `immediately` unless given.',
+  description: `${NOTIFY_MEANS} A new monitor has \`immediately\` unless given.`,
 })
-const frequency = Type.Integer({ minimum: 5, maximum: 120, description: 'Minutes between two checks: 5 unless given.' })
+const frequency = Type.Integer({
+  minimum: 5,
+  maximum: 120,
+  description: 'Minutes between two checks. A new monitor has 5 unless given, or what the plan allows.',
+})
 const group = Type.String({
   description: 'Id or slug of a group; an unknown slug makes the group.',
   minLength: 1,
@@ -72,15 +78,24 @@ const fields = {
   domain: Type.Optional(Type.String({ maxLength: 255, description: 'The domain; or give `full_domain`.' })),
   subdomain: Type.Optional(subdomain),
   full_domain: Type.Optional(
-    Type.String({ maxLength: 512, description: 'The whole name; split at the registrable domain.' }),
+    Type.String({
+      maxLength: 512,
+      description: 'The whole name, split at the registrable domain; `domain` and `subdomain` are then ignored.',
+    }),
   ),
   record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
   expected_value: Type.Union([Type.Array(Type.String()), Type.String()], {
     description: '1 to 10 values, or one value as bare text.',
     examples: [['192.0.2.1']],
   }),
-  is_exact_match: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
-  is_active: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+  is_exact_match: Type.Optional(
+    Type.Boolean({
+      description: 'False: the expected values must be there, and others may be. A new monitor has true unless given.',
+    }),
+  ),
+  is_active: Type.Optional(
+    Type.Boolean({ description: 'False: it is not checked. A new monitor has true unless given.' }),
+  ),
   notify: Type.Optional(notify),
   frequency: Type.Optional(frequency),
   group: Type.Optional(group),
@@ -137,7 +152,7 @@ export type MonitorChange = Static<typeof MonitorChange>
 export const GroupMonitorsChange = Exactly(
   {
     frequency: Type.Optional(frequency),
-    is_active: Type.Optional(Type.Boolean()),
+    is_active: Type.Optional(Type.Boolean({ description: 'Whether they are checked.' })),
     notify: Type.Optional(notify),
   },
   { examples: [{ frequency: 30 }] },
@@ -146,14 +161,21 @@ export type GroupMonitorsChange = Static<typeof GroupMonitorsChange>
 
 export const monitorFilters = {
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
-  state: Type.Optional(Type.Enum(STATES)),
-  domain: Type.Optional(Type.String({ maxLength: 255, description: 'Ignored when full_domain is given.' })),
-  subdomain: Type.Optional(Type.String({ maxLength: 255, description: 'Ignored when full_domain is given.' })),
-  full_domain: Type.Optional(
-    Type.String({ maxLength: 512, description: 'Finds a monitor however its name was split.' }),
+  state: Type.Optional(Type.Enum(STATES, { description: 'Only monitors in this state.' })),
+  domain: Type.Optional(
+    Type.String({ maxLength: 255, description: 'The domain, as monitors show it. Ignored when full_domain is given.' }),
   ),
-  record_type: Type.Optional(Type.Enum(RECORD_TYPES)),
-  is_active: Type.Optional(Type.Boolean()),
+  subdomain: Type.Optional(
+    Type.String({
+      maxLength: 255,
+      description: 'The subdomain; empty for the apex. Ignored when full_domain is given.',
+    }),
+  ),
+  full_domain: Type.Optional(
+    Type.String({ maxLength: 512, description: 'The whole name, however the monitor splits it.' }),
+  ),
+  record_type: Type.Optional(Type.Enum(RECORD_TYPES, { description: 'Only monitors of this record type.' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only those that are checked, or only those that are not.' })),
   search: Type.Optional(
     Type.String({
       description:

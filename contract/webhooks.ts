@@ -85,8 +85,8 @@ export type SecretRotation = Static<typeof SecretRotation>
 export const WebhookQuery = Exactly({
   ...pageQuery(['created', 'last_executed']),
   group: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id of a group.' })),
-  is_active: Type.Optional(Type.Boolean()),
-  state: Type.Optional(Type.Enum(['active', 'paused'])),
+  is_active: Type.Optional(Type.Boolean({ description: 'Only enabled ones, or only disabled ones.' })),
+  state: Type.Optional(Type.Enum(['active', 'paused'], { description: 'Only webhooks in this state.' })),
 })
 export type WebhookQuery = Static<typeof WebhookQuery>
 
@@ -138,8 +138,8 @@ export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 /** Which requests are sent again, by when they were made. */
 export const Replay = Exactly(
   {
-    since: TimeFilter('Unix seconds or ISO 8601: requests made then or later.'),
-    until: Type.Optional(TimeFilter('Unix seconds or ISO 8601: requests made before; now when absent.')),
+    since: TimeFilter('Requests made then or later.'),
+    until: Type.Optional(TimeFilter('Requests made before; now when absent.')),
     status: Type.Optional(
       Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
     ),
@@ -153,10 +153,10 @@ export type Replayed = Static<typeof Replayed>
 
 export const WebhookRequestQuery = Exactly({
   ...pageQuery(['created', 'last_attempt']),
-  status: Type.Optional(Type.Enum(REQUEST_STATUSES)),
-  status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
-  monitor_id: Type.Optional(Type.String({ maxLength: 40 })),
-  event_id: Type.Optional(Type.String({ maxLength: 40 })),
+  status: Type.Optional(Type.Enum(REQUEST_STATUSES, { description: 'Only requests of this status.' })),
+  status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Only with this last answer.' })),
+  monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for events of this monitor.' })),
+  event_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for this event.' })),
   created_before: Type.Optional(TimeFilter('Only requests made before this time.')),
   created_after: Type.Optional(TimeFilter('Only requests made after this time.')),
   delivered_before: Type.Optional(TimeFilter('Only requests delivered before this time.')),

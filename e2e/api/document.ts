@@ -30,7 +30,8 @@ export type Operation = {
   method: string
   path: string
   parameters: Parameter[]
-  body: { schema: Schema; example: unknown } | undefined
+  /** `required`: whether it may not be left out, or null. */
+  body: { schema: Schema; example: unknown; required: boolean } | undefined
   responses: Record<string, Response>
 }
 
@@ -44,7 +45,7 @@ type Raw = {
 type RawOperation = {
   operationId: string
   parameters?: (Parameter & { $ref?: string })[]
-  requestBody?: { content: Record<string, Media> }
+  requestBody?: { required: boolean; content: Record<string, Media> }
   responses: Record<string, Response>
 }
 
@@ -64,7 +65,11 @@ function toOperation({ components }: Raw, path: string, method: string, raw: Raw
     method: method.toUpperCase(),
     path,
     parameters: (raw.parameters ?? []).map((each) => (each.$ref ? components.parameters[nameOf(each.$ref)]! : each)),
-    body: media && { schema: media.schema, example: media.example ?? media.schema.examples?.[0] },
+    body: media && {
+      schema: media.schema.anyOf?.[0] ?? media.schema,
+      example: media.example ?? media.schema.examples?.[0] ?? media.schema.anyOf?.[0]?.examples?.[0],
+      required: raw.requestBody!.required,
+    },
     responses: raw.responses,
   }
 }

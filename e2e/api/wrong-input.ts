@@ -7,7 +7,7 @@ export type WrongInput = { field: string; query?: Record<string, string>; body?:
 export function wrongInputs({ parameters, body }: Operation, good: unknown): WrongInput[] {
   const queries = parameters.filter((each) => each.in === 'query').flatMap(wrongValuesOfQuery)
   const surprise = { field: 'surprise', query: { surprise: '1' } }
-  return [surprise, ...queries, ...(body ? wrongBodies(body.schema, good as Record<string, unknown>) : [])]
+  return [surprise, ...queries, ...(body ? wrongBodies(body, good as Record<string, unknown>) : [])]
 }
 
 function wrongValuesOfQuery({ name, schema }: Parameter): WrongInput[] {
@@ -27,7 +27,10 @@ function wrongTexts(schema: Schema): string[] {
   return texts.filter((text) => text !== undefined)
 }
 
-function wrongBodies(schema: Schema, good: Record<string, unknown>): WrongInput[] {
+function wrongBodies(
+  { schema, required }: NonNullable<Operation['body']>,
+  good: Record<string, unknown>,
+): WrongInput[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
     wrongValues(property).map(({ field, value }) => ({
       field: field === '' ? name : `${name}.${field}`,
@@ -38,7 +41,7 @@ function wrongBodies(schema: Schema, good: Record<string, unknown>): WrongInput[
     const { [name]: _, ...rest } = good
     return { field: name, body: rest }
   })
-  const shapes = [[], 'text', 1, null].map((body) => ({ field: 'body', body }))
+  const shapes = [[], 'text', 1, ...(required ? [null] : [])].map((body) => ({ field: 'body', body }))
   return [{ field: 'surprise', body: { ...good, surprise: 1 } }, ...missing, ...shapes, ...fields]
 }
 

@@ -32,13 +32,26 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.patch(
       '/agents/:agent',
-      { schema: { ...agent, body: AgentChange, response: Answers(200, Agent) } },
+      {
+        schema: {
+          description: 'What is absent stays. The last owner keeps that role (409).',
+          ...agent,
+          body: AgentChange,
+          response: Answers(200, Agent),
+        },
+      },
       ({ params, body, caller }) => updateAgent(db, caller, params.agent, body),
     )
 
     app.delete(
       '/agents/:agent',
-      { schema: { ...agent, response: Answers(204, NoContent) } },
+      {
+        schema: {
+          description: 'The person has no more access. The last owner cannot go (409).',
+          ...agent,
+          response: Answers(204, NoContent),
+        },
+      },
       async ({ params, caller }, reply) => {
         await deleteAgent(db, caller, params.agent)
         return reply.code(204).send(null)
@@ -53,7 +66,14 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.post(
       '/agents/invitations',
-      { schema: { body: NewInvitation, response: Answers(201, Invitation) } },
+      {
+        schema: {
+          description:
+            'Sends a link by mail that is good once, for 7 days, to sign in or up with that address. Who belongs to the organization or has an open invitation is a 409.',
+          body: NewInvitation,
+          response: Answers(201, Invitation),
+        },
+      },
       async ({ body, caller }, reply) => {
         const { organizationId, actor } = caller
         if (body.role === 'owner') refuseLesser(caller.role)
@@ -74,7 +94,14 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.post(
       '/agents/invitations/:invitation/resend',
-      { schema: { ...invitation, response: Answers(202, Invitation) } },
+      {
+        schema: {
+          description:
+            'Sends a new link, good for another 7 days; the one before stops working. What was accepted or revoked is a 409.',
+          ...invitation,
+          response: Answers(202, Invitation),
+        },
+      },
       async ({ params, caller }, reply) => {
         const { organizationId } = caller
         reply.code(202)
@@ -87,7 +114,14 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.delete(
       '/agents/invitations/:invitation',
-      { schema: { ...invitation, response: Answers(204, NoContent) } },
+      {
+        schema: {
+          summary: 'Revoke an invitation',
+          description: 'Its link stops working. It stays in the list as `revoked`.',
+          ...invitation,
+          response: Answers(204, NoContent),
+        },
+      },
       async ({ params, caller }, reply) => {
         await revokeInvitation(db, caller.organizationId, params.invitation, clock.now())
         return reply.code(204).send(null)

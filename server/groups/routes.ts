@@ -18,7 +18,13 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
 
     app.post(
       '/groups',
-      { schema: { body: NewGroup, response: Answers(201, Group) } },
+      {
+        schema: {
+          description: 'Without a `slug` it is made from the name. A slug that is taken is a 409.',
+          body: NewGroup,
+          response: Answers(201, Group),
+        },
+      },
       async ({ body, caller }, reply) => {
         const id = await insertGroup(db, caller.organizationId, body, clock.now())
         reply.code(201).header('location', `/groups/${id}`)
@@ -32,13 +38,27 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
 
     app.patch(
       '/groups/:group',
-      { schema: { params, body: GroupChange, response: Answers(200, Group) } },
+      {
+        schema: {
+          description:
+            'What is absent stays; `webhooks` is replaced whole. By another slug the group is named otherwise from then on; its id stays.',
+          params,
+          body: GroupChange,
+          response: Answers(200, Group),
+        },
+      },
       ({ params, body, caller }) => updateGroup(db, caller.organizationId, params.group, body),
     )
 
     app.delete(
       '/groups/:group',
-      { schema: { params, response: Answers(204, NoContent) } },
+      {
+        schema: {
+          description: 'Its monitors move to the default group, which itself cannot be deleted (409).',
+          params,
+          response: Answers(204, NoContent),
+        },
+      },
       async ({ params, caller }, reply) => {
         await deleteGroup(db, caller.organizationId, params.group)
         return reply.code(204).send(null)

@@ -64,7 +64,14 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.patch(
       '/groups/:group/monitors',
-      { schema: { params: Params('group'), body: GroupMonitorsChange, response: Answers(204, NoContent) } },
+      {
+        schema: {
+          description: 'All of them at once, and nothing else about them. What is absent stays.',
+          params: Params('group'),
+          body: GroupMonitorsChange,
+          response: Answers(204, NoContent),
+        },
+      },
       async ({ params, body, caller }, reply) => {
         const { id } = await getGroupRow(db, caller.organizationId, params.group)
         const pace = await paceOf(doors, caller.organizationId)
@@ -76,7 +83,15 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.post(
       '/monitors',
-      { attachValidation, schema: { querystring, body: NewMonitor, response: Answers(201, MonitorAnswer) } },
+      {
+        attachValidation,
+        schema: {
+          description: 'It is checked at once. Two monitors may watch the same record.',
+          querystring,
+          body: NewMonitor,
+          response: Answers(201, MonitorAnswer),
+        },
+      },
       async (request, reply) => {
         const refused = refusedBySchema(request)
         const included = parseInclude(request.query.include)
@@ -98,7 +113,13 @@ export function monitorRoutes(doors: Doors): Routes {
       {
         attachValidation,
         bodyLimit: BULK_BYTES,
-        schema: { querystring, body: NewMonitors, response: Answers(201, Type.Array(MonitorAnswer)) },
+        schema: {
+          description:
+            'All or none: one item that is not valid and nothing is made, with every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that do not say it themselves. Answers a list of the monitors made, in the order of the request.',
+          querystring,
+          body: NewMonitors,
+          response: Answers(201, Type.Array(MonitorAnswer)),
+        },
       },
       async (request, reply) => {
         const { body, caller } = request
@@ -131,7 +152,16 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.patch(
       '/monitors/:monitor',
-      { attachValidation, schema: { ...one, body: MonitorChange, response: Answers(200, MonitorAnswer) } },
+      {
+        attachValidation,
+        schema: {
+          description:
+            'What is absent stays. Another name or record type clears `current_value`; these and another expectation set `state` to UNSET, and it is checked at once.',
+          ...one,
+          body: MonitorChange,
+          response: Answers(200, MonitorAnswer),
+        },
+      },
       async (request) => {
         const { params, body, caller } = request
         const refused = refusedBySchema(request)
@@ -141,10 +171,13 @@ export function monitorRoutes(doors: Doors): Routes {
       },
     )
 
-    for (const [verb, is_active] of [['enable', true] as const, ['disable', false] as const]) {
+    for (const [verb, is_active, description] of [
+      ['enable', true, 'It is checked at once and by its frequency from then on.'],
+      ['disable', false, 'No more checks, and no deliveries of new events. Its configuration and its history stay.'],
+    ] as const) {
       app.post(
         `/monitors/:monitor/${verb}`,
-        { schema: { ...one, response: Answers(200, MonitorAnswer) } },
+        { schema: { description, ...one, response: Answers(200, MonitorAnswer) } },
         async ({ params, query, caller }) => {
           await updateMonitor(db, caller.organizationId, params.monitor, { is_active }, clock.now())
           return await shown(caller.organizationId, params.monitor, query.include)
@@ -154,7 +187,14 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.post(
       '/monitors/:monitor/check',
-      { schema: { ...one, response: Answers(202, MonitorAnswer) } },
+      {
+        schema: {
+          description:
+            'Now, outside its schedule. The answer shows the monitor as it still is: read it again until `last_checked` is a later time. A disabled monitor is a 409.',
+          ...one,
+          response: Answers(202, MonitorAnswer),
+        },
+      },
       async ({ params, query, caller }, reply) => {
         await checkSoon(db, caller.organizationId, params.monitor, clock.now())
         reply.code(202)
@@ -164,7 +204,13 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.delete(
       '/monitors/:monitor',
-      { schema: { params: Params('monitor'), response: Answers(204, NoContent) } },
+      {
+        schema: {
+          description: 'Its events go with it; webhook requests that were made for them are still delivered.',
+          params: Params('monitor'),
+          response: Answers(204, NoContent),
+        },
+      },
       async ({ params, caller }, reply) => {
         await deleteMonitor(db, caller.organizationId, params.monitor)
         return reply.code(204).send(null)

@@ -18,7 +18,13 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.patch(
       '/organization',
-      { schema: { body: OrganizationChange, response: Answers(200, Organization) } },
+      {
+        schema: {
+          description: 'What is absent stays, in `settings` too.',
+          body: OrganizationChange,
+          response: Answers(200, Organization),
+        },
+      },
       ({ body, caller }) => updateOrganization(db, config.plans, caller.organizationId, body),
     )
 
@@ -28,7 +34,14 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.patch(
       '/organization/billing',
-      { config: { changedBy: 'owner' }, schema: { body: BillingChange, response: Answers(200, Billing) } },
+      {
+        config: { changedBy: 'owner' },
+        schema: {
+          description: 'What is absent stays; null clears a field.',
+          body: BillingChange,
+          response: Answers(200, Billing),
+        },
+      },
       async ({ body, caller, log }) => {
         const billing = await updateBilling(db, caller.organizationId, body)
         await passOnBilling(doors, payments, caller.organizationId).catch((err: unknown) =>

@@ -25,7 +25,14 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.put(
       '/organization/subscription',
-      { schema: { summary: 'Choose a plan', body: PlanChoice, response: ChoiceAnswers } },
+      {
+        schema: {
+          summary: 'Choose a plan',
+          description: 'Where a person has to pay or to confirm: 202 and the address for that. Otherwise 200.',
+          body: PlanChoice,
+          response: ChoiceAnswers,
+        },
+      },
       async ({ body, caller }, reply) => {
         const answer = await choosePlan(doors, payments, caller.organizationId, body)
         return 'url' in answer ? reply.code(202).send(answer) : reply.code(200).send(answer)
@@ -34,13 +41,26 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.delete(
       '/organization/subscription',
-      { schema: { summary: 'Cancel the plan at the end of its period', response: Answers(200, Subscription) } },
+      {
+        schema: {
+          summary: 'Cancel the plan at the end of its period',
+          description: 'Until then it is as before. Where no plan is paid for, a 409.',
+          response: Answers(200, Subscription),
+        },
+      },
       ({ caller }) => cancelPlan(doors, payments, caller.organizationId),
     )
 
     app.post(
       '/organization/subscription/portal',
-      { schema: { summary: 'Open the customer portal', response: Answers(200, PaymentPage) } },
+      {
+        schema: {
+          summary: 'Open the customer portal',
+          description:
+            'Answers an address at the payment provider for payment methods and invoices. Where nothing was bought, a 409.',
+          response: Answers(200, PaymentPage),
+        },
+      },
       ({ caller }) => openPortal(doors, payments, caller.organizationId),
     )
 

@@ -1,5 +1,6 @@
 import { ErrorBody } from '#contract/common.ts'
 import { failures, type HeaderName, headerRefs, headers, parameters, responses, securitySchemes } from './components.ts'
+import { webhooks } from './deliveries.ts'
 import { errorStatusesOf } from './failures.ts'
 import { hoistTitled } from './hoist.ts'
 import { operationIdOf, summaryOf } from './names.ts'
@@ -8,6 +9,7 @@ import { operationIdOf, summaryOf } from './names.ts'
 export type Operation = {
   operationId?: string
   summary?: string
+  description?: string
   tags?: string[]
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content: Record<string, { schema?: AnySchema }> }
@@ -18,9 +20,10 @@ export type Operation = {
 }
 /** A parameter, or a reference to a shared one. */
 export type Parameter = { name?: string; in?: string; description?: string; schema?: unknown; $ref?: string }
-type AnySchema = { type?: string; properties?: object; required?: string[] }
+type AnySchema = { type?: string; properties?: object; anyOf?: AnySchema[] }
 export type Document = {
   paths: Record<string, Record<string, Operation>>
+  webhooks?: unknown
   components: Record<string, Record<string, unknown>>
   tags?: { name: string; description?: string }[]
 }
@@ -31,6 +34,7 @@ export function complete(document: Document): Document {
     for (const [method, operation] of Object.entries(operations)) completeOperation(method, path, operation)
   }
   const schemas = hoistTitled(document.paths)
+  document.webhooks = webhooks
   document.components = {
     ...document.components,
     schemas: { ...document.components.schemas, ...schemas, Error: plain(ErrorBody) },
@@ -88,13 +92,14 @@ function completeFailures(method: string, path: string, operation: Operation): v
   }
 }
 
-/** A route that takes no body refuses one with fields; the document shows none. What requires no field can be left out. */
+/** A route that takes no body refuses one with fields; the document shows none. A body that may be null can be left out. */
 function correctBody(operation: Operation): void {
   const { requestBody } = operation
-  const schema = requestBody?.content['application/json']?.schema
-  if (!requestBody || !schema) return
-  if (Object.keys(schema.properties ?? {}).length === 0) delete operation.requestBody
-  else requestBody.required = (schema.required ?? []).length > 0
+  const json = requestBody?.content['application/json']
+  if (!requestBody || !json?.schema) return
+  const [object] = json.schema.anyOf ?? [json.schema]
+  if (Object.keys(object?.properties ?? {}).length === 0) delete operation.requestBody
+  else requestBody.required = object === json.schema
 }
 
 /** Schemas are made with hidden properties that are no part of the document. */

@@ -14,6 +14,35 @@ test('the document is valid OpenAPI 3.1, needs no key and is the same as the one
   expect([valid, errors]).toEqual([true, undefined])
 })
 
+test('who has nothing but the description finds in it what the documents say, and what webhooks receive', async () => {
+  const { call } = await givenApp('sqlite')
+  const { body } = await call('/openapi.json', { key: null })
+  for (const word of ['X-Api-Key', 'has_more', 'Retry-After', 'Idempotency-Key', 'If-Match']) {
+    expect(body.info.description).toContain(word)
+  }
+  const tags: Record<string, string> = Object.fromEntries(
+    (body as Document).tags!.map(({ name, description }) => [name, description!]),
+  )
+  expect(tags.Monitors).toContain('`NO_DATA`')
+  expect(tags.Webhooks).toContain('| 5 min | 10 min |')
+  expect([body.info.description, ...Object.values(tags)].join()).not.toMatch(/\]\((?!#|https:)/)
+  const used = Object.values(body.paths as Document['paths']).flatMap((path) => Object.values(path))
+  expect([...new Set(used.flatMap(({ tags }) => tags!))].sort()).toEqual(Object.keys(tags).sort())
+  expect(body.webhooks.change.post.parameters.map(({ name }: { name: string }) => name)).toContain(
+    'X-Service-Signature',
+  )
+})
+
+test('what can be left out of a request is not required in the description', async () => {
+  const { call } = await givenApp('sqlite')
+  const { paths } = (await call('/openapi.json', { key: null })).body
+  const rotation = paths['/webhooks/{webhook}/rotate-secret'].post.requestBody
+  expect(rotation.required).toBe(false)
+  expect(JSON.stringify(rotation)).toContain('grace_hours')
+  expect(paths['/monitors/{monitor}'].patch.requestBody.required).toBe(true)
+  expect(paths['/monitors/{monitor}/check'].post.requestBody).toBeUndefined()
+})
+
 test('every operation has a name of its own, a tag, a summary, described parameters and its errors', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
@@ -23,8 +52,9 @@ test('every operation has a name of its own, a tag, a summary, described paramet
     for (const [method, operation] of Object.entries(operations)) {
       names.push(operation.operationId ?? '')
       if (!operation.summary || operation.tags?.length !== 1) wanting.push(`${method} ${path}: summary or tag`)
+      if (method !== 'get' && !operation.description) wanting.push(`${method} ${path}: what it does`)
       for (const parameter of operation.parameters ?? []) {
-        if (parameter.in === 'path' && !parameter.description) wanting.push(`${method} ${path}: ${parameter.name}`)
+        if (!parameter.$ref && !parameter.description) wanting.push(`${method} ${path}: ${parameter.name}`)
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '429', '500', '503']))
       if (path.includes('{')) expect(Object.keys(operation.responses)).toContain('404')

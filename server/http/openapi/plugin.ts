@@ -1,24 +1,22 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { complete, type Document } from './document.ts'
-
-const DESCRIPTION = `Watches DNS records and reports changes.
-
-Every request carries an API key in the header \`X-Api-Key\`. Lists are read page by page with opaque cursors. Errors have
-one shape: \`{code, error}\`, and \`errors\` with the fields at fault where the input is not valid.`
+import { readGuide } from './guide.ts'
 
 /** `GET /openapi.json`, made from the schemas that validate requests and serialise answers. Before the routes. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
+  const { description, tags } = await readGuide()
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Zonewatch',
         version: '1.0.0',
-        description: DESCRIPTION,
+        description,
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/' }],
+      tags,
       security: [{ ApiKey: [] }],
       // The library wants to see it here while it collects the routes.
       components: { securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
