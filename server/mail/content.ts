@@ -34,7 +34,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
     }
     case 'webhook_paused':
       return newMessage(`A webhook of ${content.organization} is paused`, [
-        `The webhook ${about} to ${shownUrl(content.url)} is paused, because its receiver failed for too long.`,
+        `The webhook ${about} to ${shownUrl(content.url)} is paused, because its receiver ${content.statusCode === 410 ? 'wants no more' : 'failed for too long'}.`,
         `The last failure: ${content.error.slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
         'Its events are kept. Zonewatch tries once an hour, and sends all of them when the receiver answers again; a test or a retry that succeeds resumes at once.',
         dashboard,

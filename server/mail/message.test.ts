@@ -40,6 +40,16 @@ test('each issue of an invitation has a token of its own, and the hash does not 
   expect(hashOfToken(tokens[0]!)).toMatch(/^[0-9a-f]{64}$/)
 })
 
+test.each([
+  [410, 'because its receiver wants no more'],
+  [500, 'because its receiver failed for too long'],
+  [null, 'because its receiver failed for too long'],
+])("a paused webhook's mail says why, for %j", (statusCode, why) => {
+  const failure = { organization: 'Acme', url: 'https://hooks.example.com/', error: 'It did.', statusCode }
+
+  expect(messageOf({ kind: 'webhook_paused', ...failure }, { ...rendering, about: 'whk_1' }).text).toContain(why)
+})
+
 test("a paused webhook's mail names the failure and hides the query of its address", () => {
   const { text } = messageOf(
     {
@@ -55,5 +65,6 @@ test("a paused webhook's mail names the failure and hides the query of its addre
   expect(text).toContain('https://hooks.example.com/dns is paused')
   expect(text).toContain('The receiver answered 500. (status 500)')
   expect(text).toContain('https://dns.example.com/dashboard/webhooks/whk_1')
+  expect(text).toContain('a test or a retry that succeeds resumes at once')
   expect(text).not.toContain('secret')
 })

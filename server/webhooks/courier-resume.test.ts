@@ -167,6 +167,42 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent().map(({ id }) => id)).toEqual([...ids.slice(0, 3), ...ids])
   })
 
+  test('a request that is being attempted is left to that attempt, whoever asks for it', async () => {
+    const world = await givenDeliveries(await fresh())
+    const { db, organizationId, clock } = world
+    const webhook = await world.webhook()
+    webhook.answers('hang')
+    await world.events()
+    await world.settle()
+    const [request] = await webhook.requests()
+
+    await askForRetry(db, organizationId, webhook.id, request!.id, clock.now())
+    await replay(db, organizationId, webhook.id, { since: 0, until: clock.now() + 1 }, clock.now())
+    clock.moveTo(clock.now() + 30_000)
+    await world.pass(2 * 60_000)
+
+    expect(webhook.sent()).toHaveLength(1)
+    expect(await webhook.requests()).toMatchObject([{ status: 'RETRYING', attempts: 1, retries: 0 }])
+  })
+
+  test('a replay that is asked for again sends nothing more', async () => {
+    const world = await givenDeliveries(await fresh())
+    const { db, organizationId, clock } = world
+    const webhook = await world.webhook()
+    await world.events(5)
+    await world.settle()
+    await setActive(db, organizationId, webhook.id, false, clock.now())
+
+    const period = { since: 0, until: clock.now() + 1 }
+    for (let count = 0; count < 2; count++) {
+      expect(await replay(db, organizationId, webhook.id, period, clock.now())).toBe(5)
+    }
+    await setActive(db, organizationId, webhook.id, true, clock.now())
+    await world.settle()
+
+    expect(webhook.sent()).toHaveLength(10)
+  })
+
   test('every attempt is in the log, the latest 200 at least', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()

@@ -36,7 +36,9 @@ onBothEngines('the courier', (fresh) => {
       expect(waited).toBeGreaterThanOrEqual(delay)
       expect(waited).toBeLessThanOrEqual(delay + JITTER_MS)
     }
-    expect(new Set(sent.map(({ id, body }) => id + body)).size).toBe(1)
+    expect(new Set(sent.map(({ id, body, headers }) => id + body + headers['X-Service-Signature'])).size).toBe(1)
+    expect(new Set(sent.map(({ headers }) => headers['webhook-signature'])).size).toBe(10)
+    for (const { at, headers } of sent) expect(headers['X-Webhook-Timestamp']).toBe(String(Math.floor(at / 1000)))
     expect(await webhook.requests()).toMatchObject([
       { status: 'FAILED', attempts: 10, retries: 9, next_attempt_at: null },
     ])
@@ -193,6 +195,21 @@ onBothEngines('the courier', (fresh) => {
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(3_600_000)
     expect(third!.at - second!.at).toBeGreaterThanOrEqual(10 * 60_000)
     expect(third!.at - second!.at).toBeLessThanOrEqual(10 * 60_000 + JITTER_MS)
+  })
+
+  test('what was kept is sent within the same number of places', async () => {
+    const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 3 } })
+    const webhook = await world.webhook()
+    webhook.answers(410)
+    await world.events()
+    await world.settle()
+    await world.events(100)
+    webhook.answers(200)
+
+    await world.pass(HOUR_MS)
+
+    expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(101).fill('DELIVERED'))
+    expect(world.mostUnderWay()).toBeLessThanOrEqual(3)
   })
 
   test('one webhook has at most its own number of requests under way', async () => {

@@ -106,7 +106,7 @@ async function record(items: Recorded[], { db, clock, log }: CourierDoors): Prom
     const changes = await recordAttempts(db, items.slice(from, from + RECORDED_AT_ONCE), clock.now())
     for (const { state, ...webhook } of changes) {
       if (state === 'active') log.info(webhook, 'A webhook is active again; what was kept is sent.')
-      else log.warn(webhook, 'A webhook is paused: its receiver failed for too long. Its requests are kept.')
+      else log.warn(webhook, 'A webhook is paused. Its requests are kept.')
     }
   }
 }

@@ -96,6 +96,16 @@ test('what is asked for by hand goes beside the others of a webhook that is full
   expect(startAll(lanes).map((flight) => flight.claimed.claim.occasion)).toEqual(['hand'])
 })
 
+test('what is asked for by hand has two places of its own', () => {
+  const lanes = new Lanes(LIMITS)
+  lanes.take([claimed('a', 'hand'), claimed('a', 'hand'), claimed('a', 'hand')], [])
+
+  const flights = startAll(lanes)
+  expect(flights).toHaveLength(2)
+  lanes.ended(flights[0]!, answered, 5)
+  expect(startAll(lanes)).toHaveLength(1)
+})
+
 test('no more is taken than can start soon', () => {
   const lanes = new Lanes({ inAll: 100, perWebhook: 2 })
   expect(lanes.roomOf('a')).toBe(2)

@@ -251,6 +251,37 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(after!.headers['x-service-signature']).not.toBe(during!.headers['x-service-signature'])
   })
 
+  test.each([
+    [undefined, 24],
+    [{ grace_hours: 72 }, 72],
+    [{ grace_hours: 0 }, 0],
+  ])('a rotation by %j has a grace of %i hours', async (body, hours) => {
+    const { world, receiver, path } = await givenWebhook(engine)
+    await world.call(`${path}/rotate-secret`, { method: 'POST', ...(body ? { body } : {}) })
+    const signatures = async () => {
+      const count = receiver.received.length
+      await world.call(`${path}/test`, { method: 'POST' })
+      const sent = (await receiver.waitFor(count + 1)).at(-1)!
+      return String(sent.headers['webhook-signature']).split(' ').length
+    }
+
+    world.pass(hours * 3_600_000 - 60_000)
+    expect(await signatures()).toBe(hours === 0 ? 1 : 2)
+    world.pass(60_000)
+    expect(await signatures()).toBe(1)
+  })
+
+  test('next_attempt lies in the past while an attempt is under way', async () => {
+    const { world, receiver, path, groupId } = await givenWebhook(engine)
+    receiver.hang()
+    await events(world, groupId, 1)
+    await receiver.waitFor(1)
+
+    const { body } = await world.call(`${path}/requests`)
+    expect(body.data).toMatchObject([{ status: 'PENDING', last_attempt: null }])
+    expect(Date.parse(body.data[0].next_attempt)).toBeLessThanOrEqual(world.doors.clock.now())
+  })
+
   test('what does not exist is a 404', async () => {
     const { world, path } = await givenWebhook(engine, { sends: false })
     for (const [method, rest] of [

@@ -81,6 +81,15 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(Object.keys(short.body.errors).sort()).toEqual(['extra', 'secret'])
   })
 
+  test('there are at most 20 headers', async () => {
+    const world = await givenApp(engine)
+    const headers = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`X-${index}`, '']))
+
+    const { id } = await made(world, { headers })
+    const change = { method: 'PATCH', body: { headers: { ...headers, 'X-20': '' } } }
+    expect((await world.call(`/webhooks/${id}`, change)).body.errors).toHaveProperty('headers')
+  })
+
   test('a name is looked up when it is saved: one refused address refuses it, and one that is not found is taken', async () => {
     const dns = await givenDnsServer()
     dns.set('inside.example', 'A', ['192.0.2.1', '10.1.2.3'])

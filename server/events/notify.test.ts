@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { STATES } from '#contract/monitors.ts'
+import { isNotified } from './notify.ts'
+
+const pairs = STATES.flatMap((before) => STATES.map((after) => [before, after] as const))
+
+test.each(pairs)('a change from %s to %s is told by what the monitor wants to hear', (before, after) => {
+  expect(isNotified('immediately', before, after)).toBe(true)
+  expect(isNotified('on_success', before, after)).toBe(before !== 'VALID' && after === 'VALID')
+  expect(isNotified('after_success', before, after)).toBe(before === 'VALID' && after !== 'VALID')
+})
