@@ -59,11 +59,15 @@ function delegation({ authority, additional }: Message, name: string) {
 }
 
 function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): RRset | undefined {
-  const set = records.filter((record) => record.name === name && record.type === TYPE[type])
-  if (set.length === 0) return undefined
-  // The lowest TTL counts: RFC 2181 section 5.2.
-  const ttl = set.reduce((lowest, record) => Math.min(lowest, record.ttl), Number.POSITIVE_INFINITY)
-  return { name, type, ttl, values: [...new Set(set.map((record) => record.value!))].sort() }
+  const values: string[] = []
+  let ttl = Number.POSITIVE_INFINITY
+  for (const record of records) {
+    if (record.type !== TYPE[type] || record.name !== name) continue
+    values.push(record.value!)
+    ttl = Math.min(ttl, record.ttl) // the lowest TTL counts: RFC 2181 section 5.2
+  }
+  if (values.length === 0) return undefined
+  return { name, type, ttl, values: values.length === 1 ? values : [...new Set(values)].sort() }
 }
 
 function targetOf(value: string): string {

@@ -2,13 +2,13 @@ import { CLASS_IN, rcodeName, TYPE } from './codes.ts'
 import { type Edns, readEdns } from './edns.ts'
 import type { ExtendedError, Question } from './outcome.ts'
 import { rdataText } from './rdata.ts'
-import { MalformedPacket, type Packet, readName, readUint16, readUint32 } from './wire.ts'
+import { MalformedPacket, type Packet, readName, readQuestionName, readUint16, readUint32 } from './wire.ts'
 
 /** `value`: canonical text, undefined for types that Zonewatch does not read. `ttl` in seconds. */
 export type ResourceRecord = { name: string; type: number; ttl: number; value: string | undefined }
 
 /** `flags`: of aa, tc, rd, ra, ad, cd, those that are set. */
-export type Header = { rcode: string; flags: string[] }
+export type Header = { rcode: string; flags: readonly string[] }
 
 /** A response to the question asked. Of a truncated one only the header counts (RFC 2181 section 9): it has no records. */
 export type Message = Header & {
@@ -28,6 +28,7 @@ const SECTIONS = [
 ] as const
 const QR = 0x8000
 const OPCODE = 0x7800
+const FLAGS_MASK = 0x07b0
 const FLAGS: readonly [number, string][] = [
   [0x0400, 'aa'],
   [0x0200, 'tc'],
@@ -53,19 +54,30 @@ export function decodeResponse(octets: Buffer, question: Question): Decoded {
 function readHeader({ octets }: Packet): Header {
   if (octets.length < 12) throw new MalformedPacket('it is shorter than a header')
   const bits = octets.readUInt16BE(2)
-  return { rcode: rcodeName(bits & 15), flags: FLAGS.filter(([bit]) => bits & bit).map(([, flag]) => flag) }
+  return { rcode: rcodeName(bits & 15), flags: flagsIn(bits & FLAGS_MASK) }
+}
+
+const knownFlags = new Map<number, readonly string[]>() // there are 64 sets at most
+
+function flagsIn(bits: number): readonly string[] {
+  const known = knownFlags.get(bits)
+  if (known) return known
+  const flags = FLAGS.filter(([bit]) => bits & bit).map(([, flag]) => flag)
+  knownFlags.set(bits, flags)
+  return flags
 }
 
 function readMessage(packet: Packet, header: Header, question: Question): Message {
   const bits = packet.octets.readUInt16BE(2)
   if (!(bits & QR)) throw new MalformedPacket('it is a query, not a response')
   if (bits & OPCODE) throw new MalformedPacket('it answers another kind of request')
-  const message: Message = { ...header, ede: [], answer: [], authority: [], additional: [] }
+  const { rcode, flags } = header
+  const message: Message = { rcode, flags, ede: [], answer: [], authority: [], additional: [] }
   // A server that knows no EDNS often sends back what it could not read: the code is all there is to learn.
-  if (header.rcode === 'FORMERR' || header.rcode === 'NOTIMP') return message
+  if (rcode === 'FORMERR' || rcode === 'NOTIMP') return message
 
   let at = readQuestion(packet, header, question)
-  if (header.flags.includes('tc')) return message
+  if (flags.includes('tc')) return message
   const end = packet.octets.length
   let edns: Edns | undefined
   for (const [section, countAt] of SECTIONS) {
@@ -87,7 +99,9 @@ function readMessage(packet: Packet, header: Header, question: Question): Messag
   }
   if (at !== end) throw new MalformedPacket('it has octets after its last record')
   if (!edns) return message
-  return { ...message, ede: edns.ede, rcode: rcodeName((edns.rcodeHigh << 4) | (bits & 15)) }
+  message.ede = edns.ede
+  message.rcode = rcodeName((edns.rcodeHigh << 4) | (bits & 15))
+  return message
 }
 
 /** Returns where the records begin. Only a failure may leave the question out. */
@@ -96,7 +110,7 @@ function readQuestion(packet: Packet, header: Header, question: Question): numbe
   const failed = header.rcode !== 'NOERROR' && header.rcode !== 'NXDOMAIN'
   if (questions === 0 && failed) return 12
   if (questions !== 1) throw new MalformedPacket('it does not hold the one question asked')
-  const { name, next } = readName(packet, 12, packet.octets.length)
+  const { name, next } = readQuestionName(packet, question.name)
   const type = readUint16(packet, next, packet.octets.length)
   const questionClass = readUint16(packet, next + 2, packet.octets.length)
   if (name !== question.name || type !== TYPE[question.type] || questionClass !== CLASS_IN) {

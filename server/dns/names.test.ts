@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameLabels, normalizeName, reverseName } from './names.ts'
+import { normalizeName, reverseName, wireLength, writeName } from './names.ts'
 
 describe('a name is brought to its canonical text', () => {
   test.each([
@@ -49,6 +49,12 @@ describe('what is not a name is refused with the reason', () => {
   })
 })
 
+function onTheWire(name: string): Buffer {
+  const packet = Buffer.alloc(wireLength(name), 255)
+  expect(writeName(packet, 0, name)).toBe(packet.length)
+  return packet
+}
+
 test('253 characters are allowed', () => {
   const name = `${'a.'.repeat(126)}b`
   expect(normalizeName(name)).toEqual({ ok: true, name })
@@ -60,14 +66,18 @@ test('any text is either refused or becomes a name that stays as it is and fits 
       const parsed = normalizeName(text)
       if (!parsed.ok) return
       expect(parsed.name === '' ? normalizeName('.') : normalizeName(parsed.name)).toEqual(parsed)
-      expect(nameLabels(parsed.name).flat().length).toBeLessThan(255)
+      expect(onTheWire(parsed.name).length).toBeLessThanOrEqual(255)
     }),
   )
 })
 
-test('the labels of a name are its octets', () => {
-  expect(nameLabels('a\\046b.c')).toEqual([[97, 46, 98], [99]])
-  expect(nameLabels('')).toEqual([])
+test('a name goes over the wire as its octets', () => {
+  expect(onTheWire('a\\046b.c')).toEqual(Buffer.from('\u0003a.b\u0001c\u0000'))
+  expect(onTheWire('')).toEqual(Buffer.from([0]))
+})
+
+test.each(['.', 'a..b', 'a.', `${'a'.repeat(64)}.b`, `${'a.'.repeat(127)}b`])('%s is no name to write', (text) => {
+  expect(() => onTheWire(text)).toThrow('Not a name')
 })
 
 test.each([

@@ -8,6 +8,9 @@ export type ParsedName = { ok: true; name: string } | { ok: false; reason: strin
 export const MAX_LABEL = 63
 export const MAX_NAME = 253
 
+export const DOT = 0x2e
+export const BACKSLASH = 0x5c
+
 // Outside this set an octet is written \DDD, so that a pasted URL or mail address is refused rather than asked.
 const PLAIN = /^[a-z0-9_*/+=~!#&'-]$/
 
@@ -54,15 +57,32 @@ export function isBelow(name: string, zone: string): boolean {
   return zone === '' || name === zone || name.endsWith(`.${zone}`)
 }
 
-/** The labels of a canonical name as octets. Throws on text that `normalizeName` would refuse: that is a bug in the caller. */
-export function nameLabels(name: string): number[][] {
-  if (name === '') return []
-  const labels = name.split('.').map(labelOctets)
-  const tooLong = labels.reduce((sum, label) => sum + label.length + 1, -1) > MAX_NAME
-  if (tooLong || labels.some((label) => label.length === 0 || label.length > MAX_LABEL)) {
-    throw new Error(`Not a name: ${name.slice(0, 300)}`)
+/** Octets of a canonical name on the wire. RFC 1035 section 3.1. */
+export function wireLength(name: string): number {
+  return octetsIn(name) + (name === '' ? 1 : 2)
+}
+
+/**
+ * Writes a canonical name at `from`, and returns where the octets after it begin. Throws on text that `normalizeName` would
+ * refuse: that is a bug in the caller.
+ */
+export function writeName(packet: Buffer, from: number, name: string): number {
+  if (name === '') return packet.writeUInt8(0, from)
+  let labelAt = from // where the length of the label stands
+  let at = from + 1
+  for (let index = 0; index < name.length; index++) {
+    const code = name.charCodeAt(index)
+    if (code === DOT) {
+      packet[labelAt] = labelLength(at - labelAt - 1, name)
+      labelAt = at++
+    } else if (code === BACKSLASH) {
+      packet[at++] = Number(name.slice(index + 1, index + 4))
+      index += 3
+    } else packet[at++] = code
   }
-  return labels
+  packet[labelAt] = labelLength(at - labelAt - 1, name)
+  if (at - from > MAX_NAME + 1) throw notAName(name)
+  return packet.writeUInt8(0, at)
 }
 
 function normalizeLabel(label: string, underArpa: boolean): ParsedName {
@@ -85,19 +105,17 @@ function aLabel(label: string): string | undefined {
   return /^[a-z0-9_*-]+\.x$/.test(ascii) ? ascii.slice(0, -2) : undefined
 }
 
-function labelOctets(label: string): number[] {
-  const octets: number[] = []
-  for (let at = 0; at < label.length; at++) {
-    if (label[at] === '\\') {
-      octets.push(Number(label.slice(at + 1, at + 4)))
-      at += 3
-    } else octets.push(label.charCodeAt(at))
-  }
+function labelLength(octets: number, name: string): number {
+  if (octets === 0 || octets > MAX_LABEL) throw notAName(name)
   return octets
 }
 
-function octetsIn(label: string): number {
-  return label.replace(/\\\d{3}/g, '.').length
+function notAName(text: string): Error {
+  return new Error(`Not a name: ${text.slice(0, 300)}`)
+}
+
+function octetsIn(text: string): number {
+  return text.includes('\\') ? text.replace(/\\\d{3}/g, '.').length : text.length
 }
 
 function isAscii(text: string): boolean {

@@ -67,7 +67,7 @@ export type Evidence = {
   path?: 'recursive' | 'authoritative'
   transport: 'udp' | 'tcp'
   rcode: string | null // null when nothing readable came
-  flags: string[] // of aa, tc, rd, ra, ad, cd: those that were set
+  flags: readonly string[] // of aa, tc, rd, ra, ad, cd: those that were set
   ede: ExtendedError[]
   ms: number
   outcome: Outcome | null // null: truncated, so asked again over TCP

@@ -1,5 +1,5 @@
 import { CLASS_IN, TYPE } from './codes.ts'
-import { nameLabels } from './names.ts'
+import { wireLength, writeName } from './names.ts'
 import type { Question } from './outcome.ts'
 
 /** `edns`: with an OPT record. `recursionDesired` and `checkingDisabled`: the header's RD and CD bits (RFC 4035 section 3.2.2). */
@@ -16,20 +16,15 @@ const OPT = Buffer.from([0, 0, TYPE.OPT, UDP_PAYLOAD >> 8, UDP_PAYLOAD & 255, 0,
 
 /** The packet that asks one question, its id still 0: the transport draws one. RFC 1035 section 4.1. */
 export function encodeQuery(question: Question, options: QueryOptions): Buffer {
-  const labels = nameLabels(question.name)
-  const nameLength = labels.reduce((sum, label) => sum + label.length + 1, 1)
-  const packet = Buffer.alloc(12 + nameLength + 4 + (options.edns ? OPT.length : 0))
+  const length = 12 + wireLength(question.name) + 4 + (options.edns ? OPT.length : 0)
+  const packet = Buffer.allocUnsafe(length) // every octet is written below
+  packet.writeUInt16BE(0, 0)
   packet.writeUInt16BE((options.recursionDesired ? RD : 0) | (options.checkingDisabled ? CD : 0), 2)
-  packet.writeUInt16BE(1, 4)
-  packet.writeUInt16BE(options.edns ? 1 : 0, 10)
-  let at = 12
-  for (const label of labels) {
-    packet[at++] = label.length
-    packet.set(label, at)
-    at += label.length
-  }
-  packet.writeUInt16BE(TYPE[question.type], at + 1)
-  packet.writeUInt16BE(CLASS_IN, at + 3)
-  if (options.edns) OPT.copy(packet, at + 5)
+  packet.writeUInt32BE(0x0001_0000, 4) // one question, no answers
+  packet.writeUInt32BE(options.edns ? 1 : 0, 8)
+  const at = writeName(packet, 12, question.name)
+  packet.writeUInt16BE(TYPE[question.type], at)
+  packet.writeUInt16BE(CLASS_IN, at + 2)
+  if (options.edns) OPT.copy(packet, at + 4)
   return packet
 }

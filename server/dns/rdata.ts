@@ -10,7 +10,7 @@ import { MalformedPacket, type Packet, readName, readUint8, readUint16, readUint
 export function rdataText(type: number, packet: Packet, at: number, end: number): string | undefined {
   switch (type) {
     case TYPE.A:
-      return octets(packet, at, end, 4).join('.')
+      return ipv4Text(octets(packet, at, end, 4))
     case TYPE.AAAA:
       return ipv6Text(octets(packet, at, end, 16))
     case TYPE.CNAME:
@@ -45,6 +45,10 @@ export function utf8Text(text: Buffer): string {
 function octets(packet: Packet, at: number, end: number, length: number): Buffer {
   if (end - at !== length) throw new MalformedPacket('an address has the wrong length')
   return packet.octets.subarray(at, end)
+}
+
+function ipv4Text([a, b, c, d]: Buffer): string {
+  return `${a}.${b}.${c}.${d}`
 }
 
 function host(packet: Packet, at: number, end: number): string {

@@ -1,4 +1,4 @@
-import { MAX_LABEL, OCTET_TEXT } from './names.ts'
+import { BACKSLASH, DOT, MAX_LABEL, OCTET_TEXT } from './names.ts'
 
 /** A packet that cannot be read. Thrown while decoding only; `decodeResponse` makes a value of it. */
 export class MalformedPacket extends Error {}
@@ -33,6 +33,30 @@ export function readUint32({ octets }: Packet, at: number, end: number): number 
  */
 export function readName(packet: Packet, at: number, end: number): { name: string; next: number } {
   return readLabels(packet, at, end, 0)
+}
+
+/** As `readName`, for the name after the header, which in nearly every response is `expected`, letter for letter. */
+export function readQuestionName(packet: Packet, expected: string): { name: string; next: number } {
+  const next = endOfSame(packet.octets, expected)
+  if (next === undefined) return readName(packet, HEADER_LENGTH, packet.octets.length)
+  packet.tails.set(HEADER_LENGTH, { name: expected, octets: next - HEADER_LENGTH }) // the owner of most records
+  return { name: expected, next }
+}
+
+/** Undefined where the octets of the name are not just those of its text. */
+function endOfSame(octets: Buffer, name: string): number | undefined {
+  if (name === '') return undefined
+  let labelAt = HEADER_LENGTH // where the length of the label stands
+  let at = HEADER_LENGTH + 1
+  for (let index = 0; index < name.length; index++, at++) {
+    const code = name.charCodeAt(index)
+    if (code === BACKSLASH) return undefined
+    if (code === DOT) {
+      if (octets[labelAt] !== at - labelAt - 1) return undefined
+      labelAt = at
+    } else if (octets[at] !== code) return undefined
+  }
+  return octets[labelAt] === at - labelAt - 1 && octets[at] === 0 ? at + 1 : undefined
 }
 
 function readLabels(packet: Packet, at: number, end: number, pointers: number): Tail & { next: number } {
