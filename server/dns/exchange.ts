@@ -2,35 +2,43 @@ import type { Clock } from '../clock.ts'
 import type { Deadlines } from './deadlines.ts'
 import { interpret } from './interpret.ts'
 import { decodeResponse } from './messages.ts'
-import type { Evidence, Outcome, Question, ServerAddress } from './outcome.ts'
+import type { Evidence, Outcome, Question } from './outcome.ts'
 import { encodeQuery, type QueryOptions } from './query.ts'
-import { formatServer } from './servers.ts'
+import type { Slots } from './slots.ts'
 import type { Received, Send } from './transport.ts'
+
+type Doors = { clock: Clock; deadlines: Deadlines }
 
 /** One query to one server and what came back. */
 export type Exchange = {
-  server: ServerAddress
+  server: string // `ip:port`, IPv6 in brackets
   transport: Evidence['transport']
   send: Send
+  slots: Slots
   question: Question
   query: QueryOptions
   timeoutMs: number
   signal: AbortSignal | undefined
-  /** Called once when no answer came for so long that others need not wait for it. */
-  onSilence: () => void
+  /** Whether it stepped aside among the slots, because no answer came for so long that others need not wait for it. */
+  isAside: boolean
 }
 
 /** Nearly every answer is here by then, and the server waits for somebody else. */
 const SILENCE_MS = 250
 
-/** Resolves within `timeoutMs`. Rejects only with the signal's reason. */
-export function exchange(clock: Clock, deadlines: Deadlines, one: Exchange): Promise<Evidence> {
-  const { signal, timeoutMs, send } = one
-  if (signal?.aborted) return Promise.reject(signal.reason) // while it waited for its turn
+/** With a place among the slots, which the caller gives back. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
+export function exchange({ clock, deadlines }: Doors, one: Exchange): Promise<Evidence> {
   return new Promise((resolve, reject) => {
+    const { signal, timeoutMs } = one
+    if (signal?.aborted) throw signal.reason // while it waited for its turn
     const packet = encodeQuery(one.question, one.query)
     const sentAt = clock.elapsed()
-    const finish = (received: Received | Timeout) => {
+    let takeBack =
+      timeoutMs > SILENCE_MS ? deadlines.add(sentAt + SILENCE_MS, waitOn) : deadlines.add(sentAt + timeoutMs, end)
+    signal?.addEventListener('abort', abort, { once: true })
+    const giveUp = one.send(packet, finish)
+
+    function finish(received: Received | Timeout): void {
       takeBack()
       signal?.removeEventListener('abort', abort)
       try {
@@ -39,23 +47,22 @@ export function exchange(clock: Clock, deadlines: Deadlines, one: Exchange): Pro
         reject(error)
       }
     }
-    const abort = () => {
+
+    function waitOn(): void {
+      takeBack = deadlines.add(sentAt + timeoutMs, end)
+      one.isAside = one.slots.stepAside()
+    }
+
+    function end(): void {
+      giveUp()
+      finish({ kind: 'timeout' })
+    }
+
+    function abort(): void {
       takeBack()
       giveUp()
       reject(signal?.reason)
     }
-    const end = () => {
-      giveUp()
-      finish({ kind: 'timeout' })
-    }
-    const waitOn = () => {
-      takeBack = deadlines.add(sentAt + timeoutMs, end)
-      one.onSilence()
-    }
-    let takeBack =
-      timeoutMs > SILENCE_MS ? deadlines.add(sentAt + SILENCE_MS, waitOn) : deadlines.add(sentAt + timeoutMs, end)
-    signal?.addEventListener('abort', abort, { once: true })
-    const giveUp = send(packet, finish)
   })
 }
 
@@ -66,7 +73,7 @@ function evidenceOf(
   received: Received | Timeout,
   elapsedMs: number,
 ): Evidence {
-  const place = { server: formatServer(server), transport, ms: Math.round(elapsedMs * 10) / 10 }
+  const place = { server, transport, ms: Math.round(elapsedMs * 10) / 10 }
   if (received.kind !== 'packet') return { ...place, rcode: null, flags: [], ede: [], outcome: received }
 
   const decoded = decodeResponse(received.packet, question)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Deadlines } from './deadlines.ts'
-import { exchange } from './exchange.ts'
+import { type Exchange, exchange } from './exchange.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
 import { noteExchange, type Path } from './paths.ts'
 import type { QueryOptions } from './query.ts'
@@ -19,6 +19,11 @@ export type Lookup = {
 
 type Doors = { clock: Clock; deadlines: Deadlines }
 
+/** How a server is asked. */
+type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>
+
+const FIRST_WAY: Way = { transport: 'udp', edns: true }
+
 /** Asks the servers one after the other until one settles the question; otherwise the most telling failure. */
 export async function tryServers(doors: Doors, paths: Path[], question: Question, lookup: Lookup): Promise<Outcome> {
   const candidates = [...paths]
@@ -26,8 +31,21 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
   for (let tries = 0; tries < lookup.tries && lookup.leftMs > 0; tries++) {
     const path = candidates.shift()
     if (!path) break
-    const outcome = await askServer(doors, path, question, lookup)
-    const last = lookup.evidence.at(-1)
+    let last: Evidence | undefined
+    for (let way: Way | undefined = FIRST_WAY; way && lookup.leftMs > 0; way = otherWay(way, last)) {
+      const turn = turnAt(path, lookup)
+      if (turn) await turn
+      const one = newExchange(path, way, question, lookup)
+      try {
+        last = await exchange(doors, one)
+      } finally {
+        path.slots.release(one.isAside)
+      }
+      lookup.leftMs -= last.ms
+      lookup.evidence.push(last)
+      if (last.outcome) noteExchange(path, question.type, isUsable(last.outcome))
+    }
+    const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
     if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.query.recursionDesired)) return outcome
     failures.push(outcome)
     // Only silence may be a lost packet; asked again, a server would fail in the same way.
@@ -36,58 +54,31 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
   return mostTelling(failures)
 }
 
-/** At most four exchanges: UDP, TCP where that is truncated, and both without EDNS where the server cannot read it. */
-async function askServer(doors: Doors, path: Path, question: Question, lookup: Lookup): Promise<Outcome> {
-  let transport: Evidence['transport'] = 'udp'
-  let edns = true
-  let outcome: Outcome = { kind: 'timeout' }
-  while (lookup.leftMs > 0) {
-    const evidence = await exchangeInTurn(doors, path, transport, question, edns, lookup)
-    if (evidence.outcome === null) {
-      transport = 'tcp'
-      continue
-    }
-    outcome = evidence.outcome
-    if (!edns || !isEdnsRefused(outcome)) return outcome
-    edns = false
-    transport = 'udp'
-  }
-  return outcome
+/** Undefined where nothing is to be waited for. */
+function turnAt({ pace, slots }: Path, { mostWaitMs, signal }: Lookup): Promise<void> | undefined {
+  const paced = pace.wait(mostWaitMs, signal)
+  return paced ? paced.then(() => slots.acquire(signal)) : slots.acquire(signal)
 }
 
-async function exchangeInTurn(
-  doors: Doors,
-  path: Path,
-  transport: Evidence['transport'],
-  question: Question,
-  edns: boolean,
-  lookup: Lookup,
-): Promise<Evidence> {
-  const paced = path.pace.wait(lookup.mostWaitMs, lookup.signal)
-  if (paced) await paced
-  const placed = path.slots.acquire(lookup.signal)
-  if (placed) await placed
-  let isAside = false
-  try {
-    const evidence = await exchange(doors.clock, doors.deadlines, {
-      server: path.server,
-      transport,
-      send: transport === 'udp' ? path.udp.send : path.tcp,
-      question,
-      query: { ...lookup.query, edns },
-      timeoutMs: Math.min(lookup.timeoutMs, lookup.leftMs),
-      signal: lookup.signal,
-      onSilence: () => {
-        isAside = path.slots.stepAside()
-      },
-    })
-    lookup.leftMs -= evidence.ms
-    lookup.evidence.push(evidence)
-    if (evidence.outcome) noteExchange(path, question.type, isUsable(evidence.outcome))
-    return evidence
-  } finally {
-    path.slots.release(isAside)
+function newExchange(path: Path, { transport, edns }: Way, question: Question, lookup: Lookup): Exchange {
+  const { recursionDesired, checkingDisabled } = lookup.query
+  return {
+    server: path.address,
+    transport,
+    send: transport === 'udp' ? path.udp.send : path.tcp,
+    slots: path.slots,
+    question,
+    query: { edns, recursionDesired, checkingDisabled },
+    timeoutMs: Math.min(lookup.timeoutMs, lookup.leftMs),
+    signal: lookup.signal,
+    isAside: false,
   }
+}
+
+/** The same server once more: over TCP where its answer is truncated, and without EDNS where it cannot read it. */
+function otherWay({ edns }: Way, last: Evidence): Way | undefined {
+  if (last.outcome === null) return { transport: 'tcp', edns }
+  return edns && isEdnsRefused(last.outcome) ? { transport: 'udp', edns: false } : undefined
 }
 
 // RFC 6891 section 7.

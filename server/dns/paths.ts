@@ -10,7 +10,8 @@ import { createUdpPool, type UdpPool } from './udp.ts'
 
 /** All that is kept about one server. `troubles`: by question type, of those that did not go well lately. */
 export type Path = {
-  server: ServerAddress
+  /** `ip:port`, IPv6 in brackets. */
+  address: string
   slots: Slots
   pace: Pace
   udp: UdpPool
@@ -42,16 +43,17 @@ export function createPaths(
   const keptPaths = new Map<string, Path>()
   const byObject = new Map<ServerAddress, Path>() // found without making the text of an address
   for (const server of kept) {
-    const path = keptPaths.get(formatServer(server)) ?? open(server)
-    keptPaths.set(formatServer(server), path)
+    const address = formatServer(server)
+    const path = keptPaths.get(address) ?? open(server, address)
+    keptPaths.set(address, path)
     byObject.set(server, path)
   }
 
-  function open(server: ServerAddress): Path {
+  function open(server: ServerAddress, address: string): Path {
     const slots = createSlots(limits.inFlightPerServer, limits.waitingPerServer, SILENT * limits.inFlightPerServer)
     const udp = createUdpPool(server, clock, deadlines)
     const pace = createPace(limits.perSecond, clock)
-    return { server, slots, pace, udp, tcp: tcpTo(server), troubles: new Map() }
+    return { address, slots, pace, udp, tcp: tcpTo(server), troubles: new Map() }
   }
 
   // A busy path is kept beyond the bound: those are as many as there are callers.
@@ -69,7 +71,7 @@ export function createPaths(
       const address = formatServer(server)
       const keptPath = keptPaths.get(address)
       if (keptPath) return keptPath
-      const path = paths.get(address) ?? open(server)
+      const path = paths.get(address) ?? open(server, address)
       paths.delete(address)
       paths.set(address, path)
       forgetOldest()

@@ -48,18 +48,19 @@ export function createSlots(limit: number, waitingLimit: number, asideLimit = 0)
 
   function wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (!signal) return enqueue({ admit: resolve, refuse: reject, gone: false, next: undefined })
       const giveUp = () => {
         waiter.gone = true
-        reject(signal?.reason)
+        reject(signal.reason)
       }
       const leave =
         <T>(settle: (value: T) => void) =>
         (value: T) => {
-          signal?.removeEventListener('abort', giveUp)
+          signal.removeEventListener('abort', giveUp)
           settle(value)
         }
       const waiter: Waiter = { admit: leave(resolve), refuse: leave(reject), gone: false, next: undefined }
-      signal?.addEventListener('abort', giveUp, { once: true })
+      signal.addEventListener('abort', giveUp, { once: true })
       enqueue(waiter)
     })
   }

@@ -7,20 +7,14 @@ type UnderWay<T> = { signal: AbortSignal | undefined; result: Promise<T> }
 export function createTogether<T>(): Together<T> {
   const underWay = new Map<string, UnderWay<T>>()
 
-  // Ends before anyone hears of the result, so that whoever asks again then is asking afresh.
-  async function run(key: string, begin: () => Promise<T>): Promise<T> {
-    try {
-      return await begin()
-    } finally {
-      underWay.delete(key)
-    }
-  }
-
   return (key, signal, begin) => {
     const same = underWay.get(key)
     if (same) return same.signal === signal ? same.result : begin()
-    const result = run(key, begin)
+    const result = begin()
     underWay.set(key, { signal, result })
+    const forget = () => underWay.delete(key)
+    // The first to hear of the result, so that whoever asks again then is asking afresh.
+    result.then(forget, forget)
     return result
   }
 }

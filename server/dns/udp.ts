@@ -14,11 +14,11 @@ const QUESTIONS_PER_LINE = 100
 const LINE_LIFE_MS = 10_000
 
 export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: Deadlines): UdpPool {
-  const lines = new Map<number, { line: UdpLine; retire: () => void }>()
+  const lines: ({ line: UdpLine; retire: () => void } | undefined)[] = Array.from({ length: LINES })
 
   function pickLine(): UdpLine {
     const place = randomInt(LINES)
-    const current = lines.get(place)
+    const current = lines[place]
     if (current?.line.isOpen() && current.line.asked() < QUESTIONS_PER_LINE) return current.line
     current?.retire()
     return open(place)
@@ -28,18 +28,18 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
     const line = openUdpLine(server)
     const retire = () => {
       takeBack()
-      lines.delete(place)
+      lines[place] = undefined
       line.retire()
     }
     const takeBack = deadlines.add(clock.elapsed() + LINE_LIFE_MS, retire)
-    lines.set(place, { line, retire })
+    lines[place] = { line, retire }
     return line
   }
 
   return {
     send: (query, done) => pickLine().send(query, done),
     close() {
-      for (const { retire } of [...lines.values()]) retire()
+      for (const current of lines) current?.retire()
     },
   }
 }
