@@ -25,12 +25,17 @@ export type Told =
  */
 export function sqliteThreadDialect(path: string): Dialect {
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => new SqliteThreadAdapter(),
     createDriver: () => new ThreadDriver(path),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
+
+export class SqliteThreadAdapter extends SqliteAdapter {}
+
+/** Stands for a function that the thread runs in a transaction: its module, its name and its argument are the parameters. */
+export const IN_WRITER = '/* in writer */'
 
 class ThreadDriver implements Driver {
   readonly #path: string

@@ -1,5 +1,7 @@
+import type { Selectable } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { deleteEach, isOneOf } from '../database/each.ts'
+import type { WebhookRequestsTable } from '../database/schema.ts'
 import type { Seal } from '../seal.ts'
 import type { AttemptRequest } from './attempt.ts'
 import type { RequestClaim } from './claims.ts'
@@ -17,59 +19,64 @@ export type ClaimedRequest = {
 
 type Target = Pick<AttemptRequest, 'url' | 'headers' | 'secret' | 'previousSecret'>
 
-/** Reads what claimed requests are to send, and where. One that is gone, or whose webhook is, leaves the queue. */
-export async function readClaimed(
-  db: Database,
-  seal: Seal,
-  claims: readonly RequestClaim[],
-  now: number,
-): Promise<ClaimedRequest[]> {
-  if (claims.length === 0) return []
-  const targets = await readTargets(db, seal, [...new Set(claims.map(({ webhook_id }) => webhook_id))], now)
+const TARGET = ['id', 'url', 'secret', 'previous_secret', 'previous_secret_until', 'headers'] as const
+type TargetRow = Pick<WebhookRow, (typeof TARGET)[number]>
+
+const REQUEST = ['id', 'body', 'status', 'attempts', 'retries', 'delivered_at', 'next_attempt_at'] as const
+type RequestRow = Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>
+
+/** What claimed requests are to send, and where, as it stands in the database. */
+export type ReadClaims = { requests: { claim: RequestClaim; row: RequestRow }[]; targets: TargetRow[] }
+
+/** A request that is gone, or whose webhook is, leaves the queue. */
+export async function readClaimed(db: Database, claims: readonly RequestClaim[]): Promise<ReadClaims> {
+  if (claims.length === 0) return { requests: [], targets: [] }
+  const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
+  const targets = await db
+    .selectFrom('webhooks')
+    .select(TARGET)
+    .where(isOneOf(db, 'id', webhookIds))
+    .execute()
+  const requestIds = claims.map(({ request_id }) => request_id)
   const rows = await db
     .selectFrom('webhook_requests')
-    .select(['id', 'body', 'status', 'attempts', 'retries', 'delivered_at', 'next_attempt_at'])
-    .where(
-      isOneOf(
-        db,
-        'id',
-        claims.map(({ request_id }) => request_id),
-      ),
-    )
+    .select(REQUEST)
+    .where(isOneOf(db, 'id', requestIds))
     .execute()
   const byId = new Map(rows.map((row) => [row.id, row]))
+  const known = new Set(targets.map(({ id }) => id))
   const gone: RequestClaim[] = []
-  const claimed = claims.flatMap((claim): ClaimedRequest[] => {
+  const requests = claims.flatMap((claim) => {
     const row = byId.get(claim.request_id)
-    const target = targets.get(claim.webhook_id)
-    if (!row || !target) {
-      gone.push(claim)
-      return []
-    }
+    if (row && known.has(claim.webhook_id)) return [{ claim, row }]
+    gone.push(claim)
+    return []
+  })
+  await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, gone)
+  return { requests, targets }
+}
+
+/** The same with secrets in the clear, ready to be sent. */
+export function opened({ requests, targets }: ReadClaims, seal: Seal, now: number): ClaimedRequest[] {
+  const byId = new Map(targets.map((row) => [row.id, targetOf(row, seal, now)]))
+  return requests.map(({ claim, row }) => {
     const { id, status, retries, attempts } = row
     const standing = { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at }
     const body = Buffer.from(row.body.buffer, row.body.byteOffset, row.body.byteLength)
-    return [{ claim, standing, attempts, deliveredAt: row.delivered_at, request: { id, body, ...target } }]
+    return {
+      claim,
+      standing,
+      attempts,
+      deliveredAt: row.delivered_at,
+      request: { id, body, ...byId.get(claim.webhook_id)! },
+    }
   })
-  await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, gone)
-  return claimed
 }
 
 /** Requests of tests tell themselves apart by their ids, also to receivers. */
 export const isTestId = (requestId: string): boolean => requestId.startsWith('req_test_')
 
-async function readTargets(db: Database, seal: Seal, webhookIds: string[], now: number): Promise<Map<string, Target>> {
-  const rows = await db
-    .selectFrom('webhooks')
-    .select(['id', 'url', 'secret', 'previous_secret', 'previous_secret_until', 'headers'])
-    .where(isOneOf(db, 'id', webhookIds))
-    .execute()
-  return new Map(rows.map((row) => [row.id, targetOf(row, seal, now)]))
-}
-
-type Row = Pick<WebhookRow, 'id' | 'url' | 'secret' | 'previous_secret' | 'previous_secret_until' | 'headers'>
-
-function targetOf({ id, url, secret, headers, ...row }: Row, seal: Seal, now: number): Target {
+function targetOf({ id, url, secret, headers, ...row }: TargetRow, seal: Seal, now: number): Target {
   const hasGrace = row.previous_secret !== null && (row.previous_secret_until ?? 0) > now
   return {
     url,

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, engineOf } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
+import { inWriter } from '../database/in-writer.ts'
 import type { Seal } from '../seal.ts'
-import { type ClaimedRequest, readClaimed } from './claimed.ts'
+import { type ClaimedRequest, opened, type ReadClaims, readClaimed } from './claimed.ts'
 import { type Found, findByHand, findDue, findKept, findOldest } from './due-requests.ts'
 import { type Lane, modeOf } from './lane.ts'
 import { PROBE_MS } from './transition.ts'
@@ -40,56 +41,74 @@ const RECHECK_MS = 1_000
  * each must be looked at next. The cost grows with what is claimed, never with a backlog or the number of webhooks.
  */
 export async function claimRequests(db: Database, seal: Seal, options: ClaimOptions): Promise<ClaimedRound> {
-  const nothing = { claimed: [], full: [], looked: 0 }
+  const { now, process, refill, room, roomOf } = options
+  const due = await findDueWebhooks(db, now, Math.min(room, LANES_PER_ROUND))
+  const ids = [...new Set([...due, ...refill])]
   // Mostly there is nothing to do, and then no transaction is begun.
-  if (options.refill.length === 0 && !(await isAnyDue(db, options.now))) return nothing
-  return await inTransaction(db, async (transaction) => {
-    const lanes = await lockLanes(transaction, options)
-    if (lanes.length === 0) return nothing
-    const ids = lanes.map(({ webhook_id }) => webhook_id)
-    const asked = await findByHand(transaction, ids, BY_HAND, options.now)
-    const { found, full } = await findInTurn(transaction, lanes, options)
-    const taken = new Set(asked.map(({ request_id }) => request_id))
-    const others = found.filter(({ request_id }) => !taken.has(request_id))
-    const claims = await claim(transaction, [...asked, ...others], options)
-    await planOpen(transaction, lanes, options.now)
-    await planOthers(transaction, lanes, options.now)
-    // In the same transaction: what cannot be read now must not stay claimed.
-    return { claimed: await readClaimed(transaction, seal, claims, options.now), full, looked: lanes.length }
-  })
+  if (ids.length === 0) return { claimed: [], full: [], looked: 0 }
+  const rooms = Object.fromEntries(ids.map((id) => [id, roomOf(id)]))
+  const { read, full } = await inWriter(db, { module: import.meta.url, work: claimOf }, { now, process, room, rooms })
+  return { claimed: opened(read, seal, now), full, looked: ids.length }
 }
 
-async function isAnyDue(db: Database, now: number): Promise<boolean> {
-  const due = db.selectFrom('due_webhooks').select('webhook_id').where('due_at', '<=', now).limit(1)
-  return (await due.executeTakeFirst()) !== undefined
+async function findDueWebhooks(db: Database, now: number, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('due_webhooks')
+    .innerJoin('webhooks', 'webhooks.id', 'webhook_id')
+    .select('webhook_id')
+    .where('due_at', '<=', now)
+    .orderBy('due_at')
+    .limit(limit)
+    .execute()
+  return rows.map(({ webhook_id }) => webhook_id)
 }
 
-/** Locked against other processes that look, and against writers of new requests, until both see what the other did. */
-async function lockLanes(db: Database, { now, refill, room }: ClaimOptions): Promise<Lane[]> {
+type Claiming = {
+  now: number
+  process: number
+  room: number
+  /** The webhooks to look at, and how many more of each this process can take. */
+  rooms: Readonly<Record<string, number>>
+}
+
+/** In one transaction with what is read: what cannot be read now must not stay claimed. */
+export async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
+  const lanes = await lockLanes(db, Object.keys(claiming.rooms))
+  const ids = lanes.map(({ webhook_id }) => webhook_id)
+  const asked = await findByHand(db, ids, BY_HAND, claiming.now)
+  const { found, full } = await findInTurn(db, lanes, claiming)
+  const taken = new Set(asked.map(({ request_id }) => request_id))
+  const others = found.filter(({ request_id }) => !taken.has(request_id))
+  const claims = await claim(db, [...asked, ...others], claiming)
+  await planOpen(db, lanes, claiming.now)
+  await planOthers(db, lanes, claiming.now)
+  return { read: await readClaimed(db, claims), full }
+}
+
+/**
+ * Locked against other processes that look, and against writers of new requests, until both see what the other did. Those
+ * that another process looks at now are left to it.
+ */
+async function lockLanes(db: Database, webhookIds: readonly string[]): Promise<Lane[]> {
   const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
-  const lanes = sql`select due_webhooks.webhook_id, is_active, state, probe_at, drain_after, drain_to
-    from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id`
-  const { rows } = await sql<Lane>`${lanes} where due_webhooks.due_at <= ${now}
-    order by due_webhooks.due_at limit ${Math.min(room, LANES_PER_ROUND)} ${locked}`.execute(db)
-  const due = new Set(rows.map(({ webhook_id }) => webhook_id))
-  const others = refill.filter((id) => !due.has(id))
-  if (others.length === 0) return rows
-  const more = await sql<Lane>`${lanes} where ${isOneOf(db, 'due_webhooks.webhook_id', others)} ${locked}`.execute(db)
-  return [...rows, ...more.rows]
+  const { rows } = await sql<Lane>`select due_webhooks.webhook_id, is_active, state, probe_at, drain_after, drain_to
+    from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id
+    where ${isOneOf(db, 'due_webhooks.webhook_id', webhookIds)} ${locked}`.execute(db)
+  return rows
 }
 
 /** To a power of two: lanes with as much room are read together. */
 const roundDown = (room: number) => (room < 1 ? 0 : 2 ** Math.floor(Math.log2(room)))
 
 /** What the lanes' own order brings, and which of them may have more. */
-async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inAll, roomOf }: ClaimOptions) {
+async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inAll, rooms }: Claiming) {
   const share = Math.max(1, Math.floor(inAll / lanes.length))
   const found: Found[] = []
   const full: string[] = []
   const open = new Map<number, string[]>()
   for (const lane of lanes) {
     const { webhook_id: id } = lane
-    const room = roundDown(Math.min(roomOf(id), share))
+    const room = roundDown(Math.min(rooms[id] ?? 0, share))
     const mode = modeOf(lane, now)
     switch (mode.kind) {
       case 'shut':
@@ -125,7 +144,7 @@ async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inA
   return { found, full }
 }
 
-async function claim(db: Database, found: readonly Found[], { now, process }: ClaimOptions): Promise<RequestClaim[]> {
+async function claim(db: Database, found: readonly Found[], { now, process }: Claiming): Promise<RequestClaim[]> {
   const claims = found.map((each) => ({ ...each, due_at: now + LEASE_MS, claimed_by: process }))
   const change = {
     table: 'due_requests',

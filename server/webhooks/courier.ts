@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Bell } from '../bell.ts'
 import type { Clock } from '../clock.ts'
@@ -28,9 +27,10 @@ export type CourierDoors = {
 
 /** How long the courier rests when nothing rings: the longest that what another process wrote waits here. */
 const IDLE_MS = 75
-const GATHER_MS = 10
-/** One transaction's worth: a few milliseconds of SQLite. */
-const RECORDED_AT_ONCE = 250
+/** What is recorded together touches the same pages, and each is written once. */
+const GATHER_MS = 30
+/** After a look that found something: what has room meanwhile is claimed together. */
+const LOOK_AGAIN_MS = 15
 /** A claim older than this is given back, because an attempt may take the rest of its lease. */
 const START_WITHIN_MS = 8_000
 
@@ -77,7 +77,7 @@ export async function runCourier(
       mayHaveStrays = false
       const looked = await claimRound(doors, lanes)
       startAll()
-      if (looked > 0 && looked < LANES_PER_ROUND) await clock.sleep(5, stop)
+      if (looked > 0 && looked < LANES_PER_ROUND) await clock.sleep(LOOK_AGAIN_MS, stop)
       if (looked < LANES_PER_ROUND) await bell.heard(IDLE_MS, clock, stop)
     } catch (err) {
       mayHaveStrays = true // the answer to a commit may be what was lost
@@ -101,12 +101,9 @@ async function claimRound({ db, clock, seal, process }: CourierDoors, lanes: Lan
 }
 
 async function record(items: Recorded[], { db, clock, log }: CourierDoors): Promise<void> {
-  for (let from = 0; from < items.length; from += RECORDED_AT_ONCE) {
-    if (from > 0) await turn()
-    const changes = await recordAttempts(db, items.slice(from, from + RECORDED_AT_ONCE), clock.now())
-    for (const { state, ...webhook } of changes) {
-      if (state === 'active') log.info(webhook, 'A webhook is active again; what was kept is sent.')
-      else log.warn(webhook, 'A webhook is paused. Its requests are kept.')
-    }
+  const changes = await recordAttempts(db, items, clock.now())
+  for (const { state, ...webhook } of changes) {
+    if (state === 'active') log.info(webhook, 'A webhook is active again; what was kept is sent.')
+    else log.warn(webhook, 'A webhook is paused: its receiver failed for too long. Its requests are kept.')
   }
 }

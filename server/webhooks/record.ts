@@ -1,15 +1,26 @@
 import { sql } from 'kysely'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { type Database, engineOf } from '../database/database.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
+import { inWriter } from '../database/in-writer.ts'
 import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
+import type { RequestClaim } from './claims.ts'
 import { pause, resume } from './states.ts'
 import { afterAttempt, type Transition } from './transition.ts'
 
 /** A claimed request and what its attempt came to; without a result it was not attempted and is given back. */
 export type Recorded = { claimed: ClaimedRequest; result: AttemptResult | null }
-type Attempted = { claimed: ClaimedRequest; result: AttemptResult; transition: Transition }
+
+/** What is written of an attempt. */
+type Attempted = {
+  claim: RequestClaim
+  /** Attempts before this one. */
+  attempts: number
+  result: AttemptResult
+  transition: Transition
+  deliveredAt: number | null
+}
 
 /** A webhook whose state changed, for the log. */
 export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null }
@@ -21,21 +32,34 @@ const CLAIM = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', claime
  * Returns the webhooks whose state changed by it.
  */
 export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {
-  return await inTransaction(db, async (transaction) => {
-    const paused = await lockWebhooks(transaction, items)
-    await giveBack(transaction, items, now)
-    const kept = await writeQueue(transaction, attempted(items, now))
-    await writeRequests(transaction, kept, now)
-    return await writeWebhooks(transaction, kept, paused, now)
-  })
+  const unsent = items.filter(({ result }) => result === null).map(({ claimed }) => claimed.claim)
+  const attempted = items.flatMap((item) => newAttempted(item, now))
+  return await inWriter(db, { module: import.meta.url, work: record }, { unsent, attempted, now })
+}
+
+function newAttempted({ claimed, result }: Recorded, now: number): Attempted[] {
+  if (result === null) return []
+  const { claim, attempts, standing } = claimed
+  const transition = afterAttempt(standing, claim.occasion, result, now)
+  return [{ claim, attempts, result, transition, deliveredAt: result.delivered ? now : claimed.deliveredAt }]
+}
+
+type Recording = { unsent: RequestClaim[]; attempted: Attempted[]; now: number }
+
+export async function record(db: Database, { unsent, attempted, now }: Recording): Promise<StateChange[]> {
+  const claims = [...unsent, ...attempted.map(({ claim }) => claim)]
+  const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
+  await giveBack(db, unsent, now)
+  const kept = await writeQueue(db, attempted)
+  await writeRequests(db, kept)
+  return await writeWebhooks(db, kept, paused, now)
 }
 
 /**
  * In one order, before anything else, so that two processes that record for the same webhooks do not wait for each other.
  * Returns those that are paused.
  */
-async function lockWebhooks(db: Database, items: readonly Recorded[]): Promise<ReadonlySet<string>> {
-  const ids = [...new Set(items.map(({ claimed }) => claimed.claim.webhook_id))]
+async function lockWebhooks(db: Database, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const locked = engineOf(db) === 'postgres' ? sql`for no key update` : sql``
   const rows = await db
     .selectFrom('webhooks')
@@ -47,15 +71,7 @@ async function lockWebhooks(db: Database, items: readonly Recorded[]): Promise<R
   return new Set(rows.filter(({ state }) => state === 'paused').map(({ id }) => id))
 }
 
-function attempted(items: readonly Recorded[], now: number): Attempted[] {
-  return items.flatMap(({ claimed, result }) => {
-    if (result === null) return []
-    return [{ claimed, result, transition: afterAttempt(claimed.standing, claimed.claim.occasion, result, now) }]
-  })
-}
-
-async function giveBack(db: Database, items: readonly Recorded[], now: number): Promise<void> {
-  const unsent = items.filter(({ result }) => result === null).map(({ claimed: { claim } }) => claim)
+async function giveBack(db: Database, unsent: readonly RequestClaim[], now: number): Promise<void> {
   const set = { due_at: 'bigint', claimed_by: 'bigint' } as const
   const rows = unsent.map((claim) => ({ ...claim, new_due_at: now, new_claimed_by: null }))
   await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
@@ -69,11 +85,11 @@ async function writeQueue(db: Database, items: readonly Attempted[]): Promise<At
   const wereDone = await deleteEach(
     db,
     { table: 'due_requests', key: CLAIM },
-    done.map(({ claimed }) => claimed.claim),
+    done.map(({ claim }) => claim),
   )
   const set = { due_at: 'bigint', claimed_by: 'bigint', by_hand: 'bigint' } as const
-  const rows = waiting.map(({ claimed, transition }) => ({
-    ...claimed.claim,
+  const rows = waiting.map(({ claim, transition }) => ({
+    ...claim,
     new_due_at: transition.nextAttemptAt,
     new_claimed_by: null,
     new_by_hand: 0,
@@ -82,13 +98,13 @@ async function writeQueue(db: Database, items: readonly Attempted[]): Promise<At
   return [...done.filter((_, index) => wereDone[index]), ...waiting.filter((_, index) => didWait[index])]
 }
 
-async function writeRequests(db: Database, items: readonly Attempted[], now: number): Promise<void> {
-  const rows = items.map(({ claimed, result, transition }) => ({
-    id: claimed.request.id,
+async function writeRequests(db: Database, items: readonly Attempted[]): Promise<void> {
+  const rows = items.map(({ claim, attempts, result, transition, deliveredAt }) => ({
+    id: claim.request_id,
     new_status: transition.status,
-    new_attempts: claimed.attempts + 1,
+    new_attempts: attempts + 1,
     new_retries: transition.retries,
-    new_delivered_at: result.delivered ? now : claimed.deliveredAt,
+    new_delivered_at: deliveredAt,
     new_status_code: result.statusCode,
     new_error: result.error,
     new_response_body: result.excerpt,
@@ -98,7 +114,7 @@ async function writeRequests(db: Database, items: readonly Attempted[], now: num
   }))
   await keepEarlier(
     db,
-    items.filter(({ claimed }) => claimed.attempts > 0).map(({ claimed }) => claimed.request.id),
+    items.filter(({ attempts }) => attempts > 0).map(({ claim }) => claim.request_id),
   )
   await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST }, rows)
 }
@@ -130,7 +146,7 @@ async function writeWebhooks(
   paused: ReadonlySet<string>,
   now: number,
 ): Promise<StateChange[]> {
-  const byWebhook = Map.groupBy(items, ({ claimed }) => claimed.claim.webhook_id)
+  const byWebhook = Map.groupBy(items, ({ claim }) => claim.webhook_id)
   // One success among several that are recorded together shows that the receiver is there.
   const ends = [...byWebhook].map(([id, attempts]) => ({
     id,

@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { newDatabaseUrl, onBothEngines } from '../testing/database.ts'
+import { addThing, addThingAndFail } from '../testing/writer-work.ts'
+import { type Database, inTransaction, openDatabase } from './database.ts'
+import { inWriter } from './in-writer.ts'
+
+const module = new URL('../testing/writer-work.ts', import.meta.url).href
+const add = (db: Database, id: number) => inWriter(db, { module, work: addThing }, { id, name: `thing ${id}` })
+const addAndFail = (db: Database, id: number) =>
+  inWriter(db, { module, work: addThingAndFail }, { id, name: `thing ${id}` })
+const ids = async (db: Database) =>
+  (await sql<{ id: number }>`select id from things order by id`.execute(db)).rows.map(({ id }) => id)
+const makeTable = (db: Database) => sql`create table things (id integer primary key, name text not null)`.execute(db)
+
+async function givenThread(): Promise<Database> {
+  const { url, drop } = await newDatabaseUrl('sqlite')
+  const db = openDatabase(url, { inThread: true })
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  await makeTable(db)
+  return db
+}
+
+test('a transaction runs whole in the thread of the writer, and what it wrote is read at once', async () => {
+  const db = await givenThread()
+  expect(await add(db, 1)).toEqual({ count: 1, isMainThread: false })
+  expect(await ids(db)).toEqual([1])
+})
+
+test('in the thread, one that fails leaves nothing and rejects, and others wait for their turn', async () => {
+  const db = await givenThread()
+  await expect(addAndFail(db, 1)).rejects.toThrow('no')
+  const before = inTransaction(db, async (transaction) => {
+    await sql`insert into things values (2, 'two')`.execute(transaction)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await sql`insert into things values (3, 'three')`.execute(transaction)
+  })
+  expect(await Promise.all([before, add(db, 4), add(db, 5)])).toMatchObject([undefined, { count: 3 }, { count: 4 }])
+  await expect(add(db, 5)).rejects.toMatchObject({ errcode: 1555 })
+})
+
+onBothEngines('without a thread', (fresh) => {
+  test('the work runs here, in a transaction or in the one that is open', async () => {
+    const db = await fresh()
+    await makeTable(db)
+    expect(await add(db, 1)).toMatchObject({ count: 1 })
+    await expect(addAndFail(db, 2)).rejects.toThrow('no')
+    await expect(inTransaction(db, async (transaction) => await addAndFail(transaction, 3))).rejects.toThrow('no')
+    expect(await ids(db)).toEqual([1])
+  })
+})
