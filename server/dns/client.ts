@@ -79,17 +79,28 @@ export function createDnsClient({
     return [...inTurn, ...rotated.filter((path) => !inTurn.has(path))]
   }
 
+  function newLookup(options: AskOptions): Lookup {
+    const most = options.tries ?? tries
+    const eachMs = options.timeoutMs ?? timeoutMs
+    return {
+      recursionDesired: options.recursionDesired ?? true,
+      checkingDisabled: options.checkingDisabled ?? false,
+      timeoutMs: eachMs,
+      tries: most,
+      mostWaitMs: options.mostWaitMs ?? MOST_WAIT_MS,
+      leftMs: Math.min(options.withinMs ?? Number.POSITIVE_INFINITY, eachMs * most),
+      signal: options.signal,
+      accept: options.accept,
+      evidence: [],
+    }
+  }
+
   async function askAlone(question: Question, options: AskOptions): Promise<Reply> {
-    const { recursionDesired = true, checkingDisabled = false, signal, accept } = options
-    const bounds = { timeoutMs: options.timeoutMs ?? timeoutMs, tries: options.tries ?? tries }
-    const query = { recursionDesired, checkingDisabled }
-    const { withinMs = Number.POSITIVE_INFINITY, mostWaitMs = MOST_WAIT_MS } = options
-    const leftMs = Math.min(withinMs, bounds.timeoutMs * bounds.tries)
-    const lookup: Lookup = { query, ...bounds, mostWaitMs, leftMs, signal, accept, evidence: [] }
+    const lookup = newLookup(options)
     const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
     if (asked.length === 0) return { outcome: noServer, evidence: [] }
     let outcome = await tryServers(doors, asked, question, lookup)
-    if (recursionDesired && outcome.kind === 'referral') {
+    if (lookup.recursionDesired && outcome.kind === 'referral') {
       outcome = await askOn((part) => tryServers(doors, asked, part, lookup), question, outcome)
     }
     if (closed) throw closed

@@ -7,7 +7,8 @@ import type { QueryOptions } from './query.ts'
 
 /** What one call of `ask` may use and has used: `leftMs` of exchanges, and the record of them. */
 export type Lookup = {
-  query: Omit<QueryOptions, 'edns'>
+  recursionDesired: boolean
+  checkingDisabled: boolean
   timeoutMs: number
   tries: number
   mostWaitMs: number
@@ -46,7 +47,7 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
       if (last.outcome) noteExchange(path, question.type, isUsable(last.outcome))
     }
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
-    if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.query.recursionDesired)) return outcome
+    if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.recursionDesired)) return outcome
     failures.push(outcome)
     // Only silence may be a lost packet; asked again, a server would fail in the same way.
     if (outcome.kind === 'timeout') candidates.push(path)
@@ -61,7 +62,7 @@ function turnAt({ pace, slots }: Path, { mostWaitMs, signal }: Lookup): Promise<
 }
 
 function newExchange(path: Path, { transport, edns }: Way, question: Question, lookup: Lookup): Exchange {
-  const { recursionDesired, checkingDisabled } = lookup.query
+  const { recursionDesired, checkingDisabled } = lookup
   return {
     server: path.address,
     transport,
