@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
 import type { Database } from '../server/database/database.ts'
 import type { DnsClient } from '../server/dns/client.ts'
+import type { Reply } from '../server/dns/outcome.ts'
 import { nextDueAt } from '../server/monitors/schedule.ts'
 import type { World } from './checks-world.ts'
 import { databaseCpu } from './cpu.ts'
@@ -93,17 +94,19 @@ export function watch(dns: DnsClient, slots: number[]) {
   let late = new Map<number, number>()
   const watched: DnsClient = {
     ...dns,
-    async ask(question, askOptions) {
+    ask(question, askOptions) {
       if (asked === 0) first = systemClock.elapsed()
       const now = systemClock.now()
       const number = Number.parseInt(question.name.slice(1), 10)
       const place = { slot: slots[number]!, frequency: FREQUENCY }
       if (!late.has(number)) late.set(number, now - (nextDueAt(now, place) - FREQUENCY * 60_000))
-      const reply = await dns.ask(question, askOptions)
-      asked++
-      last = systemClock.elapsed()
-      return reply
+      return dns.ask(question, askOptions).then(answered)
     },
+  }
+  const answered = (reply: Reply) => {
+    asked++
+    last = systemClock.elapsed()
+    return reply
   }
   return {
     dns: watched,

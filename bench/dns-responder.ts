@@ -14,7 +14,12 @@ export type Order =
   | { kind: 'lose'; share: number }
 export type Told = { port?: number; cpu: number }
 
-const socket = createSocket({ type: 'udp4', recvBufferSize: 8 * 1024 * 1024, sendBufferSize: 8 * 1024 * 1024 })
+const socket = createSocket({
+  type: 'udp4',
+  recvBufferSize: 8 * 1024 * 1024,
+  sendBufferSize: 8 * 1024 * 1024,
+  lookup: (address, _, done) => done(null, address, 4), // only addresses are sent to
+})
 const answer = Buffer.from('c00c000100010000012c0004c0000201', 'hex')
 const changed = new Map<string, number | null>()
 let isSilent = false
@@ -27,7 +32,9 @@ socket.on('message', (query, { port, address }) => {
   const name = isSilent || changed.size > 0 ? query.toString('latin1', 13, 13 + query[12]!) : ''
   if (isSilent && Number.parseInt(name.slice(1), 10) % 4 === 0) return
   const last = changed.get(name)
-  const reply = Buffer.concat([query.subarray(0, end + 5), last === null ? Buffer.alloc(0) : answer])
+  const reply = Buffer.allocUnsafe(end + 5 + (last === null ? 0 : answer.length))
+  query.copy(reply, 0, 0, end + 5)
+  if (last !== null) answer.copy(reply, end + 5)
   reply.writeUInt16BE(last === null ? 0x8182 : 0x8180, 2) // QR, RD, RA, SERVFAIL or NOERROR
   reply.writeUInt32BE(last === null ? 0x0001_0000 : 0x0001_0001, 4)
   reply.writeUInt32BE(0, 8)
