@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -118,6 +119,25 @@ describe.each(runnable)('the receiver in $language', (example) => {
   test('refuses a request without any of the headers', async () => {
     expect(await statusOf({})).toBe(401)
   })
+})
+
+/** Where there is curl. */
+const senders = spawnSync('curl', ['--version']).status === 0 ? ['docs/webhooks.md'] : []
+
+test.each(senders)('the request that %s shows is accepted', async (document) => {
+  const receiver = await started(EXAMPLES[0]!)
+  const script = /```sh\n(.*?)```/s.exec(readFileSync(document, 'utf8'))![1]!
+  const sending = spawn('sh', ['-c', script.replace('127.0.0.1:8000', `127.0.0.1:${receiver.port}`)], {
+    env: { ...process.env, WEBHOOK_SECRET: secret },
+  })
+  let output = ''
+  sending.stdout.on('data', (text) => {
+    output += text
+  })
+  await once(sending, 'close')
+  await receiver.stop()
+
+  expect(output).toMatch(/^HTTP\/1\.1 204 /)
 })
 
 async function started({ file, command, args = [] }: { file: string; command: string; args?: string[] }) {

@@ -1,0 +1,23 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { onBothEngines } from '../testing/database.ts'
+import { givenDeliveries } from '../testing/deliveries.ts'
+import { rotateSecret } from './changes.ts'
+
+onBothEngines('a webhook whose secret is rotated', (fresh) => {
+  test('twice within the grace is signed by the latest two', async () => {
+    const { db, seal, organizationId, clock, ...world } = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    for (const secret of ['the second secret', 'the third secret']) {
+      await rotateSecret(db, seal, organizationId, webhook.id, { secret, graceHours: 24 }, clock.now())
+    }
+
+    await world.events()
+    await world.settle()
+
+    const [{ headers, body, id }] = webhook.sent() as [ReturnType<typeof webhook.sent>[number]]
+    const signed = `${id}.${headers['webhook-timestamp']}.${body}`
+    const by = (secret: string) => `v1,${createHmac('sha256', secret).update(signed).digest('base64')}`
+    expect(headers['webhook-signature']).toBe(`${by('the third secret')} ${by('the second secret')}`)
+  })
+})
