@@ -8,11 +8,12 @@ import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
 import { dropWaitingMail, forgetMails, queueMail } from './outbox.ts'
-import { sendDueMails } from './postman.ts'
+import { runPostman, sendDueMails } from './postman.ts'
 import { openSmtp } from './smtp.ts'
 import { tellWebhookActive, tellWebhookPaused } from './tell.ts'
 
 const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
 const failure = { webhookId: 'whk_1', url: 'https://hooks.example.com/dns', error: 'It answered 500.', statusCode: 500 }
 
 onBothEngines('mail', (fresh) => {
@@ -52,13 +53,14 @@ onBothEngines('mail', (fresh) => {
 
   test('a recipient that the server refuses with 550 is not asked again', async () => {
     const server = await startMailServer()
-    const { queue, pass, rows } = await givenOutbox(await fresh(), server)
+    const { queue, pass, rows, logged } = await givenOutbox(await fresh(), server)
     await queue()
     server.rejects({ code: 550, message: 'No such user' })
 
     await pass()
 
     expect(await rows()).toMatchObject([{ status: 'failed', error: expect.stringContaining('No such user') }])
+    expect(JSON.parse(logged())).toMatchObject({ level: 50, msg: 'A mail could not be sent and is given up.' })
     expect(await pass({ afterMs: 3 * 24 * 60 * MINUTE_MS })).toBe(0)
   })
 
@@ -129,6 +131,8 @@ onBothEngines('mail', (fresh) => {
 
     expect(await pass()).toBe(1)
 
+    expect(logged().trim().split('\n')).toHaveLength(1)
+    expect(logged()).toContain('A mail, written here because SMTP_URL is not set.')
     expect(logged()).toContain('is paused')
     expect(await rows()).toMatchObject([{ status: 'kept', recipient: 'owner@example.com' }])
     expect(await pass({ afterMs: 90 * MINUTE_MS })).toBe(0)
@@ -187,6 +191,17 @@ onBothEngines('mail', (fresh) => {
     expect(await forgetMails(db, now + MINUTE_MS, 10)).toBe(1)
     expect(await rows()).toMatchObject([{ status: 'waiting' }])
   })
+
+  test('a mail is forgotten after 90 days', async () => {
+    const { queue, pass, rows, turn } = await givenOutbox(await fresh(), null)
+    await queue()
+    await pass()
+
+    await turn({ afterMs: 90 * DAY_MS - MINUTE_MS })
+    expect(await rows()).toHaveLength(1)
+    await turn({ afterMs: 2 * MINUTE_MS })
+    expect(await rows()).toEqual([])
+  })
 })
 
 async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null, { organization = true } = {}) {
@@ -224,6 +239,14 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     pass({ afterMs = 0, process = 1, abandon = new AbortController().signal } = {}) {
       now += afterMs
       return sendDueMails({ ...doors, process }, post, abandon)
+    },
+    /** Lets time pass, then lets the loop turn once. */
+    async turn({ afterMs }: { afterMs: number }) {
+      now += afterMs
+      const stop = new AbortController()
+      const loop = runPostman({ ...doors, process: 1 }, { stop: stop.signal, abandon: stop.signal })
+      stop.abort()
+      await loop
     },
     rows: () => db.selectFrom('mails').selectAll().orderBy('id').execute(),
     logged: () => lines.join(''),

@@ -1,7 +1,7 @@
 import { SMTPServer } from 'smtp-server'
 import { onTestFinished } from 'vitest'
 
-export type ReceivedMail = { from: string; to: string[]; user: string | undefined; source: string }
+export type ReceivedMail = { from: string; to: string[]; user: string | undefined; isSecure: boolean; source: string }
 /** A reply of SMTP: 450 puts the mail off, 550 refuses it. */
 export type Rejection = { code: number; message: string }
 
@@ -17,13 +17,20 @@ export type MailServer = {
 }
 
 /** A real mail server on 127.0.0.1 that keeps what it gets. Closed when the test is over. */
-export async function startMailServer({ password }: { password?: string } = {}): Promise<MailServer> {
+export async function startMailServer({
+  password,
+  tls,
+}: {
+  password?: string
+  /** `begins`: with TLS at once, else offered. */
+  tls?: { key: string; cert: string; begins: boolean }
+} = {}): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const rejections: Rejection[] = []
   let hangs = false
   const server = new SMTPServer({
     authOptional: password === undefined,
-    disabledCommands: ['STARTTLS'],
+    ...(tls ? { key: tls.key, cert: tls.cert, secure: tls.begins } : { disabledCommands: ['STARTTLS'] }),
     allowInsecureAuth: true,
     closeTimeout: 100,
     onAuth: (auth, _session, done) =>
@@ -44,6 +51,7 @@ export async function startMailServer({ password }: { password?: string } = {}):
           from: mailFrom ? mailFrom.address : '',
           to: rcptTo.map(({ address }) => address),
           user: session.user,
+          isSecure: session.secure,
           source: Buffer.concat(chunks).toString(),
         })
         done(null)
@@ -56,8 +64,9 @@ export async function startMailServer({ password }: { password?: string } = {}):
   const { port } = server.server.address() as { port: number } // always this form for a TCP server that listens
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
   onTestFinished(close)
+  const user = password === undefined ? '' : `zonewatch:${password}@`
   return {
-    url: password === undefined ? `smtp://127.0.0.1:${port}` : `smtp://zonewatch:${password}@127.0.0.1:${port}`,
+    url: `${tls?.begins ? 'smtps' : 'smtp'}://${user}127.0.0.1:${port}`,
     received,
     rejects: (...more) => void rejections.push(...more),
     hang: () => {

@@ -1,0 +1,44 @@
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { messageOf } from '../mail/content.ts'
+import { givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { startReceiver } from '../testing/receiver.ts'
+import { eventually } from '../testing/server-world.ts'
+import { runCourier } from './courier.ts'
+
+onBothEngines('what is secret about a webhook', (_fresh, engine) => {
+  test('is in no log, error, metric or mail, whatever its receiver does', async () => {
+    const world = await givenApp(engine)
+    const { db, seal } = world.doors
+    const lines: string[] = []
+    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
+    const stop = new AbortController()
+    const signals = { stop: stop.signal, abandon: stop.signal }
+    const loop = runCourier({ ...world.doors, log, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
+    const receiver = await startReceiver()
+    onTestFinished(async () => {
+      stop.abort()
+      await loop
+      await receiver.close()
+    })
+    const body = { secret: 'a hush of 16 letters', headers: { Authorization: 'Bearer hush' }, groups: ['default'] }
+    const made = async (url: string) => (await world.call('/webhooks', { method: 'POST', body: { ...body, url } })).body
+    const webhooks = [await made(`${receiver.url}/hook?token=hush`), await made('http://127.0.0.1:1/hook?token=hush')]
+    receiver.answers({ status: 410, headers: { location: '/?hush' } })
+
+    for (const { id } of webhooks) await world.call(`/webhooks/${id}/test`, { method: 'POST' })
+    const requests = await eventually(
+      () => db.selectFrom('webhook_requests').select(['status', 'error', 'timings']).execute(),
+      (rows) => rows.length === 2 && rows.every(({ status }) => status === 'FAILED'),
+    )
+
+    expect(receiver.received[0]).toMatchObject({ path: '/hook?token=hush', headers: { authorization: 'Bearer hush' } })
+    const mails = await db.selectFrom('mails').select(['about', 'content']).execute()
+    const texts = mails.map(({ about, content }) => messageOf(JSON.parse(content), { baseUrl: '', seal, about }))
+    const { text: metrics } = await world.call('/metrics', { key: null })
+    const errors = await db.selectFrom('webhooks').select('last_error').execute()
+    expect([lines.length, texts.length, metrics.length > 0]).toEqual([1, 1, true])
+    expect(JSON.stringify([lines, world.logged, requests, errors, texts, metrics])).not.toContain('hush')
+  })
+})
