@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Database } from '../database/database.ts'
+import { runPrepared } from '../database/prepared.ts'
 import type { ApiKeysTable } from '../database/schema.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
@@ -12,7 +13,12 @@ export type ApiKey = Omit<Selectable<ApiKeysTable>, 'hash'>
 /** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
 export async function findLiveKey(db: Database, text: string, now: number): Promise<ApiKey | undefined> {
   if (!isApiKey(text)) return undefined
-  const key = await db.selectFrom('api_keys').selectAll().where('hash', '=', hashOfApiKey(text)).executeTakeFirst()
+  const hash = hashOfApiKey(text)
+  const [key] = await runPrepared<ApiKey>(db, {
+    key: 'live key',
+    values: [hash],
+    build: () => db.selectFrom('api_keys').selectAll().where('hash', '=', hash),
+  })
   if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
   return key
 }

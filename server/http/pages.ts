@@ -1,7 +1,7 @@
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { cursorsOf, type Position } from './cursors.ts'
-import { isAnyBehind, type ListedRow, type Order, type Rows, rowsFrom } from './stretches.ts'
+import { isAnyBehind, type Listed, type Order, type Rows, rowsFrom, type Valued } from './stretches.ts'
 
 /** What a caller may ask of any list. */
 export type PageQuery = {
@@ -28,7 +28,7 @@ export type ListOptions = {
  * One page by key, never by offset: its cost grows with neither depth nor length. `rows` selects and filters; this adds
  * the order, the place to start and the limit. Throws a 400 for a cursor that is altered or of another query.
  */
-export async function listPage<R extends object>(rows: Rows<R>, options: ListOptions): Promise<Page<R>> {
+export async function listPage<R extends Listed>(rows: Rows<R>, options: ListOptions): Promise<Page<R>> {
   const { query, seal, id } = options
   const limit = query.limit ?? 20
   const orderBy = orderOf(options)
@@ -64,4 +64,4 @@ export function orderOf({ query, orders }: Pick<ListOptions, 'query' | 'orders'>
   return query.order_by ?? Object.keys(orders)[0]!
 }
 
-const positionOf = ({ page_id, page_value }: ListedRow): Position => ({ id: page_id, value: page_value })
+const positionOf = ({ id, page_value = id }: Listed & Valued): Position => ({ id, value: page_value })

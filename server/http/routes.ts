@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifySerializerCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { ErrorBody } from '#contract/common.ts'
 
@@ -28,5 +29,11 @@ export const Answers = <S extends number, T extends TSchema>(status: S, body: T)
     '4xx': typeof ErrorBody
     '5xx': typeof ErrorBody
   }
+
+/**
+ * For routes whose answers are made key by key, so that nothing is left to the schema to take out: a page of monitors is
+ * written, and then sent, in half the time.
+ */
+export const asItIs: FastifySerializerCompiler<unknown> = () => JSON.stringify
 
 export const NoContent = Type.Null({ description: 'No body.' })

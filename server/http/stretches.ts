@@ -4,10 +4,13 @@ import { runPrepared } from '../database/prepared.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Position } from './cursors.ts'
 
-export type Builder<R extends object> = SelectQueryBuilder<Tables, never, R>
+export type Builder<R extends Listed> = SelectQueryBuilder<Tables, never, R>
+
+/** Whatever is listed has an id, which breaks ties. */
+export type Listed = { id: string }
 
 /** A list's rows: a query that selects and filters, or one that is built once for its key and has these parameters. */
-export type Rows<R extends object> =
+export type Rows<R extends Listed> =
   | Builder<R>
   | { db: Database; key: string; values: readonly unknown[]; build: () => Builder<R> }
 
@@ -17,19 +20,21 @@ export type Rows<R extends object> =
  */
 export type Order = { column: string; isNullable?: boolean; above?: number | undefined; below?: number | undefined }
 
-export type List<R extends object> = { rows: Rows<R>; id: string; order: Order; isDescending: boolean }
-export type ListedRow = { page_id: string; page_value: string | number | null }
+export type List<R extends Listed> = { rows: Rows<R>; id: string; order: Order; isDescending: boolean }
+/** What a row is ordered by; undefined where that is its id. */
+export type Valued = { page_value?: string | number | null | undefined }
 
 type Start = { from: Position | null; backward: boolean }
-/** A condition on where rows lie: its SQL as a function of its parameters. */
-type Bound = { name: string; values: readonly unknown[]; where?: RawBuilder<boolean> }
+/** A condition on where rows lie. Its SQL is made only where the statement is not kept yet. */
+type Bound = { name: string; values: readonly unknown[]; where: (words: Words) => RawBuilder<boolean> }
+type Words = { id: RawBuilder<unknown>; column: RawBuilder<unknown>; beyond: RawBuilder<unknown> }
 
 /** Up to `limit` rows from a position on, in the direction of reading. */
-export async function rowsFrom<R extends object>(
+export async function rowsFrom<R extends Listed>(
   list: List<R>,
   { limit, ...start }: Start & { limit: number },
-): Promise<(R & ListedRow)[]> {
-  const found: (R & ListedRow)[] = []
+): Promise<(R & Valued)[]> {
+  const found: (R & Valued)[] = []
   for (const hasValue of segmentsFrom(list, start)) {
     if (found.length >= limit) break
     found.push(...(await segment(list, start, { hasValue, limit: limit - found.length })))
@@ -38,7 +43,7 @@ export async function rowsFrom<R extends object>(
 }
 
 /** Whether there is a row at the position or on the other side of it. */
-export async function isAnyBehind<R extends object>(list: List<R>, start: Start): Promise<boolean> {
+export async function isAnyBehind<R extends Listed>(list: List<R>, start: Start): Promise<boolean> {
   const behind = { from: start.from, backward: !start.backward }
   for (const hasValue of segmentsFrom(list, behind)) {
     if ((await segment(list, behind, { hasValue, limit: 1, isProbe: true })).length > 0) return true
@@ -55,18 +60,17 @@ function segmentsFrom({ order }: { order: Order }, { from, backward }: Start): b
 
 type Part = { hasValue: boolean; limit: number; isProbe?: boolean }
 
-async function segment<R extends object>(list: List<R>, start: Start, part: Part): Promise<(R & ListedRow)[]> {
+async function segment<R extends Listed>(list: List<R>, start: Start, part: Part): Promise<(R & Valued)[]> {
   const { order, rows } = list
   const isDescending = list.isDescending !== start.backward
   const bounds = boundsOf(list, start, part, isDescending)
   const isById = order.column === list.id
-  const [id, column, way] = [sql.ref(list.id), sql.ref(order.column), sql.raw(isDescending ? 'desc' : 'asc')]
   const complete = (base: Builder<R>) => {
-    let query = (part.isProbe ? base.clearSelect() : base).select([
-      id.as('page_id'),
-      column.as('page_value'),
-    ] as never) as Builder<R & ListedRow>
-    for (const { where } of bounds) if (where) query = query.where(where)
+    const [id, column, way] = [sql.ref(list.id), sql.ref(order.column), sql.raw(isDescending ? 'desc' : 'asc')]
+    const beyond = sql.raw(`${isDescending ? '<' : '>'}${part.isProbe ? '=' : ''}`)
+    const valued = isById ? base : base.select(column.as('page_value') as never)
+    let query = (part.isProbe ? base.clearSelect().select(id.as('id') as never) : valued) as Builder<R & Valued>
+    for (const { where } of bounds) query = query.where(where({ id, column, beyond }))
     if (part.hasValue && !isById) query = query.orderBy(sql`${column} ${way}`)
     return query.orderBy(sql`${id} ${way}`).limit(part.limit)
   }
@@ -80,32 +84,32 @@ async function segment<R extends object>(list: List<R>, start: Start, part: Part
 }
 
 /** Where a segment begins and ends. A start within the order's own bounds takes the place of one of them. */
-function boundsOf<R extends object>(
+function boundsOf<R extends Listed>(
   { id: idColumn, order }: List<R>,
   { from }: Start,
-  { hasValue, isProbe }: Part,
+  { hasValue }: Part,
   isDescending: boolean,
 ): Bound[] {
-  const [id, column] = [sql.ref(idColumn), sql.ref(order.column)]
-  const beyond = sql.raw(`${isDescending ? '<' : '>'}${isProbe ? '=' : ''}`)
   const isHere = from !== null && (!order.isNullable || (from.value !== null) === hasValue)
   if (!hasValue) {
-    const none: Bound = { name: 'null', values: [], where: sql<boolean>`${column} is null` }
+    const none: Bound = { name: 'null', values: [], where: ({ column }) => sql`${column} is null` }
     if (!isHere) return [none]
-    return [none, { name: 'from', values: [from.id], where: sql<boolean>`${id} ${beyond} ${from.id}` }]
+    return [none, { name: 'from', values: [from.id], where: ({ id, beyond }) => sql`${id} ${beyond} ${from.id}` }]
   }
   const bounds: Bound[] = []
-  if (order.isNullable) bounds.push({ name: 'some', values: [], where: sql<boolean>`${column} is not null` })
+  if (order.isNullable) bounds.push({ name: 'some', values: [], where: ({ column }) => sql`${column} is not null` })
   const limit = (name: 'above' | 'below', value: number | undefined) => {
-    const sign = sql.raw(name === 'above' ? '>' : '<')
-    if (value !== undefined) bounds.push({ name, values: [value], where: sql<boolean>`${column} ${sign} ${value}` })
+    if (value === undefined) return
+    const side = name === 'above' ? '>' : '<'
+    bounds.push({ name, values: [value], where: ({ column }) => sql`${column} ${sql.raw(side)} ${value}` })
   }
   if (!isHere || isDescending) limit('above', order.above)
   if (!isHere || !isDescending) limit('below', order.below)
   if (isHere && order.column === idColumn) {
-    bounds.push({ name: 'from', values: [from.id], where: sql<boolean>`${id} ${beyond} ${from.id}` })
+    bounds.push({ name: 'from', values: [from.id], where: ({ id, beyond }) => sql`${id} ${beyond} ${from.id}` })
   } else if (isHere) {
-    const where = sql<boolean>`(${column}, ${id}) ${beyond} (${from.value}, ${from.id})`
+    const where: Bound['where'] = ({ id, column, beyond }) =>
+      sql`(${column}, ${id}) ${beyond} (${from.value}, ${from.id})`
     bounds.push({ name: 'from', values: [from.value, from.id], where })
   }
   return bounds

@@ -11,7 +11,7 @@ import {
 } from '#contract/monitors.ts'
 import { getGroupRow } from '../groups/store.ts'
 import { refusedBySchema } from '../http/refused.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { Answers, asItIs, NoContent, Params, type Routes } from '../http/routes.ts'
 import { paceOf, withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
@@ -31,6 +31,7 @@ const BULK_BYTES = 16 * 1024 * 1024
 export function monitorRoutes(doors: Doors): Routes {
   const { db, clock, seal } = doors
   return async (app) => {
+    app.setSerializerCompiler(asItIs)
     const querystring = OneQuery
     const one = { params: Params('monitor'), querystring }
     // What the schema refuses and what only we can judge are reported together.
