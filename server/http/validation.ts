@@ -106,7 +106,9 @@ function describe(error: ErrorObject, input: unknown): { path: string; sentence:
     default:
       return {
         path,
-        sentence: schema?.description ? `must be: ${schema.description}` : `${error.message ?? 'is not valid'}.`,
+        sentence: schema?.description
+          ? `must be ${schema.description.replace(/\.$/, '')}.`
+          : `${error.message ?? 'is not valid'}.`,
       }
   }
 }
