@@ -10,22 +10,29 @@ type Row = Record<string, unknown>
  * The same change for many rows in one go: SQLite runs a prepared statement for each, PostgreSQL one statement over arrays,
  * a column each, which saves the journeys. In both, the text does not depend on how many rows there are.
  */
-type Change = { table: keyof Tables; key: Columns; set?: Columns }
+type Change = { table: keyof Tables; key: Columns; set?: Columns; add?: Columns }
 
-/** Sets `new_<column>` of each row where all its key columns are equal. Says of each row whether that changed something. */
+/**
+ * Sets (or adds) `new_<column>` of each row where all its key columns are equal. Says of each row whether that changed
+ * something.
+ */
 export async function updateEach(
   db: Database,
-  { table, key, set = {} }: Change,
+  { table, key, set = {}, add = {} }: Change,
   rows: readonly Row[],
 ): Promise<boolean[]> {
   if (rows.length === 0) return []
-  const values = Object.fromEntries(Object.entries(set).map(([name, type]) => [`new_${name}`, type]))
+  const changed = Object.entries({ ...set, ...add })
+  const values = Object.fromEntries(changed.map(([name, type]) => [`new_${name}`, type]))
   if (engineOf(db) === 'sqlite') {
-    const assignments = Object.keys(set).map((name) => `${name} = ?`)
+    const assignments = changed.map(([name]) => (name in add ? `${name} = ${name} + ?` : `${name} = ?`))
     const text = `update ${table} set ${assignments.join(', ')} where ${equalities(key)}`
     return await changedOnes(db, text, { ...values, ...key }, rows)
   }
-  const assignments = Object.keys(set).map((name) => sql`${sql.ref(name)} = given.${sql.ref(`new_${name}`)}`)
+  const assignments = changed.map(([name]) => {
+    const before = name in add ? sql`${sql.ref(`${table}.${name}`)} + ` : sql``
+    return sql`${sql.ref(name)} = ${before}given.${sql.ref(`new_${name}`)}`
+  })
   return await changedInAll(
     db,
     rows,

@@ -47,9 +47,10 @@ async function moveSome(db: Database, { organizationId, from, to }: Move, limit:
       .where('id', 'in', ids.slice(at, at + STATEMENT))
       .execute()
   }
-  for (const [group, count] of [[from, -ids.length] as const, [to, ids.length] as const].sort()) {
-    await countMonitors(db, organizationId, group, count)
-  }
+  await countMonitors(db, organizationId, [
+    [from, -ids.length],
+    [to, ids.length],
+  ])
   return ids
 }
 

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Group, GroupChange } from '#contract/groups.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { isOneOf, updateEach } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
@@ -107,20 +108,24 @@ export async function updateGroup(
   })
 }
 
-/** Keeps `groups.monitors` true as monitors come (positive) and go (negative). */
+/** Keeps `groups.monitors` true as monitors come (positive) and go (negative). `differences`: by the ids of groups. */
 export async function countMonitors(
   db: Database,
   organizationId: string,
-  groupId: string,
-  difference: number,
+  differences: Iterable<readonly [groupId: string, difference: number]>,
 ): Promise<void> {
-  if (difference === 0) return
-  await db
-    .updateTable('groups')
-    .set({ monitors: sql<number>`monitors + ${difference}` })
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', groupId)
-    .execute()
+  const changed = new Map([...differences].filter(([, difference]) => difference !== 0))
+  if (changed.size > 1) await lockGroups(db, organizationId, [...changed.keys()])
+  const rows = [...changed].map(([id, new_monitors]) => ({ organization_id: organizationId, id, new_monitors }))
+  const key = { organization_id: 'text', id: 'text' } as const
+  await updateEach(db, { table: 'groups', key, add: { monitors: 'bigint' } }, rows)
+}
+
+/** In one order, so that two requests do not wait for each other. SQLite has one writer at a time. */
+export async function lockGroups(db: Database, organizationId: string, ids: readonly string[]): Promise<void> {
+  if (engineOf(db) === 'sqlite' || ids.length === 0) return
+  await sql`select id from groups where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}
+    order by id for no key update`.execute(db)
 }
 
 async function setWebhooks(db: Database, organizationId: string, groupId: string, webhookIds: string[]): Promise<void> {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
+import { lockGroups } from '../groups/store.ts'
 import { giveWay } from '../turns.ts'
 import type { MonitorRow } from './monitor.ts'
 
@@ -14,7 +15,7 @@ export async function withoutKnown<T extends Sameness>(
   organizationId: string,
   rows: readonly T[],
 ): Promise<T[]> {
-  await lockGroups(db, [...new Set(rows.map(({ group_id }) => group_id))])
+  await lockGroups(db, organizationId, [...new Set(rows.map(({ group_id }) => group_id))])
   const known = new Set<string>()
   for (const owner of new Set(rows.map((row) => row.owner))) {
     for await (const row of rowsOf(db, organizationId, owner)) known.add(samenessOf(row))
@@ -48,12 +49,6 @@ export async function findKnown(
     }
   }
   return known
-}
-
-/** In one order, so that two requests do not wait for each other. SQLite has one writer at a time. */
-async function lockGroups(db: Database, ids: string[]): Promise<void> {
-  if (engineOf(db) === 'sqlite' || ids.length === 0) return
-  await sql`select id from groups where id in (${sql.join(ids)}) order by id for no key update`.execute(db)
 }
 
 /** Rows read before others have a turn. */

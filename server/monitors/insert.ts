@@ -5,7 +5,6 @@ import { GROUP_RULE } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { invalid } from '../problem.ts'
-import { giveWay } from '../turns.ts'
 import { withoutKnown } from './duplicates.ts'
 import type { MonitorDraft, MonitorRow, ShownMonitor } from './monitor.ts'
 import { slotOf } from './schedule.ts'
@@ -33,14 +32,11 @@ export async function insertMonitors(
     const groups = await groupsOf(transaction, organizationId, drafts, now, groupField)
     const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
     const rows = ignore ? await withoutKnown(transaction, organizationId, given) : given
-    for (let from = 0; from < rows.length; from += SLICE) {
-      await insertSlice(transaction, rows.slice(from, from + SLICE), now)
-      await giveWay()
-    }
+    // All at once, because SQLite's thread inserts one slice while the next is copied for it.
+    await Promise.all(slicesOf(rows).map((slice) => insertSlice(transaction, slice, now)))
     const counts = new Map<string, number>()
     for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
-    // In one order, so that two requests do not wait for each other.
-    for (const [id, count] of [...counts].sort()) await countMonitors(transaction, organizationId, id, count)
+    await countMonitors(transaction, organizationId, counts)
     return rows
   })
 }
@@ -87,8 +83,11 @@ function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, 
   }
 }
 
-/** Rows handed to the database at a time: copying them for SQLite's thread takes a few milliseconds. */
-const SLICE = 500
+const SLICE = 250
+
+function slicesOf<T>(rows: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(rows.length / SLICE) }, (_, at) => rows.slice(at * SLICE, (at + 1) * SLICE))
+}
 
 async function insertSlice(db: Database, rows: readonly MadeMonitor[], now: number): Promise<void> {
   const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))

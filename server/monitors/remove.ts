@@ -25,7 +25,7 @@ export async function deleteMonitor(db: Database, organizationId: string, id: st
       .executeTakeFirst()
     if (!deleted) throw notFound()
     await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).where('monitor_id', '=', id).execute()
-    await countMonitors(transaction, organizationId, deleted.group_id, -1)
+    await countMonitors(transaction, organizationId, [[deleted.group_id, -1]])
   })
 }
 

@@ -35,8 +35,10 @@ export async function updateMonitor(
       .execute()
     await updatePlace(transaction, row, changed, now)
     if (groupId === row.group_id) return
-    const moves = [[row.group_id, -1] as const, [groupId, 1] as const]
-    for (const [group, difference] of moves.sort()) await countMonitors(transaction, organizationId, group, difference)
+    await countMonitors(transaction, organizationId, [
+      [row.group_id, -1],
+      [groupId, 1],
+    ])
   })
 }
 
