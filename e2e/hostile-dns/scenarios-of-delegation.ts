@@ -6,6 +6,12 @@ const silent = (servers: DnsServer[]) => servers.forEach((server) => void server
 const failing = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'SERVFAIL'))
 const refusing = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'REFUSED'))
 
+const EDGE = 'edge.cdn.test'
+const aliasTo = ({ remove, set }: Lab, target: string) => {
+  remove(NAME, 'A')
+  set(NAME, 'CNAME', [target])
+}
+
 /** A delegation as the registry has it from now on; what was learned of it before is asked for again. */
 const delegate = ({ tld }: Lab, nameServers: Record<string, string[]>) => tld.delegate('example.test', nameServers)
 
@@ -188,6 +194,44 @@ export const DELEGATION: Scenario[] = [
     },
     becomes: 'MISMATCH',
     values: ['192.0.2.12'],
+  },
+  {
+    name: 'an alias into a zone of another provider, which moves while its old servers still answer',
+    before: (lab) => aliasTo(lab, EDGE),
+    fault: async (lab) => {
+      const moved = await lab.tree.server(['cdn.test'])
+      moved.set(EDGE, 'A', ['192.0.2.16'])
+      lab.tld.delegate('cdn.test', { 'ns.moved.cdn.test': [moved.address.ip] })
+      for (const server of lab.resolvers) server.set(EDGE, 'A', ['192.0.2.16'])
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.16'],
+  },
+  {
+    name: 'glue for one of two name servers below the zone itself is missing',
+    fault: (lab) => {
+      suspect(lab)
+      delegate(lab, { 'ns1.example.test': [], 'ns2.example.test': [lab.ns2.address.ip] })
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'the delegation names a server that knows nothing of the zone, beside a good one',
+    fault: (lab) => {
+      suspect(lab)
+      delegate(lab, { 'ns1.example.test': [lab.cdn.address.ip], 'ns2.example.test': [lab.ns2.address.ip] })
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'zones that need each other, one with glue',
+    fault: (lab) => {
+      suspect(lab)
+      delegate(lab, { 'ns.cdn.test': [], 'ns2.example.test': [lab.ns2.address.ip] })
+      lab.tld.delegate('cdn.test', { 'ns2.example.test': [] })
+      lab.ns2.set('ns2.example.test', 'A', [lab.ns2.address.ip])
+    },
+    becomes: 'VALID',
   },
 ]
 

@@ -36,17 +36,18 @@ export async function hearOne(
   { fresh = false, signal }: TestimonyOptions,
 ): Promise<Testimony> {
   let first: { owner: string; reply: AuthoritativeReply } | undefined
+  let isFromCache = false
   const dns: Parameters<Lookup>[0] = {
     async ask(question, options) {
-      const isFresh = fresh && first === undefined
-      const reply = await authorities.ask(question, { voice, fresh: isFresh, withinMs: options?.withinMs, signal })
+      const reply = await authorities.ask(question, { voice, fresh, withinMs: options?.withinMs, signal })
       first ??= { owner: question.name, reply }
+      isFromCache ||= reply.isFromCache
       return reply
     },
   }
   const { outcome, evidence } = await ask(dns, { signal })
   if (!first) throw new Error('A check asked nothing.')
-  return { ...first.reply, owner: first.owner, voice, outcome, evidence }
+  return { ...first.reply, owner: first.owner, voice, outcome, evidence, isFromCache }
 }
 
 /** A server above that denies what another one refers to is outdone by those that it refers to. */

@@ -34,7 +34,7 @@ export type AuthoritativeReply = Reply & {
   zone: string
   nameServers: string[]
   nameServer: string | undefined
-  /** Whether the way there was learned for an earlier question. */
+  /** Whether the way there, or to the target of an alias, was learned for an earlier question. */
   isFromCache: boolean
   /** Nobody answered because there was no turn in time at the servers that are to be asked. */
   isBusy?: true
@@ -83,19 +83,18 @@ export function createAuthorities({
   }
 
   async function askAlone(question: Question, { voice = 0, fresh = false, withinMs, signal }: AuthoritiesOptions) {
-    if (fresh) cache.forgetTowards(question.name)
     const startedAt = clock.elapsed()
-    const walk = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), voice }
+    const walk = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), voice, fresh }
     const found = await inTime(signal, (both) => lookUp(descent, question, { ...walk, signal: both }))
     if (found === 'busy') return { ...nobody, evidence: walk.evidence }
-    const { outcome, zone, nameServer } = found
+    const { outcome, zone, nameServer, isFromCache } = found
     return {
       outcome,
       evidence: walk.evidence,
       zone: zone.zone,
       nameServers: zone.nameServers.map(({ name }) => name),
       nameServer,
-      isFromCache: zone.zone !== '' && zone.learnedAt < startedAt,
+      isFromCache,
     }
   }
 
@@ -118,7 +117,7 @@ const nobody = {
   isBusy: true,
 } satisfies Omit<AuthoritativeReply, 'evidence'>
 
-function newWalk(startedAt: number, patienceMs: number): Omit<Walk, 'voice' | 'signal'> {
+function newWalk(startedAt: number, patienceMs: number): Omit<Walk, 'voice' | 'fresh' | 'signal'> {
   const giveUpAt = startedAt + patienceMs
   return { giveUpAt, startedAt, budget: { questions: BUDGET }, resolving: [], evidence: [] }
 }

@@ -33,10 +33,12 @@ test('a delegation is gone when its TTL is over, and one without TTL is not kept
   expect(cache.closest('www.example.test').zone).toBe('')
 })
 
-test('the way to a name can be forgotten, all but its beginning', () => {
+test('what was learned before of the way to a name can be forgotten, all but its beginning', () => {
   const { cache } = givenCache()
   for (const zone of ['test', 'example.test', 'sub.example.test', 'other.test']) cache.learn(delegation(zone))
-  cache.forgetTowards('www.sub.example.test')
+  cache.forgetTowards('www.sub.example.test', 0)
+  expect(cache.closest('www.sub.example.test').zone).toBe('sub.example.test')
+  cache.forgetTowards('www.sub.example.test', 1)
   expect(cache.closest('www.sub.example.test').zone).toBe('test')
   expect(cache.closest('www.other.test').zone).toBe('other.test')
 })

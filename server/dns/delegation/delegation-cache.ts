@@ -7,8 +7,8 @@ export type DelegationCache = {
   closest(name: string): Delegation
   learn(delegation: Delegation): void
   forget(zone: string): void
-  /** Forgets every zone on the way to the name but the top-level one, so that the way is asked for again. */
-  forgetTowards(name: string): void
+  /** Forgets what was learned before then of the way to the name, but for the top-level zone: it is asked for again. */
+  forgetTowards(name: string, before: number): void
 }
 
 export function createDelegationCache(root: Delegation, clock: Clock, limit = 10_000): DelegationCache {
@@ -35,8 +35,11 @@ export function createDelegationCache(root: Delegation, clock: Clock, limit = 10
       if (zones.size > limit && oldest !== undefined) zones.delete(oldest)
     },
     forget: (zone) => void zones.delete(zone),
-    forgetTowards(name) {
-      for (const zone of ancestors(name)) if (zone.includes('.')) zones.delete(zone)
+    forgetTowards(name, before) {
+      for (const zone of ancestors(name)) {
+        const known = zones.get(zone)
+        if (known && known.learnedAt < before && zone.includes('.')) zones.delete(zone)
+      }
     },
   }
 }

@@ -21,6 +21,8 @@ export type Descent = {
 export type Walk = {
   /** Which of a zone's servers is asked first. */
   voice: number
+  /** Whether the way is asked for anew, whatever was learned before; to the targets of aliases too. */
+  fresh: boolean
   giveUpAt: number
   startedAt: number
   budget: { questions: number }
@@ -30,8 +32,12 @@ export type Walk = {
   evidence: Evidence[]
 }
 
-/** `zone`: the one that holds the question's own name. `nameServer`: who said so, undefined where nobody did. */
-export type Found = { outcome: Outcome; zone: Delegation; nameServer: string | undefined }
+/**
+ * `zone`: the one that holds the question's own name. `nameServer`: who said so, undefined where nobody did. `isFromCache`:
+ * whether any of the ways, to the name or to the target of an alias, was learned before.
+ */
+export type Found = Told & { isFromCache: boolean }
+type Told = { outcome: Outcome; zone: Delegation; nameServer: string | undefined }
 
 const MAX_DEPTH = 4
 const MOST_TRIES = 8
@@ -39,19 +45,22 @@ const MOST_TRIES = 8
 /** Follows the delegation to the zone of the name and asks there; aliases into other zones are followed from the root. */
 export async function lookUp(descent: Descent, question: Question, walk: Walk): Promise<Found> {
   let chain: AliasChain = []
-  let first: Found | undefined
+  let first: Told | undefined
+  let isFromCache = false
   for (let name = question.name; ; name = chain.at(-1)!.target) {
+    if (walk.fresh) descent.cache.forgetTowards(name, walk.startedAt)
     const found = await descend(descent, { ...question, name }, walk)
     first ??= found
+    isFromCache ||= isOld(found.zone, walk)
     const outcome = withChainBefore(chain, found.outcome)
     const goesOn = outcome.kind === 'referral' && outcome.chain.length > chain.length
-    if (!goesOn) return { ...first, outcome }
+    if (!goesOn) return { ...first, outcome, isFromCache }
     chain = outcome.chain
   }
 }
 
 /** From the deepest known zone down to the one whose servers answer, one cut after the other. */
-async function descend(descent: Descent, question: Question, walk: Walk): Promise<Found> {
+async function descend(descent: Descent, question: Question, walk: Walk): Promise<Told> {
   const { cache, clock, isAllowed } = descent
   let isRetried = false
   for (let zone = cache.closest(question.name); ; ) {
@@ -61,8 +70,7 @@ async function descend(descent: Descent, question: Question, walk: Walk): Promis
       cache.learn(zone)
       continue
     }
-    const isOld = zone.zone !== '' && zone.learnedAt < walk.startedAt
-    if (said.nameServer !== undefined || isRetried || !isOld) {
+    if (said.nameServer !== undefined || isRetried || !isOld(zone, walk)) {
       return { ...said, outcome: withinZone(said.outcome, zone.zone), zone }
     }
     // The zone may have moved since: its parent knows.
@@ -70,6 +78,11 @@ async function descend(descent: Descent, question: Question, walk: Walk): Promis
     cache.forget(zone.zone)
     zone = cache.closest(question.name)
   }
+}
+
+/** Whether the zone's delegation was learned for an earlier question. */
+function isOld({ zone, learnedAt }: Delegation, { startedAt }: Walk): boolean {
+  return zone !== '' && learnedAt < startedAt
 }
 
 type Said = { outcome: Outcome; nameServer: string | undefined }
@@ -137,7 +150,7 @@ async function findAddresses(descent: Descent, servers: NameServer[], walk: Walk
 async function addressesOf(descent: Descent, name: string, walk: Walk): Promise<string[] | undefined> {
   if (walk.resolving.includes(name)) return []
   if (walk.resolving.length >= MAX_DEPTH) return undefined
-  const inner: Walk = { ...walk, resolving: [...walk.resolving, name], evidence: [] }
+  const inner: Walk = { ...walk, fresh: false, resolving: [...walk.resolving, name], evidence: [] }
   const found = await Promise.all(
     (['A', 'AAAA'] as const).map((type) => lookUp(descent, { name, type }, { ...inner, evidence: [] })),
   )
