@@ -53,8 +53,11 @@ export function readDnsSettings(read: Read): DnsSettings {
     dnsTries: read('DNS_TRIES', '3', 'how many tries, over different servers, a question gets', (text) =>
       parseWhole(text, 1, 10),
     ),
-    dnsInFlight: read('DNS_IN_FLIGHT', '256', 'questions waiting at one server at a time', (text) =>
-      parseWhole(text, 1, 10_000),
+    dnsInFlight: read(
+      'DNS_IN_FLIGHT',
+      '256',
+      'questions waiting at one server at a time; eight times as many may beside them be unanswered for over 250 ms',
+      (text) => parseWhole(text, 1, 10_000),
     ),
     dnsPerSecond: read('DNS_PER_SECOND', '5000', 'questions a second to one recursive server', parseRate),
     dnsAuthoritativePerSecond: read(
