@@ -85,7 +85,7 @@ function outageNotes(log: Logger, names: readonly string[]) {
     onOutage: () =>
       log.error(
         { canaries: names },
-        'None of the canary names resolves: our own network or DNS_SERVERS are at fault. Failures are not recorded until one does.',
+        'None of the canary names resolves to an answer of its own: our own network or DNS_SERVERS are at fault. What they may have made up is not recorded until one does.',
       ),
     onRecovery: () => log.info({ canaries: names }, 'The canary names resolve again: checks go on as usual.'),
   }

@@ -14,6 +14,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'one address more': lie((server) => server.set(NAME, 'A', ['192.0.2.1', '203.0.113.66'])),
   NXDOMAIN: lie((server) => server.remove(NAME, 'A')),
   NODATA: lie((server) => server.set(NAME, 'A', [])),
+  'nothing at all': lie((server) => server.respond(NAME, (query) => answerWith(query, flagsOf(server), []))),
   'an alias to elsewhere': lie((server) => {
     server.remove(NAME, 'A')
     server.set(NAME, 'CNAME', ['evil.example.test'])
@@ -62,6 +63,6 @@ function failure(on: Fault['on']): Fault {
   return { kind: 'failure', on }
 }
 
-function flagsOf({ isAuthoritative }: DnsServer): number {
+export function flagsOf({ isAuthoritative }: DnsServer): number {
   return isAuthoritative ? 0x8400 : 0x8180
 }

@@ -10,8 +10,9 @@ import { FOOLED, MISSED } from './scenarios-of-faults.ts'
 import { NETWORKS } from './scenarios-of-networks.ts'
 import { POOLS } from './scenarios-of-pools.ts'
 import { RECORDS } from './scenarios-of-records.ts'
+import { VIEWS } from './scenarios-of-views.ts'
 
-const ALL = [...FOOLED, ...MISSED, ...RECORDS, ...DELEGATION, ...NETWORKS, ...POOLS]
+const ALL = [...FOOLED, ...MISSED, ...RECORDS, ...DELEGATION, ...NETWORKS, ...VIEWS, ...POOLS]
 /** PostgreSQL differs in how it records, not in what is asked: a sample of every kind will do. */
 const SAMPLE = ALL.filter((_, at) => at % 8 === 0)
 const AT_ONCE = 20
@@ -42,7 +43,7 @@ describe.each<[Engine, Scenario[]]>([
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, playNext))
-  }, 120_000)
+  }, 240_000)
 
   afterAll(() => end?.())
 

@@ -3,6 +3,7 @@ import type { Transport } from '#server/testing/dns-server-sockets.ts'
 /** Raw answers, octet by octet, for what no server library would send. All to a question for `www.example.test A`. */
 export type Raw = (query: Buffer, flags: number, transport: Transport) => Buffer | Buffer[] | null
 
+/** Of a question for `www.example.test`. */
 const QUESTION_END = 12 + 'www.example.test'.length + 2 + 4
 /** The question's name by pointer, A, IN, a minute, 203.0.113.66. */
 export const FORGED = Buffer.from('c00c000100010000003c0004cb007142', 'hex')
@@ -55,12 +56,59 @@ export const RAW: Readonly<Record<string, Raw>> = {
       flags,
       ['0161', '0162'].map((label) => Buffer.from(`c00c000500010000003c0004${label}c010`, 'hex')),
     ),
+  'SERVFAIL with an answer': (query, flags) => answerWith(query, flags, [FORGED], 2),
+  'a response code that nobody knows': (query, flags) => answerWith(query, flags, [FORGED], 11),
+  'truncation, and REFUSED over TCP': (query, flags, transport) =>
+    transport === 'udp' ? answerWith(query, flags | 0x0200, []) : answerWith(query, flags, [], 5),
   'a refusal of the kind of request': (query, flags) => answerWith(query, flags | 0x2000, [FORGED]),
   'truncation, and silence over TCP': (query, flags, transport) =>
     transport === 'udp' ? answerWith(query, flags | 0x0200, []) : null,
   'truncation, and garbage over TCP': (query, flags, transport) =>
     transport === 'udp' ? answerWith(query, flags | 0x0200, []) : Buffer.alloc(40, 0xff),
   'truncation, over TCP too': (query, flags) => answerWith(query, flags | 0x0200, []),
+}
+
+/** The right answer, oddly put. */
+export const ODD: Readonly<Record<string, Raw>> = {
+  'mixed letter case': (query, flags) =>
+    Buffer.from(answerWith(query, flags, [TRUE]).toString('latin1').replace('www', 'wWW'), 'latin1'),
+  'records that nobody asked for': (query, flags) =>
+    answerWith(query, flags, [Buffer.from('c010000100010000003c0004cb007142', 'hex'), TRUE]),
+  'the same record twice': (query, flags) => answerWith(query, flags, [TRUE, TRUE]),
+  'a TTL of zero': (query, flags) => answerWith(query, flags, [Buffer.from('c00c00010001000000000004c0000201', 'hex')]),
+  'a TTL of 136 years': (query, flags) =>
+    answerWith(query, flags, [Buffer.from('c00c00010001ffffffff0004c0000201', 'hex')]),
+  'another address in the additional section': (query, flags) => {
+    const packet = answerWith(query, flags, [TRUE, FORGED])
+    packet.writeUInt16BE(1, 6)
+    packet.writeUInt16BE(1, 10)
+    return packet
+  },
+}
+
+/** Every name has one address, as where a network asks for money or consent first; no other records. Whatever the question. */
+export function captive(query: Buffer, flags: number): Buffer {
+  const end = questionEnd(query)
+  const isAddress = query.readUInt16BE(end - 4) === 1
+  const header = Buffer.from(query.subarray(0, 12))
+  header.writeUInt16BE(flags, 2)
+  header.writeUInt16BE(isAddress ? 1 : 0, 6)
+  header.writeUInt16BE(0, 10)
+  return Buffer.concat([header, query.subarray(12, end), ...(isAddress ? [FORGED] : [])])
+}
+
+/** The right answer, and in an OPT record that it is out of date. RFC 8914 section 4.4. */
+export function stale(query: Buffer, flags: number): Buffer {
+  const packet = answerWith(query, flags, [TRUE, Buffer.from('00002904d0000000000006000f00020003', 'hex')])
+  packet.writeUInt16BE(1, 6)
+  packet.writeUInt16BE(1, 10)
+  return packet
+}
+
+function questionEnd(query: Buffer): number {
+  let at = 12
+  while (query[at]! > 0) at += query[at]! + 1
+  return at + 5
 }
 
 /** The whole of `example.test` stands for `other.test`: DNAME, the alias made from it, and the address. RFC 6672. */

@@ -1,5 +1,6 @@
-import { FAULTS, faultsOf } from './faults.ts'
+import { FAULTS, faultsOf, flagsOf } from './faults.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
+import { ODD } from './raw.ts'
 import type { Scenario } from './scenario.ts'
 
 const CHANGED = '198.51.100.7'
@@ -29,6 +30,14 @@ export const FOOLED: Scenario[] = [
         FAULTS['another address']!.on(resolvers[0]!)
         fault.on(ns1)
       },
+      becomes: 'VALID',
+    }),
+  ),
+  ...Object.entries(ODD).map(
+    ([name, odd]): Scenario => ({
+      name: `every server: ${name}`,
+      fault: ({ everyone }) =>
+        everyone.forEach((server) => void server.respond(NAME, (query) => odd(query, flagsOf(server), 'udp'))),
       becomes: 'VALID',
     }),
   ),

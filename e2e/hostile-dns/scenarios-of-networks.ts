@@ -1,13 +1,12 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
-import { ADDRESS, type Lab, NAME } from './lab.ts'
+import { ADDRESS, CANARY, type Lab, NAME } from './lab.ts'
+import { answerWith, captive, TRUE } from './raw.ts'
 import type { Scenario } from './scenario.ts'
 
-const cutOff = ({ root, tld, zone, cdn, resolvers }: Lab) => {
-  for (const server of [root, tld, ...zone, cdn, ...resolvers]) server.drop('*')
-}
-const block = ({ root, tld, zone, cdn }: Lab) => {
-  for (const server of [root, tld, ...zone, cdn]) server.drop('*')
-}
+const outside = ({ root, tld, zone, cdn }: Lab) => [root, tld, ...zone, cdn]
+const everybody = (lab: Lab) => [...outside(lab), ...lab.resolvers]
+const cutOff = (lab: Lab) => everybody(lab).forEach((server) => void server.drop('*'))
+const block = (lab: Lab) => outside(lab).forEach((server) => void server.drop('*'))
 const bogus = ({ resolvers }: Lab) => {
   for (const server of resolvers) server.validate(NAME, { code: 7, text: 'signature expired' })
 }
@@ -18,6 +17,23 @@ const servfailOnAliases = (names: string[]) => (server: DnsServer) => {
   server.remove(NAME, 'A')
   server.failType('A', 'SERVFAIL')
   for (const [at, target] of names.slice(1).entries()) server.set(names[at]!, 'CNAME', [target])
+}
+
+const ANSWERED = 0x8180
+const AUTHORITY = 0x8580
+const SERVFAIL = 2
+
+const isCheckingDisabled = (query: Buffer) => (query.readUInt16BE(2) & 0x0010) !== 0
+const isOfAddress = (query: Buffer) => query.readUInt16BE(12 + NAME.length + 2) === 1
+
+/** SERVFAIL to this many questions for the address that are to be validated. */
+const failValidation = (server: DnsServer, times: number) => {
+  let failed = 0
+  server.respond(NAME, (query) => {
+    if (!isOfAddress(query)) return answerWith(query, ANSWERED, [])
+    const fails = !isCheckingDisabled(query) && failed++ < times
+    return fails ? answerWith(query, ANSWERED, [], SERVFAIL) : answerWith(query, ANSWERED, [TRUE])
+  })
 }
 
 /** Our own network, what stands between, and names that only some can see. */
@@ -52,6 +68,61 @@ export const NETWORKS: Scenario[] = [
       set(NAME, 'A', ['192.0.2.13'])
     },
     becomes: 'MISMATCH',
+  },
+  ...([ANSWERED, AUTHORITY] as const).flatMap((flags): Scenario[] => [
+    {
+      name: `a network that has one address for every name${flags === AUTHORITY ? ', with authority' : ''}`,
+      lab: { canaries: true },
+      fault: (lab) => everybody(lab).forEach((server) => void server.respond('*', (query) => captive(query, flags))),
+      becomes: 'VALID',
+    },
+    {
+      name: `a network that has one address for every name, and no mail server${flags === AUTHORITY ? ', with authority' : ''}`,
+      lab: { canaries: true },
+      monitor: { record_type: 'MX', expected_value: ['10 mail.example.test'] },
+      before: ({ set }) => set(NAME, 'MX', ['10 mail.example.test']),
+      fault: (lab) => everybody(lab).forEach((server) => void server.respond('*', (query) => captive(query, flags))),
+      becomes: 'VALID',
+    },
+  ]),
+  {
+    name: 'recursive servers that put an address in the place of names that do not exist are no captive network',
+    lab: { canaries: true },
+    fault: (lab) => {
+      for (const server of lab.resolvers) server.set('*', 'A', ['203.0.113.80'])
+      lab.set(NAME, 'A', ['192.0.2.21'])
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.21'],
+  },
+  ...([true, false] as const).flatMap((roots): Scenario[] =>
+    (['NXDOMAIN', 'NOERROR'] as const).map((rcode) => ({
+      name: `a router without a line answers ${rcode} to everything${roots ? '' : ', without roots'}`,
+      lab: { canaries: true, roots },
+      fault: (lab) => {
+        block(lab)
+        for (const server of lab.resolvers) server.fail('*', rcode)
+      },
+      becomes: 'VALID',
+    })),
+  ),
+  {
+    name: 'a name is gone, without roots, while the canary sings',
+    lab: { canaries: true, roots: false },
+    fault: ({ remove }) => remove(NAME, 'A'),
+    becomes: 'NOT_FOUND',
+  },
+  {
+    name: 'our own network is gone, and the canary comes out of a cache that says that it is stale',
+    lab: { canaries: true },
+    fault: (lab) => {
+      block(lab)
+      for (const server of lab.resolvers) {
+        server.fail('*', 'SERVFAIL')
+        server.fail(CANARY, 'NOERROR', { code: 3, text: 'Stale Answer' })
+      }
+    },
+    becomes: 'VALID',
   },
   {
     name: 'port 53 is blocked, and the record changes',
@@ -132,6 +203,19 @@ export const NETWORKS: Scenario[] = [
     name: 'DNSSEC: one of two recursive servers cannot validate',
     fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 6, text: '' }),
     becomes: 'VALID',
+  },
+  {
+    name: 'SERVFAIL that a recursive server remembers for some seconds is no bogus DNSSEC',
+    lab: { resolvers: 1 },
+    fault: ({ resolvers }) => failValidation(resolvers[0]!, 2),
+    becomes: 'VALID',
+  },
+  {
+    name: 'DNSSEC: one RRset is forged, and the recursive server gives no reason',
+    lab: { resolvers: 1 },
+    fault: ({ resolvers }) => failValidation(resolvers[0]!, Number.POSITIVE_INFINITY),
+    becomes: 'INVALID',
+    says: 'fails DNSSEC validation',
   },
   {
     name: 'without roots, an alias loop that recursive servers give up on with SERVFAIL',

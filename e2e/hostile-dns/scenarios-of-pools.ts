@@ -1,12 +1,26 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
+import { flagsOf } from './faults.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
+import { answerWith, TRUE } from './raw.ts'
 import type { Scenario } from './scenario.ts'
 
+const EDGE = 'edge.cdn.test'
+const NXDOMAIN = 3
 const addressesOf = (count: number) => Array.from({ length: count }, (_, at) => `192.0.2.${100 + at}`)
 
 /** Each question gets `size` members of the pool, at random. */
 const rotate = ({ random }: Lab, servers: DnsServer[], members: string[], size: number) => {
   for (const server of servers) server.rotate(NAME, 'A', members, size, random)
+}
+
+/** One machine of several behind an address denies the name. */
+const denySometimes = ({ random }: Lab, servers: DnsServer[], rcode: number) => {
+  for (const server of servers) {
+    const flags = flagsOf(server)
+    server.respond(NAME, (query) =>
+      random() < 0.3 ? answerWith(query, flags, [], rcode) : answerWith(query, flags, [TRUE]),
+    )
+  }
 }
 
 /** `rotates`: who gives parts, else everyone. Without a cache between, as with a TTL of zero. */
@@ -99,4 +113,68 @@ export const POOLS: Scenario[] = [
     values: addressesOf(3),
     checks: 8,
   },
+  {
+    name: 'a pool whose second member shows seldom',
+    monitor: { expected_value: [ADDRESS, '192.0.2.2'] },
+    before: (lab) => weighted(lab, 1),
+    fault: (lab) => weighted(lab, 6),
+    warmUp: 8,
+    checks: 30,
+    becomes: 'VALID',
+  },
+  {
+    name: 'a pool comes to one of its members',
+    monitor: { expected_value: [ADDRESS, '192.0.2.2'] },
+    before: (lab) => weighted(lab, 1),
+    fault: (lab) => {
+      for (const server of lab.everyone) server.recover(NAME)
+      lab.set(NAME, 'A', [ADDRESS])
+    },
+    warmUp: 8,
+    checks: 24,
+    recover: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.2']),
+    becomes: 'MISMATCH',
+    values: [ADDRESS],
+  },
+  {
+    name: 'a way that leads over another edge each time, for who accepts any name on the chain',
+    monitor: { record_type: 'CNAME', expected_value: ['pop2.cdn.test'], is_exact_match: false },
+    before: (lab) => {
+      lab.remove(NAME, 'A')
+      lab.set(NAME, 'CNAME', [EDGE])
+      for (const server of [lab.cdn, ...lab.resolvers]) {
+        server.remove(EDGE, 'A')
+        server.rotate(EDGE, 'CNAME', ['pop1.cdn.test', 'pop2.cdn.test'], 1, lab.random)
+        for (const pop of ['pop1.cdn.test', 'pop2.cdn.test']) server.set(pop, 'A', [ADDRESS])
+      }
+    },
+    fault: () => {},
+    warmUp: 40,
+    checks: 20,
+    becomes: 'VALID',
+  },
+  ...([0, NXDOMAIN] as const).flatMap((rcode): Scenario[] => {
+    const denial = rcode === 0 ? 'has no records of' : 'denies'
+    return [
+      {
+        name: `one machine of several behind every name server ${denial} the name`,
+        fault: (lab) => denySometimes(lab, lab.everyone, rcode),
+        checks: 24,
+        becomes: 'VALID',
+      },
+      {
+        name: `without roots, one machine of several behind the one recursive server ${denial} the name`,
+        lab: { roots: false, resolvers: 1 },
+        fault: (lab) => denySometimes(lab, lab.resolvers, rcode),
+        checks: 24,
+        becomes: 'VALID',
+      },
+    ]
+  }),
 ]
+
+/** So many times as often the first of two members as the second. */
+function weighted({ everyone, random }: Lab, weight: number): void {
+  const members = [...Array<string>(weight).fill(ADDRESS), '192.0.2.2']
+  for (const server of everyone) server.rotate(NAME, 'A', members, 1, random)
+}

@@ -207,6 +207,35 @@ export const RECORDS: Scenario[] = [
     events: 1, // the first target is what is recorded, and that changed
   },
   {
+    name: 'mail is not wanted any more (Null MX)',
+    ...monitorOf('MX', ['10 mail.example.test']),
+    before: ({ set }) => set(NAME, 'MX', ['10 mail.example.test']),
+    fault: ({ set }) => set(NAME, 'MX', ['0 .']),
+    becomes: 'MISMATCH',
+    values: ['0 .'],
+  },
+  {
+    name: 'more text than fits into any message',
+    ...monitorOf('TXT', ['hello']),
+    before: ({ set }) => set(NAME, 'TXT', ['hello']),
+    fault: ({ set }) =>
+      set(
+        NAME,
+        'TXT',
+        Array.from({ length: 70 }, (_, at) => `${at}${'x'.repeat(1_000)}`),
+      ),
+    becomes: 'INVALID',
+    says: 'truncated over TCP',
+  },
+  {
+    name: 'a critical property that nobody knows',
+    ...monitorOf('CAA', ['issue "ca.test"'], { is_exact_match: false }),
+    before: ({ set }) => set(NAME, 'CAA', ['0 issue "ca.test"']),
+    fault: ({ set }) => set(NAME, 'CAA', ['128 tbs "unknown"']),
+    becomes: 'MISMATCH',
+    values: ['128 tbs "unknown"'],
+  },
+  {
     name: 'another certificate authority',
     ...monitorOf('CAA', ['0 issue "ca.test"']),
     before: ({ set }) => set(NAME, 'CAA', ['0 issue "ca.test"']),

@@ -1,7 +1,7 @@
 import type { MonitorRecordType } from '#contract/monitors.ts'
 import { confirm } from '#server/checks/confirm.ts'
 import { judge, type Verdict } from '#server/checks/judge.ts'
-import { aliasesFrom, lookupFor } from '#server/checks/lookup.ts'
+import { lookupFor } from '#server/checks/lookup.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
@@ -32,7 +32,7 @@ export async function check(
     const ask = lookupFor(monitor.draft)
     const first = await ask(dns, { signal })
     const found = await confirm(
-      { ask, aliases: aliasesFrom(monitor.draft.owner), first, recorded: null, doubts: 0 },
+      { ask, owner: monitor.draft.owner, first, recorded: null, isPool: false, doubts: 0 },
       { dns, clock: systemClock },
       signal,
     )

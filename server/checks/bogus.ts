@@ -1,7 +1,7 @@
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import type { CheckDoors } from './hearing.ts'
 import type { Lookup } from './lookup.ts'
-import { isGood } from './replies.ts'
+import { isGood, isServfail } from './replies.ts'
 
 /**
  * Whether DNSSEC is what made a question fail: the recursive servers that answered SERVFAIL are asked once more with
@@ -13,7 +13,7 @@ export async function findBogus(
   { dns }: Pick<CheckDoors, 'dns'>,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; reply: Reply } | undefined> {
-  if (outcome.kind !== 'failure' || outcome.rcode !== 'SERVFAIL') return undefined
+  if (!isServfail(outcome)) return undefined
   const reply = await ask(dns, { checkingDisabled: true, tries: 2, signal })
   return isGood(reply.outcome) ? { outcome: { ...outcome, bogus: true }, reply } : undefined
 }

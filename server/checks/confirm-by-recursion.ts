@@ -6,10 +6,12 @@ import {
   type Confirmation,
   doubtful,
   type Hearing,
+  isSeldomMember,
   MOST_DOUBTS,
   PAUSE_MS,
   serverOf,
   settled,
+  wavering,
 } from './hearing.ts'
 import { fingerprint } from './judge.ts'
 import { distinct, isFailure, isGood, isSame, majority, mostTelling } from './replies.ts'
@@ -84,8 +86,6 @@ async function decide(
 }
 
 async function failed(hearing: Hearing, replies: readonly Reply[], zoneFailure: Outcome | undefined) {
-  const { doors, evidence } = hearing
-  if (doors.canaries && !(await doors.canaries.areWell())) return { kind: 'withheld' as const, evidence }
   const outcomes = replies.map(({ outcome }) => outcome)
   if (zoneFailure?.kind === 'lame') return settled(hearing, zoneFailure, WORDS.lame)
   const endless = await findEndless(hearing, replies)
@@ -93,10 +93,10 @@ async function failed(hearing: Hearing, replies: readonly Reply[], zoneFailure: 
   return settled(hearing, mostTelling(outcomes), WORDS.failed(hearing.aside))
 }
 
-/** Servers that agree may still give another part of the set the next time. */
+/** Servers that agree may still say something else the next time. */
 async function steady(hearing: Hearing, replies: readonly Reply[], agreed: Outcome): Promise<Confirmation> {
   const { recorded, doubts } = hearing.suspicion
-  if (!isAnswer(agreed) || recorded === null || fingerprint(agreed) === recorded) {
+  if (recorded === null || fingerprint(agreed) === recorded) {
     return settled(hearing, agreed, recursiveAgree(hearing))
   }
   const backers = replies.filter(({ outcome }) => isSame(outcome, agreed))
@@ -109,7 +109,7 @@ async function steady(hearing: Hearing, replies: readonly Reply[], agreed: Outco
 async function divided(hearing: Hearing, replies: readonly Reply[]): Promise<Confirmation> {
   const good = replies.filter(({ outcome }) => isGood(outcome))
   const answers = good.map(({ outcome }) => outcome).filter(isAnswer)
-  if (answers.length === good.length && good.length > 1) {
+  if (good.length > 1) {
     const sampled = await bySample(hearing, good)
     if (sampled) return sampled
   }
@@ -136,7 +136,9 @@ async function bySample(hearing: Hearing, replies: readonly Reply[]): Promise<Co
   const found = await sample(voices, heard, recorded, doors.clock)
   switch (found.kind) {
     case 'steady':
-      return settled(hearing, found.outcome, recursiveAgree(hearing))
+      return isSeldomMember(hearing, found.outcome)
+        ? doubtful(hearing)
+        : settled(hearing, found.outcome, recursiveAgree(hearing))
     case 'recorded':
       return settled(hearing, found.outcome, WORDS.pool)
     case 'pool': {
@@ -150,6 +152,8 @@ async function bySample(hearing: Hearing, replies: readonly Reply[]): Promise<Co
       const isNew = found.outcome.pool === 'whole' && recorded !== null && doubts < MOST_DOUBTS
       return isNew || isAging ? doubtful(hearing) : settled(hearing, found.outcome, WORDS.pool)
     }
+    case 'wavering':
+      return wavering(hearing, found.outcome)
     case 'divided':
       return undefined
   }

@@ -1,10 +1,21 @@
+import { isFiltered } from '../dns/extended-errors.ts'
 import type { Outcome } from '../dns/outcome.ts'
-import { addEvidence, type Confirmation, doubtful, type Hearing, MOST_DOUBTS, serverOf, settled } from './hearing.ts'
+import {
+  addEvidence,
+  type Confirmation,
+  doubtful,
+  type Hearing,
+  isSeldomMember,
+  MOST_DOUBTS,
+  serverOf,
+  settled,
+  wavering,
+} from './hearing.ts'
 import { fingerprint } from './judge.ts'
-import { areSame, isFailure, isGood, isSame, majority, mostTelling } from './replies.ts'
+import { isFailure, isGood, isSame, majority, mostTelling } from './replies.ts'
 import { isAnswer, sample } from './sampling.ts'
 import { hearOne, hearZone, type Testimony } from './testimony.ts'
-import { viewOf } from './view.ts'
+import { findDispute, viewOf } from './view.ts'
 import { asideWords, serversAgree, WORDS } from './wording.ts'
 
 /** `failure`: what the zone's servers came to where none gave a good answer; absent where they were not asked. */
@@ -56,32 +67,26 @@ function isSupported(heard: readonly Testimony[], first: Outcome): boolean {
 /** Where the zone contradicts the recursive servers: whether they see another zone, which then is not ours to overrule. */
 async function isOtherView(hearing: Hearing, good: Testimony[]): Promise<boolean> {
   const { suspicion, doors, signal } = hearing
-  const { outcome } = suspicion.first
-  if (good.some((each) => isSame(each.outcome, outcome))) return false
-  const isDenied = good.every((each) => !isAnswer(each.outcome))
-  if (isFailure(outcome) && !isDenied) return false
-  const [{ zone }] = good as [Testimony]
-  const view = await viewOf(good[0]!, doors.dns, serverOf(suspicion.first), signal)
+  const { first } = suspicion
+  // A server that says that it blocks or forges has no view of its own.
+  if (good.some((each) => isSame(each.outcome, first.outcome)) || isFiltered(first)) return false
+  const viewDoors = { dns: doors.dns, authorities: doors.authorities!, servers: serverOf(first), signal }
+  const dispute = await findDispute(good[0]!, first.outcome, viewDoors)
+  const view = await viewOf(dispute, viewDoors)
+  if (view === 'same') return false
   // A name that only fails inside must not be taken for one that does not exist because the public does not know it.
-  if (view === 'same' || (view === 'unknown' && isGood(outcome))) return false
-  hearing.aside = view === 'other' ? WORDS.otherView(zone) : WORDS.unknownView(zone)
+  const isDenial = good.every((each) => !isAnswer(each.outcome))
+  if (view === 'unknown' && !(isDenial && isFailure(first.outcome))) return false
+  hearing.aside = view === 'other' ? WORDS.otherView(dispute.zone) : WORDS.unknownView(dispute.zone)
   return true
 }
 
 async function decide(hearing: Hearing, good: Testimony[]): Promise<Confirmation> {
-  const { recorded } = hearing.suspicion
-  const outcomes = good.map(({ outcome }) => outcome)
-  const [outcome] = outcomes as [Outcome]
-  if (areSame(outcomes)) {
-    // A change of values is worth more questions: the servers may give another part of the set each time.
-    const isChange = isAnswer(outcome) && fingerprint(outcome) !== recorded
-    if (!isChange) return agreed(hearing, good, outcome)
-  }
-  return outcomes.every(isAnswer) ? await decideBySample(hearing, good) : divided(hearing, good)
-}
-
-async function decideBySample(hearing: Hearing, good: Testimony[]): Promise<Confirmation> {
   const { suspicion, doors, signal } = hearing
+  const { recorded } = suspicion
+  const isRecorded = good.every(({ outcome }) => fingerprint(outcome) === recorded)
+  if (isRecorded) return agreed(hearing, good, good[0]!.outcome)
+  // A change is worth more questions: the servers may say something else the next time.
   const speakers = onePerServer(good)
   const voices = speakers.map(({ voice }) => async () => {
     const { outcome, evidence } = await hearOne(doors.authorities!, suspicion.ask, voice, { signal })
@@ -89,17 +94,19 @@ async function decideBySample(hearing: Hearing, good: Testimony[]): Promise<Conf
     return outcome
   })
   const heard = speakers.map(({ outcome }) => outcome)
-  const found = await sample(voices, heard, suspicion.recorded, doors.clock)
+  const found = await sample(voices, heard, recorded, doors.clock)
   switch (found.kind) {
     case 'steady':
-      return agreed(hearing, good, found.outcome)
+      return isSeldomMember(hearing, found.outcome) ? doubtful(hearing) : agreed(hearing, good, found.outcome)
     case 'recorded':
       return settled(hearing, found.outcome, WORDS.pool, namesOf(good))
     case 'pool': {
       // While a change travels from one machine of a server to the next, it looks like a pool for some minutes.
-      const isNew = found.outcome.pool === 'whole' && suspicion.recorded !== null && suspicion.doubts < MOST_DOUBTS
+      const isNew = found.outcome.pool === 'whole' && recorded !== null && suspicion.doubts < MOST_DOUBTS
       return isNew ? doubtful(hearing) : settled(hearing, found.outcome, WORDS.pool, namesOf(good))
     }
+    case 'wavering':
+      return wavering(hearing, found.outcome)
     case 'divided':
       return divided(hearing, good)
   }

@@ -1,5 +1,7 @@
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import { addEvidence, type Hearing } from './hearing.ts'
+import { aliasesFrom } from './lookup.ts'
+import { isServfail } from './replies.ts'
 
 /**
  * Whether an alias loop, or a chain that is too long, is what made a question fail: many recursive servers only say SERVFAIL
@@ -7,8 +9,8 @@ import { addEvidence, type Hearing } from './hearing.ts'
  */
 export async function findEndless(hearing: Hearing, replies: readonly Reply[]): Promise<Outcome | undefined> {
   const { suspicion, doors, signal } = hearing
-  if (!replies.some(({ outcome }) => outcome.kind === 'failure' && outcome.rcode === 'SERVFAIL')) return undefined
-  const { outcome, evidence } = await suspicion.aliases(doors.dns, { tries: 2, signal })
+  if (!replies.some(({ outcome }) => isServfail(outcome))) return undefined
+  const { outcome, evidence } = await aliasesFrom(suspicion.owner)(doors.dns, { tries: 2, signal })
   if (outcome.kind !== 'endless_alias') return undefined
   addEvidence(hearing, evidence)
   return outcome

@@ -6,6 +6,7 @@ import type { Evidence, Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { fingerprint } from './judge.ts'
 import type { Lookup } from './lookup.ts'
+import { WORDS } from './wording.ts'
 
 /** Without `authorities` recursive servers decide alone; without `canaries` our own network is held to work. */
 export type CheckDoors = {
@@ -17,11 +18,11 @@ export type CheckDoors = {
 
 export type Suspicion = {
   ask: Lookup
-  /** Follows the aliases from the same name, one question a link. */
-  aliases: Lookup
+  owner: string
   first: Reply
-  /** The fingerprint of what is recorded. */
+  /** The fingerprint of what is recorded, and whether that is a pool. */
   recorded: number | null
+  isPool: boolean
   /** How often in a row the paths disagreed before. */
   doubts: number
 }
@@ -61,6 +62,20 @@ export function settled(
 
 export function doubtful({ evidence }: Hearing): Confirmation {
   return { kind: 'doubtful', evidence }
+}
+
+/** Servers that now answer and now deny: a machine among them is bad, or a change is on its way. */
+export function wavering(hearing: Hearing, outcome: Outcome): Confirmation {
+  return hearing.suspicion.doubts < MOST_DOUBTS ? doubtful(hearing) : settled(hearing, outcome, WORDS.wavering)
+}
+
+/** Part of a pool may show alone by luck: members are given more and less often. */
+export function isSeldomMember({ suspicion }: Hearing, steady: Outcome): boolean {
+  return suspicion.isPool && suspicion.doubts < MOST_DOUBTS && fingerprint(steady) !== suspicion.recorded
+}
+
+export function withheld({ evidence }: Hearing): Confirmation {
+  return { kind: 'withheld', evidence }
 }
 
 /** Keeps of many like answers the first, so that evidence stays readable however often a server was asked. */

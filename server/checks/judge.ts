@@ -56,6 +56,17 @@ export function fingerprint(outcome: Outcome): number {
   return Number.parseInt(hash('sha1', JSON.stringify(facts(outcome))).slice(0, 13), 16)
 }
 
+/** The fingerprint as it is recorded: that of a pool below zero, as what it answers differs without a change. */
+export function writtenFingerprint(outcome: Outcome): number {
+  const isPool = outcome.kind === 'answer' && outcome.pool !== undefined
+  return isPool ? -fingerprint(outcome) : fingerprint(outcome)
+}
+
+export function readFingerprint(written: number | null): { recorded: number | null; isPool: boolean } {
+  const isPool = written !== null && written < 0
+  return { recorded: isPool ? -written : written, isPool }
+}
+
 function judgeAnswer(expectation: Expectation, owner: string, answer: Answer, witnesses: readonly string[]): Verdict {
   const { recordType, expectedValues, isExactMatch } = expectation
   const matcher = matcherFor(recordType)

@@ -19,6 +19,10 @@ export function isFailure(outcome: Outcome): boolean {
   }
 }
 
+export function isServfail(outcome: Outcome): outcome is Extract<Outcome, { kind: 'failure' }> {
+  return outcome.kind === 'failure' && outcome.rcode === 'SERVFAIL'
+}
+
 export function isGood(outcome: Outcome): boolean {
   return !isFailure(outcome)
 }

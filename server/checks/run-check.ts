@@ -1,10 +1,11 @@
 import type { MonitorRecordType } from '#contract/monitors.ts'
 import type { Claim } from '../database/due.ts'
 import { Busy } from '../dns/busy.ts'
+import { isStale } from '../dns/extended-errors.ts'
 import { confirm } from './confirm.ts'
 import type { CheckDoors, Confirmation } from './hearing.ts'
-import { fingerprint } from './judge.ts'
-import { aliasesFrom, lookupFor } from './lookup.ts'
+import { fingerprint, readFingerprint } from './judge.ts'
+import { lookupFor } from './lookup.ts'
 import { isGood } from './replies.ts'
 
 /** Less than what is begun may wait for its further questions: it must come to an end while its lease lasts. */
@@ -35,9 +36,13 @@ export async function runCheck(
   try {
     const first = await ask(doors.dns, FIRST)
     if (isGood(first.outcome)) doors.canaries?.noteAnswer()
-    const { owner, fingerprint: recorded, doubts } = claim
-    if (fingerprint(first.outcome) === recorded) return { claim, at: doors.clock.now(), kind: 'unchanged' }
-    const suspicion = { ask, aliases: aliasesFrom(owner), first, recorded, doubts }
+    const { owner, doubts } = claim
+    const { recorded, isPool } = readFingerprint(claim.fingerprint)
+    // What is recorded, out of a cache that could not ask anew, is no news of the zone.
+    if (fingerprint(first.outcome) === recorded && !isStale(first)) {
+      return { claim, at: doors.clock.now(), kind: 'unchanged' }
+    }
+    const suspicion = { ask, owner, first, recorded, isPool, doubts }
     const confirmation = await confirm(suspicion, doors, signal)
     return { claim, at: doors.clock.now(), ...confirmation }
   } catch (error) {

@@ -10,6 +10,8 @@ const answer = (...values: string[]): Outcome => ({
   chain: [],
 })
 
+const denial: Outcome = { kind: 'nxdomain', chain: [] }
+
 function givenClock(msPerReading = 0): Clock {
   let now = 0
   const elapsed = () => {
@@ -69,9 +71,21 @@ test('voices that each keep to their own are divided, soon', async () => {
   expect(one.asked()).toBeLessThan(5)
 })
 
-test('a denial among answers divides', async () => {
-  const { voice } = voiceOf({ kind: 'nxdomain', chain: [] })
-  expect(await sample([voice], [answer('a')], 1, givenClock())).toEqual({ kind: 'divided' })
+test('a denial that is always the same is steady after as many as a single value', async () => {
+  const { voice, asked } = voiceOf(denial)
+  expect(await sample([voice], [denial], 1, givenClock())).toEqual({ kind: 'steady', outcome: denial })
+  expect(asked()).toBe(19)
+})
+
+test('a voice that answers and sometimes denies wavers, and what it says most often counts', async () => {
+  const { voice } = voiceOf(denial, answer('a'), answer('a'))
+  const found = await sample([voice], [denial], 1, givenClock())
+  expect(found).toMatchObject({ kind: 'wavering', outcome: { kind: 'answer', rrset: { values: ['a'] } } })
+})
+
+test('a voice that answers and another that denies are divided', async () => {
+  const [one, other] = [voiceOf(answer('a')), voiceOf(denial)]
+  expect(await sample([one.voice, other.voice], [answer('a'), denial], 1, givenClock())).toEqual({ kind: 'divided' })
 })
 
 test('servers that are slow are not waited for', async () => {

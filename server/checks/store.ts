@@ -10,7 +10,7 @@ import { newId } from '../ids.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { diagnosisText } from './diagnosis.ts'
-import { fingerprint, judge, type Verdict } from './judge.ts'
+import { judge, type Verdict, writtenFingerprint } from './judge.ts'
 import { withRecorded } from './pool.ts'
 import type { CheckResult } from './run-check.ts'
 
@@ -137,7 +137,7 @@ function placeOfUnsettled(result: CheckResult, now: number): Place {
 
 function placeOfSettled({ claim, at }: Settled, { monitor, verdict, outcome }: Change, now: number): Place {
   const streak = verdict.state === monitor.state ? claim.streak + 1 : 1
-  return { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint: fingerprint(outcome), streak, doubts: 0 }
+  return { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint: writtenFingerprint(outcome), streak, doubts: 0 }
 }
 
 /** The wide rows of settled checks, locked until the transaction ends: only these are touched at all. */

@@ -12,6 +12,7 @@ export const WORDS = {
     ),
   recursiveDivided: 'The recursive servers kept disagreeing; this is what most of them say.',
   pool: 'The servers give another part of the set each time; the values are all that were seen.',
+  wavering: 'The servers now give records and now deny them; this is what they say most often.',
   zoneDivided: (names: readonly string[]) =>
     `The zone's name servers ${listed(names)} kept disagreeing; this is what most of them say.`,
   otherView: (zone: string) =>

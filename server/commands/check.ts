@@ -2,7 +2,7 @@ import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
 import { confirm } from '../checks/confirm.ts'
 import type { Confirmation } from '../checks/hearing.ts'
 import { judge } from '../checks/judge.ts'
-import { aliasesFrom, lookupFor, type Watched } from '../checks/lookup.ts'
+import { lookupFor, type Watched } from '../checks/lookup.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Evidence, Outcome } from '../dns/outcome.ts'
@@ -47,7 +47,7 @@ async function confirmOnce(watched: Watched, config: Config): Promise<Confirmati
     const ask = lookupFor(watched)
     const first = await ask(doors.dns, {})
     // Three doubts: let the majority decide at once.
-    const suspicion = { ask, aliases: aliasesFrom(watched.owner), first, recorded: null, doubts: 3 }
+    const suspicion = { ask, owner: watched.owner, first, recorded: null, isPool: false, doubts: 3 }
     return await confirm(suspicion, { ...doors, clock: systemClock }, new AbortController().signal)
   } finally {
     await doors.closeDns()
@@ -77,7 +77,8 @@ function report(
 }
 
 function noVerdict(evidence: readonly Evidence[], json: boolean): string {
-  const reason = 'None of the canary names resolves: the network of this machine or DNS_SERVERS are at fault.'
+  const reason =
+    'None of the canary names resolves to an answer of its own: the network of this machine or DNS_SERVERS are at fault.'
   return json
     ? JSON.stringify({ state: null, reason, evidence })
     : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`

@@ -49,28 +49,28 @@ function givenCanaries(names = ['a.test', 'b.test']) {
 test('one name that resolves is enough', async () => {
   const { canaries, resolve } = givenCanaries()
   resolve({ 'a.test': { kind: 'failure', rcode: 'SERVFAIL', ede: [] }, 'b.test': answer })
-  expect(await canaries.areWell()).toBe(true)
+  expect(await canaries.network()).toBe('well')
   resolve({ 'a.test': { kind: 'nxdomain', chain: [] } })
-  expect(await canaries.areWell()).toBe(true) // known for a while
+  expect(await canaries.network()).toBe('well') // known for a while
 })
 
 test('many checks at once share one probe, and one soon after uses it', async () => {
   const { canaries, asked, advance } = givenCanaries()
-  const found = await Promise.all(Array.from({ length: 1_000 }, () => canaries.areWell()))
-  expect(new Set(found)).toEqual(new Set([false]))
-  expect(asked).toEqual(['a.test', 'b.test'])
+  const found = await Promise.all(Array.from({ length: 1_000 }, () => canaries.network()))
+  expect(new Set(found)).toEqual(new Set(['gone']))
+  expect(asked).toEqual(['nothing.invalid', 'a.test', 'b.test'])
   advance(1_000)
-  await canaries.areWell()
-  expect(asked).toHaveLength(2)
+  await canaries.network()
+  expect(asked).toHaveLength(3)
   advance(1_500)
-  await canaries.areWell()
-  expect(asked).toHaveLength(4)
+  await canaries.network()
+  expect(asked).toHaveLength(6)
 })
 
 test('an outage is told once, and so is its end, which an answer brings to light', async () => {
   const { canaries, told, advance, resolve, asked } = givenCanaries()
   for (let round = 0; round < 5; round++) {
-    await canaries.areWell()
+    await canaries.network()
     advance(3_000)
   }
   expect(told).toEqual(['outage'])
@@ -85,6 +85,16 @@ test('an outage is told once, and so is its end, which an answer brings to light
 test('a client that is being closed is no outage', async () => {
   const { canaries, told, resolve } = givenCanaries()
   resolve({ 'a.test': 'closed', 'b.test': 'closed' })
-  await expect(canaries.areWell()).rejects.toThrow('closed')
+  await expect(canaries.network()).rejects.toThrow('closed')
   expect(told).toEqual([])
+})
+
+test('names that resolve to what a name that cannot exist resolves to prove nothing', async () => {
+  const { canaries, resolve, advance } = givenCanaries()
+  resolve({ 'a.test': answer, 'b.test': answer, 'nothing.invalid': answer })
+  expect(await canaries.network()).toBe('captive')
+  const other: Outcome = { ...answer, rrset: { ...answer.rrset, values: ['192.0.2.2'] } }
+  resolve({ 'a.test': answer, 'b.test': other, 'nothing.invalid': answer }) // an advertisement for what does not exist
+  advance(3_000)
+  expect(await canaries.network()).toBe('well')
 })

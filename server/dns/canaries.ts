@@ -1,17 +1,25 @@
 import type { Clock } from '../clock.ts'
 import type { DnsClient } from './client.ts'
-import type { Outcome } from './outcome.ts'
+import { isStale } from './extended-errors.ts'
+import type { Outcome, Reply } from './outcome.ts'
+
+/**
+ * `well`: a name resolves. `captive`: they resolve to what a name that cannot exist resolves to, as where a network asks for
+ * money or consent first: no answer is worth anything. `gone`: none resolves, so failures and denials are worth nothing.
+ */
+export type NetworkState = 'well' | 'captive' | 'gone'
 
 /** Names that resolve as long as our own network and recursive servers work. One state for all checks of the process. */
 export type Canaries = {
-  /** False while none of the names resolves: what fails then is no fault of what is watched. */
-  areWell(): Promise<boolean>
+  network(): Promise<NetworkState>
   /** To be told of an answer, so that the end of an outage is noticed without waiting for another failure. */
   noteAnswer(): void
 }
 
 /** How long a probe counts. Longer than many failures at once take to come in, shorter than the pause of a confirmation. */
 const GOOD_FOR_MS = 2_000
+/** RFC 6761 section 6.4. */
+const IMPOSSIBLE = 'nothing.invalid'
 
 export type CanaryOptions = {
   dns: DnsClient
@@ -24,20 +32,21 @@ export type CanaryOptions = {
 
 export function createCanaries({ dns, clock, names, onOutage, onRecovery }: CanaryOptions): Canaries {
   let isOut = false
-  let known: { isWell: boolean; until: number } | undefined
-  let probing: Promise<boolean> | undefined
+  let known: { state: NetworkState; until: number } | undefined
+  let probing: Promise<NetworkState> | undefined
 
-  async function probe(): Promise<boolean> {
-    const isWell = await resolvesAny(dns, names)
-    known = { isWell, until: clock.elapsed() + GOOD_FOR_MS }
+  async function probe(): Promise<NetworkState> {
+    const state = await stateOf(dns, names)
+    known = { state, until: clock.elapsed() + GOOD_FOR_MS }
+    const isWell = state === 'well'
     if (!isWell && !isOut) onOutage()
     if (isWell && isOut) onRecovery()
     isOut = !isWell
-    return isWell
+    return state
   }
 
-  async function areWell(): Promise<boolean> {
-    if (known && clock.elapsed() < known.until) return known.isWell
+  async function network(): Promise<NetworkState> {
+    if (known && clock.elapsed() < known.until) return known.state
     probing ??= probe().finally(() => {
       probing = undefined
     })
@@ -45,25 +54,34 @@ export function createCanaries({ dns, clock, names, onOutage, onRecovery }: Cana
   }
 
   return {
-    areWell,
+    network,
     noteAnswer() {
-      if (isOut) void areWell().catch(() => {}) // the client is being closed
+      if (isOut) void network().catch(() => {}) // the client is being closed
     },
   }
 }
 
-/** True as soon as one does. Rejects when the client is closed. */
-async function resolvesAny(dns: DnsClient, names: readonly string[]): Promise<boolean> {
-  const resolved = names.map(async (name) => isResolved((await dns.ask({ name, type: 'A' })).outcome))
-  const good = resolved.map(async (one) => {
-    if (!(await one)) throw new Error('it does not resolve')
+/** Known as soon as one name resolves to something of its own. Rejects when the client is closed. */
+async function stateOf(dns: DnsClient, names: readonly string[]): Promise<NetworkState> {
+  const impossible = dns.ask({ name: IMPOSSIBLE, type: 'A' }, { tries: 1 })
+  const replies = names.map((name) => dns.ask({ name, type: 'A' }))
+  const good = replies.map(async (reply) => {
+    if (!isResolved(await reply) || isAlike((await reply).outcome, (await impossible).outcome)) {
+      throw new Error('it does not resolve')
+    }
   })
   return await Promise.any(good).then(
-    () => true,
-    async () => (await Promise.all(resolved)).some((each) => each),
+    () => 'well',
+    async () => ((await Promise.all([impossible, ...replies])).slice(1).some(isResolved) ? 'captive' : 'gone'),
   )
 }
 
-function isResolved({ kind }: Outcome): boolean {
-  return kind === 'answer' || kind === 'nodata'
+/** What comes out of a cache that could not ask anew says nothing about the way out. */
+function isResolved(reply: Reply): boolean {
+  return (reply.outcome.kind === 'answer' || reply.outcome.kind === 'nodata') && !isStale(reply)
+}
+
+function isAlike(one: Outcome, other: Outcome): boolean {
+  if (one.kind === 'answer' && other.kind === 'answer') return one.rrset.values.join() === other.rrset.values.join()
+  return one.kind === 'nodata' && other.kind === 'nodata'
 }

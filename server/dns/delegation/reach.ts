@@ -56,7 +56,7 @@ async function probeRoot(dns: DnsClient, server: ServerAddress, timeoutMs: numbe
   const { evidence } = await dns.ask({ name: '', type: 'SOA' }, options)
   const last = evidence.at(-1)
   if (last === undefined || last.rcode === null) return 'nothing'
-  return last.flags.includes('aa') ? 'authority' : 'other'
+  return last.outcome?.kind === 'answer' && last.flags.includes('aa') ? 'authority' : 'other'
 }
 
 /** Some of both families: one of them may not be routed here. The list holds one family after the other. */

@@ -1,0 +1,85 @@
+import { ADDRESS, NAME } from './lab.ts'
+import { answerWith, stale } from './raw.ts'
+import type { Scenario } from './scenario.ts'
+
+const LINK = 'edge.link.cdn.test'
+const ANSWERED = 0x8180
+
+const linked: NonNullable<Scenario['before']> = (lab) => {
+  lab.remove(NAME, 'A')
+  lab.set(NAME, 'CNAME', [LINK])
+  lab.cdn.set(LINK, 'A', ['198.51.100.1'])
+  for (const server of lab.resolvers) {
+    server.set('cdn.test', 'NS', ['ns.cdn.test'])
+    server.set('link.cdn.test', 'NS', ['dc1.internal'])
+    server.set(LINK, 'A', [ADDRESS])
+  }
+}
+
+/** What recursive servers know and the zone does not, or the other way round. */
+export const VIEWS: Scenario[] = [
+  {
+    name: 'an alias into a zone that only the recursive servers see otherwise',
+    before: linked,
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.set(LINK, 'A', ['10.0.0.6'])),
+    becomes: 'MISMATCH',
+    values: ['10.0.0.6'],
+    says: 'split horizon',
+  },
+  {
+    name: 'the zone names other servers than its delegation, and the one recursive server is out of date',
+    lab: { resolvers: 1 },
+    before: ({ set }) => set('example.test', 'NS', ['ns1.of-the-child.test', 'ns2.of-the-child.test']),
+    fault: ({ resolvers }) => resolvers[0]!.set(NAME, 'A', ['203.0.113.66']),
+    becomes: 'VALID',
+  },
+  {
+    name: 'split horizon: the zone inside fails, and the public one has another address',
+    before: ({ resolvers, zone }) => {
+      for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal', 'dc2.internal'])
+      for (const server of zone) server.set(NAME, 'A', ['198.51.100.20'])
+    },
+    fault: ({ resolvers }) => resolvers.forEach((server) => void server.fail(NAME, 'SERVFAIL')),
+    becomes: 'INVALID',
+  },
+  {
+    name: 'recursive servers that say that they block the zone',
+    fault: ({ resolvers }) => {
+      for (const server of resolvers) {
+        for (const name of [NAME, 'example.test']) server.fail(name, 'NXDOMAIN', { code: 15, text: 'Blocked' })
+      }
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'a change, while the recursive servers have lost the zone and say that their answers are stale',
+    fault: ({ zone, resolvers }) => {
+      for (const server of zone) server.set(NAME, 'A', ['192.0.2.20'])
+      for (const server of resolvers) server.respond(NAME, (query) => stale(query, ANSWERED))
+    },
+    becomes: 'MISMATCH',
+    values: ['192.0.2.20'],
+  },
+  {
+    name: 'the zone is dead, and the recursive servers say that their answers are stale',
+    fault: ({ zone, resolvers }) => {
+      for (const server of zone) server.drop('*')
+      for (const server of resolvers) server.respond(NAME, (query) => stale(query, ANSWERED))
+    },
+    checks: 2,
+    becomes: 'VALID',
+  },
+  {
+    name: 'a change that is taken back before it can be confirmed',
+    fault: ({ resolvers, set }) => {
+      set(NAME, 'A', ['192.0.2.22'])
+      resolvers[0]!.respond(NAME, (query) => {
+        set(NAME, 'A', [ADDRESS])
+        resolvers[0]!.recover(NAME)
+        return answerWith(query, ANSWERED, [Buffer.from('c00c000100010000003c0004c0000216', 'hex')])
+      })
+      resolvers[1]!.set(NAME, 'A', [ADDRESS])
+    },
+    becomes: 'VALID',
+  },
+]
