@@ -181,6 +181,20 @@ onBothEngines('checking', (fresh) => {
     })
   })
 
+  test('a suspicion that comes to what is recorded makes no event, and its evidence is kept', async () => {
+    const { set, servers, monitor, check, read, events } = await givenChecks(await fresh(), { resolvers: 3 })
+    set('www.example.com', 'A', ['192.0.2.1'])
+    const id = await monitor({ record_type: 'A', expected_value: ['192.0.2.1'] })
+    await check()
+    servers[1]!.set('www.example.com', 'A', ['203.0.113.66'])
+    for (let round = 0; round < 3; round++) await check()
+    expect(await events(id)).toHaveLength(1)
+    const { state, diagnosis } = await read(id)
+    expect(state).toBe('VALID')
+    expect(JSON.stringify(diagnosis)).toContain('203.0.113.66')
+    expect(diagnosis).toMatchObject({ reason: 'www.example.com answers 192.0.2.1, as expected.' })
+  })
+
   test('while our own network fails nothing is recorded, and checks go on within 10 s of its return', async () => {
     const db = await fresh()
     const { set, each, monitor, check, read, events, told } = await givenChecks(db, { canary: 'canary.example.org' })

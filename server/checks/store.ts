@@ -49,16 +49,15 @@ export async function recordChecks(db: Database, results: readonly CheckResult[]
 async function recordChanges(db: Database, changes: readonly Change[], now: number): Promise<number> {
   const events = changes.flatMap(({ event }) => (event ? [event] : []))
   for (const { monitor, verdict, event, diagnosis } of changes) {
-    if (!event) continue
     const isFirst = monitor.state === 'UNSET'
+    const changed = event && {
+      state: verdict.state,
+      current_values: verdict.values === undefined ? monitor.current_values : JSON.stringify(verdict.values),
+      incidence_count: monitor.incidence_count + (isFirst ? 0 : 1),
+    }
     await db
       .updateTable('monitors')
-      .set({
-        state: verdict.state,
-        current_values: verdict.values === undefined ? monitor.current_values : JSON.stringify(verdict.values),
-        incidence_count: monitor.incidence_count + (isFirst ? 0 : 1),
-        diagnosis,
-      })
+      .set({ ...changed, diagnosis })
       .where('organization_id', '=', monitor.organization_id)
       .where('id', '=', monitor.id)
       .execute()
@@ -137,7 +136,13 @@ function placeOfUnsettled(result: CheckResult, now: number): Place {
 
 function placeOfSettled({ claim, at }: Settled, { monitor, verdict, outcome }: Change, now: number): Place {
   const streak = verdict.state === monitor.state ? claim.streak + 1 : 1
-  return { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint: writtenFingerprint(outcome), streak, doubts: 0 }
+  return {
+    due_at: nextDueAt(now, claim),
+    last_checked_at: at,
+    fingerprint: writtenFingerprint(outcome),
+    streak,
+    doubts: 0,
+  }
 }
 
 /** The wide rows of settled checks, locked until the transaction ends: only these are touched at all. */
