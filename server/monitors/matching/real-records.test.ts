@@ -104,6 +104,7 @@ const CASES: Partial<Record<MonitorRecordType, Case[]>> = {
     ['DMARC tag names in another letter case', ['V=DMARC1; P=none'], ['v=DMARC1; p=none'], false, true],
     ['DMARC with tags more', ['v=DMARC1; p=reject'], ['v=DMARC1; p = reject ; pct=100;'], false, true],
     ['DMARC weakened', ['v=DMARC1; p=reject'], ['v=DMARC1; p=none'], false, false],
+    ['DMARC with a policy that comes twice', ['v=DMARC1; p=reject'], ['v=DMARC1; p=none; p=reject'], false, false],
     ['DMARC not told from a longer value', ['v=DMARC1; pct=10'], ['v=DMARC1; p=none; pct=100'], false, false],
     ['DMARC that does not begin with its version', ['v=DMARC1; p=none'], ['p=none; v=DMARC1'], false, false],
     ['SPF by its parts', ['v=spf1 include:_spf.google.com'], ['v=spf1 mx include:_spf.google.com ~all'], false, true],

@@ -9,7 +9,9 @@ export function readTags(text: string): TagList | undefined {
     .split(';')
     .map((tag) => (version === 'DMARC1' ? dmarcTag(tag) : dkimTag(tag)))
     .filter((tag) => tag !== '')
-  return { version, tags: new Set(tags) }
+  // A name that comes twice makes the whole list invalid: RFC 6376 section 3.2.
+  const names = new Set(tags.map((tag) => nameAndValue(tag)[0]))
+  return names.size < tags.length ? undefined : { version, tags: new Set(tags) }
 }
 
 function dmarcTag(tag: string): string {
