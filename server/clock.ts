@@ -15,3 +15,16 @@ export const systemClock: Clock = {
   elapsed: () => performance.now(),
   sleep: (ms, signal) => timer(ms, undefined, signal ? { signal } : {}).catch(() => {}),
 }
+
+/** A clock set back by less than this only makes things later by as much. */
+const JUMP_MS = 5_000
+
+/** Says whether the machine's clock was set back since the last time it was asked. One forward needs nothing: all is due then. */
+export function watchClock(clock: Clock): () => boolean {
+  let ahead = clock.now() - clock.elapsed()
+  return () => {
+    const before = ahead
+    ahead = clock.now() - clock.elapsed()
+    return ahead < before - JUMP_MS
+  }
+}

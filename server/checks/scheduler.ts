@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Bell } from '../bell.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, watchClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Claim, claimDue } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
@@ -9,7 +9,7 @@ import type { Heart } from '../heart.ts'
 import { type CheckResult, runCheck } from './run-check.ts'
 import { recordChecks } from './store.ts'
 import { UnderWay } from './under-way.ts'
-import { bringBack, watchClock } from './wall-clock.ts'
+import { bringBack } from './wall-clock.ts'
 
 export type SchedulerDoors = {
   db: Database

@@ -1,31 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { bringBack, watchClock } from './wall-clock.ts'
+import { bringBack } from './wall-clock.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 const NOW = Date.UTC(2026, 10, 21, 9, 30)
-
-test('a clock that is set back is noticed once, one that is set forward or drifts is not', () => {
-  let [now, elapsed] = [NOW, 0]
-  const clock: Clock = { now: () => now, elapsed: () => elapsed, sleep: async () => {} }
-  const wasSetBack = watchClock(clock)
-  const pass = (ms: number, jump: number) => {
-    elapsed += ms
-    now += ms + jump
-    return wasSetBack()
-  }
-  expect([pass(200, 0), pass(200, -900), pass(5, DAY_MS), pass(200, -DAY_MS), pass(200, 0)]).toEqual([
-    false,
-    false,
-    false,
-    true,
-    false,
-  ])
-})
 
 onBothEngines('what is planned too far ahead', (fresh) => {
   test('comes back by whole intervals, and what is planned well stays', async () => {

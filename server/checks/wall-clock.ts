@@ -1,23 +1,10 @@
 import { sql } from 'kysely'
-import type { Clock } from '../clock.ts'
 import { type Database, skipLocked } from '../database/database.ts'
 
-/** Smaller steps only make checks later by as much. */
-const JUMP_MS = 5_000
 /** No monitor is planned further ahead than its interval, and none has a shorter one: what is due before that is not looked at. */
 const LEAST_INTERVAL_MS = 5 * 60_000
 /** Rows in one statement, after which others have a turn. */
 const SLICE = 500
-
-/** Says whether the machine's clock was set back since the last time it was asked. One forward needs nothing: all is due then. */
-export function watchClock(clock: Clock): () => boolean {
-  let ahead = clock.now() - clock.elapsed()
-  return () => {
-    const before = ahead
-    ahead = clock.now() - clock.elapsed()
-    return ahead < before - JUMP_MS
-  }
-}
 
 /**
  * Brings back what is planned further ahead than its interval, as after the clock was set back: by whole intervals, so that each

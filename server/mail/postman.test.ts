@@ -11,6 +11,7 @@ import { dropWaitingMail, forgetMails, queueMail } from './outbox.ts'
 import { runPostman, sendDueMails } from './postman.ts'
 import { openSmtp } from './smtp.ts'
 import { tellWebhookActive, tellWebhookPaused } from './tell.ts'
+import { bringBack } from './wall-clock.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -49,6 +50,24 @@ onBothEngines('mail', (fresh) => {
 
     expect(server.received).toHaveLength(1)
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2, error: null }])
+  })
+
+  test('after the clock was set back by a day a mail that was put off comes a minute later all the same', async () => {
+    const server = await startMailServer()
+    const db = await fresh()
+    const { queue, pass, rows, setBack } = await givenOutbox(db, server)
+    await queue()
+    server.rejects({ code: 450, message: 'Try later' })
+    await pass()
+    await queue()
+
+    const now = setBack(24 * 60 * MINUTE_MS)
+    await bringBack(db, { now, process: 1 })
+
+    const due = await db.selectFrom('due_mails').select('due_at').orderBy('due_at').execute()
+    expect(due.map(({ due_at }) => due_at)).toEqual([now, now + MINUTE_MS])
+    expect(await pass({ afterMs: MINUTE_MS })).toBe(2)
+    expect(await rows()).toMatchObject([{ status: 'sent' }, { status: 'sent' }])
   })
 
   test('a recipient that the server refuses with 550 is not asked again', async () => {
@@ -248,6 +267,8 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
       stop.abort()
       await loop
     },
+    /** Sets the clock back. Returns the time that it shows then. */
+    setBack: (ms: number) => (now -= ms),
     rows: () => db.selectFrom('mails').selectAll().orderBy('id').execute(),
     logged: () => lines.join(''),
   }

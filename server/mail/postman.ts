@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../clock.ts'
+import { type Clock, watchClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import type { Heart } from '../heart.ts'
@@ -7,6 +7,7 @@ import type { Seal } from '../seal.ts'
 import { messageOf } from './content.ts'
 import { type ClaimedMail, claimMails, forgetMails, type MailOutcome, recordMail } from './outbox.ts'
 import { openSmtp, type Post } from './smtp.ts'
+import { bringBack } from './wall-clock.ts'
 
 export type PostmanDoors = {
   config: Pick<Config, 'baseUrl' | 'smtp'>
@@ -36,9 +37,14 @@ export async function runPostman(
   const { config, db, clock, log, heart } = doors
   const post = config.smtp ? openSmtp(config.smtp) : null
   let forgetAt = clock.elapsed()
+  const wasSetBack = watchClock(clock)
+  let isPlanned = false
   while (!stop.aborted) {
     heart.beat('postman', clock.elapsed())
     try {
+      if (wasSetBack()) isPlanned = false
+      if (!isPlanned) await bringBack(db, { now: clock.now(), process: doors.process })
+      isPlanned = true
       const sent = await sendDueMails(doors, post, abandon)
       if (clock.elapsed() >= forgetAt) {
         await forgetMails(db, clock.now() - FORGET_AFTER_MS, FORGET_LIMIT)

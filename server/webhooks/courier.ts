@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Bell } from '../bell.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, watchClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
@@ -12,6 +12,7 @@ import { claimRequests, LANES_PER_ROUND } from './claims.ts'
 import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
 import { type Recorded, recordAttempts } from './record.ts'
 import { giveBackStrays } from './strays.ts'
+import { bringBack } from './wall-clock.ts'
 
 export type CourierDoors = {
   db: Database
@@ -69,10 +70,15 @@ export async function runCourier(
     }
   }
 
+  const wasSetBack = watchClock(clock)
+  let isPlanned = false
   let mayHaveStrays = false
   while (!stop.aborted) {
     heart.beat('courier', clock.elapsed())
     try {
+      if (wasSetBack()) isPlanned = false
+      if (!isPlanned) await bringBack(doors.db, { now: clock.now(), process: doors.process })
+      isPlanned = true
       if (mayHaveStrays) await giveBackStrays(doors.db, doors.process, lanes.held(), clock.now())
       mayHaveStrays = false
       const looked = await claimRound(doors, lanes)

@@ -21,6 +21,9 @@ const JITTER_MS = 10_000
 /** A receiver cannot put a request off for longer than the schedule's own longest delay. */
 export const RETRY_AFTER_LIMIT_MS = 24 * HOUR_MS
 
+/** From an attempt to the next one, whatever the schedule or the receiver says. */
+export const LONGEST_WAIT_MS = RETRY_AFTER_LIMIT_MS + JITTER_MS
+
 /**
  * The instant of the next attempt after one that failed at `now`, or null when the ninth retry was it.
  * `retries` is 0 after the first attempt. `retryAfterMs` is what the receiver asked for; it counts where it is later than
