@@ -70,7 +70,8 @@ async function isOtherView(hearing: Hearing, good: Testimony[]): Promise<boolean
   const { first } = suspicion
   // A server that says that it blocks or forges has no view of its own.
   if (good.some((each) => isSame(each.outcome, first.outcome)) || isFiltered(first)) return false
-  const viewDoors = { dns: doors.dns, authorities: doors.authorities!, servers: serverOf(first), signal }
+  const tries = isFailure(first.outcome) ? 1 : 2
+  const viewDoors = { dns: doors.dns, authorities: doors.authorities!, servers: serverOf(first), tries, signal }
   const dispute = await findDispute(good[0]!, first.outcome, viewDoors)
   const view = await viewOf(dispute, viewDoors)
   if (view === 'same') return false

@@ -98,6 +98,11 @@ test.concurrent.each<Case>([
     outcome: 'answer',
   },
   {
+    name: 'a change that only the zone tells, the recursive servers being silent',
+    given: ({ resolvers }) => resolvers.forEach(silent),
+    outcome: 'answer',
+  },
+  {
     name: 'a name that is gone',
     given: ({ all }) => all.forEach((server) => void server.remove(NAME, 'A')),
     outcome: 'nxdomain',

@@ -11,11 +11,12 @@ import type { Testimony } from './testimony.ts'
  */
 export type View = 'same' | 'other' | 'unknown'
 
-/** What is asked of whom. `servers`: the recursive servers in question. */
+/** What is asked of whom. `servers`: the recursive servers in question. `tries`: how often, as one that fails may well be silent. */
 export type ViewDoors = {
   dns: Pick<DnsClient, 'ask'>
   authorities: Pick<Authorities, 'ask'>
   servers: readonly ServerAddress[]
+  tries: number
   signal: AbortSignal
 }
 
@@ -34,16 +35,18 @@ export async function findDispute(
   const parting = partingName(name, targetsOf(testimony.outcome), targetsOf(recursive))
   if (parting === name) return { name, zone, nameServers }
   const there = await authorities.ask({ name: parting, type: 'NS' }, { signal })
-  return { name: parting, zone: there.zone, nameServers: there.nameServers }
+  return there.isBusy ? { name, zone, nameServers } : { ...there, name: parting }
 }
 
 export async function viewOf({ name, zone, nameServers }: Dispute, doors: ViewDoors): Promise<View> {
-  const { dns, authorities, servers, signal } = doors
+  const { dns, authorities, servers, tries, signal } = doors
   // The root knows no such top-level domain: whoever does has it from somewhere else.
   if (zone === '') return 'other'
   const cuts = namesBetween(zone, name).slice(0, MOST_CUTS)
   const [apex, ...below] = await Promise.all(
-    [zone, ...cuts].map(async (each) => (await dns.ask({ name: each, type: 'NS' }, { servers, signal })).outcome),
+    [zone, ...cuts].map(
+      async (each) => (await dns.ask({ name: each, type: 'NS' }, { servers, tries, signal })).outcome,
+    ),
   )
   if (below.some((outcome) => isZoneCut(outcome))) return 'other'
   if (isFailure(apex!) || below.some((outcome, at) => isFailure(outcome) && cuts[at] !== name)) return 'unknown'
