@@ -48,6 +48,9 @@ export async function runForEach(
   statement: string,
   lists: readonly (readonly unknown[])[],
 ): Promise<number[]> {
-  const { rows } = await db.executeQuery<{ changes: number[] }>(CompiledQuery.raw(FOR_EACH + statement, [...lists]))
+  const values: unknown[] = [] // not by flat(), whose array takes three times as long to copy to the thread
+  for (const list of lists) values.push(...list)
+  const parameters = [lists[0]?.length ?? 1, values]
+  const { rows } = await db.executeQuery<{ changes: number[] }>(CompiledQuery.raw(FOR_EACH + statement, parameters))
   return rows[0]!.changes
 }

@@ -2,8 +2,10 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { type Dialect, SqliteDialect } from 'kysely'
 
 /**
- * Stands in front of a statement that is to be run once for each of a list of parameter lists: far cheaper here than one
- * statement with a long VALUES. Answers one row, with the list of `changes`. See `runForEach` in `database.ts`.
+ * Stands in front of a statement that is to be run once for each of many lists of parameters: far cheaper here than one
+ * statement with a long VALUES. Is given how many parameters a list has, and all of them in one array, which costs half of
+ * what an array for each list costs on its way to the thread. Answers one row, with the list of `changes`. See `runForEach` in
+ * `database.ts`.
  */
 export const FOR_EACH = '/* for each */ '
 
@@ -87,8 +89,12 @@ function asPlain(statement: StatementSync) {
 }
 
 function asForEach(statement: StatementSync) {
-  const read = (lists: Parameters): Rows => {
-    const changes = (lists as SQLInputValue[][]).map((list) => Number(statement.run(...list).changes))
+  const read = (parameters: Parameters): Rows => {
+    const [width, values] = parameters as [number, SQLInputValue[]]
+    const changes: number[] = []
+    for (let at = 0; at < values.length; at += width) {
+      changes.push(Number(statement.run(...values.slice(at, at + width)).changes))
+    }
     return { names: ['changes'], values: [[changes]] }
   }
   return asStatement(statement, read, true)
