@@ -41,25 +41,25 @@ export async function flatOut({ doors: { db }, order }: World, watched: Watched,
 export async function planAll(db: Database): Promise<void> {
   const now = systemClock.now()
   const interval = FREQUENCY * 60_000
-  for (let last = ''; ; ) {
+  for (let last = -1; ; ) {
     const rows = await db
       .selectFrom('due_checks')
-      .select(['slot', 'monitor_id'])
-      .where('monitor_id', '>', last)
-      .orderBy('monitor_id')
+      .select('slot')
+      .where('slot', '>', last)
+      .orderBy('slot')
       .limit(5_000)
       .execute()
     if (rows.length === 0) break
-    last = rows.at(-1)!.monitor_id
+    last = rows.at(-1)!.slot
     const values = sql.join(
-      rows.map(({ slot, monitor_id }) => {
+      rows.map(({ slot }) => {
         const at = nextDueAt(now + 60_000, { slot, frequency: FREQUENCY })
-        return sql`(cast(${slot} as bigint), ${monitor_id}, cast(${at} as bigint))`
+        return sql`(cast(${slot} as bigint), cast(${at} as bigint))`
       }),
     )
     await patiently(() =>
-      sql`with due (slot, id, at) as (values ${values}) update due_checks set due_at = due.at, claimed_by = null
-      from due where due_checks.slot = due.slot and due_checks.monitor_id = due.id`.execute(db),
+      sql`with due (slot, at) as (values ${values}) update due_checks set due_at = due.at, claimed_by = null
+      from due where due_checks.slot = due.slot`.execute(db),
     )
   }
   const soon = systemClock.now()
@@ -124,7 +124,7 @@ export function watch(dns: DnsClient, slots: number[]) {
 async function makeOverdue(db: Database): Promise<void> {
   // In the order of the schedule, as after a stop of one interval.
   const from = systemClock.now() - 300_000
-  await patiently(() => sql`update due_checks set due_at = ${from} + slot / 7159, claimed_by = null`.execute(db))
+  await patiently(() => sql`update due_checks set due_at = ${from} + slot / 15012000000, claimed_by = null`.execute(db))
 }
 
 /** The checks go on meanwhile, and PostgreSQL breaks off one of two writers that wait for each other. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
 import type { Database } from '../server/database/database.ts'
+import { SLOTS } from '../server/monitors/schedule.ts'
 
-const SLOTS = 2 ** 31
 const LONGEST_MS = 10 * 60_000
 
 /** Every monitor is due once, spread over the time of the round. `since`: what is checked later belongs to it. */

@@ -18,7 +18,7 @@ async function bringSliceBack(db: Database, instant: number, process: number): P
   const now = sql`cast(${instant} as bigint)` // SQLite would take it for a fraction
   const { rows } = await sql`
     with astray as (
-      select slot, monitor_id from due_checks
+      select slot from due_checks
       where due_at > ${now} + ${LEAST_INTERVAL_MS} and due_at > ${now} + frequency * 60000
         and (claimed_by is null or claimed_by <> ${process})
       order by due_at desc limit ${SLICE} ${skipLocked(db)}
@@ -26,7 +26,7 @@ async function bringSliceBack(db: Database, instant: number, process: number): P
     update due_checks
     set due_at = due_checks.due_at - (due_checks.due_at - ${now}) / (due_checks.frequency * 60000) * (due_checks.frequency * 60000),
       claimed_by = null
-    from astray where due_checks.slot = astray.slot and due_checks.monitor_id = astray.monitor_id
+    from astray where due_checks.slot = astray.slot
     returning 1`.execute(db)
   return rows.length
 }

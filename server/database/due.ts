@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type Database, engineOf, runForEach, skipLocked } from './database.ts'
 import type { DueChecksTable } from './schema.ts'
 import type { DueMailsTable } from './schema-people.ts'
@@ -18,13 +18,11 @@ type DueTables = {
 export type DueTable = keyof DueTables
 type Column = { name: string; type: 'bigint' | 'text' }
 
-/** The two columns that name a row, then whatever a claim needs to know. */
-const COLUMNS: Record<DueTable, [Column, Column, ...Column[]]> = {
+/** The column that names a row, then whatever a claim needs to know besides its lease. */
+const COLUMNS: Record<DueTable, [Column, ...Column[]]> = {
   due_checks: [
     { name: 'slot', type: 'bigint' },
     { name: 'monitor_id', type: 'text' },
-    { name: 'due_at', type: 'bigint' },
-    { name: 'claimed_by', type: 'bigint' },
     { name: 'owner', type: 'text' },
     { name: 'record_type', type: 'text' },
     { name: 'is_exact_match', type: 'bigint' },
@@ -35,12 +33,13 @@ const COLUMNS: Record<DueTable, [Column, Column, ...Column[]]> = {
     { name: 'last_checked_at', type: 'bigint' },
   ],
   due_mails: [
-    { name: 'organization_id', type: 'text' },
     { name: 'mail_id', type: 'text' },
-    { name: 'due_at', type: 'bigint' },
-    { name: 'claimed_by', type: 'bigint' },
+    { name: 'organization_id', type: 'text' },
   ],
 }
+
+const DUE_AT: Column = { name: 'due_at', type: 'bigint' }
+const CLAIMED_BY: Column = { name: 'claimed_by', type: 'bigint' }
 
 /** A row as claimed: `due_at` is when the lease runs out, `claimed_by` the process. Together they are the claim. */
 export type Claim<T extends DueTable> = DueTables[T] & { due_at: number; claimed_by: number }
@@ -55,16 +54,18 @@ export type ClaimOptions = {
 /** Takes up to `limit` due rows, longest overdue first, exclusively until the lease runs out. */
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
   const { now, process, limit, leaseMs = LEASE_MS } = options
-  const [first, second] = COLUMNS[table]
+  const key = keyOf(table).name
   const columns = sql.join(COLUMNS[table].map(({ name }) => sql.ref(`${table}.${name}`)))
+  const lease = { due_at: now + leaseMs, claimed_by: process }
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
     with due as (
-      select ${sql.ref(first.name)}, ${sql.ref(second.name)} from ${sql.table(table)}
+      select ${sql.ref(key)} from ${sql.table(table)}
       where due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
     )
-    update ${sql.table(table)} set due_at = ${now + leaseMs}, claimed_by = ${process} from due
-    where ${sameKey(table, 'due')} returning ${columns}`.execute(db)
+    update ${sql.table(table)} set due_at = ${lease.due_at}, claimed_by = ${lease.claimed_by} from due
+    where ${sql.ref(`${table}.${key}`)} = ${sql.ref(`due.${key}`)} returning ${columns}`.execute(db)
+  for (const row of rows) Object.assign(row, lease)
   return rows
 }
 
@@ -81,7 +82,7 @@ export async function writeBack<T extends DueTable>(
   items: readonly WriteBack<T>[],
 ): Promise<Claim<T>[]> {
   if (items.length === 0) return []
-  const changed = COLUMNS[table].filter(({ name }) => name in items[0]!.set)
+  const changed = [DUE_AT, ...COLUMNS[table].filter(({ name }) => name in items[0]!.set)]
   const held =
     engineOf(db) === 'sqlite' ? await writeEach(db, table, items, changed) : await writeAll(db, table, items, changed)
   return items.map(({ claim }) => claim).filter((_, index) => held[index])
@@ -96,14 +97,13 @@ async function writeEach<T extends DueTable>(
   items: readonly WriteBack<T>[],
   changed: Column[],
 ) {
-  const [first, second] = COLUMNS[table]
+  const key = keyOf(table).name
   const assignments = changed.map(({ name }) => `${name} = ?`).join(', ')
   const statement = `update ${table} set claimed_by = null, ${assignments}
-    where ${first.name} = ? and ${second.name} = ? and due_at = ? and claimed_by = ?`
+    where ${key} = ? and due_at = ? and claimed_by = ?`
   const lists = items.map(({ claim, set }) => [
     ...changed.map(({ name }) => (set as Values)[name]),
-    (claim as Values)[first.name],
-    (claim as Values)[second.name],
+    (claim as Values)[key],
     claim.due_at,
     claim.claimed_by,
   ])
@@ -112,42 +112,22 @@ async function writeEach<T extends DueTable>(
 
 /** PostgreSQL: one statement over arrays, a column each, saves the journeys. */
 async function writeAll<T extends DueTable>(db: Database, table: T, items: readonly WriteBack<T>[], changed: Column[]) {
-  const [first, second] = COLUMNS[table]
-  const array = (values: unknown[], { type }: Pick<Column, 'type'>) => sql`${values}::${sql.raw(type)}[]`
-  const ofClaim = (column: Column) =>
-    array(
-      items.map(({ claim }) => (claim as Values)[column.name]),
-      column,
-    )
-  const columns = [
-    ofClaim(first),
-    ofClaim(second),
-    array(
-      items.map(({ claim }) => claim.due_at),
-      { type: 'bigint' },
-    ),
-    array(
-      items.map(({ claim }) => claim.claimed_by),
-      { type: 'bigint' },
-    ),
-    ...changed.map((column) =>
-      array(
-        items.map(({ set }) => (set as Values)[column.name]),
-        column,
-      ),
-    ),
-  ]
-  const names = [first.name, second.name, 'leased_until', 'leased_by', ...changed.map(({ name }) => `new_${name}`)]
+  const key = keyOf(table)
+  const ofClaim = ({ name, type }: Column) =>
+    sql`${items.map(({ claim }) => (claim as Values)[name])}::${sql.raw(type)}[]`
+  const ofSet = ({ name, type }: Column) => sql`${items.map(({ set }) => (set as Values)[name])}::${sql.raw(type)}[]`
+  const columns = [key, DUE_AT, CLAIMED_BY].map(ofClaim).concat(changed.map(ofSet))
+  const names = ['key', 'leased_until', 'leased_by', ...changed.map(({ name }) => `new_${name}`)]
   const assignments = changed.map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`back.new_${name}`)}`)
-  const { rows } = await sql<{ id: unknown; leased_until: number }>`
+  const { rows } = await sql<{ key: unknown; leased_until: number }>`
     update ${sql.table(table)} set claimed_by = null, ${sql.join(assignments)}
     from unnest(${sql.join(columns)}) as back (${sql.join(names.map((name) => sql.ref(name)))})
-    where ${sameKey(table, 'back')}
+    where ${sql.ref(`${table}.${key.name}`)} = back.key
       and ${sql.ref(`${table}.due_at`)} = back.leased_until and ${sql.ref(`${table}.claimed_by`)} = back.leased_by
-    returning ${sql.ref(`${table}.${second.name}`)} as id, back.leased_until`.execute(db)
+    returning back.key, back.leased_until`.execute(db)
   // One batch may hold two claims of a row, the first of which ran out.
-  const held = new Set(rows.map(({ id, leased_until }) => `${id} ${leased_until}`))
-  return items.map(({ claim }) => held.has(`${(claim as Values)[second.name]} ${claim.due_at}`))
+  const held = new Set(rows.map(({ key, leased_until }) => `${key} ${leased_until}`))
+  return items.map(({ claim }) => held.has(`${(claim as Values)[key.name]} ${claim.due_at}`))
 }
 
 /** Makes what these processes had claimed due again at once. For a process that stops, and for those found dead. */
@@ -163,8 +143,4 @@ export async function releaseClaims(db: Database, processes: readonly number[], 
   )`.execute(db)
 }
 
-function sameKey(table: DueTable, other: string): RawBuilder<unknown> {
-  const [first, second] = COLUMNS[table]
-  return sql`${sql.ref(`${table}.${first.name}`)} = ${sql.ref(`${other}.${first.name}`)}
-    and ${sql.ref(`${table}.${second.name}`)} = ${sql.ref(`${other}.${second.name}`)}`
-}
+const keyOf = (table: DueTable): Column => COLUMNS[table][0]

@@ -6,6 +6,7 @@ import { peopleAndPlans } from './migrations/0003-people-and-plans.ts'
 import { namesByOctets } from './migrations/0004-names-by-octets.ts'
 import { accounts } from './migrations/0005-accounts.ts'
 import { overview } from './migrations/0006-overview.ts'
+import { placesByNumber } from './migrations/0007-places-by-number.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -23,7 +24,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans, namesByOctets, accounts, overview]
+const MIGRATIONS: Migration[] = [tables, requests, peopleAndPlans, namesByOctets, accounts, overview, placesByNumber]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {

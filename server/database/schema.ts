@@ -102,16 +102,16 @@ export type MonitorsTable = {
   incidence_count: number
   /** The evidence of the check that found `state`. */
   diagnosis: Json | null
-  /** The monitor's place in `due_checks`. */
+  /** The monitor's place in `due_checks`, which no other monitor has. */
   slot: number
 }
 
 /**
- * What is due to be checked, in a narrow table of its own clustered by `slot`. A monitor's due times follow its slot, so
- * rows that fall due together lie together, and a row is found by its monitor without an index that moves.
+ * What is due to be checked, in a narrow table of its own that lies in the order of `slot`. A monitor's due times follow its
+ * slot, so rows that fall due together lie together, and a row is found by its monitor without an index that moves.
  */
 export type DueChecksTable = {
-  slot: number
+  slot: Once<number>
   monitor_id: Once<string>
   organization_id: Once<string>
   /** When to check next; while claimed, when the lease runs out; null while the monitor is not active. */

@@ -56,7 +56,6 @@ async function updateSlice(
     { table: 'due_checks', key: PLACE, set: { due_at: 'bigint', claimed_by: 'bigint', frequency: 'bigint' } },
     places.map(({ row, wanted, isSwitched }) => ({
       slot: row.slot,
-      monitor_id: row.id,
       new_due_at: wanted.is_active === 0 ? null : isSwitched ? now : replan(row, { ...row, ...wanted }, now),
       new_claimed_by: null,
       new_frequency: wanted.frequency,
@@ -66,9 +65,9 @@ async function updateSlice(
 }
 
 const ID = { id: 'text' } as const
-const PLACE = { slot: 'bigint', monitor_id: 'text' } as const
+const PLACE = { slot: 'bigint' } as const
 
-/** The monitors and their places. Two statements, because PostgreSQL misjudges a join of the two by two columns. */
+/** The monitors and their places. In two statements, so that monitors are locked before any place, as checks lock them. */
 async function lockSlice(db: Database, organizationId: string, groupId: string, after: string, limit: number) {
   const rows = await db
     .selectFrom('monitors')

@@ -90,8 +90,20 @@ function slicesOf<T>(rows: readonly T[]): T[][] {
 }
 
 async function insertSlice(db: Database, rows: readonly MadeMonitor[], now: number): Promise<void> {
+  await takeFreeSlots(db, rows)
   const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
   await Promise.all([insertEach(db, 'monitors', MONITOR, rows), insertEach(db, 'due_checks', DUE_CHECK, due)])
+}
+
+/** No two monitors have one slot: whose slot is taken gets the next. */
+export async function takeFreeSlots(db: Database, rows: readonly { slot: number }[]): Promise<void> {
+  const slots = rows.map(({ slot }) => slot)
+  const others = await db.selectFrom('due_checks').select('slot').where('slot', 'in', slots).execute()
+  const taken = new Set(others.map(({ slot }) => slot))
+  for (const row of rows) {
+    while (taken.has(row.slot)) row.slot++
+    taken.add(row.slot)
+  }
 }
 
 const MONITOR = {

@@ -78,22 +78,23 @@ export async function listMonitors(
 
 /**
  * A monitor's `last_checked` stands beside its place in the schedule. Where that is the order, the two tables are joined, in
- * SQLite in the order written; else it is looked up for each row, because PostgreSQL takes a join by two columns to leave
- * almost nothing, and then would rather sort all than walk an index.
+ * SQLite in the order written; else it is looked up for each row, so that PostgreSQL has no join to plan and walks the index of
+ * the order.
  */
 function from(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
   const first = index === undefined ? table : walking(table, { index })
   const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
-      where due_checks.slot = monitors.slot and due_checks.monitor_id = monitors.id)`
+      where due_checks.slot = monitors.slot)`
     return (rows as Joined).select(lastChecked.as('last_checked_at'))
   }
-  const joined = rows
-    .crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
-    .whereRef('due_checks.monitor_id', '=', 'monitors.id')
-  // From the other side the id is enough, and its key is unique.
-  const found = table === 'monitors' ? joined.whereRef('due_checks.slot', '=', 'monitors.slot') : joined
+  const joined = rows.crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
+  // Each table is found by its own key.
+  const found =
+    table === 'monitors'
+      ? joined.whereRef('due_checks.slot', '=', 'monitors.slot')
+      : joined.whereRef('monitors.id', '=', 'due_checks.monitor_id')
   return found.select('due_checks.last_checked_at')
 }
 

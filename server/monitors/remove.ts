@@ -24,7 +24,7 @@ export async function deleteMonitor(db: Database, organizationId: string, id: st
       .returning(['group_id', 'slot'])
       .executeTakeFirst()
     if (!deleted) throw notFound()
-    await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).where('monitor_id', '=', id).execute()
+    await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).execute()
     await countMonitors(transaction, organizationId, [[deleted.group_id, -1]])
   })
 }
@@ -48,7 +48,6 @@ async function stopChecks(db: Database, organizationId: string, id: string): Pro
       .updateTable('due_checks')
       .set({ due_at: null, claimed_by: null })
       .where('slot', '=', slot)
-      .where('monitor_id', '=', id)
       .execute()
   })
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { newId } from '../ids.ts'
-import { nextDueAt, slotOf } from './schedule.ts'
+import { nextDueAt, SLOTS, slotOf } from './schedule.ts'
 
 const frequency = fc.integer({ min: 5, max: 120 })
-const slot = fc.integer({ min: 0, max: 2 ** 31 - 1 })
+const slot = fc.integer({ min: 0, max: SLOTS - 1 })
 const instant = fc.integer({ min: 0, max: 4e12 })
 
 test('the next check lies after now and within one interval', () => {
@@ -30,7 +30,7 @@ test('1,000 monitors made in one millisecond are spread over the whole interval'
   const ids = Array.from({ length: 1_000 }, () => newId('mon', 1_700_000_000_000))
   const tenths = new Map<number, number>()
   for (const id of ids) {
-    const tenth = Math.floor((slotOf(id) / 2 ** 31) * 10)
+    const tenth = Math.floor((slotOf(id) / SLOTS) * 10)
     tenths.set(tenth, (tenths.get(tenth) ?? 0) + 1)
   }
   expect([...tenths.keys()].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])

@@ -38,9 +38,7 @@ export async function getMonitor(
     build: () =>
       db
         .selectFrom('monitors')
-        .innerJoin('due_checks', (join) =>
-          join.onRef('due_checks.slot', '=', 'monitors.slot').onRef('due_checks.monitor_id', '=', 'monitors.id'),
-        )
+        .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
         .innerJoin('groups', 'groups.id', 'monitors.group_id')
         .select(columns)
         .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
@@ -77,7 +75,6 @@ export async function checkSoon(db: Database, organizationId: string, id: string
     .updateTable('due_checks')
     .set({ due_at: now, claimed_by: null })
     .where('slot', '=', monitor.slot)
-    .where('monitor_id', '=', id)
     .where('due_at', 'is not', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw conflict('This monitor is disabled and is not checked; enable it first.')

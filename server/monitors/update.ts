@@ -53,7 +53,7 @@ async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now:
   const { columns, isNewQuestion, isSwitched, isReplanned } = changed
   if (!isNewQuestion && !isSwitched && !isReplanned) return
   const place = db.selectFrom('due_checks').select(['due_at', 'claimed_by']).where('slot', '=', row.slot)
-  const current = await place.where('monitor_id', '=', row.id).modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
+  const current = await place.modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
   const isActive = (columns.is_active ?? row.is_active) === 1
   const frequency = columns.frequency ?? row.frequency
   const isAtOnce = isNewQuestion || isSwitched
@@ -69,6 +69,5 @@ async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now:
       ...(isNewQuestion ? { fingerprint: null, streak: 0, doubts: 0 } : {}),
     })
     .where('slot', '=', row.slot)
-    .where('monitor_id', '=', row.id)
     .execute()
 }
