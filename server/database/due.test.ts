@@ -1,6 +1,8 @@
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
+import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import type { Database } from './database.ts'
 import { claimDue, releaseClaims, writeBack } from './due.ts'
 
@@ -110,6 +112,22 @@ onBothEngines('the due-row mechanism', (fresh) => {
       { numRuns: 30 },
     )
   })
+})
+
+test('PostgreSQL finds each row of a write-back by its key, not among all with the same lease', async () => {
+  const { db, plansOf } = await givenRecordingDatabase('postgres', { kind: 'update' })
+  await insertDue(db, 500, { dueAt: (index) => index })
+  await sql`analyze due_checks`.execute(db) // when it does, few rows are claimed
+  const claims = await claimDue(db, 'due_checks', { now: 1_000, process: 1, limit: 500 })
+  const plans = await plansOf(() =>
+    writeBack(
+      db,
+      'due_checks',
+      claims.map((claim) => ({ claim, set: { due_at: 1 } })),
+    ),
+  )
+  expect(plans).toHaveLength(1)
+  expect(plans[0]!.plan).toMatch(/Index Cond: \(slot = /)
 })
 
 async function claimAll(db: Database, options: { now: number; process: number; limit: number }) {

@@ -119,11 +119,12 @@ async function writeAll<T extends DueTable>(db: Database, table: T, items: reado
   const columns = [key, DUE_AT, CLAIMED_BY].map(ofClaim).concat(changed.map(ofSet))
   const names = ['key', 'leased_until', 'leased_by', ...changed.map(({ name }) => `new_${name}`)]
   const assignments = changed.map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`back.new_${name}`)}`)
+  // A whole batch has one lease: through the index on due_at each row would be looked for among all of them. Hence the + 0.
   const { rows } = await sql<{ key: unknown; leased_until: number }>`
     update ${sql.table(table)} set claimed_by = null, ${sql.join(assignments)}
     from unnest(${sql.join(columns)}) as back (${sql.join(names.map((name) => sql.ref(name)))})
     where ${sql.ref(`${table}.${key.name}`)} = back.key
-      and ${sql.ref(`${table}.due_at`)} = back.leased_until and ${sql.ref(`${table}.claimed_by`)} = back.leased_by
+      and ${sql.ref(`${table}.due_at`)} + 0 = back.leased_until and ${sql.ref(`${table}.claimed_by`)} = back.leased_by
     returning back.key, back.leased_until`.execute(db)
   // One batch may hold two claims of a row, the first of which ran out.
   const held = new Set(rows.map(({ key, leased_until }) => `${key} ${leased_until}`))

@@ -10,8 +10,11 @@ import { newDatabaseUrl } from './database.ts'
 /** With so few rows PostgreSQL would rather read the table; with these it shows whether an index can serve. */
 const INDEXES_ONLY = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'enable_mergejoin']
 
-/** A migrated database that remembers the reading statements that it ran. `free`: the planner may do as it thinks best. */
-export async function givenRecordingDatabase(engine: Engine, { free = false }: { free?: boolean } = {}) {
+/** A migrated database that remembers the statements that it ran and that begin with `kind`. `free`: the planner may do as it thinks best. */
+export async function givenRecordingDatabase(
+  engine: Engine,
+  { free = false, kind = 'select' }: { free?: boolean; kind?: 'select' | 'update' } = {},
+) {
   const { url, drop } = await newDatabaseUrl(engine)
   const statements = new Map<string, readonly unknown[]>()
   const options = (free ? [] : INDEXES_ONLY).map((name) => `-c ${name}=off`).join(' ')
@@ -21,7 +24,7 @@ export async function givenRecordingDatabase(engine: Engine, { free = false }: {
         ? sqliteDialect(url.slice('sqlite:'.length))
         : postgresDialect(`${url}?options=${encodeURIComponent(options)}`, 1),
     log: ({ query }) => {
-      if (query.sql.trimStart().startsWith('select')) statements.set(query.sql, query.parameters)
+      if (query.sql.trimStart().startsWith(kind)) statements.set(query.sql, query.parameters)
     },
   })
   onTestFinished(async () => {
