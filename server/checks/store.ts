@@ -25,10 +25,22 @@ type Settled = Extract<CheckResult, { kind: 'settled' }>
 type Change = { monitor: MonitorRow; outcome: Outcome; verdict: Verdict; event?: EventRow; diagnosis: string }
 
 /**
- * Records a batch of checks in one transaction: their places in the schedule and, where something changed, monitor, event
- * and webhook requests. A check whose claim is no longer its own records nothing. Returns how many events it made.
+ * Records a batch of checks at once: their places in the schedule and, where something changed, monitor, event and webhook
+ * requests. A check whose claim is no longer its own records nothing. Returns how many events it made.
  */
 export async function recordChecks(db: Database, results: readonly CheckResult[], now: number): Promise<number> {
+  const unsettled = results.filter((result) => result.kind !== 'settled')
+  if (unsettled.length < results.length) return await recordWithSettled(db, results, now)
+  // One statement, which needs no transaction around it: mostly there is nothing else to write.
+  await writeBack(
+    db,
+    'due_checks',
+    unsettled.map((result) => ({ claim: result.claim, set: placeOfUnsettled(result, now) })),
+  )
+  return 0
+}
+
+async function recordWithSettled(db: Database, results: readonly CheckResult[], now: number): Promise<number> {
   return await inTransaction(db, async (transaction) => {
     const monitors = await lockMonitors(transaction, results)
     const changes = new Map<CheckResult, Change>()

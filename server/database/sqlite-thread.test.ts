@@ -48,6 +48,18 @@ test('a statement for each of many lists says what each changed', async () => {
   expect(await names(db)).toEqual(['one', 'two'])
 })
 
+test('of a statement for many lists all is written or nothing', async () => {
+  const { db } = await givenTable()
+  const insert = 'insert into things values (?, ?)'
+  await expect(runForEach(db, insert, [[1, 'one'], [2, 'two'], [1, 'again']])).rejects.toThrow('UNIQUE') // biome-ignore format: one line
+  expect(await names(db)).toEqual([])
+  await inTransaction(db, async (transaction) => {
+    await runForEach(transaction, insert, [[1, 'one']])
+    await sql`insert into things values (2, 'two')`.execute(transaction)
+  })
+  expect(await names(db)).toEqual(['one', 'two'])
+})
+
 test("an error keeps SQLite's code, and the next statement works", async () => {
   const { db } = await givenTable()
   await sql`insert into things values (1, 'one')`.execute(db)

@@ -4,8 +4,8 @@ import { type Dialect, SqliteDialect } from 'kysely'
 /**
  * Stands in front of a statement that is to be run once for each of many lists of parameters: far cheaper here than one
  * statement with a long VALUES. Is given how many parameters a list has, and all of them in one array, which costs half of
- * what an array for each list costs on its way to the thread. Answers one row, with the list of `changes`. See `runForEach` in
- * `database.ts`.
+ * what an array for each list costs on its way to the thread. All or nothing, also outside of a transaction. Answers one row, with
+ * the list of `changes`. See `runForEach` in `database.ts`.
  */
 export const FOR_EACH = '/* for each */ '
 
@@ -35,7 +35,7 @@ export function openSqlite(path: string, { readOnly = false } = {}) {
       const kept = statements.get(text)
       if (kept) return kept
       const prepared = database.prepare(inOurWords(text))
-      const statement = text.startsWith(FOR_EACH) ? asForEach(prepared) : asPlain(prepared)
+      const statement = text.startsWith(FOR_EACH) ? asForEach(prepared, database) : asPlain(prepared)
       if (statements.size >= KEPT_STATEMENTS) statements.delete(statements.keys().next().value!)
       statements.set(text, statement)
       return statement
@@ -88,14 +88,31 @@ function asPlain(statement: StatementSync) {
   return asStatement(statement, read, names.length > 0)
 }
 
-function asForEach(statement: StatementSync) {
+function asForEach(statement: StatementSync, database: DatabaseSync) {
   const read = (parameters: Parameters): Rows => {
-    const [width, values] = parameters as [number, SQLInputValue[]]
-    const changes: number[] = []
-    for (let at = 0; at < values.length; at += width) {
-      changes.push(Number(statement.run(...values.slice(at, at + width)).changes))
-    }
+    const changes = allOrNothing(database, () => runEach(statement, parameters as [number, SQLInputValue[]]))
     return { names: ['changes'], values: [[changes]] }
   }
   return asStatement(statement, read, true)
+}
+
+function runEach(statement: StatementSync, [width, values]: [number, SQLInputValue[]]): number[] {
+  const changes: number[] = []
+  for (let at = 0; at < values.length; at += width) {
+    changes.push(Number(statement.run(...values.slice(at, at + width)).changes))
+  }
+  return changes
+}
+
+function allOrNothing<T>(database: DatabaseSync, work: () => T): T {
+  if (database.isTransaction) return work()
+  database.exec('begin immediate')
+  try {
+    const result = work()
+    database.exec('commit')
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback')
+    throw error
+  }
 }
