@@ -56,6 +56,7 @@ export async function listMonitors(
         let rows = (from(db, walk, found) as Joined)
           .select(columns)
           .where('monitors.organization_id', '=', organizationId)
+        if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
         if (isByDue) rows = rows.where('due_checks.organization_id', '=', organizationId)
         for (const [column, value] of Object.entries(filters)) {
           rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
