@@ -55,10 +55,15 @@ export async function deleteEach(db: Database, { table, key }: Change, rows: rea
 }
 
 /** `column in (…)` whose text does not depend on how many there are, so that a statement is compiled once. */
-export function isOneOf(db: Database, column: string, values: readonly string[]) {
+export function isOneOf(
+  db: Database,
+  column: string,
+  values: readonly (string | number)[],
+  type: 'text' | 'bigint' = 'text',
+) {
   return engineOf(db) === 'sqlite'
     ? sql<boolean>`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`
-    : sql<boolean>`${sql.ref(column)} = any(${values}::text[])`
+    : sql<boolean>`${sql.ref(column)} = any(${values}::${sql.raw(type)}[])`
 }
 
 export async function insertEach(

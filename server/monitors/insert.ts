@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../database/database.ts'
-import { insertEach } from '../database/each.ts'
+import { insertEach, isOneOf } from '../database/each.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { GROUP_RULE } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
@@ -32,6 +32,7 @@ export async function insertMonitors(
     const groups = await groupsOf(transaction, organizationId, drafts, now, groupField)
     const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
     const rows = ignore ? await withoutKnown(transaction, organizationId, given) : given
+    await takeFreeSlots(transaction, rows)
     // All at once, because SQLite's thread inserts one slice while the next is copied for it.
     await Promise.all(slicesOf(rows).map((slice) => insertSlice(transaction, slice, now)))
     const counts = new Map<string, number>()
@@ -90,7 +91,6 @@ function slicesOf<T>(rows: readonly T[]): T[][] {
 }
 
 async function insertSlice(db: Database, rows: readonly MadeMonitor[], now: number): Promise<void> {
-  await takeFreeSlots(db, rows)
   const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
   await Promise.all([insertEach(db, 'monitors', MONITOR, rows), insertEach(db, 'due_checks', DUE_CHECK, due)])
 }
@@ -98,7 +98,11 @@ async function insertSlice(db: Database, rows: readonly MadeMonitor[], now: numb
 /** No two monitors have one slot: whose slot is taken gets the next. */
 export async function takeFreeSlots(db: Database, rows: readonly { slot: number }[]): Promise<void> {
   const slots = rows.map(({ slot }) => slot)
-  const others = await db.selectFrom('due_checks').select('slot').where('slot', 'in', slots).execute()
+  const others = await db
+    .selectFrom('due_checks')
+    .select('slot')
+    .where(isOneOf(db, 'slot', slots, 'bigint'))
+    .execute()
   const taken = new Set(others.map(({ slot }) => slot))
   for (const row of rows) {
     while (taken.has(row.slot)) row.slot++

@@ -34,5 +34,13 @@ test('1,000 monitors made in one millisecond are spread over the whole interval'
     tenths.set(tenth, (tenths.get(tenth) ?? 0) + 1)
   }
   expect([...tenths.keys()].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-  expect(Math.max(...tenths.values())).toBeLessThan(160)
+  expect(Math.max(...tenths.values())).toBeLessThan(180)
+})
+
+test('a few monitors made one after the other have places side by side, and never more than four', () => {
+  const slots = Array.from({ length: 1_000 }, () => slotOf(newId('mon', 1_700_000_000_000)))
+  expect(new Set(slots).size).toBe(1_000)
+  const neighbours = [...Map.groupBy(slots, (slot) => Math.floor(slot / 128)).values()].map(({ length }) => length)
+  expect(Math.max(...neighbours)).toBe(4)
+  expect(neighbours.length).toBeLessThan(400)
 })

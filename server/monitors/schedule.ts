@@ -3,11 +3,14 @@ import { hash } from 'node:crypto'
 export const SLOTS = 2 ** 52
 
 /**
- * A monitor's fixed place within every interval, 0..2^52-1, spread evenly whatever the ids look like. There are so many that
- * of a million monitors two have the same place with a probability of 1 to 10,000; whoever inserts them sees to that.
+ * A monitor's fixed place within every interval, 0..2^52-1, spread evenly whatever the ids look like. Up to four monitors
+ * made one after the other lie side by side, on one page of `due_checks`: so making many writes fewer pages. Of a million
+ * monitors two have the same place with a probability of 1 to 1,000; whoever inserts them sees to that.
  */
 export function slotOf(monitorId: string): number {
-  return Number(hash('sha1', monitorId, 'buffer').readBigUInt64BE(0) >> 12n)
+  const last = monitorId.charCodeAt(monitorId.length - 1)
+  const shared = `${monitorId.slice(0, -1)}${last >> 2}`
+  return Number(hash('sha1', shared, 'buffer').readBigUInt64BE(0) >> 19n) * 128 + (last % 128)
 }
 
 /**
