@@ -23,9 +23,13 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const Instant = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
 
-/** Unix seconds or ISO 8601. */
-export const TimeFilter = (description: string) =>
-  Type.String({ description: `${description} Unix seconds or ISO 8601.`, maxLength: 40 })
+const TIME = 'Unix seconds or ISO 8601; in UTC where no zone is given.'
+
+export const TimeFilter = (description: string) => Type.String({ description: `${description} ${TIME}`, maxLength: 40 })
+
+/** In a body, where Unix seconds are a number. */
+export const Time = (description: string) =>
+  Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description: `${description} ${TIME}` })
 
 /** What every list can be asked. `orders`: what it can be ordered by, the default first. */
 export const pageQuery = <const T extends readonly string[]>(orders: T) => ({

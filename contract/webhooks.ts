@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery, TimeFilter } from './common.ts'
+import { Exactly, Instant, Nullable, pageQuery, Time, TimeFilter } from './common.ts'
 import { Delivery } from './events.ts'
 
 export const Webhook = Exactly(
@@ -138,8 +138,8 @@ export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 /** Which requests are sent again, by when they were made. */
 export const Replay = Exactly(
   {
-    since: TimeFilter('Requests made then or later.'),
-    until: Type.Optional(TimeFilter('Requests made before; now when absent.')),
+    since: Time('Requests made then or later.'),
+    until: Type.Optional(Time('Requests made before; now when absent.')),
     status: Type.Optional(
       Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
     ),

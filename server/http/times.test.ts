@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isoOf } from './times.ts'
+import { isoOf, parseTime } from './times.ts'
 
 test('every instant reads as Date writes it', () => {
   const instants = fc.integer({ min: -62_198_755_200_000, max: 253_402_300_799_999 })
@@ -11,3 +11,25 @@ test('every instant reads as Date writes it', () => {
   )
   for (const edge of [0, -1, 86_399_999, 86_400_000]) expect(isoOf(edge)).toBe(new Date(edge).toISOString())
 })
+
+test.each([
+  ['1795253400', '2026-11-21T09:30:00.000Z'],
+  ['1795253400.25', '2026-11-21T09:30:00.250Z'],
+  ['2026-11-21T09:30:00Z', '2026-11-21T09:30:00.000Z'],
+  ['2026-11-21T09:30:00+01:00', '2026-11-21T08:30:00.000Z'],
+  ['2026-11-21T09:30:00.123456', '2026-11-21T09:30:00.123Z'],
+  ['2026-11-21', '2026-11-21T00:00:00.000Z'],
+])('the time %s is %s', (text, instant) => {
+  expect(isoOf(parseTime('since', text))).toBe(instant)
+})
+
+test.each(['', 'yesterday', '2026-1-1', '2026-13-01', '2026-11-21Z', '2026-11-21T25:00:00Z', '-1', '1795253400000'])(
+  '"%s" is no time, and the field is told what is',
+  (text) => {
+    expect(() => parseTime('since', text)).toThrow(
+      expect.objectContaining({
+        errors: { since: 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.' },
+      }),
+    )
+  },
+)

@@ -22,12 +22,13 @@ export function isoOf(instant: number): string {
 
 export const isoOrNull = (instant: number | null): string | null => (instant === null ? null : isoOf(instant))
 
-/** A time filter: Unix seconds or ISO 8601 with its zone. Throws a 400 that names the field. */
+/** A time filter: Unix seconds or ISO 8601, without a zone in UTC; a date is its first instant. Throws a 400 that names the field. */
 export function parseTime(field: string, text: string): number {
   if (/^\d{1,12}(\.\d{1,3})?$/.test(text)) return Math.round(Number(text) * 1_000)
-  const instant = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+  const [iso, time, zone] = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
+  const instant = iso ? Date.parse(time && !zone ? `${iso}Z` : iso) : Number.NaN
   if (Number.isNaN(instant)) {
-    throw invalid({ [field]: 'must be Unix seconds or ISO 8601 with a zone, like 1789000000 or 2026-11-21T09:30:00Z.' })
+    throw invalid({ [field]: 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.' })
   }
   return instant
 }

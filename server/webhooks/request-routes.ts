@@ -82,8 +82,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
     }
     app.post('/webhooks/:webhook/replay', { schema: again }, async ({ params, body, caller }, reply) => {
       const now = clock.now()
-      const since = parseTime('since', body.since)
-      const until = body.until === undefined ? now : parseTime('until', body.until)
+      const since = parseTime('since', String(body.since))
+      const until = body.until === undefined ? now : parseTime('until', String(body.until))
       if (until <= since) throw invalid({ until: 'must be later than since.' })
       const period = { since, until, status: body.status }
       const count = await replay(db, caller.organizationId, params.webhook, period, now)
