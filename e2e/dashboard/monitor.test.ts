@@ -90,7 +90,7 @@ test('what a change has wrong stands at its fields, and a right one is checked a
   await form.getByText('The state begins anew').waitFor()
   await form.getByRole('button', { name: 'Save' }).click()
   await form.getByText('"not an address" is not an IPv4 address').waitFor()
-  await form.getByText('must be at least 5').waitFor()
+  await form.getByText('must be from 5 to 120').waitFor()
 
   await form.getByRole('textbox', { name: 'Value 1' }).fill('198.51.100.66')
   await form.getByLabel('Minutes between checks').fill('30')

@@ -28,6 +28,7 @@ export function normalizeName(text: string): ParsedName {
   const dotted = text.replace(/[\u3002\uff0e\uff61]/g, '.')
   if (dotted === '.') return { ok: true, name: '' }
   if (text === '') return refused('A name must not be empty; the root is written as a single dot.')
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return refused('A URL is not a name; give only the name in it.')
   if (text.length > 4 * MAX_NAME) return refused(`A name has at most ${MAX_NAME} characters.`)
   const underArpa = /\.arpa\.?$/i.test(dotted)
   const labels: string[] = []
@@ -90,7 +91,7 @@ function normalizeLabel(label: string, underArpa: boolean): ParsedName {
   const ascii = isAscii(label) ? label : aLabel(label)
   if (ascii === undefined) return refused(`The label "${label}" is not valid in an internationalized name.`)
   const wrong = ascii.replace(/\\(?:[01]\d\d|2[0-4]\d|25[0-5])/g, '').match(/[^a-z0-9_*/+=~!#&'-]/i)
-  if (wrong) return refused(`The character "${wrong[0]}" is not allowed in a name; another octet is written \\DDD.`)
+  if (wrong) return refused(`The character "${wrong[0]}" is not allowed in a name; write one like www.example.com.`)
   if (ascii.includes('/') && !underArpa) return refused('The character "/" is not allowed in a name; give no URL.')
   const name = ascii.toLowerCase().replace(/\\(\d{3})/g, (_, octet: string) => OCTET_TEXT[Number(octet)]!)
   const octets = octetsIn(name)

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
 import { newId } from '../ids.ts'
-import { isSlug } from './slug.ts'
+import type { FieldErrors } from '../problem.ts'
+import { isGroupId, isSlug, NO_SUCH_GROUP } from './slug.ts'
 
 export type NamedGroup = { id: string; slug: string }
 
@@ -34,6 +35,17 @@ export async function resolveGroups(
     .onConflict((conflict) => conflict.columns(['organization_id', 'slug']).doNothing())
     .execute()
   return new Map([...found, ...(await findGroups(db, organizationId, missing))])
+}
+
+/** Which of these fields hold an id that no group has: so that it is reported together with what else is wrong. */
+export async function refuseUnknownIds(
+  db: Database,
+  organizationId: string,
+  fields: Record<string, unknown>,
+): Promise<FieldErrors> {
+  const ids = Object.entries(fields).filter((field): field is [string, string] => isGroupId(field[1]))
+  const found = await findGroups(db, organizationId, [...new Set(ids.map(([, id]) => id))])
+  return Object.fromEntries(ids.flatMap(([field, id]) => (found.has(id) ? [] : [[field, NO_SUCH_GROUP]])))
 }
 
 export async function getDefaultGroup(db: Database, organizationId: string): Promise<NamedGroup> {

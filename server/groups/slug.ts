@@ -4,10 +4,13 @@ export const MAX_SLUG = 100
 export const isSlug = (text: string): boolean => text.length <= MAX_SLUG && SLUG.test(text)
 
 /** Whether a group can be called this in a path or body: its id or a slug. */
-export const isGroupName = (text: string): boolean => isSlug(text) || /^grp_[0-9a-z]{26}$/.test(text)
+export const isGroupName = (text: string): boolean => isSlug(text) || isGroupId(text)
+export const isGroupId = (given: unknown): boolean => typeof given === 'string' && /^grp_[0-9a-z]{26}$/.test(given)
 
 export const GROUP_RULE =
   "must be a group's id, or a slug of lower-case letters, digits and single hyphens (1 to 100 characters)."
+
+export const NO_SUCH_GROUP = 'is not the id of a group of yours; give that of another, or a slug.'
 
 /** A slug made from a name: `Kunden & Partner` becomes `kunden-partner`; `group` where no letter or digit is left. */
 export function slugOf(name: string): string {

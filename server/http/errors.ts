@@ -51,11 +51,7 @@ const invalidInput = (errors: Record<string, string>): ErrorBody => ({
   errors,
 })
 
-const notJson = { code: 400, error: 'The body is not JSON; see errors.', errors: { body: 'must be one JSON object.' } }
-
 const KNOWN: Record<string, ErrorBody> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: notJson,
-  FST_ERR_CTP_EMPTY_JSON_BODY: notJson,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'is not as long as Content-Length says.' }),
   FST_ERR_CTP_BODY_TOO_LARGE: { code: 413, error: 'The body is larger than this server takes.' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 415, error: 'Send JSON, with the header Content-Type: application/json.' },

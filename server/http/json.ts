@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { Problem } from '../problem.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,9 +15,27 @@ export function takeJsonOnly(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.decorateRequest('bodyHash', '')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
+    if (!isUtf8(body)) return done(notJson('is not UTF-8.'))
     if (request.headers['idempotency-key'] !== undefined) request.bodyHash = hash('sha256', body)
-    parse(request, body as string, done)
+    const text = body.toString()
+    parse(request, text, (error, value) => (error ? done(notJson(whyNot(text))) : done(null, value)))
   })
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    done(new Problem(415, 'Send JSON, with the header Content-Type: application/json.'))
+  })
+}
+
+const notJson = (body: string) => new Problem(400, 'The body is not JSON; see errors.', { body })
+
+/** Where it goes wrong, as the runtime says it. What can be read after all holds a name that is refused. */
+function whyNot(text: string): string {
+  try {
+    JSON.parse(text)
+    return 'must not have a field called __proto__, nor constructor with prototype.'
+  } catch (error) {
+    return `is not JSON: ${(error as Error).message}.`
+  }
 }

@@ -21,21 +21,22 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
   const isQuery = httpPart === 'querystring'
   const validate: ValidateFunction = (isQuery ? queries : bodies).compile(schema)
   return (input: unknown) => {
-    if (isQuery) matchEnumsInAnyCase(schema as EnumSchema, input as Record<string, unknown>)
+    if (isQuery) matchInAnyCase(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
     const impossible = findImpossible(value)
     if (!impossible && validate(value)) return { value }
     if (httpPart === 'params') return { error: notFound() } // nothing has such a name
-    return { error: new InvalidInput(impossible ?? fieldErrors(validate.errors ?? [], value)) }
+    return { error: new InvalidInput(impossible ?? fieldErrors(validate.errors ?? [], value, isQuery)) }
   }
 }
 
-type EnumSchema = { properties?: Record<string, { enum?: string[] }> }
+type QuerySchema = { properties?: Record<string, { type?: string; enum?: string[] }> }
 
-/** Query values of an enumeration are accepted in any letter case. */
-function matchEnumsInAnyCase({ properties = {} }: EnumSchema, query: Record<string, unknown>): void {
-  for (const [name, { enum: allowed }] of Object.entries(properties)) {
+/** Query values of an enumeration, and `True` as Python writes it, are accepted in any letter case. */
+function matchInAnyCase({ properties = {} }: QuerySchema, query: Record<string, unknown>): void {
+  for (const [name, schema] of Object.entries(properties)) {
     const given = query[name]
+    const allowed = schema.type === 'boolean' ? ['true', 'false'] : schema.enum
     const meant = typeof given === 'string' && allowed?.find((each) => each.toLowerCase() === given.toLowerCase())
     if (meant) query[name] = meant
   }
@@ -44,51 +45,58 @@ function matchEnumsInAnyCase({ properties = {} }: EnumSchema, query: Record<stri
 /** Fields at fault that one answer names. */
 const MOST_ERRORS = 10_000
 
-function fieldErrors(errors: ErrorObject[], input: unknown): FieldErrors {
+function fieldErrors(errors: ErrorObject[], input: unknown, isQuery: boolean): FieldErrors {
   // Without a prototype, so that a field called `constructor` is a field like any other.
   const fields: FieldErrors = Object.create(null)
   const named = errors.slice(0, MOST_ERRORS)
-  const nullable = new Set(named.filter(isNullable).map(({ instancePath }) => instancePath))
+  const mismatches = new Map<string, number>()
+  for (const { schemaPath, instancePath } of named) {
+    if (OTHER_TYPE.test(schemaPath)) mismatches.set(instancePath, (mismatches.get(instancePath) ?? 0) + 1)
+  }
   for (const error of named) {
-    // Of a choice of shapes each alternative complains; the choice itself says it in one sentence. A field that may be
-    // null is no choice: what it is otherwise says what is wrong.
-    if (error.keyword === 'anyOf' ? nullable.has(error.instancePath) : isAlternative(error, nullable)) continue
-    const { path, sentence } = describe(error, input)
-    fields[path || 'body'] ??= sentence
+    // Of a choice of shapes the one that has the right type says what is wrong; where none has, the choice does.
+    if (OTHER_TYPE.test(error.schemaPath)) continue
+    if (error.keyword === 'anyOf' && mismatches.get(error.instancePath) !== error.parentSchema?.anyOf.length) continue
+    const { path, sentence } = describe(error, input, isQuery)
+    fields[path || (isQuery ? 'query' : 'body')] ??= sentence
   }
   return fields
 }
 
-function isNullable({ keyword, parentSchema }: ErrorObject): boolean {
-  const alternatives: { type?: string }[] = (keyword === 'anyOf' && parentSchema?.anyOf) || []
-  return alternatives.length === 2 && alternatives[1]?.type === 'null'
+/** The type of an alternative is not that of the value. */
+const OTHER_TYPE = /\/anyOf\/\d+\/type$/
+
+type SchemaAtFault = {
+  description?: string
+  properties?: object
+  required?: string[]
+  enum?: unknown[]
+  anyOf?: { type: string }[]
+  minimum?: number
+  maximum?: number
 }
 
-function isAlternative({ schemaPath, instancePath }: ErrorObject, nullable: Set<string>): boolean {
-  const [, ...choices] = schemaPath.split('/anyOf/')
-  if (choices.length === 0) return false
-  return (
-    choices.length > 1 || !choices[0]!.startsWith('0/') || ![...nullable].some((path) => instancePath.startsWith(path))
-  )
-}
-
-function describe(error: ErrorObject, input: unknown): { path: string; sentence: string } {
+function describe(error: ErrorObject, input: unknown, isQuery: boolean): { path: string; sentence: string } {
   const path = keysOf(error.instancePath).join('.')
   const inside = (name: string) => (path === '' ? name : `${path}.${name}`)
-  const schema = error.parentSchema as { description?: string; properties?: object } | undefined
+  const schema = error.parentSchema as SchemaAtFault
+  const value = valueAt(input, error.instancePath)
+  if (isQuery && Array.isArray(value)) return { path, sentence: 'was given more than once; give it once.' }
   switch (error.keyword) {
     case 'required':
       return { path: inside(error.params.missingProperty), sentence: 'is required.' }
     case 'additionalProperties':
-      return { path: inside(error.params.additionalProperty), sentence: 'is not known here.' }
-    case 'enum':
-      return { path, sentence: `must be one of ${(error.params.allowedValues as unknown[]).join(', ')}.` }
+      return { path: inside(error.params.additionalProperty), sentence: unknownField(schema) }
+    case 'anyOf':
+      return { path, sentence: wrongType(schema.anyOf?.map(({ type }) => type) ?? [], value) }
     case 'type':
-      return { path, sentence: `must be ${article(error.params.type)}${given(input, error.instancePath)}.` }
+      if (path === '') return { path, sentence: wrongBody(error.params.type, schema, value) }
+      return { path, sentence: schema.enum ? oneOf(schema.enum) : wrongType(error.params.type, value) }
+    case 'enum':
+      return { path, sentence: oneOf(error.params.allowedValues) }
     case 'minimum':
-      return { path, sentence: `must be at least ${error.params.limit}.` }
     case 'maximum':
-      return { path, sentence: `must be at most ${error.params.limit}.` }
+      return { path, sentence: outOfRange(schema, value) }
     case 'minLength':
       return {
         path,
@@ -102,15 +110,30 @@ function describe(error: ErrorObject, input: unknown): { path: string; sentence:
         sentence: `needs at least ${error.params.limit} ${error.params.limit === 1 ? 'entry' : 'entries'}.`,
       }
     case 'maxItems':
+    case 'maxProperties':
       return { path, sentence: `must have at most ${error.params.limit} entries.` }
     default:
-      return {
-        path,
-        sentence: schema?.description
-          ? `must be ${schema.description.replace(/\.$/, '')}.`
-          : `${error.message ?? 'is not valid'}.`,
-      }
+      return { path, sentence: `must be ${schema.description ?? 'something else'}, not ${shown(value)}.` }
   }
+}
+
+const oneOf = (allowed: unknown[]) => `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}.`
+const wrongType = (types: string | string[], value: unknown) => `must be ${article(types)}, not ${shown(value)}.`
+
+function unknownField({ properties = {} }: SchemaAtFault): string {
+  const known = Object.keys(properties)
+  return known.length === 0 ? 'is not known here.' : `is not known here; known are ${known.join(', ')}.`
+}
+
+function wrongBody(types: string | string[], { required = [] }: SchemaAtFault, value: unknown): string {
+  const wanted = `${article(types)}${required.length > 0 ? ` with ${required.join(', ')}` : ''}`
+  return value === null ? `is missing: send ${wanted}.` : `must be ${wanted}, not ${shown(value)}.`
+}
+
+function outOfRange({ minimum, maximum }: SchemaAtFault, value: unknown): string {
+  if (minimum === undefined) return `must be at most ${maximum}, not ${shown(value)}.`
+  if (maximum === undefined) return `must be at least ${minimum}, not ${shown(value)}.`
+  return `must be from ${minimum} to ${maximum}, not ${shown(value)}.`
 }
 
 function article(type: string | string[]): string {
@@ -129,12 +152,15 @@ function article(type: string | string[]): string {
     .join(' or ')
 }
 
-function given(input: unknown, instancePath: string): string {
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : `${JSON.stringify(value)?.slice(0, 40)}`
+}
+
+function valueAt(input: unknown, pointer: string): unknown {
   let value = input
-  for (const key of keysOf(instancePath)) value = (value as Record<string, unknown> | undefined)?.[key]
-  if (value === null) return ', not null'
-  if (Array.isArray(value)) return ', not a list'
-  return typeof value === 'object' ? ', not an object' : `, not ${JSON.stringify(value)?.slice(0, 40)}`
+  for (const key of keysOf(pointer)) value = (value as Record<string, unknown> | undefined)?.[key]
+  return value
 }
 
 /** The keys of a JSON pointer, RFC 6901 section 4. */

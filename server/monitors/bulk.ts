@@ -28,6 +28,12 @@ export async function parseMonitors(given: NewMonitors): Promise<{ drafts: Monit
   return { drafts, errors }
 }
 
+/** Every group that the request names, by its field. */
+export function groupsNamed({ group, monitors }: NewMonitors): Record<string, unknown> {
+  const items: (Partial<NewMonitor> | null)[] = Array.isArray(monitors) ? monitors : []
+  return Object.fromEntries([['group', group], ...items.map((item, place) => [`monitors.${place}.group`, item?.group])])
+}
+
 /** The path of an item's field; a group that an item takes from beside the list is at fault there. */
 export function fieldAt({ monitors }: NewMonitors, place: number, field: string): string {
   const isPreset = field === 'group' && (monitors[place] as NewMonitor).group === undefined

@@ -1,7 +1,7 @@
 import { type Database, inTransaction } from '../database/database.ts'
 import { insertEach, isOneOf } from '../database/each.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
-import { GROUP_RULE } from '../groups/slug.ts'
+import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { invalid } from '../problem.ts'
@@ -53,7 +53,7 @@ async function groupsOf(
   const groups = await resolveGroups(db, organizationId, named, now)
   const preset = drafts.some(({ group }) => group === null) ? await getDefaultGroup(db, organizationId) : undefined
   const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
-  const unknown = found.flatMap((group, place) => (group ? [] : [[groupField(place), GROUP_RULE]]))
+  const unknown = found.flatMap((group, place) => (group ? [] : [[groupField(place), NO_SUCH_GROUP]]))
   if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
   return found as NamedGroup[]
 }

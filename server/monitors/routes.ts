@@ -9,13 +9,14 @@ import {
   NewMonitor,
   NewMonitors,
 } from '#contract/monitors.ts'
+import { refuseUnknownIds } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, asItIs, NoContent, Params, type Routes } from '../http/routes.ts'
 import { paceOf, withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
-import { fieldAt, parseMonitors } from './bulk.ts'
+import { fieldAt, groupsNamed, parseMonitors } from './bulk.ts'
 import { updateGroupMonitors } from './group-wide.ts'
 import { parseInclude } from './include.ts'
 import { insertMonitors } from './insert.ts'
@@ -97,8 +98,11 @@ export function monitorRoutes(doors: Doors): Routes {
         const refused = refusedBySchema(request)
         const included = parseInclude(request.query.include)
         const parsed = parseMonitor(request.body)
-        if (!parsed.ok || refused) throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...refused })
         const { organizationId } = request.caller
+        if (!parsed.ok || refused) {
+          const unknown = await refuseUnknownIds(db, organizationId, { group: request.body.group })
+          throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
+        }
         const pace = await paceOf(doors, organizationId)
         const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
         const [made] = await withRoom(doors, organizationId, 'monitors', (transaction) =>
@@ -127,8 +131,10 @@ export function monitorRoutes(doors: Doors): Routes {
         const refused = refusedBySchema(request)
         const included = parseInclude(request.query.include)
         const { drafts, errors } = await parseMonitors(body)
-        if (refused || Object.keys(errors).length > 0) throw invalid({ ...errors, ...refused })
         const { organizationId } = caller
+        if (refused || Object.keys(errors).length > 0) {
+          throw invalid({ ...errors, ...(await refuseUnknownIds(db, organizationId, groupsNamed(body))), ...refused })
+        }
         const pace = await paceOf(doors, organizationId)
         const paced = drafts.map((draft, place) => ({
           ...draft,

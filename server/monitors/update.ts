@@ -1,7 +1,7 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { resolveGroups } from '../groups/resolve.ts'
-import { GROUP_RULE } from '../groups/slug.ts'
+import { refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
+import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import { type Changed, parseChange } from './change.ts'
@@ -22,7 +22,9 @@ export async function updateMonitor(
     const row = await lockMonitor(transaction, organizationId, id)
     const parsed = parseChange(row, given)
     const errors = { ...(parsed.ok ? {} : parsed.errors), ...refused }
-    if (!parsed.ok || Object.keys(errors).length > 0) throw invalid(errors)
+    if (!parsed.ok || Object.keys(errors).length > 0) {
+      throw invalid({ ...errors, ...(await refuseUnknownIds(transaction, organizationId, { group: given.group })) })
+    }
     const { changed } = parsed
     const groupId = changed.group === null ? row.group_id : await groupOf(transaction, organizationId, changed, now)
     const columns = groupId === row.group_id ? changed.columns : { ...changed.columns, group_id: groupId }
@@ -44,7 +46,7 @@ export async function updateMonitor(
 
 async function groupOf(db: Database, organizationId: string, { group }: Changed, now: number): Promise<string> {
   const found = (await resolveGroups(db, organizationId, new Set([group!]), now)).get(group!)
-  if (!found) throw invalid({ group: GROUP_RULE })
+  if (!found) throw invalid({ group: NO_SUCH_GROUP })
   return found.id
 }
 

@@ -44,10 +44,10 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
 
     expect(status).toBe(400)
     expect(body.errors).toEqual({
-      slug: 'must be lower-case letters, digits and single hyphens, 1 to 100 characters.',
-      'settings.event_retention_days': 'must be at least 1.',
-      'settings.alert_emails.1': 'must be an e-mail address.',
-      'settings.colour': 'is not known here.',
+      slug: 'must be lower-case letters, digits and single hyphens, 1 to 100 characters, not "No Slug".',
+      'settings.event_retention_days': 'must be from 1 to 36500, not 0.',
+      'settings.alert_emails.1': 'must be an e-mail address, not "nobody".',
+      'settings.colour': 'is not known here; known are timezone, event_retention_days, alert_emails.',
     })
   })
 
@@ -92,10 +92,10 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
 
     const { body } = await change({ country: 'DEU', currency: 'euro', email: 'nobody', name: 5 })
     expect(body.errors).toEqual({
-      name: 'must be text, not 5.',
-      country: 'must be a country, as the two letters of ISO 3166-1.',
-      currency: 'must be a currency, as the three letters of ISO 4217.',
-      email: 'must be an e-mail address.',
+      name: 'must be text or null, not 5.',
+      country: 'must be a country, as the two letters of ISO 3166-1, not "DEU".',
+      currency: 'must be a currency, as the three letters of ISO 4217, not "euro".',
+      email: 'must be an e-mail address, not "nobody".',
     })
   })
 

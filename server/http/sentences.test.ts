@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+
+// What a caller reads who did something wrong: each field, what is wrong with it and what is allowed.
+
+const MONITOR = { domain: 'example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
+const NO_GROUP = `grp_${'0'.repeat(26)}`
+
+test('each field at fault is told what is allowed, and what came instead', async () => {
+  const world = await givenApp('sqlite')
+  const refusals: [string, unknown, Record<string, string>][] = [
+    ['/monitors', { ...MONITOR, expected_value: ['192.0.2.1', 7] }, { 'expected_value.1': 'must be text, not 7.' }],
+    ['/monitors', { ...MONITOR, expected_value: null }, { expected_value: 'must be a list or text, not null.' }],
+    ['/monitors', { ...MONITOR, frequency: 4 }, { frequency: 'must be from 5 to 120, not 4.' }],
+    ['/monitors', { ...MONITOR, frequency: '5' }, { frequency: 'must be a whole number, not "5".' }],
+    ['/monitors', { ...MONITOR, notify: null }, { notify: 'must be one of immediately, on_success, after_success.' }],
+    ['/monitors', { ...MONITOR, domain: 'https://example.com/' }, { domain: expect.stringContaining('only the name') }],
+    ['/monitors/bulk', [MONITOR], { body: 'must be an object with monitors, not a list.' }],
+    ['/monitors/bulk', null, { body: 'is missing: send an object with monitors.' }],
+    ['/groups', { name: 'x', colour: 1 }, { colour: 'is not known here; known are name, slug, webhooks.' }],
+    [
+      '/groups',
+      { name: 'x', slug: 'A b' },
+      { slug: 'must be lower-case letters, digits and single hyphens, 1 to 100 characters, not "A b".' },
+    ],
+    ['/agents/invitations', { email: 'nobody' }, { email: 'must be an e-mail address, not "nobody".' }],
+  ]
+  for (const [path, body, errors] of refusals) {
+    const answer = await world.call(path, { method: 'POST', body })
+    expect([path, answer.status, answer.body.errors]).toEqual([path, 400, errors])
+  }
+})
+
+test('everything at fault is said at once, a group that is not there too', async () => {
+  const world = await givenApp('sqlite')
+  const wrong = { ...MONITOR, domain: 'a..example', group: NO_GROUP, frequency: 1 }
+  const names = ['domain', 'frequency', 'group']
+  const one = await world.call('/monitors', { method: 'POST', body: wrong })
+  expect(Object.keys(one.body.errors).sort()).toEqual(names)
+  const many = await world.call('/monitors/bulk', { method: 'POST', body: { monitors: [MONITOR, null, wrong] } })
+  expect(Object.keys(many.body.errors).sort()).toEqual(['monitors.1', ...names.map((name) => `monitors.2.${name}`)])
+  const made = await world.call('/monitors', { method: 'POST', body: MONITOR })
+  const changed = await world.call(`/monitors/${made.body.id}`, { method: 'PATCH', body: wrong })
+  expect(Object.keys(changed.body.errors).sort()).toEqual(names)
+  expect(changed.body.errors.group).toBe('is not the id of a group of yours; give that of another, or a slug.')
+})
+
+test('a query is told what is not known, what came twice and what it may be', async () => {
+  const world = await givenApp('sqlite')
+  const errorsOf = async (query: string) => (await world.call(`/groups?${query}`)).body.errors
+  expect(await errorsOf('page=2')).toEqual({
+    page: 'is not known here; known are after, before, limit, order_by, order_way.',
+  })
+  expect(await errorsOf('limit=1&limit=2')).toEqual({ limit: 'was given more than once; give it once.' })
+  expect(await errorsOf('order_way=asc&order_way=desc')).toEqual({
+    order_way: 'was given more than once; give it once.',
+  })
+  expect(await errorsOf('limit=0')).toEqual({ limit: 'must be from 1 to 100, not 0.' })
+  expect(Object.keys(await errorsOf('=1'))).toEqual(['query'])
+})
+
+test('true and false of a query are read in any letter case, as Python writes them', async () => {
+  const world = await givenApp('sqlite')
+  await world.call('/monitors', { method: 'POST', body: MONITOR })
+  expect((await world.call('/monitors?is_active=True')).body.data).toHaveLength(1)
+  expect((await world.call('/monitors?is_active=FALSE')).body.data).toEqual([])
+  expect((await world.call('/monitors?is_active=1')).body.errors).toEqual({
+    is_active: 'must be true or false, not "1".',
+  })
+})
+
+test('a body that is not JSON is told where it ends to be', async () => {
+  const world = await givenApp('sqlite')
+  const post = async (raw: string | Buffer) => await sent(world, '/groups', raw, 'application/json')
+  const comma = await post('{"name":"x",}')
+  expect([comma.status, comma.body.error]).toEqual([400, 'The body is not JSON; see errors.'])
+  expect(comma.body.errors.body).toMatch(/^is not JSON: .*line 1 column 13/)
+  expect((await post('{"__proto__":{}}')).body.errors.body).toContain('__proto__')
+  expect((await post(Buffer.from('{"name":"caf\xe9"}', 'latin1'))).body.errors).toEqual({ body: 'is not UTF-8.' })
+})
+
+test('a request without a body is none, whatever content type it names', async () => {
+  const world = await givenApp('sqlite')
+  const { id } = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body
+  const form = 'application/x-www-form-urlencoded'
+  expect((await sent(world, `/monitors/${id}/disable`, '', form)).status).toBe(200)
+  expect((await sent(world, `/monitors/${id}/disable`, 'a=1', form)).status).toBe(415)
+})
+
+async function sent({ call }: AppWorld, path: string, raw: string | Buffer, type: string) {
+  return await call(path, { method: 'POST', raw: raw as string, headers: { 'content-type': type } })
+}
