@@ -53,7 +53,7 @@ const invalidInput = (errors: Record<string, string>): ErrorBody => ({
 
 const KNOWN: Record<string, ErrorBody> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'is not as long as Content-Length says.' }),
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: 413, error: 'The body is larger than this server takes.' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 413, error: 'The body is too large: it may have 1 MiB, in bulk 16 MiB.' },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 415, error: 'Send JSON, with the header Content-Type: application/json.' },
 }
 

@@ -1,7 +1,7 @@
 import Stripe from 'stripe'
 import type { Billing } from '#contract/organization.ts'
 import type { Doors } from '../outside.ts'
-import { Problem } from '../problem.ts'
+import { invalid, Problem } from '../problem.ts'
 import { type PaidInvoice, toCustomer, toInvoice, toSubscription } from './stripe-objects.ts'
 import type { PaidSubscription } from './subscription.ts'
 
@@ -104,7 +104,7 @@ export function openPayments({ secretKey, webhookSecret, apiBase }: NonNullable<
         return { id, about: aboutOf(data.object as unknown as Reported) }
       } catch (error) {
         if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) throw error
-        throw new Problem(400, 'This is not signed with the secret of this endpoint, or was signed too long ago.')
+        throw invalid({ 'Stripe-Signature': 'is not by the secret of this endpoint, or is of too long ago.' })
       }
     },
   }

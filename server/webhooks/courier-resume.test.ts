@@ -154,7 +154,9 @@ onBothEngines('what resumes a webhook', (fresh) => {
     world.clock.moveTo(world.clock.now() + 1_000)
     const { db, organizationId, clock } = world
     const period = { since: 0, until: clock.now() }
-    await expect(replay(db, organizationId, webhook.id, period, clock.now(), 2)).rejects.toThrow(/More than 2 requests/)
+    await expect(replay(db, organizationId, webhook.id, period, clock.now(), 2)).rejects.toMatchObject({
+      errors: { since: expect.stringMatching(/More than 2 requests/) },
+    })
     expect(await db.selectFrom('due_requests').selectAll().execute()).toEqual([])
 
     expect(await replay(db, organizationId, webhook.id, period, clock.now())).toBe(3)

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
-import { Problem } from '../problem.ts'
+import { invalid } from '../problem.ts'
 import { lookSoon } from './states.ts'
 import { getWebhookRow } from './store.ts'
 
@@ -50,7 +50,7 @@ async function refuseTooMany(db: Database, webhookId: string, period: Period, mo
     count += rows.length
     from = rows.at(-1)
     if (count > most) {
-      throw new Problem(400, `More than ${most} requests were made in this period; replay it in shorter ones.`)
+      throw invalid({ since: `More than ${most} requests were made in this period; replay it in shorter ones.` })
     }
     if (rows.length < COUNTED_AT_ONCE) return
     await turn()
