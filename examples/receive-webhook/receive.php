@@ -3,6 +3,7 @@
 declare(strict_types=1);
 
 const TOLERANCE_SECONDS = 300;
+const BODY_LIMIT = 1_048_576;
 
 function is_genuine(string $timestamp, string $signature, string $body, string $secret): bool
 {
@@ -21,10 +22,15 @@ if ($secret === false || $secret === '') {
     exit('Set WEBHOOK_SECRET to the secret of the webhook.');
 }
 
-$body = file_get_contents('php://input'); // the octets as they came: parse only what was verified
+// The octets as they came: parse only what was verified.
+$body = file_get_contents('php://input', false, null, 0, BODY_LIMIT + 1);
+if ($body === false || strlen($body) > BODY_LIMIT) {
+    http_response_code(413);
+    exit;
+}
 $timestamp = $_SERVER['HTTP_X_WEBHOOK_TIMESTAMP'] ?? '';
 $signature = $_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '';
-if ($body === false || !is_genuine($timestamp, $signature, $body, $secret)) {
+if (!is_genuine($timestamp, $signature, $body, $secret)) {
     http_response_code(401);
     exit;
 }
