@@ -33,6 +33,14 @@ test('a database that stays away is given up before the leases run out, for all 
   expect(sleptMs()).toBeLessThan(45_000)
 })
 
+test('a batch that is full already waits for no more', async () => {
+  const { batches, written, sleptMs } = givenBatches(() => {})
+  const first = Array.from({ length: 1_501 }, (_, item) => batches.add(item))
+  await Promise.all(first)
+  expect(written).toHaveLength(1_501)
+  expect(sleptMs()).toBe(2) // before the first, which begins with one item, and before the last
+})
+
 function givenBatches(write: (items: number[]) => void) {
   const written: number[] = []
   const givenUp: number[] = []

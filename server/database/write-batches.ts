@@ -34,7 +34,7 @@ export class WriteBatches<T> {
   async #run(): Promise<void> {
     this.#writing = true
     while (this.#waiting.length > 0) {
-      await this.#options.clock.sleep(this.#options.gatherMs)
+      if (this.#waiting.length < MOST) await this.#options.clock.sleep(this.#options.gatherMs)
       const batch = this.#waiting.splice(0, MOST)
       await this.#writeOrSplit(batch.map(({ item }) => item))
       for (const { done } of batch) done()
