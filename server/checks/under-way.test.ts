@@ -31,6 +31,15 @@ test('those that are slow do not take the room of the others, within a bound', (
   expect(underWay.room(60_000)).toBe(2_000)
 })
 
+test('room for a few is none until there is more of it', () => {
+  const underWay = new UnderWay()
+  begin(underWay, 1_700, 0)
+  const end = begin(underWay, 100, 0)
+  expect(underWay.room(0)).toBe(0)
+  end()
+  expect(underWay.room(0)).toBe(300)
+})
+
 test('all are waited for', async () => {
   const underWay = new UnderWay()
   const [slow, brisk] = [begin(underWay, 1, 0), begin(underWay, 1, 5_000)]

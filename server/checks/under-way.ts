@@ -3,6 +3,8 @@ const BRISK = 2_000
 /** With those that wait for servers that are slow or silent: they must not hold up the others. */
 const MOST = 10_000
 const SLOW_AFTER_MS = 1_000
+/** Room for fewer is waited out: a claim of a few costs nearly as much as one of many. */
+const LEAST = 250
 
 /** Counts the checks that have begun and are not recorded. Times are the clock's elapsed milliseconds. */
 export class UnderWay {
@@ -20,14 +22,15 @@ export class UnderWay {
     if (this.#isEmpty()) this.#end?.()
   }
 
-  /** How many more may begin. */
+  /** How many more may begin: none, or so many that they are worth a claim. */
   room(now: number): number {
     for (const [check, begunAt] of this.#brisk) {
       if (now - begunAt < SLOW_AFTER_MS) break
       this.#brisk.delete(check)
       this.#slow.add(check)
     }
-    return Math.max(0, Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size))
+    const room = Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size)
+    return room < LEAST ? 0 : room
   }
 
   /** Resolves when nothing is under way. No more may begin. */
