@@ -12,6 +12,7 @@ import { type Database, type Engine, openDatabase } from '../server/database/dat
 import { migrate } from '../server/database/migrate.ts'
 import { insertGroup } from '../server/groups/store.ts'
 import { Heart } from '../server/heart.ts'
+import { newId } from '../server/ids.ts'
 import { insertOrganization } from '../server/organization/store.ts'
 import { parseNetworks } from '../server/outgoing/addresses.ts'
 import { createSafeFetch } from '../server/outgoing/safe-fetch.ts'
@@ -19,6 +20,7 @@ import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { runCourier } from '../server/webhooks/courier.ts'
 import { insertRequests, type Reported } from '../server/webhooks/new-requests.ts'
+import { newWebhookSecret, signatureHeaders } from '../server/webhooks/signature.ts'
 import { insertWebhook } from '../server/webhooks/store.ts'
 
 const { values: options } = parseArgs({
@@ -234,14 +236,21 @@ async function countDue(db: Database, withoutHanging: boolean): Promise<number> 
   return (await rows.executeTakeFirstOrThrow()).count
 }
 
-/** The floor: the same octets to the same receiver by undici alone, without a database and without a signature. */
+/** The floor: the same octets, headers included, to the same receiver by undici alone: no database, and one signature for all. */
 async function plainPosts(
   port: number,
   body: Buffer,
   ask: () => Promise<Told>,
 ): Promise<{ perSecond: number; cpu: number }> {
   const agent = new Agent({ connections: PLAIN_CONNECTIONS })
-  const headers = { 'content-type': 'application/json' }
+  const sentAt = systemClock.now()
+  const signature = signatureHeaders({ requestId: newId('req', sentAt), body, secret: newWebhookSecret(), sentAt })
+  const headers = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'Zonewatch/0.0.0',
+    ...signature,
+  }
   const total = Number(options.requests)
   const measured = Math.floor(total * (1 - WARMING))
   let left = total

@@ -1,8 +1,23 @@
-import { Client } from 'undici'
+import { type buildConnector, Client } from 'undici'
 import type { Clock } from '../clock.ts'
+import type { Opening } from './vetted-connect.ts'
 
 /** A client of undici: at most one connection, which it opens when it needs one. */
-type Kept = { client: Client; origin: string; madeAt: number; isFree: boolean }
+type Kept = {
+  client: Client
+  origin: string
+  madeAt: number
+  isFree: boolean
+  /** Whom a connection is opened for: undici says for which origin it needs one, not for which request. */
+  user: Opening | undefined
+}
+
+export type Connect = (
+  target: buildConnector.Options,
+  user: Opening | undefined,
+  callback: buildConnector.Callback,
+) => void
+type ConnectionsOptions = Omit<Client.Options, 'connect'> & { connect: Connect }
 
 /** Whoever has it sends one request, then gives it back. */
 export type Line = { client: Client; giveBack: () => void }
@@ -12,7 +27,7 @@ export type Line = { client: Client; giveBack: () => void }
  * own pool does not promise. The latest used is taken first, so that those not needed fall silent and close.
  */
 export class Connections {
-  readonly #options: Client.Options
+  readonly #options: ConnectionsOptions
   readonly #clock: Clock
   readonly #lifeMs: number
   readonly #free = new Map<string, Kept[]>()
@@ -20,15 +35,16 @@ export class Connections {
   #isDestroyed = false
 
   /** `lifeMs`: an older connection gets no further request. */
-  constructor(options: Client.Options, { clock, lifeMs }: { clock: Clock; lifeMs: number }) {
+  constructor(options: ConnectionsOptions, { clock, lifeMs }: { clock: Clock; lifeMs: number }) {
     this.#options = options
     this.#clock = clock
     this.#lifeMs = lifeMs
   }
 
-  take(origin: string): Line {
+  take(origin: string, user: Opening): Line {
     const kept = this.#freeOne(origin) ?? this.#newOne(origin)
     kept.isFree = false
+    kept.user = user
     return { client: kept.client, giveBack: () => this.#giveBack(kept) }
   }
 
@@ -48,8 +64,9 @@ export class Connections {
   }
 
   #newOne(origin: string): Kept {
-    const client = new Client(origin, this.#options)
-    const kept = { client, origin, madeAt: this.#clock.elapsed(), isFree: false }
+    const connect: buildConnector.connector = (target, callback) => this.#options.connect(target, kept.user, callback)
+    const client = new Client(origin, { ...this.#options, connect })
+    const kept: Kept = { client, origin, madeAt: this.#clock.elapsed(), isFree: false, user: undefined }
     this.#all.add(client)
     if (this.#isDestroyed) void client.destroy()
     client.on('disconnect', () => this.#forget(kept))
@@ -57,6 +74,7 @@ export class Connections {
   }
 
   #giveBack(kept: Kept): void {
+    kept.user = undefined
     if (kept.client.destroyed || this.#isOld(kept)) {
       this.#close(kept)
       return

@@ -41,7 +41,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   /** Only for an exchange that opens a connection. */
   #over: AbortController | undefined
   #takeBack: (() => void) | undefined
-  #onEnd: (() => void) | undefined
+  readonly #onEnd: (() => void)[] = []
   #phase: Phase = 'answer'
   #phaseStartedAt: number
   #isOwnConnection = false
@@ -70,7 +70,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
 
   /** Called when it is over, whatever it came to. */
   onEnd(call: () => void): void {
-    this.#onEnd = call
+    this.#onEnd.push(call)
   }
 
   /** Aborted when the exchange is over: a connection still being opened is given up. */
@@ -170,9 +170,9 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     this.#takeBack?.()
     this.#over?.abort(OVER)
     this.#settle(result)
-    this.#onEnd?.()
     // Where the answer has not ended the connection is dropped, because the rest of it is still to come.
     if (!this.#isEnded) this.#controller?.abort(OVER)
+    for (const call of this.#onEnd) call()
   }
 
   #record(): void {

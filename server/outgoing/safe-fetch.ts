@@ -3,7 +3,7 @@ import { createDeadlines } from '../dns/deadlines.ts'
 import { DENIED_PORTS, hostOf, type Networks, refusalOfUrl } from './addresses.ts'
 import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
-import { type Lookup, opening, type Phase, RefusedAddress, vettedAddresses, vettedConnector } from './vetted-connect.ts'
+import { type Lookup, type Phase, RefusedAddress, vettedAddresses, vettedConnector } from './vetted-connect.ts'
 
 /** Whole milliseconds. What did not happen, on a connection kept alive for one, is left out. */
 export type Timings = {
@@ -111,14 +111,13 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   async function post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal) {
     const to = judged(url)
     if (to.refusal !== null) return { kind: 'refused', reason: to.refusal, timings: { totalMs: 0 } } as const
-    const send = async (connections: Connections) => {
+    const send = (connections: Connections) => {
       const exchange = new Exchange(clock, deadlines, limits)
+      const { client, giveBack } = connections.take(to.origin, exchange)
+      exchange.onEnd(giveBack)
       if (signal) breaks.watch(signal, exchange)
-      const { client, giveBack } = connections.take(to.origin)
-      opening.run(exchange, () => exchange.dispatch(client, to.path, headers, body))
-      const result = await exchange.result
-      giveBack()
-      return result
+      exchange.dispatch(client, to.path, headers, body)
+      return exchange.result
     }
     const result = await send(keptAlive)
     if (result.kind !== 'stale') return result

@@ -1,8 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import net from 'node:net'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
 import { type Networks, refusalOf } from './addresses.ts'
+import type { Connect } from './connections.ts'
 import { tunnelTo } from './proxy-tunnel.ts'
 
 /**
@@ -16,9 +16,6 @@ export type Phase = 'name' | 'connect' | 'tls' | 'answer' | 'body'
 
 /** What a connection tells the exchange it is opened for, and how that exchange gives up. */
 export type Opening = { signal: AbortSignal; entered(phase: Phase): void }
-
-/** undici says for which origin it needs a connection, not for which request: this says it. */
-export const opening = new AsyncLocalStorage<Opening>()
 
 /** The address, or one of the name's addresses, must not be connected to. The message says why. */
 export class RefusedAddress extends Error {}
@@ -46,10 +43,9 @@ type Doors = {
  * Opens connections only to addresses that were vetted: the name is looked up once, here, and what is connected to is the
  * address that was judged, so a name cannot change between the two. One refused address refuses the name.
  */
-export function vettedConnector(doors: Doors): buildConnector.connector {
+export function vettedConnector(doors: Doors): Connect {
   const trust = trustOf(doors.authorities)
-  return (target, callback) => {
-    const exchange = opening.getStore()
+  return (target, exchange, callback) => {
     if (exchange === undefined || exchange.signal.aborted) {
       callback(new Orphaned('the exchange is over'), null)
       return

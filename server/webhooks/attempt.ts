@@ -34,6 +34,8 @@ export type AttemptResult = {
   retryAfterMs?: number
 }
 
+const USER_AGENT = `Zonewatch/${packageJson.version}`
+
 /** Signs and sends a request once. Never rejects; `signal` gives up early, which looks like a failure. */
 export async function attempt(
   request: AttemptRequest,
@@ -41,14 +43,15 @@ export async function attempt(
   signal?: AbortSignal,
 ): Promise<AttemptResult> {
   const at = clock.now()
+  const { id: requestId, body, secret, previousSecret } = request
   const headers = {
     ...request.headers,
     'content-type': 'application/json',
     'accept-encoding': 'identity', // nothing here decompresses, so that a small answer cannot become a large one
-    'user-agent': `Zonewatch/${packageJson.version}`,
-    ...signatureHeaders({ ...request, requestId: request.id, sentAt: at }),
+    'user-agent': USER_AGENT,
+    ...signatureHeaders({ requestId, body, secret, previousSecret, sentAt: at }),
   }
-  const result = await safeFetch.post(request.url, headers, request.body, signal)
+  const result = await safeFetch.post(request.url, headers, body, signal)
   const resultOf = { at, timings: result.timings, statusCode: null, excerpt: null, delivered: false, gone: false }
   if (result.kind !== 'response') return { ...resultOf, error: result.reason }
   const retryAfterMs = askedToWait(result, clock.now())

@@ -30,7 +30,7 @@ export type ClaimedRound = {
   looked: number
 }
 
-export const LANES_PER_ROUND = 100
+export const LANES_PER_ROUND = 250
 /** One webhook's requests that are asked for by hand go beside its others, this many at a time. */
 const BY_HAND = 2
 /** A webhook with more due than was claimed is looked at again, by whichever process has room. */
