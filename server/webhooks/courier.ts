@@ -31,7 +31,7 @@ const IDLE_MS = 75
 /** What is recorded together touches the same pages, and each is written once. */
 const GATHER_MS = 30
 /** After a look that found something: what has room meanwhile is claimed together. */
-const LOOK_AGAIN_MS = 15
+const LOOK_AGAIN_MS = 5
 /** A claim older than this is given back, because an attempt may take the rest of its lease. */
 const START_WITHIN_MS = 8_000
 
