@@ -87,6 +87,19 @@ test('an escaped name is asked for as its octets', () => {
   expect(decodeResponse(query, asked).ok).toBe(true)
 })
 
+test.each([
+  ['', 'a'],
+  ['\\046', '\\092046'], // one octet, and the four that its text is made of
+])('an answer about another name than "%s" is refused', (name, other) => {
+  const packet = encodeQuery(
+    { name: other, type: 'NS' },
+    { edns: false, recursionDesired: true, checkingDisabled: false },
+  )
+  packet.writeUInt16BE(0x8180, 2)
+  expect(decodeResponse(packet, { name, type: 'NS' })).toMatchObject({ reason: 'it answers another question' })
+  expect(decodeResponse(packet, { name: other, type: 'NS' }).ok).toBe(true)
+})
+
 test('of a truncated response only the header is read', () => {
   const packet = response({ flags: 0x0380, answers: [address] })
   const decoded = decodeResponse(packet.subarray(0, packet.length - 3), question)
