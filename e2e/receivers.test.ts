@@ -103,6 +103,18 @@ describe.each(runnable)('the receiver in $language', (example) => {
     expect(await statusOf(signed(), Buffer.alloc(0))).toBe(401)
   })
 
+  test('takes a body of 1 MiB, and no larger one', async () => {
+    const bodyOf = (size: number) => Buffer.from(body.toString().replace('ünïcode', 'x'.repeat(size - body.length + 9)))
+    const signedBy = (octets: Buffer) =>
+      signatureHeaders({ requestId: 'req_test_1', body: octets, secret, sentAt: Date.now() })
+    const [largest, larger] = [bodyOf(1_048_576), bodyOf(1_048_577)]
+    expect(largest).toHaveLength(1_048_576)
+
+    expect(await statusOf(signedBy(largest), largest)).toBe(204)
+    // A receiver may close before it has read everything.
+    expect(await statusOf(signedBy(larger), larger).catch(() => 413)).toBeGreaterThanOrEqual(400)
+  })
+
   test.each([
     ['no signature', { 'X-Service-Signature': '' }],
     ['a short signature', { 'X-Service-Signature': 'abc' }],

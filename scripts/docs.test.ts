@@ -47,5 +47,14 @@ test('README.md names every route that the server describes, and no other', asyn
   expect(described.filter((route) => !named.includes(route))).toEqual([])
 })
 
+test('what docs/api.md says needs no key is there for whoever has none', async () => {
+  const { call } = await givenApp('sqlite')
+  const [, named] = /with every request\. (.*) need none\./.exec(readFileSync('docs/api.md', 'utf8'))!
+  const paths = [...named!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!)
+
+  expect(paths).toHaveLength(4)
+  for (const path of paths) expect([401, 404]).not.toContain((await call(path, { key: null })).status)
+})
+
 /** What a parameter is called does not matter. */
 const shapeOf = (route: string) => route.replace(/:\w+|\{\w+\}/g, '*')

@@ -95,6 +95,18 @@ test('HTTP/1.1 is what the handshake agrees on', async () => {
   expect(offered).toEqual(['http/1.1'])
 })
 
+test('a certificate must come with its intermediates', async () => {
+  const issued = fixture('issued.cert')
+  const [alone, whole] = [await givenReceiver(issued), await givenReceiver(issued + fixture('intermediate.cert'))]
+  const safeFetch = givenSafeFetch({ authorities: fixture('root.cert') })
+
+  expect(await safeFetch.post(`https://receiver.test:${whole.port}/`, {}, body)).toMatchObject({ status: 200 })
+  expect(await safeFetch.post(`https://receiver.test:${alone.port}/`, {}, body)).toMatchObject({
+    kind: 'failed',
+    reason: 'the certificate cannot be verified; an intermediate certificate may be missing',
+  })
+})
+
 test('a certificate can be for an address', async () => {
   const receiver = await givenReceiver(valid)
 
