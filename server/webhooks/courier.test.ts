@@ -44,6 +44,24 @@ onBothEngines('the courier', (fresh) => {
     ])
   })
 
+  test('a mistake of this server while it sends is an attempt that failed, and the next one comes in time', async () => {
+    const world = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    let tries = 0
+    webhook.answers(() => {
+      if (++tries === 1) throw new Error('a mistake')
+      return 200
+    })
+
+    await world.events()
+    await world.settle()
+    const error = 'this server made a mistake while it sent; its log says which'
+    expect(await webhook.requests()).toMatchObject([{ status: 'RETRYING', attempts: 1, error }])
+    await world.pass(ALL_RETRIES_MS)
+
+    expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED', attempts: 2 }])
+  })
+
   test('after the ninth retry the webhook is paused and its owner told once, with the reason', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()

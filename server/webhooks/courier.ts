@@ -7,7 +7,8 @@ import { WriteBatches } from '../database/write-batches.ts'
 import type { Heart } from '../heart.ts'
 import type { SafeFetch } from '../outgoing/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
-import { attempt } from './attempt.ts'
+import { type AttemptResult, attempt } from './attempt.ts'
+import type { ClaimedRequest } from './claimed.ts'
 import { claimRequests, LANES_PER_ROUND } from './claims.ts'
 import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
 import { type Recorded, recordAttempts } from './record.ts'
@@ -53,10 +54,19 @@ export async function runCourier(
     onGivenUp: (err) => log.error({ err }, 'An attempt could not be recorded; it will be made again.'),
   })
 
+  // A fault of ours must neither end the process nor be met again at once: it counts as an attempt that failed.
+  const brokenOff = ({ request }: ClaimedRequest, err: unknown): AttemptResult => {
+    log.error({ err, request: request.id }, 'An attempt broke off; it counts as failed.')
+    const error = 'this server made a mistake while it sent; its log says which'
+    const nothing = { statusCode: null, excerpt: null, timings: { totalMs: 0 }, delivered: false, gone: false }
+    return { at: clock.now(), error, ...nothing }
+  }
   const send = async (flight: Flight) => {
     const { claimed } = flight
     const isLate = clock.now() > claimed.claim.due_at - LEASE_MS + START_WITHIN_MS
-    const result = isLate ? null : await attempt(claimed.request, doors, abandon)
+    const result = isLate
+      ? null
+      : await attempt(claimed.request, doors, abandon).catch((err) => brokenOff(claimed, err))
     if (lanes.ended(flight, result, clock.elapsed())) bell.ring()
     startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
