@@ -13,7 +13,7 @@ test.each([
   ['AAAA', 'fe80::1%eth0', true, /not an IPv6 address/],
   ['AAAA', '2001:db8::/129', false, /0 to 128/],
   ['CNAME', '192.0.2.1', true, /is an address; write a host name/],
-  ['CNAME', 'https://example.com', true, /":" is not allowed/],
+  ['CNAME', 'https://example.com', true, /A URL is not a name; give only the name in it/],
   ['NS', 'ns1..example.net', true, /empty label/],
   ['NS', '.', true, /no host name/],
   ['MX', 'high mail.example.com', true, /number from 0 to 65535/],
