@@ -47,7 +47,7 @@ const configuration = (name: string) => `modules:
 
 /** Resolves when a probe went well: it is up, and what is measured is no failure. */
 async function probed(url: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 20; tries++) {
     const text = await fetch(url).then(
       (response) => response.text(),
       () => '',

@@ -60,11 +60,11 @@ async function measure(world: World): Promise<Row> {
   const signals = { stop: stop.signal, abandon: stop.signal }
   const scheduler = runScheduler({ ...doors, dns: watched.dns, process: 1 }, signals)
   const busy = await flatOut(world, watched, seconds)
-  const rest = options.quick ? {} : await asEveryDay(world, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
-  stop.abort()
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)
   const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
+  const rest = options.quick ? {} : await asEveryDay(world, watched, seconds)
+  stop.abort()
   await doors.dns.close() // what is under way is given up
   await scheduler
   const { checks_per_second, ...costs } = busy
