@@ -20,9 +20,13 @@ export function sqliteDialect(path: string): Dialect {
 /** Pages of the log after which a commit also writes it into the file: fewer and longer waits for the disk than the 1,000 of SQLite. */
 const CHECKPOINT_PAGES = 4_000
 
+const WRITER_CACHE_KIB = 65_536
+/** What it does not hold is mostly in the system's cache. */
+const READER_CACHE_KIB = 32_768
+
 export function openSqlite(path: string, { readOnly = false } = {}) {
   const database = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true, readOnly })
-  database.exec('pragma cache_size = -65536; pragma temp_store = memory')
+  database.exec(`pragma cache_size = -${readOnly ? READER_CACHE_KIB : WRITER_CACHE_KIB}; pragma temp_store = memory`)
   if (!readOnly) {
     database.exec(
       `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
