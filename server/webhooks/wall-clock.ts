@@ -20,7 +20,8 @@ export async function bringBack(db: Database, { now, process }: { now: number; p
   for (let after = ''; ; ) {
     const webhooks = await readWebhooks(db, after, now)
     for (const { id, waits } of webhooks) if (waits) await bringRequestsBack(db, id, { now, process })
-    await lookAgain(db, webhooks.flatMap(({ id, due_at }) => (due_at !== null && due_at > now ? [id] : [])), now) // biome-ignore format: one line
+    const planned = webhooks.filter(({ due_at }) => due_at !== null && due_at > now).map(({ id }) => id)
+    await lookAgain(db, planned, now)
     if (webhooks.length < WEBHOOKS_AT_ONCE) return
     after = webhooks.at(-1)!.id
     await turn()
@@ -91,7 +92,8 @@ async function writeBack(db: Database, astray: readonly Waiting[], now: number):
   const set = { due_at: 'bigint', claimed_by: 'bigint' } as const
   const moved = await updateEach(db, { table: 'due_requests', key, set }, rows)
   const others = { table: 'webhook_requests', key: { id: 'text' }, set: { next_attempt_at: 'bigint' } } as const
-  await updateEach(db, others, rows.filter((_, at) => moved[at])) // biome-ignore format: one line
+  const kept = rows.filter((_, at) => moved[at])
+  await updateEach(db, others, kept)
 }
 
 /** The courier's look finds out when each is due next. */
