@@ -16,7 +16,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     const wrong = await browser.call(SIGN_IN, { body: { email, password: 'wrong horse' } })
     const unknown = await browser.call(SIGN_IN, { body: { email: 'nobody@example.com', password: 'wrong horse' } })
 
-    expect(wrong.status).toBe(401)
+    expect([wrong.status, wrong.headers['www-authenticate']]).toEqual([401, 'Session realm="zonewatch"'])
     expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text])
     expect(unknown.headers['set-cookie']).toBe(wrong.headers['set-cookie'])
   })

@@ -22,6 +22,7 @@ export function answerErrors(app: FastifyInstance): void {
 export function answer(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   if (error instanceof InvalidInput) return send(reply, invalidInput(error.errors))
   if (error instanceof Problem) {
+    if (error.status === 401) reply.header('www-authenticate', challengeOf(request))
     return send(reply, { code: error.status, error: error.message, ...(error.errors ? { errors: error.errors } : {}) })
   }
   const known = KNOWN[error.code]
@@ -40,6 +41,10 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   request.log.error({ err: error }, 'A request failed: this is a bug.')
   return send(reply, { code: 500, error: 'Something went wrong here; it has been logged.', request_id: request.id })
 }
+
+/** RFC 9110 section 11.6.1. Browsers ask for no password, because they do not know these schemes. */
+const challengeOf = ({ routeOptions }: FastifyRequest): string =>
+  routeOptions.config.needsKey ? 'ApiKey realm="zonewatch", header="X-Api-Key"' : 'Session realm="zonewatch"'
 
 function send(reply: FastifyReply, body: ErrorBody) {
   return reply.code(body.code).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)

@@ -118,6 +118,7 @@ onBothEngines('the gate', (_fresh, engine) => {
     for (const sent of [writer.key, null, '', 'zw_short', `zw_${'é'.repeat(43)}`, `${writer.key} `]) {
       const answer = await call('/groups', { key: sent })
       expect([answer.status, answer.body]).toEqual([401, { code: 401, error: 'Unauthorized' }])
+      expect(answer.headers['www-authenticate']).toBe('ApiKey realm="zonewatch", header="X-Api-Key"')
     }
   })
 

@@ -11,6 +11,7 @@ export const headers = {
   'Retry-After': integer('Seconds to wait.'),
   Location: text('Where the new resource is.'),
   ETag: text('Names this representation; for If-None-Match and If-Match.'),
+  'WWW-Authenticate': text('How to send a key: `ApiKey realm="zonewatch", header="X-Api-Key"`.'),
   Allow: text('The methods that are possible here.'),
   'Idempotent-Replayed': text('`true` when this is the answer to an earlier request with the same Idempotency-Key.'),
 }
@@ -46,7 +47,11 @@ export const securitySchemes = {
 /** What each status means, and headers that come with it. */
 export const failures: Record<number, { name: string; description: string; headers?: HeaderName[] }> = {
   400: { name: 'BadRequest', description: 'The input is not valid; `errors` names every field at fault.' },
-  401: { name: 'Unauthorized', description: 'The API key is missing, unknown, revoked or expired.' },
+  401: {
+    name: 'Unauthorized',
+    description: 'The API key is missing, unknown, revoked or expired.',
+    headers: ['WWW-Authenticate'],
+  },
   402: { name: 'PaymentRequired', description: "The plan's limit is reached." },
   403: { name: 'Forbidden', description: "The key's role does not allow this." },
   404: { name: 'NotFound', description: 'There is no such resource in this organization.' },
