@@ -1,10 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { AGENT_ROLES, Email } from './agents.ts'
-import { Exactly, Instant, Nullable } from './common.ts'
+import { Exactly, Instant, Name, Nullable } from './common.ts'
 
 /** What the dashboard asks beside the API: who signed in, and what a person may do without a key. Not part of the public API. */
 
-const name = Type.String({ minLength: 1, maxLength: 250 })
 export const Password = Type.String({ minLength: 8, maxLength: 128, description: 'at least 8 characters' })
 
 /** `GET /dashboard/api/me`: 401 unless signed in. */
@@ -50,17 +49,17 @@ export type Welcome = Static<typeof Welcome>
 /** `POST /dashboard/api/setup`, once, with the token of the set-up link; and `POST /dashboard/api/sign-up` without one. Both sign in. */
 export const Setup = Exactly({
   token: Type.String({ maxLength: 200 }),
-  organization: name,
-  name,
+  organization: Name,
+  name: Name,
   email: Email,
   password: Password,
 })
 export type Setup = Static<typeof Setup>
-export const SignUp = Exactly({ organization: name, name, email: Email, password: Password })
+export const SignUp = Exactly({ organization: Name, name: Name, email: Email, password: Password })
 export type SignUp = Static<typeof SignUp>
 
 /** `POST /dashboard/api/organizations`: a further one for the person who is signed in, who becomes its owner. */
-export const NewOrganization = Exactly({ name })
+export const NewOrganization = Exactly({ name: Name })
 export type NewOrganization = Static<typeof NewOrganization>
 
 /** `GET /dashboard/api/invitations/{token}`. */
@@ -75,7 +74,7 @@ export const OfferedInvitation = Exactly({
 export type OfferedInvitation = Static<typeof OfferedInvitation>
 
 /** `POST /dashboard/api/invitations/{token}/accept`: without a body when signed in; with one it makes the account and signs in. */
-export const Acceptance = Exactly({ name: Type.Optional(name), password: Type.Optional(Password) })
+export const Acceptance = Exactly({ name: Type.Optional(Name), password: Type.Optional(Password) })
 export type Acceptance = Static<typeof Acceptance>
 export const Accepted = Exactly({ organization_id: Type.String() })
 export type Accepted = Static<typeof Accepted>
@@ -98,7 +97,7 @@ export type ApiKeys = Static<typeof ApiKeys>
 
 /** `POST /dashboard/api/keys`. */
 export const NewApiKey = Exactly({
-  name,
+  name: Name,
   role: Type.Enum(['read', 'write', 'admin']),
   expires: Type.Optional(Nullable(Type.String({ maxLength: 40, description: 'an instant in the future, ISO 8601' }))),
 })
@@ -153,7 +152,7 @@ export const EmailConfirmation = Exactly({ token: Type.String({ maxLength: 200 }
 
 /** `change-password`; ends all other sessions. `sign-out`, `revoke-other-sessions`: without a body. `update-user`: NewName. */
 export const PasswordChange = Exactly({ currentPassword: Type.String({ maxLength: 128 }), newPassword: Password })
-export const NewName = Exactly({ name })
+export const NewName = Exactly({ name: Name })
 /** `change-email`. */
 export const EmailChange = Exactly({ newEmail: Email, password: Type.String({ maxLength: 128 }) })
 /** `confirm`: a mail went to the new address and has to be confirmed; else it holds already (the server sends no mail). */

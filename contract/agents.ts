@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
 
 export const AGENT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 export type AgentRole = (typeof AGENT_ROLES)[number]
@@ -30,11 +30,20 @@ export type Agent = Static<typeof Agent>
 
 export const AgentChange = Exactly(
   {
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
+    name: Type.Optional(Name),
     role: Type.Optional(role),
     notification_email: Type.Optional(Nullable(Email)),
   },
-  { examples: [{ name: 'Ada Example', role: 'admin' }] },
+  {
+    examples: [{ name: 'Ada Example', role: 'admin' }],
+    'x-elsewhere': {
+      id: GIVEN_BY_SERVER,
+      email: 'is changed by the person alone, in the dashboard; `notification_email` says where notices go.',
+      is_owner: 'follows from `role`; send `"role": "owner"`.',
+      created: GIVEN_BY_SERVER,
+      last_seen: GIVEN_BY_SERVER,
+    },
+  },
 )
 export type AgentChange = Static<typeof AgentChange>
 

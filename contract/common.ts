@@ -19,6 +19,13 @@ export type ErrorBody = Static<typeof ErrorBody>
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 250,
+  pattern: '\\S',
+  description: '1 to 250 characters that are not all blank',
+})
+
 /** ISO 8601 in UTC with milliseconds and `Z`. */
 export const Instant = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
@@ -64,8 +71,18 @@ function titleOfPage(item: TSchema & { title?: string }): { title?: string } {
   return item.title === undefined ? {} : { title: `${item.title}Page` }
 }
 
-/** `title`: the schema's name in the document. `examples` of a request's body are sent by the conformance test. */
-export type SchemaOptions = { title?: string; description?: string; examples?: unknown[] }
+/**
+ * `title`: the schema's name in the document. `examples` of a request's body are sent by the conformance test. `x-elsewhere`:
+ * what is said of fields that people send here, and that are changed in another place or by nobody.
+ */
+export type SchemaOptions = {
+  title?: string
+  description?: string
+  examples?: unknown[]
+  'x-elsewhere'?: Record<string, string>
+}
+
+export const GIVEN_BY_SERVER = 'is given by the server; leave it out.'
 
 /** An object whose keys are exactly these. */
 export const Exactly = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>

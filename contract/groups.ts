@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, pageQuery } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Name, pageQuery } from './common.ts'
 
 export const Group = Exactly(
   {
@@ -14,7 +14,6 @@ export const Group = Exactly(
 )
 export type Group = Static<typeof Group>
 
-const name = Type.String({ minLength: 1, maxLength: 250 })
 const slug = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -23,23 +22,32 @@ const slug = Type.String({
 })
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), { maxItems: 100, description: 'Webhook ids (`whk_…`).' })
 
+const elsewhere = {
+  id: GIVEN_BY_SERVER,
+  is_default: 'is true of one group for good; leave it out.',
+  monitors: 'is a number that the server counts; PATCH /monitors/{monitor} with `group` moves a monitor.',
+}
+
 export const NewGroup = Exactly(
   {
-    name,
+    name: Name,
     slug: Type.Optional(slug),
     webhooks: Type.Optional(webhooks),
   },
-  { examples: [{ name: 'Production', slug: 'production' }] },
+  { examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': elsewhere },
 )
 export type NewGroup = Static<typeof NewGroup>
 
 export const GroupChange = Exactly(
   {
-    name: Type.Optional(name),
+    name: Type.Optional(Name),
     slug: Type.Optional(slug),
     webhooks: Type.Optional(Type.Union([webhooks, Type.Null()])),
   },
-  { examples: [{ name: 'Production in Europe', webhooks: ['whk_01kaj3x7v8q2n5m4r6t9w0y1zb'] }] },
+  {
+    examples: [{ name: 'Production in Europe', webhooks: ['whk_01kaj3x7v8q2n5m4r6t9w0y1zb'] }],
+    'x-elsewhere': elsewhere,
+  },
 )
 export type GroupChange = Static<typeof GroupChange>
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, pageQuery } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, pageQuery } from './common.ts'
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
@@ -101,7 +101,20 @@ const fields = {
   group: Type.Optional(group),
 }
 
+const FOUND = 'is what checks find; leave it out. POST /monitors/{monitor}/check makes a check.'
+const elsewhere = {
+  id: GIVEN_BY_SERVER,
+  created: GIVEN_BY_SERVER,
+  current_value: FOUND,
+  state: FOUND,
+  incidence_count: FOUND,
+  last_checked: FOUND,
+  diagnosis: FOUND,
+  webhooks: 'belong to the group of the monitor: PATCH /groups/{group}.',
+}
+
 export const NewMonitor = Exactly(fields, {
+  'x-elsewhere': elsewhere,
   examples: [
     { domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'], frequency: 10 },
   ],
@@ -144,7 +157,7 @@ export const MonitorChange = Exactly(
     record_type: Type.Optional(fields.record_type),
     expected_value: Type.Optional(fields.expected_value),
   },
-  { examples: [{ expected_value: ['192.0.2.2'], notify: 'after_success' }] },
+  { examples: [{ expected_value: ['192.0.2.2'], notify: 'after_success' }], 'x-elsewhere': elsewhere },
 )
 export type MonitorChange = Static<typeof MonitorChange>
 
@@ -155,7 +168,15 @@ export const GroupMonitorsChange = Exactly(
     is_active: Type.Optional(Type.Boolean({ description: 'Whether they are checked.' })),
     notify: Type.Optional(notify),
   },
-  { examples: [{ frequency: 30 }] },
+  {
+    examples: [{ frequency: 30 }],
+    'x-elsewhere': Object.fromEntries(
+      ['domain', 'subdomain', 'full_domain', 'record_type', 'expected_value', 'is_exact_match', 'group'].map((name) => [
+        name,
+        'is changed for each monitor alone: PATCH /monitors/{monitor}.',
+      ]),
+    ),
+  },
 )
 export type GroupMonitorsChange = Static<typeof GroupMonitorsChange>
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Email } from './agents.ts'
-import { Exactly, Instant, Nullable } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable } from './common.ts'
 
 const settings = {
   timezone: Type.String({ description: 'An IANA name.', examples: ['Europe/Berlin'], maxLength: 64 }),
@@ -28,7 +28,7 @@ export type Organization = Static<typeof Organization>
 
 export const OrganizationChange = Exactly(
   {
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 250 })),
+    name: Type.Optional(Name),
     slug: Type.Optional(
       Type.String({
         minLength: 1,
@@ -45,7 +45,16 @@ export const OrganizationChange = Exactly(
       }),
     ),
   },
-  { examples: [{ name: 'Example', settings: { timezone: 'Europe/Berlin' } }] },
+  {
+    examples: [{ name: 'Example', settings: { timezone: 'Europe/Berlin' } }],
+    'x-elsewhere': {
+      id: GIVEN_BY_SERVER,
+      created: GIVEN_BY_SERVER,
+      timezone: 'belongs inside `settings`.',
+      event_retention_days: 'belongs inside `settings`.',
+      alert_emails: 'belongs inside `settings`.',
+    },
+  },
 )
 export type OrganizationChange = Static<typeof OrganizationChange>
 

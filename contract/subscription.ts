@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
 
 const limit = (description: string) => Nullable(Type.Integer({ minimum: 0, description }))
 
@@ -40,7 +40,7 @@ export type Plan = Static<typeof Plan>
 /** A plan as the operator writes it. */
 export const PlanSetting = Exactly({
   id: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 }),
-  name: Type.String({ minLength: 1, maxLength: 250 }),
+  name: Name,
   prices: Type.Optional(
     Type.Array(Exactly({ ...price, stripe_price: Type.String({ minLength: 1 }) }), { maxItems: 20 }),
   ),
@@ -81,7 +81,18 @@ export const PlanChoice = Exactly(
     plan: Type.String({ maxLength: 100, description: 'Id of a plan.' }),
     interval: Type.Optional(Type.Enum(INTERVALS, { description: 'Which of its prices; the first when absent.' })),
   },
-  { examples: [{ plan: 'self-hosted' }] },
+  {
+    examples: [{ plan: 'self-hosted' }],
+    'x-elsewhere': {
+      status: GIVEN_BY_SERVER,
+      quantity: GIVEN_BY_SERVER,
+      current_period_start: GIVEN_BY_SERVER,
+      current_period_end: GIVEN_BY_SERVER,
+      cancel_at: 'is set by DELETE /organization/subscription, which cancels at the end of the period.',
+      limits: 'follow from the plan; leave them out.',
+      usage: GIVEN_BY_SERVER,
+    },
+  },
 )
 export type PlanChoice = Static<typeof PlanChoice>
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery, Time, TimeFilter } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, Nullable, pageQuery, Time, TimeFilter } from './common.ts'
 import { Delivery } from './events.ts'
 
 export const Webhook = Exactly(
@@ -41,6 +41,14 @@ const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   description: 'Ids or slugs of groups.',
 })
 
+const elsewhere = {
+  id: GIVEN_BY_SERVER,
+  created: GIVEN_BY_SERVER,
+  state: 'becomes active when a request succeeds; POST /webhooks/{webhook}/test makes one.',
+  last_error: GIVEN_BY_SERVER,
+  last_executed: GIVEN_BY_SERVER,
+}
+
 export const NewWebhook = Exactly(
   {
     url,
@@ -50,6 +58,10 @@ export const NewWebhook = Exactly(
   },
   {
     examples: [{ url: 'https://hooks.example.com/dns', headers: { 'X-Team': 'infrastructure' }, groups: ['default'] }],
+    'x-elsewhere': {
+      ...elsewhere,
+      is_active: 'is true of a new webhook; POST /webhooks/{webhook}/disable disables it afterwards.',
+    },
   },
 )
 export type NewWebhook = Static<typeof NewWebhook>
@@ -62,7 +74,10 @@ export const WebhookChange = Exactly(
     groups: Type.Optional(Nullable(groups)),
     is_active: Type.Optional(Type.Boolean({ description: 'As by /enable and /disable.' })),
   },
-  { examples: [{ url: 'https://hooks.example.com/dns/v2' }] },
+  {
+    examples: [{ url: 'https://hooks.example.com/dns/v2' }],
+    'x-elsewhere': { ...elsewhere, secret: 'is changed by POST /webhooks/{webhook}/rotate-secret.' },
+  },
 )
 export type WebhookChange = Static<typeof WebhookChange>
 

@@ -31,6 +31,46 @@ test('each field at fault is told what is allowed, and what came instead', async
   }
 })
 
+test('a name must hold more than blanks', async () => {
+  const world = await givenApp('sqlite')
+  const { data } = (await world.call('/agents')).body
+  for (const [path, method] of [
+    ['/groups', 'POST'],
+    ['/groups/default', 'PATCH'],
+    ['/organization', 'PATCH'],
+    [`/agents/${data[0].id}`, 'PATCH'],
+  ] as const) {
+    const { status, body } = await world.call(path, { method, body: { name: ' \t\u00a0' } })
+    expect([path, status, body.errors]).toEqual([path, 400, { name: expect.stringContaining('not all blank') }])
+  }
+})
+
+test('a field that is changed elsewhere is refused with the place', async () => {
+  const world = await givenApp('sqlite')
+  const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body.id
+  const monitor = `/monitors/${await post('/monitors', MONITOR)}`
+  const webhook = `/webhooks/${await post('/webhooks', { url: 'http://127.0.0.1:1/' })}`
+  const agent = `/agents/${(await world.call('/agents')).body.data[0].id}`
+  const refusals: [method: string, path: string, body: object, place: string][] = [
+    ['PATCH', webhook, { secret: 'a secret of sixteen' }, 'POST /webhooks/{webhook}/rotate-secret'],
+    ['PATCH', webhook, { state: 'active' }, 'POST /webhooks/{webhook}/test'],
+    ['POST', '/webhooks', { url: 'http://127.0.0.1:1/', is_active: false }, 'POST /webhooks/{webhook}/disable'],
+    ['PATCH', monitor, { current_value: [] }, 'POST /monitors/{monitor}/check'],
+    ['PATCH', monitor, { id: 'mon_1' }, 'leave it out'],
+    ['POST', '/monitors', { ...MONITOR, state: 'VALID' }, 'leave it out'],
+    ['PATCH', '/groups/default', { monitors: [] }, 'PATCH /monitors/{monitor}'],
+    ['PATCH', '/groups/default/monitors', { expected_value: [] }, 'PATCH /monitors/{monitor}'],
+    ['PATCH', agent, { is_owner: true }, '`role`'],
+    ['PATCH', agent, { email: 'x@example.com' }, 'dashboard'],
+    ['PATCH', '/organization', { timezone: 'UTC' }, '`settings`'],
+    ['PUT', '/organization/subscription', { plan: 'x', cancel_at: null }, 'DELETE /organization/subscription'],
+  ]
+  for (const [method, path, body, place] of refusals) {
+    const { errors } = (await world.call(path, { method, body })).body
+    expect([path, Object.values(errors).join()]).toEqual([path, expect.stringContaining(place)])
+  }
+})
+
 test('everything at fault is said at once, a group that is not there too', async () => {
   const world = await givenApp('sqlite')
   const wrong = { ...MONITOR, domain: 'a..example', group: NO_GROUP, frequency: 1 }
@@ -57,6 +97,16 @@ test('a query is told what is not known, what came twice and what it may be', as
   })
   expect(await errorsOf('limit=0')).toEqual({ limit: 'must be from 1 to 100, not 0.' })
   expect(Object.keys(await errorsOf('=1'))).toEqual(['query'])
+})
+
+test('a number in a query is plain decimal digits', async () => {
+  const { call } = await givenApp('sqlite')
+  expect((await call('/groups?limit=010')).body.limit).toBe(10)
+  for (const given of ['0x10', '1e1', ' 10', '+5', '5.0', '', '٣', '9'.repeat(30)]) {
+    const { status, body } = await call(`/groups?limit=${encodeURIComponent(given)}`)
+    expect([status, body.errors]).toEqual([400, { limit: `must be a whole number, not "${given}".` }])
+  }
+  expect((await call('/groups?limit=-1')).body.errors).toEqual({ limit: 'must be from 1 to 100, not -1.' })
 })
 
 test('true and false of a query are read in any letter case, as Python writes them', async () => {

@@ -1,11 +1,10 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
+import type { SchemaOptions } from '#contract/common.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
 import { findImpossible } from './impossible.ts'
 
-const bodies = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
-/** A query string holds text only: "20" is a number and "true" a truth value where the schema says so. */
-const queries = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true, coerceTypes: true })
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
 
 /** Carries every field at fault from the validator to the error handler. */
 export class InvalidInput extends Error {
@@ -19,9 +18,9 @@ export class InvalidInput extends Error {
 
 export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const isQuery = httpPart === 'querystring'
-  const validate: ValidateFunction = (isQuery ? queries : bodies).compile(schema)
+  const validate: ValidateFunction = ajv.compile(schema)
   return (input: unknown) => {
-    if (isQuery) matchInAnyCase(schema as QuerySchema, input as Record<string, unknown>)
+    if (isQuery) readTexts(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
     const impossible = findImpossible(value)
     if (!impossible && validate(value)) return { value }
@@ -32,14 +31,20 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
 
 type QuerySchema = { properties?: Record<string, { type?: string; enum?: string[] }> }
 
-/** Query values of an enumeration, and `True` as Python writes it, are accepted in any letter case. */
-function matchInAnyCase({ properties = {} }: QuerySchema, query: Record<string, unknown>): void {
+/** A query string holds text only. What does not read as its schema says stays text, and is refused. */
+function readTexts({ properties = {} }: QuerySchema, query: Record<string, unknown>): void {
   for (const [name, schema] of Object.entries(properties)) {
     const given = query[name]
-    const allowed = schema.type === 'boolean' ? ['true', 'false'] : schema.enum
-    const meant = typeof given === 'string' && allowed?.find((each) => each.toLowerCase() === given.toLowerCase())
-    if (meant) query[name] = meant
+    if (typeof given === 'string') query[name] = readText(given, schema)
   }
+}
+
+/** Values of an enumeration, and `True` as Python writes it, are accepted in any letter case. */
+function readText(given: string, { type, enum: allowed }: { type?: string; enum?: string[] }): unknown {
+  const lower = given.toLowerCase()
+  if (type === 'integer' && /^-?\d{1,15}$/.test(given)) return Number(given)
+  if (type === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
+  return allowed?.find((each) => each.toLowerCase() === lower) ?? given
 }
 
 /** Fields at fault that one answer names. */
@@ -66,8 +71,7 @@ function fieldErrors(errors: ErrorObject[], input: unknown, isQuery: boolean): F
 /** The type of an alternative is not that of the value. */
 const OTHER_TYPE = /\/anyOf\/\d+\/type$/
 
-type SchemaAtFault = {
-  description?: string
+type SchemaAtFault = SchemaOptions & {
   properties?: object
   required?: string[]
   enum?: unknown[]
@@ -86,7 +90,10 @@ function describe(error: ErrorObject, input: unknown, isQuery: boolean): { path:
     case 'required':
       return { path: inside(error.params.missingProperty), sentence: 'is required.' }
     case 'additionalProperties':
-      return { path: inside(error.params.additionalProperty), sentence: unknownField(schema) }
+      return {
+        path: inside(error.params.additionalProperty),
+        sentence: unknownField(schema, error.params.additionalProperty),
+      }
     case 'anyOf':
       return { path, sentence: wrongType(schema.anyOf?.map(({ type }) => type) ?? [], value) }
     case 'type':
@@ -120,7 +127,8 @@ function describe(error: ErrorObject, input: unknown, isQuery: boolean): { path:
 const oneOf = (allowed: unknown[]) => `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}.`
 const wrongType = (types: string | string[], value: unknown) => `must be ${article(types)}, not ${shown(value)}.`
 
-function unknownField({ properties = {} }: SchemaAtFault): string {
+function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault, name: string): string {
+  if (Object.hasOwn(elsewhere, name)) return elsewhere[name]!
   const known = Object.keys(properties)
   return known.length === 0 ? 'is not known here.' : `is not known here; known are ${known.join(', ')}.`
 }
