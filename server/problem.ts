@@ -17,6 +17,11 @@ export function invalid(errors: FieldErrors): Problem {
   return new Problem(400, 'Some of the input is not valid; see errors.', errors)
 }
 
+/** Throws a 400 where there is anything at fault. */
+export function refuse(errors: FieldErrors): void {
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+}
+
 export const notFound = (): Problem => new Problem(404, 'Not found')
 export const unauthorized = (): Problem => new Problem(401, 'Unauthorized')
 export const forbidden = (message: string): Problem => new Problem(403, message)

@@ -1,5 +1,7 @@
 import type { Billing, BillingChange } from '#contract/organization.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import type { FieldErrors } from '../problem.ts'
+import { isCountry, isCurrency } from './codes.ts'
 import { lockOrganization } from './lock.ts'
 
 const NOTHING: Billing = {
@@ -24,7 +26,19 @@ export async function getBilling(db: Database, organizationId: string): Promise<
   return row ?? NOTHING
 }
 
-/** What is absent stays; null and empty text clear. Country and currency are kept in capitals. */
+/** What the schema cannot judge; it may be called with what the schema refuses. */
+export function refusalsOfBilling({ country, currency }: BillingChange): FieldErrors {
+  const errors: FieldErrors = {}
+  if (typeof country === 'string' && !isCountry(country.toUpperCase())) {
+    errors.country = `must be a country by ISO 3166-1, like DE or GB, not "${country}".`
+  }
+  if (typeof currency === 'string' && !isCurrency(currency.toUpperCase())) {
+    errors.currency = `must be a currency by ISO 4217, like EUR or USD, not "${currency}".`
+  }
+  return errors
+}
+
+/** `change`: judged already. What is absent stays; null and empty text clear. Country and currency are kept in capitals. */
 export async function updateBilling(db: Database, organizationId: string, change: BillingChange): Promise<Billing> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)

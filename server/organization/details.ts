@@ -4,7 +4,8 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { OrganizationsTable } from '../database/schema.ts'
 import { isoOf } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
-import { conflict, invalid, notFound, Problem } from '../problem.ts'
+import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
+import { findTimeZone } from './codes.ts'
 import { planOf } from './usage.ts'
 
 /** Throws `not_found`. */
@@ -14,7 +15,14 @@ export async function getOrganizationDetails(db: Database, organizationId: strin
   return toOrganization(row)
 }
 
-/** What is absent stays. Throws 409 when the slug is taken, 402 when the plan keeps events for a shorter time. */
+/** What the schema cannot judge; it may be called with what the schema refuses. */
+export function refusalsOfOrganization({ settings }: OrganizationChange): FieldErrors {
+  const timezone = settings?.timezone
+  if (typeof timezone !== 'string' || findTimeZone(timezone) !== undefined) return {}
+  return { 'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.' }
+}
+
+/** `change`: judged already. What is absent stays. Throws 409 when the slug is taken, 402 when the plan keeps events for a shorter time. */
 export async function updateOrganization(
   db: Database,
   plans: Plans,
@@ -22,7 +30,6 @@ export async function updateOrganization(
   change: OrganizationChange,
 ): Promise<Organization> {
   const { name, slug, settings = {} } = change
-  refuseTimezone(settings.timezone)
   return await inTransaction(db, async (transaction) => {
     await refuseRetention(transaction, plans, organizationId, settings.event_retention_days)
     const row = await transaction
@@ -37,7 +44,7 @@ export async function updateOrganization(
     const set = {
       name: name ?? row.name,
       slug: slug ?? row.slug,
-      timezone: settings.timezone ?? row.timezone,
+      timezone: settings.timezone === undefined ? row.timezone : findTimeZone(settings.timezone)!,
       event_retention_days:
         settings.event_retention_days === undefined ? row.event_retention_days : settings.event_retention_days,
       alert_emails: alerts === undefined ? row.alert_emails : JSON.stringify([...new Set(alerts ?? [])]),
@@ -59,16 +66,6 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
       alert_emails: JSON.parse(row.alert_emails),
     },
   }
-}
-
-function refuseTimezone(timezone: string | undefined): void {
-  if (timezone === undefined) return
-  try {
-    if (!/^[+-]/.test(timezone)) return void new Intl.DateTimeFormat('en', { timeZone: timezone })
-  } catch {
-    // not known; said below
-  }
-  throw invalid({ 'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.' })
 }
 
 async function refuseRetention(db: Database, plans: Plans, organizationId: string, days: number | null | undefined) {

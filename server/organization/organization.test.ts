@@ -38,17 +38,35 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
 
   test('all that is wrong is named at once, each with what is allowed', async () => {
     const world = await givenApp(engine)
-    const settings = { event_retention_days: 0, alert_emails: ['a@example.com', 'nobody'], colour: 'red' }
+    const settings = {
+      timezone: 'Mars',
+      event_retention_days: 0,
+      alert_emails: ['a@example.com', 'nobody'],
+      colour: 'red',
+    }
 
     const { status, body } = await world.call('/organization', { method: 'PATCH', body: { slug: 'No Slug', settings } })
 
     expect(status).toBe(400)
     expect(body.errors).toEqual({
       slug: 'must be lower-case letters, digits and single hyphens, 1 to 100 characters, not "No Slug".',
+      'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.',
       'settings.event_retention_days': 'must be from 1 to 36500, not 0.',
       'settings.alert_emails.1': 'must be an e-mail address, not "nobody".',
       'settings.colour': 'is not known here; known are timezone, event_retention_days, alert_emails.',
     })
+  })
+
+  test('a body that is no object is refused as such', async () => {
+    const world = await givenApp(engine)
+    for (const path of ['/organization', '/organization/billing']) {
+      for (const body of [null, [], 'text', undefined]) {
+        const answer = await world.call(path, { method: 'PATCH', body })
+        expect([answer.status, Object.keys(answer.body.errors)]).toEqual([400, ['body']])
+      }
+      const { body } = await world.call(path, { method: 'PATCH', body: { settings: 'text', country: 5 } })
+      expect(body.code).toBe(400)
+    }
   })
 
   test.each(['Mars/Olympus', '+01:00', ''])('the time zone "%s" is refused', async (timezone) => {
@@ -58,6 +76,34 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
 
     expect(status).toBe(400)
     expect(body.errors['settings.timezone']).toContain('Europe/Berlin')
+  })
+
+  test('a time zone is kept as it is written, whatever the letter case given', async () => {
+    const world = await givenApp(engine)
+    for (const [given, kept] of [
+      ['europe/berlin', 'Europe/Berlin'],
+      ['ASIA/KOLKATA', 'Asia/Kolkata'],
+      ['utc', 'UTC'],
+    ]) {
+      const body = { settings: { timezone: given } }
+      expect((await world.call('/organization', { method: 'PATCH', body })).body.settings.timezone).toBe(kept)
+    }
+  })
+
+  test('countries and currencies are those that there are', async () => {
+    const world = await givenApp(engine)
+    const change = (body: object) => world.call('/organization/billing', { method: 'PATCH', body })
+    for (const country of ['GB', 'gr', 'XK', 'CD']) expect((await change({ country })).status).toBe(200)
+    for (const country of ['XX', 'ZZ', 'UK', 'EU', 'SU', 'AA']) {
+      expect((await change({ country })).body.errors.country).toContain('like DE or GB')
+    }
+    for (const currency of ['EUR', 'jpy']) expect((await change({ currency })).status).toBe(200)
+    for (const currency of ['ZZZ', 'XXX', 'DEM']) {
+      expect((await change({ currency, name: 5 })).body.errors).toEqual({
+        currency: expect.stringContaining('like EUR or USD'),
+        name: 'must be text or null, not 5.',
+      })
+    }
   })
 
   test("another organization's slug is taken", async () => {

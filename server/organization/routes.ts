@@ -1,9 +1,11 @@
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
 import { changedBy } from '../access/permit.ts'
+import { refusedBySchema } from '../http/refused.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
-import { getBilling, updateBilling } from './billing.ts'
-import { getOrganizationDetails, updateOrganization } from './details.ts'
+import { refuse } from '../problem.ts'
+import { getBilling, refusalsOfBilling, updateBilling } from './billing.ts'
+import { getOrganizationDetails, refusalsOfOrganization, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
 import { passOnBilling } from './purchase.ts'
 
@@ -11,6 +13,8 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
   const { db, config } = doors
   return async (app) => {
     changedBy(app, 'admin')
+    // What the schema refuses and what only we can judge are reported together.
+    const attachValidation = true
 
     app.get('/organization', { schema: { response: Answers(200, Organization) } }, ({ caller }) =>
       getOrganizationDetails(db, caller.organizationId),
@@ -19,13 +23,19 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
     app.patch(
       '/organization',
       {
+        attachValidation,
         schema: {
           description: 'What is absent stays, in `settings` too.',
           body: OrganizationChange,
           response: Answers(200, Organization),
         },
       },
-      ({ body, caller }) => updateOrganization(db, config.plans, caller.organizationId, body),
+      (request) => {
+        const { body, caller } = request
+        const refused = refusedBySchema(request)
+        refuse({ ...refusalsOfOrganization(body), ...refused })
+        return updateOrganization(db, config.plans, caller.organizationId, body)
+      },
     )
 
     app.get('/organization/billing', { schema: { response: Answers(200, Billing) } }, ({ caller }) =>
@@ -35,6 +45,7 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
     app.patch(
       '/organization/billing',
       {
+        attachValidation,
         config: { changedBy: 'owner' },
         schema: {
           description: 'What is absent stays; null clears a field.',
@@ -42,7 +53,10 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
           response: Answers(200, Billing),
         },
       },
-      async ({ body, caller, log }) => {
+      async (request) => {
+        const { body, caller, log } = request
+        const refused = refusedBySchema(request)
+        refuse({ ...refusalsOfBilling(body), ...refused })
         const billing = await updateBilling(db, caller.organizationId, body)
         await passOnBilling(doors, payments, caller.organizationId).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
