@@ -20,7 +20,11 @@ const slug = Type.String({
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
 })
-const webhooks = Type.Array(Type.String({ maxLength: 40 }), { maxItems: 100, description: 'Webhook ids (`whk_…`).' })
+export const MOST_WEBHOOKS = 100
+const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
+  maxItems: MOST_WEBHOOKS,
+  description: 'Webhook ids (`whk_…`).',
+})
 
 const elsewhere = {
   id: GIVEN_BY_SERVER,

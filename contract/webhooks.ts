@@ -32,12 +32,14 @@ const secret = Type.String({
   maxLength: 256,
   description: 'Made here when absent: `whsec_` and base64 of 32 random octets.',
 })
+export const MOST_HEADERS = 20
 const headers = Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
-  maxProperties: 20,
+  maxProperties: MOST_HEADERS,
   description: 'At most 20, sent with every request.',
 })
+export const MOST_GROUPS = 100
 const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-  maxItems: 100,
+  maxItems: MOST_GROUPS,
   description: 'Ids or slugs of groups.',
 })
 

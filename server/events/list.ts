@@ -5,7 +5,7 @@ import { narrowestWay, type Way, walking } from '../database/walk.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pages.ts'
 import type { Builder } from '../http/stretches.ts'
-import { parseTime } from '../http/times.ts'
+import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import { type ShownEvent, toEvent } from './store.ts'
 
@@ -16,8 +16,7 @@ export async function listEvents(
   organizationId: string,
   query: EventQuery,
 ): Promise<Page<Event>> {
-  const above = query.occurred_after === undefined ? undefined : parseTime('occurred_after', query.occurred_after)
-  const below = query.occurred_before === undefined ? undefined : parseTime('occurred_before', query.occurred_before)
+  const { occurred_after: above, occurred_before: below } = parseTimes(query, ['occurred_after', 'occurred_before'])
   const filters = await filtersOf(db, organizationId, query)
   const index = await indexFor(db, organizationId, filters)
   const page = await listPage<ShownEvent>(

@@ -61,6 +61,21 @@ onBothEngines('groups', (_fresh, engine) => {
     expect((await world.call(`/groups/${made.body.id}`, { key })).status).toBe(404)
   })
 
+  test('are refused with everything that is wrong, a webhook that is not there too', async () => {
+    const world = await givenApp(engine)
+    const wrong = { name: '', webhooks: ['whk_1', 7] }
+    for (const [path, method] of [
+      ['/groups', 'POST'],
+      ['/groups/default', 'PATCH'],
+    ] as const) {
+      const { errors } = (await change(world, path, wrong, method)).body
+      expect(Object.keys(errors).sort()).toEqual(['name', 'webhooks.0', 'webhooks.1'])
+      for (const body of [null, { name: 'x', webhooks: 'whk_1' }]) {
+        expect((await change(world, path, body, method)).status).toBe(400)
+      }
+    }
+  })
+
   test('PATCH /groups/{group}/monitors changes all of the group and no other, and repeating it changes nothing', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 450)

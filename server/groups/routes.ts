@@ -1,14 +1,24 @@
+import type { FastifyRequest } from 'fastify'
 import { PageOf } from '#contract/common.ts'
 import { Group, GroupChange, GroupQuery, NewGroup } from '#contract/groups.ts'
+import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
+import { refuse } from '../problem.ts'
 import { deleteGroup } from './remove.ts'
-import { getGroup, insertGroup, listGroups, updateGroup } from './store.ts'
+import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup } from './store.ts'
 
 /** A group is named by its id or by its slug. */
 export function groupRoutes({ db, clock, seal }: Doors): Routes {
   return async (app) => {
     const params = Params('group')
+    // What the schema refuses and what only we can judge are reported together.
+    const attachValidation = true
+    const refuseWrong = async (request: FastifyRequest) => {
+      const refused = refusedBySchema(request)
+      const { webhooks } = request.body as GroupChange
+      refuse({ ...(await refuseUnknownWebhooks(db, request.caller.organizationId, webhooks)), ...refused })
+    }
 
     app.get(
       '/groups',
@@ -19,13 +29,16 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
     app.post(
       '/groups',
       {
+        attachValidation,
         schema: {
           description: 'Without a `slug` it is made from the name. A slug that is taken is a 409.',
           body: NewGroup,
           response: Answers(201, Group),
         },
       },
-      async ({ body, caller }, reply) => {
+      async (request, reply) => {
+        await refuseWrong(request)
+        const { body, caller } = request
         const id = await insertGroup(db, caller.organizationId, body, clock.now())
         reply.code(201).header('location', `/groups/${id}`)
         return await getGroup(db, caller.organizationId, id)
@@ -39,6 +52,7 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
     app.patch(
       '/groups/:group',
       {
+        attachValidation,
         schema: {
           description:
             'What is absent stays; `webhooks` is replaced whole. By another slug the group is named otherwise from then on; its id stays.',
@@ -47,7 +61,11 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
           response: Answers(200, Group),
         },
       },
-      ({ params, body, caller }) => updateGroup(db, caller.organizationId, params.group, body),
+      async (request) => {
+        await refuseWrong(request)
+        const { params, body, caller } = request
+        return await updateGroup(db, caller.organizationId, params.group, body)
+      },
     )
 
     app.delete(

@@ -1,12 +1,12 @@
 import { type Selectable, sql } from 'kysely'
-import type { Group, GroupChange } from '#contract/groups.ts'
+import { type Group, type GroupChange, MOST_WEBHOOKS } from '#contract/groups.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { newId } from '../ids.ts'
-import { conflict, invalid, notFound } from '../problem.ts'
+import { conflict, type FieldErrors, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { isGroupName, MAX_SLUG, slugOf } from './slug.ts'
 
@@ -129,23 +129,8 @@ export async function lockGroups(db: Database, organizationId: string, ids: read
 }
 
 async function setWebhooks(db: Database, organizationId: string, groupId: string, webhookIds: string[]): Promise<void> {
+  refuse(await refuseUnknownWebhooks(db, organizationId, webhookIds))
   const ids = [...new Set(webhookIds)]
-  const known = new Set(
-    ids.length === 0
-      ? []
-      : (
-          await db
-            .selectFrom('webhooks')
-            .select('id')
-            .where('organization_id', '=', organizationId)
-            .where('id', 'in', ids)
-            .execute()
-        ).map(({ id }) => id),
-  )
-  const unknown = webhookIds.flatMap((id, index) =>
-    known.has(id) ? [] : [[`webhooks.${index}`, 'is not a webhook of yours.']],
-  )
-  if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
   await db
     .deleteFrom('group_webhooks')
     .where('organization_id', '=', organizationId)
@@ -154,6 +139,28 @@ async function setWebhooks(db: Database, organizationId: string, groupId: string
   if (ids.length === 0) return
   const rows = ids.map((id) => ({ organization_id: organizationId, group_id: groupId, webhook_id: id }))
   await db.insertInto('group_webhooks').values(rows).execute()
+}
+
+/** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
+export async function refuseUnknownWebhooks(
+  db: Database,
+  organizationId: string,
+  given: unknown,
+): Promise<FieldErrors> {
+  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_WEBHOOKS) : []
+  const ids = [...new Set(named.filter((each) => typeof each === 'string'))]
+  if (ids.length === 0) return {}
+  const rows = await db
+    .selectFrom('webhooks')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+  const known = new Set<unknown>(rows.map(({ id }) => id))
+  const unknown = named.flatMap((id, index) =>
+    known.has(id) ? [] : [[`webhooks.${index}`, 'is not a webhook of yours.']],
+  )
+  return Object.fromEntries(unknown)
 }
 
 async function toGroups(db: Database, organizationId: string, rows: GroupRow[]): Promise<Group[]> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isoOf, parseTime } from './times.ts'
+import { isoOf, parseTime, parseTimes } from './times.ts'
 
 test('every instant reads as Date writes it', () => {
   const instants = fc.integer({ min: -62_198_755_200_000, max: 253_402_300_799_999 })
@@ -23,13 +23,28 @@ test.each([
   expect(isoOf(parseTime('since', text))).toBe(instant)
 })
 
-test.each(['', 'yesterday', '2026-1-1', '2026-13-01', '2026-11-21Z', '2026-11-21T25:00:00Z', '-1', '1795253400000'])(
-  '"%s" is no time, and the field is told what is',
-  (text) => {
-    expect(() => parseTime('since', text)).toThrow(
-      expect.objectContaining({
-        errors: { since: 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.' },
-      }),
-    )
-  },
-)
+test.each([
+  '',
+  'yesterday',
+  '2026-1-1',
+  '2026-13-01',
+  '2026-02-30',
+  '2026-04-31T00:00:00Z',
+  '2026-11-21Z',
+  '2026-11-21T25:00:00Z',
+  '-1',
+  '1795253400000',
+])('"%s" is no time, and the field is told what is', (text) => {
+  expect(() => parseTime('since', text)).toThrow(
+    expect.objectContaining({
+      errors: { since: 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.' },
+    }),
+  )
+})
+
+test('every field that is no time is named at once, and what is not given stays away', () => {
+  expect(parseTimes({ since: '2026-11-21', until: undefined }, ['since', 'until'])).toEqual({ since: 1795219200000 })
+  expect(() => parseTimes({ since: 'x', until: -1 }, ['since', 'until'])).toThrow(
+    expect.objectContaining({ errors: { since: expect.any(String), until: expect.any(String) } }),
+  )
+})

@@ -1,4 +1,4 @@
-import { invalid } from '../problem.ts'
+import { type FieldErrors, refuse } from '../problem.ts'
 
 const DAY_MS = 86_400_000
 const padded = (count: number, digits: number) =>
@@ -24,11 +24,37 @@ export const isoOrNull = (instant: number | null): string | null => (instant ===
 
 /** A time filter: Unix seconds or ISO 8601, without a zone in UTC; a date is its first instant. Throws a 400 that names the field. */
 export function parseTime(field: string, text: string): number {
-  if (/^\d{1,12}(\.\d{1,3})?$/.test(text)) return Math.round(Number(text) * 1_000)
-  const [iso, time, zone] = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
-  const instant = iso ? Date.parse(time && !zone ? `${iso}Z` : iso) : Number.NaN
-  if (Number.isNaN(instant)) {
-    throw invalid({ [field]: 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.' })
+  return parseTimes({ [field]: text }, [field])[field]!
+}
+
+/** Those of the fields that are given. Throws one 400 that names each that is no time. */
+export function parseTimes<F extends string>(
+  given: { [name in F]?: string | number | undefined },
+  fields: readonly F[],
+): { [name in F]?: number } {
+  const times: { [name in F]?: number } = {}
+  const errors: FieldErrors = {}
+  for (const field of fields) {
+    if (given[field] === undefined) continue
+    const instant = instantOf(String(given[field]))
+    if (Number.isNaN(instant)) {
+      errors[field] = 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.'
+    } else times[field] = instant
   }
-  return instant
+  refuse(errors)
+  return times
+}
+
+/** NaN for what is no time. */
+function instantOf(text: string): number {
+  if (/^\d{1,12}(\.\d{1,3})?$/.test(text)) return Math.round(Number(text) * 1_000)
+  const [iso, date, time, zone] = /^(\d{4}-\d\d-\d\d)(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
+  if (iso === undefined || !isDate(date!)) return Number.NaN
+  return Date.parse(time && !zone ? `${iso}Z` : iso)
+}
+
+/** The runtime takes 30 February for 2 March. */
+function isDate(date: string): boolean {
+  const midnight = Date.parse(date)
+  return !Number.isNaN(midnight) && isoOf(midnight).startsWith(date)
 }

@@ -1,6 +1,7 @@
+import { MOST_GROUPS } from '#contract/webhooks.ts'
 import type { Database } from '../database/database.ts'
 import { findGroupRow } from '../groups/store.ts'
-import { invalid } from '../problem.ts'
+import { type FieldErrors, refuse } from '../problem.ts'
 
 /** Makes the webhook hear of exactly these groups, named by id or slug. Throws a 400 for one that does not exist. */
 export async function linkGroups(
@@ -9,14 +10,8 @@ export async function linkGroups(
   webhookId: string,
   named: readonly string[],
 ): Promise<void> {
-  const ids = new Set<string>()
-  const unknown: Record<string, string> = {}
-  for (const [index, each] of named.entries()) {
-    const group = await findGroupRow(db, organizationId, each)
-    if (group) ids.add(group.id)
-    else unknown[`groups.${index}`] = 'is not the id or slug of a group of yours.'
-  }
-  if (Object.keys(unknown).length > 0) throw invalid(unknown)
+  const { ids, unknown } = await findGroups(db, organizationId, named)
+  refuse(unknown)
   await db
     .deleteFrom('group_webhooks')
     .where('organization_id', '=', organizationId)
@@ -24,6 +19,23 @@ export async function linkGroups(
     .execute()
   const rows = [...ids].map((id) => ({ organization_id: organizationId, group_id: id, webhook_id: webhookId }))
   if (rows.length > 0) await db.insertInto('group_webhooks').values(rows).execute()
+}
+
+/** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
+export async function refuseUnknownGroups(db: Database, organizationId: string, given: unknown): Promise<FieldErrors> {
+  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_GROUPS) : []
+  return (await findGroups(db, organizationId, named)).unknown
+}
+
+async function findGroups(db: Database, organizationId: string, named: readonly unknown[]) {
+  const ids = new Set<string>()
+  const unknown: FieldErrors = {}
+  for (const [index, each] of named.entries()) {
+    const group = typeof each === 'string' ? await findGroupRow(db, organizationId, each) : undefined
+    if (group) ids.add(group.id)
+    else unknown[`groups.${index}`] = 'is not the id or slug of a group of yours.'
+  }
+  return { ids, unknown }
 }
 
 /** The ids of the groups of each webhook, sorted. */

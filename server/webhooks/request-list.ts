@@ -5,7 +5,7 @@ import { LEASE_MS } from '../database/due.ts'
 import { narrowestWay, type Way, walking } from '../database/walk.ts'
 import { listPage, orderOf, type Page } from '../http/pages.ts'
 import type { Order } from '../http/stretches.ts'
-import { parseTime } from '../http/times.ts'
+import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import { readNextAttempts } from './next-attempt.ts'
 import { LISTED, type ListedRow, toRequest } from './request-store.ts'
@@ -60,20 +60,25 @@ export async function listRequests(
   return { ...page, data: page.data.map((row) => toRequest(row, next)) }
 }
 
+const TIMES = [
+  'created_after',
+  'created_before',
+  'delivered_after',
+  'delivered_before',
+  'last_attempt_after',
+  'last_attempt_before',
+] as const
 type Bounds = { above: number | undefined; below: number | undefined }
 type Times = Record<'created_at' | 'delivered_at' | 'last_attempt_at', Bounds>
 
 function timesOf(query: WebhookRequestQuery): Times {
-  const time = (field: keyof WebhookRequestQuery) => {
-    const text = query[field]
-    return text === undefined ? undefined : parseTime(field, String(text))
-  }
-  const delivered = { above: time('delivered_after'), below: time('delivered_before') }
-  const attempted = { above: time('last_attempt_after'), below: time('last_attempt_before') }
+  const times = parseTimes(query, TIMES)
+  const delivered = { above: times.delivered_after, below: times.delivered_before }
+  const attempted = { above: times.last_attempt_after, below: times.last_attempt_before }
   // What was delivered after an instant was attempted at most a lease before it; that has an index.
   const sooner = delivered.above === undefined ? undefined : delivered.above - LEASE_MS
   return {
-    created_at: { above: time('created_after'), below: time('created_before') },
+    created_at: { above: times.created_after, below: times.created_before },
     delivered_at: delivered,
     last_attempt_at: { ...attempted, above: attempted.above ?? sooner },
   }

@@ -1,7 +1,7 @@
 import { PageOf } from '#contract/common.ts'
 import { Replay, Replayed, WebhookRequest, WebhookRequestInFull, WebhookRequestQuery } from '#contract/webhooks.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
-import { parseTime } from '../http/times.ts'
+import { parseTimes } from '../http/times.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { askForRetry, askForTest } from './by-hand.ts'
@@ -82,8 +82,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
     }
     app.post('/webhooks/:webhook/replay', { schema: again }, async ({ params, body, caller }, reply) => {
       const now = clock.now()
-      const since = parseTime('since', String(body.since))
-      const until = body.until === undefined ? now : parseTime('until', String(body.until))
+      const times = parseTimes(body, ['since', 'until'])
+      const [since, until] = [times.since!, times.until ?? now]
       if (until <= since) throw invalid({ until: 'must be later than since.' })
       const period = { since, until, status: body.status }
       const count = await replay(db, caller.organizationId, params.webhook, period, now)

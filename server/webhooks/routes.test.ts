@@ -64,14 +64,26 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
 
   test('everything that is wrong is told at once, at its path', async () => {
     const world = await givenApp(engine)
-    const body = { url: 'http://10.0.0.1/', headers: { Host: 'x', 'X-Fine': 'y', 'Bad Name': 'z' } }
+    const body = {
+      url: 'http://10.0.0.1/',
+      headers: { Host: 'x', 'X-Fine': 'y', 'Bad Name': 'z' },
+      groups: ['none', 'default', 7],
+      secret: 'short',
+    }
     const { status, body: told } = await world.call('/webhooks', { method: 'POST', body })
 
     expect(status).toBe(400)
     expect(told.errors.url).toBe(
       '10.0.0.1 is a private address; use a public address, or ask the operator to allow its network.',
     )
-    expect(Object.keys(told.errors).sort()).toEqual(['headers.Bad Name', 'headers.Host', 'url'])
+    const fields = ['groups.0', 'groups.2', 'headers.Bad Name', 'headers.Host', 'secret', 'url']
+    expect(Object.keys(told.errors).sort()).toEqual(fields)
+    const { id } = await made(world)
+    const patched = await world.call(`/webhooks/${id}`, { method: 'PATCH', body })
+    expect(Object.keys(patched.body.errors).sort()).toEqual(fields)
+    for (const wrong of [null, [], { url: 5, headers: 'x', groups: 'default' }, { url: URL_OK, headers: [] }]) {
+      expect((await world.call('/webhooks', { method: 'POST', body: wrong })).status).toBe(400)
+    }
     const unknown = await world.call('/webhooks', {
       method: 'POST',
       body: { url: URL_OK, groups: ['default', 'none'] },

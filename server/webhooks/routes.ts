@@ -1,10 +1,13 @@
+import type { FastifyRequest } from 'fastify'
 import { Nullable, PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
+import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
-import { invalid } from '../problem.ts'
+import { refuse } from '../problem.ts'
 import { changeWebhook, rotateSecret, setActive } from './changes.ts'
+import { refuseUnknownGroups } from './links.ts'
 import { deleteWebhook, getWebhook, insertWebhook, listWebhooks } from './store.ts'
 import { refusalsOf } from './webhook.ts'
 
@@ -14,9 +17,13 @@ const params = Params('webhook')
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(doors: Doors): Routes {
   const { db, clock, seal, safeFetch, bell } = doors
-  const refuse = async (given: Parameters<typeof refusalsOf>[0]) => {
-    const errors = await refusalsOf(given, safeFetch)
-    if (Object.keys(errors).length > 0) throw invalid(errors)
+  // What the schema refuses and what only we can judge are reported together.
+  const attachValidation = true
+  const refuseWrong = async (request: FastifyRequest) => {
+    const refused = refusedBySchema(request)
+    const given = request.body as WebhookChange
+    const unknown = await refuseUnknownGroups(db, request.caller.organizationId, given.groups)
+    refuse({ ...(await refusalsOf(given, safeFetch)), ...unknown, ...refused })
   }
 
   return async (app) => {
@@ -36,8 +43,9 @@ export function webhookRoutes(doors: Doors): Routes {
       body: NewWebhook,
       response: Answers(201, Webhook),
     }
-    app.post('/webhooks', { schema: create }, async ({ body, caller }, reply) => {
-      await refuse(body)
+    app.post('/webhooks', { attachValidation, schema: create }, async (request, reply) => {
+      await refuseWrong(request)
+      const { body, caller } = request
       const { organizationId } = caller
       const webhook = await withRoom(doors, organizationId, 'webhooks', (transaction) =>
         insertWebhook(transaction, seal, organizationId, body, clock.now()),
@@ -60,9 +68,10 @@ export function webhookRoutes(doors: Doors): Routes {
       body: WebhookChange,
       response: Answers(200, Webhook),
     }
-    app.patch('/webhooks/:webhook', { schema: change }, async ({ params, body, caller }) => {
+    app.patch('/webhooks/:webhook', { attachValidation, schema: change }, async (request) => {
+      await refuseWrong(request)
+      const { params, body, caller } = request
       const { organizationId } = caller
-      await refuse(body)
       await changeWebhook(db, seal, organizationId, params.webhook, body, clock.now())
       bell.ring()
       return await getWebhook(db, seal, organizationId, params.webhook)

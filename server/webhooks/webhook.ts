@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Webhook } from '#contract/webhooks.ts'
+import { MOST_HEADERS, type Webhook, type WebhookChange } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { SafeFetch } from '../outgoing/safe-fetch.ts'
@@ -9,17 +9,17 @@ import { refusalOfHeader } from './custom-headers.ts'
 
 export type WebhookRow = Selectable<WebhooksTable>
 
-/** Checks what the schema cannot: where the address leads, and the names of the headers. */
-export async function refusalsOf(
-  { url, headers }: { url?: string | undefined; headers?: Record<string, string> | null | undefined },
-  safeFetch: SafeFetch,
-): Promise<FieldErrors> {
+/**
+ * Checks what the schema cannot: where the address leads, and the names of the headers. Values of the wrong type are passed
+ * over, because the schema reports them: so that all fields at fault are reported at once.
+ */
+export async function refusalsOf({ url, headers }: WebhookChange, safeFetch: SafeFetch): Promise<FieldErrors> {
   const errors: FieldErrors = {}
-  const refusal = url === undefined ? null : await safeFetch.refusalOf(url)
+  const refusal = typeof url === 'string' ? await safeFetch.refusalOf(url) : null
   if (refusal !== null) errors.url = refusal
   const names = new Set<string>()
-  for (const [name, value] of Object.entries(headers ?? {})) {
-    const header = refusalOfHeader(name, value)
+  for (const [name, value] of Object.entries(headers ?? {}).slice(0, MOST_HEADERS)) {
+    const header = refusalOfHeader(name, String(value))
     if (header !== null) errors[`headers.${name}`] = header
     else if (names.has(name.toLowerCase())) errors[`headers.${name}`] = `${name} is there twice, in other letter case.`
     names.add(name.toLowerCase())
