@@ -115,7 +115,9 @@ const request = {
   event_id: Nullable(Type.String({ description: 'Null for a test.' })),
   created: Instant('When the request was made.'),
   status: Type.Enum(REQUEST_STATUSES),
-  retries: Type.Integer({ description: '0 after the first attempt.' }),
+  retries: Type.Integer({
+    description: 'How many retries of the schedule were made: 0 after the first attempt, 9 at most.',
+  }),
   delivered: Nullable(Instant('When a 2xx answer came.')),
   status_code: Nullable(Type.Integer({ description: "The last answer's status." })),
   error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),

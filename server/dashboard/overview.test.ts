@@ -172,7 +172,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       .execute()
     const late = db.updateTable('due_checks').set({ due_at: clock.now() - 2 * MINUTE })
     await late.where('monitor_id', 'in', ids.slice(0, 2)).execute()
-    const webhook = { method: 'POST', body: { url: 'http://127.0.0.1:9/hook' } }
+    const webhook = { method: 'POST', body: { url: 'http://127.0.0.1:8/hook' } }
     const { id } = (await world.call('/webhooks', webhook)).body
     await world.call('/webhooks', webhook)
     await db.updateTable('webhooks').set({ state: 'paused', last_error: 'answered 500' }).where('id', '=', id).execute()
@@ -190,7 +190,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(body.checks).toMatchObject({ on_time: 10, late: 2, last_checked: expect.any(String) })
     expect(body.webhooks).toEqual({
       count: 2,
-      paused: [{ id, url: 'http://127.0.0.1:9/hook', last_error: 'answered 500', waiting: 1_000 }],
+      paused: [{ id, url: 'http://127.0.0.1:8/hook', last_error: 'answered 500', waiting: 1_000 }],
     })
     expect(body.has).toEqual({ monitors: true, webhooks: true, events: true })
   })

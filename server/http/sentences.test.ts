@@ -49,12 +49,12 @@ test('a field that is changed elsewhere is refused with the place', async () => 
   const world = await givenApp('sqlite')
   const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body.id
   const monitor = `/monitors/${await post('/monitors', MONITOR)}`
-  const webhook = `/webhooks/${await post('/webhooks', { url: 'http://127.0.0.1:1/' })}`
+  const webhook = `/webhooks/${await post('/webhooks', { url: 'http://127.0.0.1:2/' })}`
   const agent = `/agents/${(await world.call('/agents')).body.data[0].id}`
   const refusals: [method: string, path: string, body: object, place: string][] = [
     ['PATCH', webhook, { secret: 'a secret of sixteen' }, 'POST /webhooks/{webhook}/rotate-secret'],
     ['PATCH', webhook, { state: 'active' }, 'POST /webhooks/{webhook}/test'],
-    ['POST', '/webhooks', { url: 'http://127.0.0.1:1/', is_active: false }, 'POST /webhooks/{webhook}/disable'],
+    ['POST', '/webhooks', { url: 'http://127.0.0.1:2/', is_active: false }, 'POST /webhooks/{webhook}/disable'],
     ['PATCH', monitor, { current_value: [] }, 'POST /monitors/{monitor}/check'],
     ['PATCH', monitor, { id: 'mon_1' }, 'leave it out'],
     ['POST', '/monitors', { ...MONITOR, state: 'VALID' }, 'leave it out'],

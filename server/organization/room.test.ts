@@ -158,7 +158,7 @@ async function givenSmall(engine: Engine) {
   return {
     world,
     body,
-    webhook: () => world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:9/' } }),
+    webhook: () => world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:8/' } }),
     monitor: (more: object = {}) => world.call('/monitors', { method: 'POST', body: { ...body, ...more } }),
   }
 }

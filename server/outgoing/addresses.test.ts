@@ -174,6 +174,8 @@ describe('URLs', () => {
     ['https://receiver.example\\@127.0.0.1/', 'backslashes'],
     ['http://receiver.example:25/', 'Port 25'],
     ['http://receiver.example:6667/', 'Port 6667'],
+    ['http://receiver.example:6660/', 'Port 6660'],
+    ['http://receiver.example:10080/', 'Port 10080'],
     ['http://receiver.example:0/', 'Port 0'],
     ['http://receiver.example:000025/', 'Port 25'],
     ['http://receiver.example:65536/', 'cannot be read'],

@@ -8,9 +8,15 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 export type Network = { address: Address; bits: number }
 export type Networks = readonly Network[]
 
-/** Ports whose services can be made to act on lines of an HTTP request: FTP, SSH, Telnet, mail, memcached, Redis, IRC. */
+/**
+ * Ports whose services can be made to act on lines of an HTTP request: those of the Fetch standard's section on port blocking,
+ * and 0, Redis, memcached and the rest of IRC.
+ */
 export const DENIED_PORTS: readonly number[] = [
-  0, 21, 22, 23, 25, 110, 143, 465, 587, 993, 995, 6379, 6665, 6666, 6667, 6668, 6669, 6697, 11211,
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6379, 6566, 6660, 6661, 6662, 6663, 6664, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
 ]
 
 const URL_LIMIT = 2000

@@ -201,7 +201,7 @@ test('a connection that nothing answers is a timeout', async () => {
     return this // the first packet is lost
   })
 
-  expect(await givenSafeFetch('127.0.0.0/8').post('http://127.0.0.1:9/', {}, body)).toMatchObject({
+  expect(await givenSafeFetch('127.0.0.0/8').post('http://127.0.0.1:8/', {}, body)).toMatchObject({
     kind: 'timeout',
     phase: 'connect',
     reason: 'no connection was made within 0.3 s',

@@ -132,7 +132,7 @@ test('user and password are for the proxy alone', async () => {
 })
 
 test.each([
-  ['HTTP/1.1 403 Forbidden\r\n\r\n', 'the proxy answered 403 when it was to connect to 127.0.0.1:9'],
+  ['HTTP/1.1 403 Forbidden\r\n\r\n', 'the proxy answered 403 when it was to connect to 127.0.0.1:8'],
   ['SSH-2.0-x\r\n\r\n', 'what the proxy answered is not HTTP'],
   ['', 'the proxy closed the connection before it answered'],
   ['x'.repeat(20_000), 'what the proxy answered is not HTTP'],
@@ -140,13 +140,13 @@ test.each([
   const proxy = await givenProxy(answer)
   const safeFetch = givenSafeFetch({ proxy: proxy.url() })
 
-  expect(await safeFetch.post('http://receiver.test:9/', {}, body)).toMatchObject({ kind: 'failed', reason })
+  expect(await safeFetch.post('http://receiver.test:8/', {}, body)).toMatchObject({ kind: 'failed', reason })
 })
 
 test('a proxy that is not there fails the attempt and is named', async () => {
   const safeFetch = givenSafeFetch({ proxy: new URL('http://127.0.0.1:1') })
 
-  expect(await safeFetch.post('http://receiver.test:9/', {}, body)).toMatchObject({
+  expect(await safeFetch.post('http://receiver.test:8/', {}, body)).toMatchObject({
     kind: 'failed',
     reason: 'the proxy cannot be reached (ECONNREFUSED)',
   })
@@ -159,7 +159,7 @@ test('a proxy that never answers is a timeout', async () => {
   const { port } = silent.address() as net.AddressInfo
   const safeFetch = givenSafeFetch({ proxy: new URL(`http://127.0.0.1:${port}`), timeoutMs: 200 })
 
-  expect(await safeFetch.post('http://receiver.test:9/', {}, body)).toMatchObject({ kind: 'timeout', phase: 'connect' })
+  expect(await safeFetch.post('http://receiver.test:8/', {}, body)).toMatchObject({ kind: 'timeout', phase: 'connect' })
 })
 
 test('ports that are denied are a setting', async () => {

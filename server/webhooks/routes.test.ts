@@ -3,7 +3,7 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
 
-const URL_OK = 'http://127.0.0.1:9/hook'
+const URL_OK = 'http://127.0.0.1:8/hook'
 const KEYS = [
   'created',
   'groups',

@@ -24,7 +24,7 @@ onBothEngines('what is secret about a webhook', (_fresh, engine) => {
     })
     const body = { secret: 'a hush of 16 letters', headers: { Authorization: 'Bearer hush' }, groups: ['default'] }
     const made = async (url: string) => (await world.call('/webhooks', { method: 'POST', body: { ...body, url } })).body
-    const webhooks = [await made(`${receiver.url}/hook?token=hush`), await made('http://127.0.0.1:1/hook?token=hush')]
+    const webhooks = [await made(`${receiver.url}/hook?token=hush`), await made('http://127.0.0.1:2/hook?token=hush')]
     receiver.answers({ status: 410, headers: { location: '/?hush' } })
 
     for (const { id } of webhooks) await world.call(`/webhooks/${id}/test`, { method: 'POST' })

@@ -47,6 +47,15 @@ describe('by the schedule', () => {
     })
   })
 
+  test('410 to the ninth retry gives the request up like any other failure', () => {
+    expect(afterAttempt({ ...retrying, retries: 8 }, 'schedule', gone, now)).toEqual({
+      status: 'FAILED',
+      retries: 9,
+      nextAttemptAt: null,
+      webhook: 'pause',
+    })
+  })
+
   test('410 pauses at once and keeps the request', () => {
     expect(afterAttempt(pending, 'schedule', gone, now)).toMatchObject({
       status: 'RETRYING',

@@ -51,10 +51,9 @@ export function afterAttempt(
       }
       return { ...waiting, nextAttemptAt: next(before, before.retries, result, now) ?? now }
     case 'schedule': {
-      if (result.gone) return { ...waiting, nextAttemptAt: now }
       const nextAt = next(before, retries, result, now)
-      if (nextAt !== null) return { ...waiting, nextAttemptAt: nextAt }
-      return { status: 'FAILED', retries, nextAttemptAt: null, webhook: 'pause' }
+      if (nextAt === null) return { status: 'FAILED', retries, nextAttemptAt: null, webhook: 'pause' }
+      return { ...waiting, nextAttemptAt: result.gone ? now : nextAt }
     }
   }
 }

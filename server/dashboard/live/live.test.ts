@@ -103,7 +103,7 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     for (const { told } of [here, there]) await toldOf(told, 'events')
     await world.call(`/monitors/${id}`, { method: 'PATCH', body: { frequency: 30 } })
     for (const { told } of [here, there]) expect(await toldOf(told, 'groups')).toBeTruthy()
-    await world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:9/' } })
+    await world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:8/' } })
     for (const { told } of [here, there]) expect(await toldOf(told, 'webhooks')).toBeTruthy()
     const now = world.doors.clock.now()
     await world.doors.db.updateTable('due_checks').set({ last_checked_at: now }).execute()
