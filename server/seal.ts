@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hmacSha256 } from './hmac.ts'
 
 /** What the server's `SECRET` is used for: keeping secrets in the database, and making tokens that cannot be altered. */
 export type Seal = {
@@ -6,12 +7,15 @@ export type Seal = {
   close(text: string, context: string): Buffer
   /** Throws when the bytes were altered, belong to another context or were sealed under another SECRET. */
   open(sealed: Uint8Array, context: string): string
-  /** 16 octets that only this server can compute. */
+  /** `SIGNATURE_OCTETS` that only this server can compute. */
   sign(text: string): Buffer
   isSigned(text: string, signature: Uint8Array): boolean
   /** A key of 256 bits for one further use, base64. */
   keyFor(use: string): string
 }
+
+/** Of 32: enough, and what is shown stays short. */
+export const SIGNATURE_OCTETS = 16
 
 const VERSION = 1
 const NONCE_OCTETS = 12
@@ -21,11 +25,11 @@ const HEAD_OCTETS = 1 + 4
 export function createSeal(secret: string): Seal {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'zonewatch', use, 32))
   const encryption = derive('encryption')
-  const signing = derive('signing')
+  const signing = hmacSha256(derive('signing'))
   // The id of the key stands in front of what it sealed, so that a later server can tell which SECRET opens it.
   const keyId = derive('key id').subarray(0, 4)
 
-  const sign = (text: string) => createHmac('sha256', signing).update(text).digest().subarray(0, 16)
+  const sign = (text: string) => signing(text).subarray(0, SIGNATURE_OCTETS)
   return {
     close(text, context) {
       const nonce = randomBytes(NONCE_OCTETS)
@@ -45,6 +49,6 @@ export function createSeal(secret: string): Seal {
     },
     sign,
     keyFor: (use) => derive(use).toString('base64'),
-    isSigned: (text, signature) => signature.length === 16 && timingSafeEqual(sign(text), signature),
+    isSigned: (text, signature) => signature.length === SIGNATURE_OCTETS && timingSafeEqual(sign(text), signature),
   }
 }

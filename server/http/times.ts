@@ -1,23 +1,40 @@
 import { type FieldErrors, refuse } from '../problem.ts'
 
 const DAY_MS = 86_400_000
-const padded = (count: number, digits: number) =>
-  Array.from({ length: count }, (_, number) => String(number).padStart(digits, '0'))
-const TWO = padded(60, 2)
-const THREE = padded(1_000, 3)
+/** Where the hours begin: after the day, which has more digits in years that have. */
+const TIME_OCTETS = 'HH:MM:SS.mmmZ'.length
+const octets = Buffer.alloc('+012345-12-31T'.length + TIME_OCTETS)
 let day = Number.NaN
-let dayText = ''
+let hoursAt = 0
 
-/** As `Date.toISOString`, of which a page needs dozens, at a tenth of the cost: the day is kept. */
+/**
+ * As `Date.toISOString`, of which a page needs dozens, at a fifth of the cost: the day is kept. Written into octets, because
+ * texts put together from parts keep `JSON.stringify` from its fast path.
+ */
 export function isoOf(instant: number): string {
   const ofDay = Math.floor(instant / DAY_MS)
   if (ofDay !== day) {
-    dayText = new Date(instant).toISOString().slice(0, -'00:00:00.000Z'.length)
+    hoursAt = octets.write(new Date(instant).toISOString(), 'latin1') - TIME_OCTETS
     day = ofDay
   }
   const ms = instant - ofDay * DAY_MS
-  const [hours, minutes, seconds] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000), Math.floor(ms / 1_000)]
-  return `${dayText}${TWO[hours]}:${TWO[minutes % 60]}:${TWO[seconds % 60]}.${THREE[ms % 1_000]}Z`
+  const [minutes, seconds] = [Math.floor(ms / 60_000), Math.floor(ms / 1_000)]
+  const hours = Math.floor(minutes / 60)
+  writeTwo(hours, hoursAt)
+  writeTwo(minutes - hours * 60, hoursAt + 3)
+  writeTwo(seconds - minutes * 60, hoursAt + 6)
+  const left = ms - seconds * 1_000
+  writeTwo(Math.floor(left / 10), hoursAt + 9)
+  octets[hoursAt + 11] = ZERO + (left % 10)
+  return octets.toString('latin1', 0, hoursAt + TIME_OCTETS)
+}
+
+const ZERO = 48
+
+function writeTwo(number: number, at: number): void {
+  const tens = Math.floor(number / 10)
+  octets[at] = ZERO + tens
+  octets[at + 1] = ZERO + number - tens * 10
 }
 
 export const isoOrNull = (instant: number | null): string | null => (instant === null ? null : isoOf(instant))
