@@ -10,14 +10,18 @@ import { touchIn } from './touch.ts'
 export type KeyRole = ApiKeysTable['role']
 export type ApiKey = Omit<Selectable<ApiKeysTable>, 'hash'>
 
+/** What every request asks of its key. */
+const LIVE = ['id', 'organization_id', 'role', 'last_used_at', 'expires_at', 'revoked_at'] as const
+type LiveKey = Pick<ApiKey, (typeof LIVE)[number]>
+
 /** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
-export async function findLiveKey(db: Database, text: string, now: number): Promise<ApiKey | undefined> {
+export async function findLiveKey(db: Database, text: string, now: number): Promise<LiveKey | undefined> {
   if (!isApiKey(text)) return undefined
   const hash = hashOfApiKey(text)
-  const [key] = await runPrepared<ApiKey>(db, {
+  const [key] = await runPrepared<LiveKey>(db, {
     key: 'live key',
     values: [hash],
-    build: () => db.selectFrom('api_keys').selectAll().where('hash', '=', hash),
+    build: () => db.selectFrom('api_keys').select(LIVE).where('hash', '=', hash),
   })
   if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
   return key
@@ -26,7 +30,7 @@ export async function findLiveKey(db: Database, text: string, now: number): Prom
 /** Writes a key's `last_used`, at most once a minute. */
 export function touchKey(db: Database) {
   const touch = touchIn(db, 'api_keys', 'last_used_at')
-  return (key: ApiKey, now: number) => touch(key, key.last_used_at, now)
+  return (key: LiveKey, now: number) => touch(key, key.last_used_at, now)
 }
 
 export type NewKey = {

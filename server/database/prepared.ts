@@ -1,5 +1,6 @@
 import type { Compilable, CompiledQuery } from 'kysely'
 import { type Database, engineOf } from './database.ts'
+import { isRead, SqliteThreadAdapter } from './sqlite-thread.ts'
 
 /** A statement whose text depends on `key` alone. `values`: its parameters, in the order in which they stand in the text. */
 export type Prepared<R> = { key: string; values: readonly unknown[]; build: () => Compilable<R> }
@@ -11,6 +12,11 @@ const kept = new Map<string, CompiledQuery<unknown>>()
 export async function runPrepared<R>(db: Database, { key, values, build }: Prepared<R>): Promise<R[]> {
   const name = `${engineOf(db)} ${key}`
   const compiled = (kept.get(name) as CompiledQuery<R> | undefined) ?? compile(name, values, build)
+  const { adapter } = db.getExecutor()
+  // Where Kysely would come to as well, with many promises on the way.
+  if (adapter instanceof SqliteThreadAdapter && adapter.reader && !db.isTransaction && isRead(compiled)) {
+    return adapter.reader.prepare(compiled.sql).all(values) as R[]
+  }
   const { rows } = await db.executeQuery<R>({ ...compiled, parameters: values })
   return rows
 }

@@ -24,37 +24,44 @@ export type Told =
  * here ever waits for the lock of the writer, which the thread could not give back while this loop stands still.
  */
 export function sqliteThreadDialect(path: string): Dialect {
+  const adapter = new SqliteThreadAdapter()
   return {
-    createAdapter: () => new SqliteThreadAdapter(),
-    createDriver: () => new ThreadDriver(path),
+    createAdapter: () => adapter,
+    createDriver: () => new ThreadDriver(path, adapter),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
-export class SqliteThreadAdapter extends SqliteAdapter {}
+export class SqliteThreadAdapter extends SqliteAdapter {
+  /** Undefined before the first statement. */
+  reader: Reader | undefined
+}
+
+type Reader = ReturnType<typeof openSqlite>
 
 /** Stands for a function that the thread runs in a transaction: its module, its name and its argument are the parameters. */
 export const IN_WRITER = '/* in writer */'
 
 class ThreadDriver implements Driver {
   readonly #path: string
+  readonly #adapter: SqliteThreadAdapter
   #thread: Thread | undefined
-  #reader: ReturnType<typeof openSqlite> | undefined
 
-  constructor(path: string) {
+  constructor(path: string, adapter: SqliteThreadAdapter) {
     this.#path = path
+    this.#adapter = adapter
   }
 
   async init(): Promise<void> {
     this.#thread = new Thread(this.#path)
     // The writer makes the file; without it there is nothing to read.
     await this.#thread.run('select 1', [])
-    this.#reader = openSqlite(this.#path, { readOnly: true })
+    this.#adapter.reader = openSqlite(this.#path, { readOnly: true })
   }
 
   async acquireConnection(): Promise<Connection> {
-    return new Connection(this.#thread!, this.#reader!)
+    return new Connection(this.#thread!, this.#adapter.reader!)
   }
 
   async releaseConnection(connection: Connection): Promise<void> {
@@ -74,7 +81,8 @@ class ThreadDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    this.#reader?.close()
+    this.#adapter.reader?.close()
+    this.#adapter.reader = undefined
     await this.#thread?.close()
   }
 }
@@ -82,10 +90,10 @@ class ThreadDriver implements Driver {
 /** From its first write until it is released it has the writer to itself. */
 class Connection implements DatabaseConnection {
   readonly #thread: Thread
-  readonly #reader: ReturnType<typeof openSqlite>
+  readonly #reader: Reader
   #giveBack: (() => void) | undefined
 
-  constructor(thread: Thread, reader: ReturnType<typeof openSqlite>) {
+  constructor(thread: Thread, reader: Reader) {
     this.#thread = thread
     this.#reader = reader
   }
@@ -108,7 +116,7 @@ class Connection implements DatabaseConnection {
   }
 }
 
-function isRead({ query, sql: text }: CompiledQuery): boolean {
+export function isRead({ query, sql: text }: CompiledQuery): boolean {
   return SelectQueryNode.is(query) || (RawNode.is(query) && /^\s*select\b/i.test(text))
 }
 
