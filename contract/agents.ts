@@ -39,7 +39,7 @@ export const AgentChange = Exactly(
     'x-elsewhere': {
       id: GIVEN_BY_SERVER,
       email: 'is changed by the person alone, in the dashboard; `notification_email` says where notices go.',
-      is_owner: 'follows from `role`; send `"role": "owner"`.',
+      is_owner: 'follows from `role`; send that instead.',
       created: GIVEN_BY_SERVER,
       last_seen: GIVEN_BY_SERVER,
     },

@@ -6,7 +6,9 @@ export const ErrorBody = Type.Object(
     code: Type.Integer({ description: 'The HTTP status code.', examples: [400] }),
     error: Type.String({ description: 'What happened and what to do, in one sentence.' }),
     errors: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
+      Type.Unsafe<Record<string, string>>({
+        type: 'object',
+        additionalProperties: { type: 'string' },
         description:
           'The path of each field at fault (`expected_value.2`) and one sentence: what is wrong, what is allowed.',
       }),

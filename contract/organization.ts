@@ -53,6 +53,8 @@ export const OrganizationChange = Exactly(
       timezone: 'belongs inside `settings`.',
       event_retention_days: 'belongs inside `settings`.',
       alert_emails: 'belongs inside `settings`.',
+      billing: 'is changed by PATCH /organization/billing.',
+      plan: 'is chosen by PUT /organization/subscription.',
     },
   },
 )

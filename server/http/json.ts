@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../problem.ts'
 
 declare module 'fastify' {
@@ -17,17 +17,20 @@ export function takeJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
+    if (isPacked(request)) return done(packed())
     if (!isUtf8(body)) return done(notJson('is not UTF-8.'))
     if (request.headers['idempotency-key'] !== undefined) request.bodyHash = hash('sha256', body)
     const text = body.toString()
     parse(request, text, (error, value) => (error ? done(notJson(whyNot(text))) : done(null, value)))
   })
-  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
-    done(new Problem(415, 'Send JSON, with the header Content-Type: application/json.'))
+    done(isPacked(request) ? packed() : new Problem(415, 'Send JSON, with the header Content-Type: application/json.'))
   })
 }
 
+const isPacked = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
+const packed = () => new Problem(415, 'Send the body as it is, without Content-Encoding.')
 const notJson = (body: string) => new Problem(400, 'The body is not JSON; see errors.', { body })
 
 /** Where it goes wrong, as the runtime says it. What can be read after all holds a name that is refused. */

@@ -63,6 +63,7 @@ test('a field that is changed elsewhere is refused with the place', async () => 
     ['PATCH', agent, { is_owner: true }, '`role`'],
     ['PATCH', agent, { email: 'x@example.com' }, 'dashboard'],
     ['PATCH', '/organization', { timezone: 'UTC' }, '`settings`'],
+    ['PATCH', '/organization', { plan: 'x' }, 'PUT /organization/subscription'],
     ['PUT', '/organization/subscription', { plan: 'x', cancel_at: null }, 'DELETE /organization/subscription'],
   ]
   for (const [method, path, body, place] of refusals) {
@@ -135,6 +136,20 @@ test('a request without a body is none, whatever content type it names', async (
   const form = 'application/x-www-form-urlencoded'
   expect((await sent(world, `/monitors/${id}/disable`, '', form)).status).toBe(200)
   expect((await sent(world, `/monitors/${id}/disable`, 'a=1', form)).status).toBe(415)
+})
+
+test('a body that is packed is told so, whatever the method', async () => {
+  const world = await givenApp('sqlite')
+  const headers = { 'content-encoding': 'gzip' }
+  for (const [method, path] of [
+    ['POST', '/groups'],
+    ['DELETE', '/groups/default'],
+  ] as const) {
+    const { status, body } = await world.call(path, { method, raw: Buffer.from('1f8b', 'hex'), headers })
+    expect([status, body.error]).toEqual([415, 'Send the body as it is, without Content-Encoding.'])
+  }
+  const plain = { 'content-encoding': 'identity' }
+  expect((await world.call('/groups', { method: 'POST', body: { name: 'x' }, headers: plain })).status).toBe(201)
 })
 
 async function sent({ call }: AppWorld, path: string, raw: string | Buffer, type: string) {

@@ -44,10 +44,11 @@ export function parseTime(field: string, text: string): number {
   return parseTimes({ [field]: text }, [field])[field]!
 }
 
-/** Those of the fields that are given. Throws one 400 that names each that is no time. */
+/** Those of the fields that are given. Throws one 400 that names each that is no time, and what else is `refused` already. */
 export function parseTimes<F extends string>(
   given: { [name in F]?: string | number | undefined },
   fields: readonly F[],
+  refused: FieldErrors = {},
 ): { [name in F]?: number } {
   const times: { [name in F]?: number } = {}
   const errors: FieldErrors = {}
@@ -58,7 +59,7 @@ export function parseTimes<F extends string>(
       errors[field] = 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.'
     } else times[field] = instant
   }
-  refuse(errors)
+  refuse({ ...errors, ...refused })
   return times
 }
 

@@ -1,5 +1,6 @@
 import { PageOf } from '#contract/common.ts'
 import { Replay, Replayed, WebhookRequest, WebhookRequestInFull, WebhookRequestQuery } from '#contract/webhooks.ts'
+import { refusedBySchema } from '../http/refused.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Doors } from '../outside.ts'
@@ -80,9 +81,12 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       body: Replay,
       response: Answers(202, Replayed),
     }
-    app.post('/webhooks/:webhook/replay', { schema: again }, async ({ params, body, caller }, reply) => {
+    app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: again }, async (request, reply) => {
+      const { params, body, caller } = request
       const now = clock.now()
-      const times = parseTimes(body, ['since', 'until'])
+      // What the schema refuses and what only we can judge are reported together.
+      const refused = refusedBySchema(request)
+      const times = parseTimes(body, ['since', 'until'], refused)
       const [since, until] = [times.since!, times.until ?? now]
       if (until <= since) throw invalid({ until: 'must be later than since.' })
       const period = { since, until, status: body.status }

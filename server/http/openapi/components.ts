@@ -12,7 +12,6 @@ export const headers = {
   Location: text('Where the new resource is.'),
   ETag: text('Names this representation; for If-None-Match and If-Match.'),
   'WWW-Authenticate': text('How to send a key: `ApiKey realm="zonewatch", header="X-Api-Key"`.'),
-  Allow: text('The methods that are possible here.'),
   'Idempotent-Replayed': text('`true` when this is the answer to an earlier request with the same Idempotency-Key.'),
 }
 export type HeaderName = keyof typeof headers

@@ -85,7 +85,7 @@ function completeOperation(method: string, path: string, operation: Operation): 
 
 function completeFailures(method: string, path: string, operation: Operation): void {
   for (const status of ['4XX', '5XX']) delete operation.responses[status]
-  const shape = { method, path, hasBody: operation.requestBody !== undefined, hasParameters: path.includes('{') }
+  const shape = { method, path, hasParameters: path.includes('{') }
   for (const status of errorStatusesOf(shape)) {
     const failure = failures[status]
     if (failure) operation.responses[status] = { $ref: `#/components/responses/${failure.name}` } as never

@@ -1,7 +1,7 @@
-export type Shape = { method: string; path: string; hasBody: boolean; hasParameters: boolean }
+export type Shape = { method: string; path: string; hasParameters: boolean }
 
 /** Every error status that an operation can answer, beside what any server can. */
-export function errorStatusesOf({ method, path, hasBody, hasParameters }: Shape): number[] {
+export function errorStatusesOf({ method, path, hasParameters }: Shape): number[] {
   const writes = method !== 'get'
   const creates = ['post', 'put', 'patch'].includes(method)
   const changes = method === 'patch' || method === 'delete'
@@ -13,8 +13,9 @@ export function errorStatusesOf({ method, path, hasBody, hasParameters }: Shape)
     [404, hasParameters || path.includes('{')],
     [409, writes],
     [412, changes],
-    [413, hasBody],
-    [415, hasBody],
+    // Also where no body is taken: one may be sent.
+    [413, writes],
+    [415, writes],
     [422, method === 'post'],
     [429, true],
     [500, true],

@@ -43,6 +43,16 @@ test('what can be left out of a request is not required in the description', asy
   expect(paths['/monitors/{monitor}/check'].post.requestBody).toBeUndefined()
 })
 
+test('whatever is shared is used, and a map is one to generators of clients', async () => {
+  const { call } = await givenApp('sqlite')
+  const { text, body } = await call('/openapi.json', { key: null })
+  for (const kind of ['schemas', 'responses', 'headers', 'parameters']) {
+    const names = Object.keys(body.components[kind])
+    expect(names.filter((name) => !text.includes(`"#/components/${kind}/${name}"`))).toEqual([])
+  }
+  expect(text).not.toContain('patternProperties')
+})
+
 test('every operation has a name of its own, a tag, a summary, described parameters and its errors', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
@@ -57,6 +67,7 @@ test('every operation has a name of its own, a tag, a summary, described paramet
         if (!parameter.$ref && !parameter.description) wanting.push(`${method} ${path}: ${parameter.name}`)
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '429', '500', '503']))
+      if (method !== 'get') expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['413', '415']))
       if (path.includes('{')) expect(Object.keys(operation.responses)).toContain('404')
     }
   }
