@@ -173,6 +173,15 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     // Where the answer has not ended the connection is dropped, because the rest of it is still to come.
     if (!this.#isEnded) this.#controller?.abort(OVER)
     for (const call of this.#onEnd) call()
+    this.#letGo()
+  }
+
+  /** Whoever still knows the exchange, be it an outgrown table of a Set, keeps nothing else in memory through it. */
+  #letGo(): void {
+    this.#takeBack = undefined
+    this.#controller = undefined
+    this.#onEnd.length = 0
+    this.#chunks = []
   }
 
   #record(): void {

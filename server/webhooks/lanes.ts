@@ -34,7 +34,8 @@ type Lane = {
 }
 
 /** A request under way. */
-export type Flight = { claimed: ClaimedRequest; startedAt: number; isSlow: boolean }
+export type Flight = { claimed: ClaimedRequest; timing: Timing }
+type Timing = { startedAt: number; isSlow: boolean }
 
 /**
  * What this process has claimed, by webhook. Each webhook is a lane with its own bound, and those that keep us waiting do
@@ -47,8 +48,11 @@ export class Lanes {
   readonly #ready = new Set<string>()
   /** Lanes that had more than we took. */
   readonly #full = new Set<string>()
-  /** Not yet slow, in the order of their start. */
-  readonly #quick = new Set<Flight>()
+  /**
+   * Not yet slow, in the order of their start. Not the flights themselves: the tables that a busy Set outgrows keep its former
+   * members in memory for long, here with bodies and answers.
+   */
+  readonly #quick = new Set<Timing>()
   #slow = 0
   readonly #held = new Set<string>()
 
@@ -106,23 +110,23 @@ export class Lanes {
       this.#ready.delete(id)
       if (!claimed) continue
       this.#ready.add(id)
-      const flight = { claimed, startedAt: now, isSlow: false }
-      this.#quick.add(flight)
-      return flight
+      const timing = { startedAt: now, isSlow: false }
+      this.#quick.add(timing)
+      return { claimed, timing }
     }
     return undefined
   }
 
   /** Frees the request's place in its lane. Whether there is more of its webhook to claim now. */
-  ended(flight: Flight, result: AttemptResult | null, now: number): boolean {
-    const { claim } = flight.claimed
+  ended({ claimed, timing }: Flight, result: AttemptResult | null, now: number): boolean {
+    const { claim } = claimed
     const lane = this.#lanes.get(claim.webhook_id)!
     if (claim.occasion === 'hand') lane.handUnderWay--
     else lane.underWay--
-    if (flight.isSlow) this.#slow--
-    else this.#quick.delete(flight)
+    if (timing.isSlow) this.#slow--
+    else this.#quick.delete(timing)
     if (result) {
-      const ms = now - flight.startedAt
+      const ms = now - timing.startedAt
       lane.pace = lane.pace === 0 ? Math.max(ms, 1) : lane.pace * 0.8 + ms * 0.2
       lane.window = result.statusCode === null ? 1 : Math.min(lane.window + 1, this.#limits.perWebhook)
     }
@@ -167,10 +171,10 @@ export class Lanes {
   }
 
   #setSlowAside(now: number): void {
-    for (const flight of this.#quick) {
-      if (now - flight.startedAt < SLOW_MS || this.#isSlowFull()) return
-      this.#quick.delete(flight)
-      flight.isSlow = true
+    for (const timing of this.#quick) {
+      if (now - timing.startedAt < SLOW_MS || this.#isSlowFull()) return
+      this.#quick.delete(timing)
+      timing.isSlow = true
       this.#slow++
     }
   }
