@@ -98,9 +98,9 @@ test('the retries are those of the schedule', () => {
   expect(days).toBeLessThan(2)
 })
 
-test('the picture has every way of a request from one status to another', () => {
-  const arrows = [...fenced('mermaid')[0]!.matchAll(/([A-Z]+) --> ([A-Z]+): (.*)/g)]
-  const drawn = arrows.filter(([, , , why]) => why !== 'replay').map(([, from, to]) => `${from} ${to}`)
+test('the table has every way of a request from one status to another', () => {
+  const ways = rowsBelow('A request that is').filter(([, , when]) => when !== 'it is replayed')
+  const told = ways.map(([from, to]) => `${from} ${to}`)
 
   const found = new Set<string>()
   for (const { status, retries, isTest } of standings()) {
@@ -121,7 +121,7 @@ test('the picture has every way of a request from one status to another', () => 
       }
     }
   }
-  expect(drawn.sort()).toEqual([...found].sort())
+  expect(told.sort()).toEqual([...found].sort())
 })
 
 test('limits and ports are those of the code', () => {
