@@ -74,7 +74,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect(refused.status).toBe(402)
     expect(refused.body).toEqual({
       code: 402,
-      error: 'The plan Small allows 3 monitors; 3 are in use and this would make 4.',
+      error: 'With this there would be 4 monitors; the plan Small allows 3.',
     })
     await world.call(`/monitors/${ids[0]}`, { method: 'DELETE' })
     expect((await monitor()).status).toBe(201)

@@ -61,6 +61,8 @@ function completeOperation(method: string, path: string, operation: Operation): 
   operation.operationId ??= operationIdOf(method, path, answersPage)
   operation.summary ??= summaryOf(method, path, answersPage)
   operation.tags ??= [tagOf(path)]
+  if (answersPage) operation.description ??= 'One page of them, in the order asked for. Filters combine.'
+  if (answersOne && method === 'get') operation.description ??= 'Answered with 304 while the ETag known is still right.'
 
   const conditions = { get: answersOne ? 'IfNoneMatch' : undefined, post: 'IdempotencyKey' as const }
   const parameter = method === 'patch' || method === 'delete' ? 'IfMatch' : conditions[method as 'get']

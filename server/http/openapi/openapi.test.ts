@@ -63,7 +63,7 @@ test('every operation has a name of its own, a tag, a summary, described paramet
     for (const [method, operation] of Object.entries(operations)) {
       names.push(operation.operationId ?? '')
       if (!operation.summary || operation.tags?.length !== 1) wanting.push(`${method} ${path}: summary or tag`)
-      if (method !== 'get' && !operation.description) wanting.push(`${method} ${path}: what it does`)
+      if (!operation.description) wanting.push(`${method} ${path}: what it does`)
       for (const parameter of operation.parameters ?? []) {
         if (!parameter.$ref && !parameter.description) wanting.push(`${method} ${path}: ${parameter.name}`)
       }
