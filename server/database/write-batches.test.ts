@@ -41,7 +41,14 @@ test('a batch that is full already waits for no more', async () => {
   expect(sleptMs()).toBe(2) // before the first, which begins with one item, and before the last
 })
 
-function givenBatches(write: (items: number[]) => void) {
+test('no more are written together than whoever gathers them says', async () => {
+  const sizes: number[] = []
+  const { batches } = givenBatches((items) => sizes.push(items.length), { most: 1_000 })
+  await Promise.all(Array.from({ length: 2_500 }, (_, item) => batches.add(item)))
+  expect(sizes).toEqual([1_000, 1_000, 500])
+})
+
+function givenBatches(write: (items: number[]) => void, options: { most?: number } = {}) {
   const written: number[] = []
   const givenUp: number[] = []
   let slept = 0
@@ -57,7 +64,7 @@ function givenBatches(write: (items: number[]) => void) {
       write(items)
       written.push(...items)
     },
-    { clock, gatherMs: 1, onGivenUp: (_error, items) => givenUp.push(items) },
+    { clock, gatherMs: 1, onGivenUp: (_error, items) => givenUp.push(items), ...options },
   )
   return { batches, written, givenUp, sleptMs: () => slept }
 }

@@ -2,6 +2,13 @@ import type { Clock } from '../clock.ts'
 import { isDatabaseAway } from './away.ts'
 
 type Waiting<T> = { item: T; done: () => void }
+type Options = {
+  clock: Clock
+  gatherMs: number
+  /** Items written together; a batch that is full waits for no more. */
+  most?: number
+  onGivenUp: (error: unknown, items: number) => void
+}
 
 /**
  * Gathers what finishes one by one and writes it together: one write at a time, and what comes meanwhile is the next one.
@@ -11,16 +18,15 @@ type Waiting<T> = { item: T; done: () => void }
  */
 export class WriteBatches<T> {
   readonly #write: (items: T[]) => Promise<void>
-  readonly #options: { clock: Clock; gatherMs: number; onGivenUp: (error: unknown, items: number) => void }
+  readonly #options: Options
+  readonly #most: number
   #waiting: Waiting<T>[] = []
   #writing = false
 
-  constructor(
-    write: (items: T[]) => Promise<void>,
-    options: { clock: Clock; gatherMs: number; onGivenUp: (error: unknown, items: number) => void },
-  ) {
+  constructor(write: (items: T[]) => Promise<void>, options: Options) {
     this.#write = write
     this.#options = options
+    this.#most = options.most ?? MOST
   }
 
   /** Resolves when the item was written or given up. The caller bounds how many wait. */
@@ -34,8 +40,8 @@ export class WriteBatches<T> {
   async #run(): Promise<void> {
     this.#writing = true
     while (this.#waiting.length > 0) {
-      if (this.#waiting.length < MOST) await this.#options.clock.sleep(this.#options.gatherMs)
-      const batch = this.#waiting.splice(0, MOST)
+      if (this.#waiting.length < this.#most) await this.#options.clock.sleep(this.#options.gatherMs)
+      const batch = this.#waiting.splice(0, this.#most)
       await this.#writeOrSplit(batch.map(({ item }) => item))
       for (const { done } of batch) done()
     }
@@ -69,5 +75,5 @@ export class WriteBatches<T> {
 /** 30 s in all: half of a lease, since the work itself took its part. */
 const AWAY_DELAYS_MS = [100, 200, 400, 800, 1_500, ...Array<number>(9).fill(3_000)]
 
-/** Both engines bound the number of parameters in one statement. */
+/** Longer transactions would hold up whoever else writes. */
 const MOST = 500

@@ -23,14 +23,19 @@ const TARGET = ['id', 'url', 'secret', 'previous_secret', 'previous_secret_until
 type TargetRow = Pick<WebhookRow, (typeof TARGET)[number]>
 
 const REQUEST = ['id', 'body', 'status', 'attempts', 'retries', 'delivered_at', 'next_attempt_at'] as const
-type RequestRow = Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>
+type RequestRow = Omit<Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>, 'body'> & { octets: number }
 
 /** What claimed requests are to send, and where, as it stands in the database. */
-export type ReadClaims = { requests: { claim: RequestClaim; row: RequestRow }[]; targets: TargetRow[] }
+export type ReadClaims = {
+  requests: { claim: RequestClaim; row: RequestRow }[]
+  /** In the order of the requests, one after the other: many small ones take longer from thread to thread. */
+  bodies: Uint8Array
+  targets: TargetRow[]
+}
 
 /** A request that is gone, or whose webhook is, leaves the queue. */
 export async function readClaimed(db: Database, claims: readonly RequestClaim[]): Promise<ReadClaims> {
-  if (claims.length === 0) return { requests: [], targets: [] }
+  if (claims.length === 0) return { requests: [], bodies: new Uint8Array(), targets: [] }
   const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
   const targets = await db
     .selectFrom('webhooks')
@@ -46,23 +51,31 @@ export async function readClaimed(db: Database, claims: readonly RequestClaim[])
   const byId = new Map(rows.map((row) => [row.id, row]))
   const known = new Set(targets.map(({ id }) => id))
   const gone: RequestClaim[] = []
+  const bodies: Uint8Array[] = []
   const requests = claims.flatMap((claim) => {
-    const row = byId.get(claim.request_id)
-    if (row && known.has(claim.webhook_id)) return [{ claim, row }]
-    gone.push(claim)
-    return []
+    const found = byId.get(claim.request_id)
+    if (!found || !known.has(claim.webhook_id)) {
+      gone.push(claim)
+      return []
+    }
+    const { body, ...row } = found
+    bodies.push(body)
+    return [{ claim, row: { ...row, octets: body.byteLength } }]
   })
   await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, gone)
-  return { requests, targets }
+  return { requests, bodies: Buffer.concat(bodies), targets }
 }
 
 /** The same with secrets in the clear, ready to be sent. */
-export function opened({ requests, targets }: ReadClaims, seal: Seal, now: number): ClaimedRequest[] {
+export function opened({ requests, bodies, targets }: ReadClaims, seal: Seal, now: number): ClaimedRequest[] {
   const byId = new Map(targets.map((row) => [row.id, targetOf(row, seal, now)]))
+  let at = 0
   return requests.map(({ claim, row }) => {
-    const { id, status, retries, attempts } = row
+    const { id, status, retries, attempts, octets } = row
     const standing = { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at }
-    const body = Buffer.from(row.body.buffer, row.body.byteOffset, row.body.byteLength)
+    // A copy: a request that hangs must not keep the bodies of all the others in memory.
+    const body = Buffer.from(bodies.subarray(at, at + octets))
+    at += octets
     return {
       claim,
       standing,

@@ -31,6 +31,7 @@ export type CourierDoors = {
 const IDLE_MS = 75
 /** What is recorded together touches the same pages, and each is written once. */
 const GATHER_MS = 30
+const RECORDED_TOGETHER = 2_000
 /** After a look that found something: what has room meanwhile is claimed together. */
 const LOOK_AGAIN_MS = 5
 /** A claim older than this is given back, because an attempt may take the rest of its lease. */
@@ -51,6 +52,7 @@ export async function runCourier(
   const records = new WriteBatches<Recorded>((items) => record(items, doors), {
     clock,
     gatherMs: GATHER_MS,
+    most: RECORDED_TOGETHER,
     onGivenUp: (err) => log.error({ err }, 'An attempt could not be recorded; it will be made again.'),
   })
 
