@@ -98,7 +98,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       expect((await change({ country })).body.errors.country).toContain('like DE or GB')
     }
     for (const currency of ['EUR', 'jpy']) expect((await change({ currency })).status).toBe(200)
-    for (const currency of ['ZZZ', 'XXX', 'DEM']) {
+    for (const currency of ['ZZZ', 'XTS', 'DEM']) {
       expect((await change({ currency, name: 5 })).body.errors).toEqual({
         currency: expect.stringContaining('like EUR or USD'),
         name: 'must be text or null, not 5.',
