@@ -19,7 +19,7 @@ function wrongTexts(schema: Schema): string[] {
   const texts: (string | undefined)[] = [
     schema.enum && 'surprise',
     schema.type === 'boolean' ? 'maybe' : undefined,
-    ...(schema.type === 'integer' ? ['x', '1.5', '', '1e9999'] : []),
+    ...(schema.type === 'integer' ? ['x', '1.5', '', '1e9999', '0x10', ' 1'] : []),
     schema.minimum !== undefined ? String(schema.minimum - 1) : undefined,
     schema.maximum !== undefined ? String(schema.maximum + 1) : undefined,
     schema.maxLength !== undefined ? 'x'.repeat(schema.maxLength + 1) : undefined,
@@ -62,7 +62,8 @@ function wrongValues(schema: Schema): WrongValue[] {
   if (schema.maximum !== undefined) wrong.push(here(schema.maximum + 1))
   if (schema.minLength) wrong.push(here(''))
   if (schema.maxLength !== undefined) wrong.push(here('x'.repeat(schema.maxLength + 1)))
-  if (schema.pattern) wrong.push(here('!'))
+  const { pattern } = schema
+  if (pattern) wrong.push(...['!', ' '].filter((text) => !new RegExp(pattern, 'u').test(text)).map(here))
   if (schema.items) wrong.push({ field: '0', value: [schema.items.type === 'object' ? 1 : {}] })
   if (schema.minItems) wrong.push(here([]))
   return wrong
