@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
+import { Problem } from '../problem.ts'
 import { newDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { addThing, addThingAndFail } from '../testing/writer-work.ts'
+import { addThing, addThingAndFail, addThingAndRefuse } from '../testing/writer-work.ts'
 import { type Database, inTransaction, openDatabase } from './database.ts'
 import { inWriter } from './in-writer.ts'
 
@@ -40,6 +41,16 @@ test('in the thread, one that fails leaves nothing and rejects, and others wait 
   })
   expect(await Promise.all([before, add(db, 4), add(db, 5)])).toMatchObject([undefined, { count: 3 }, { count: 4 }])
   await expect(add(db, 5)).rejects.toMatchObject({ errcode: 1555 })
+})
+
+test('what the work refuses is refused here in the same words, and leaves nothing', async () => {
+  const db = await givenThread()
+  const refusal = await inWriter(db, { module, work: addThingAndRefuse }, { id: 1, name: 'thing' }).catch(
+    (error) => error,
+  )
+  expect(refusal).toBeInstanceOf(Problem)
+  expect(refusal).toMatchObject({ status: 400, errors: { name: 'is taken.' } })
+  expect(await ids(db)).toEqual([])
 })
 
 onBothEngines('without a thread', (fresh) => {

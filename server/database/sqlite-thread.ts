@@ -11,12 +11,15 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { type FieldErrors, Problem } from '../problem.ts'
 import { objectsOf, openSqlite, type Rows } from './sqlite.ts'
 
 export type Asked = { id: number; text: string | null; parameters: readonly unknown[] }
 export type Told =
   | { id: number; rows: Rows | null; changes: number }
   | { id: number; error: { message: string; code: string | undefined; errcode: number | undefined } }
+  /** What a transaction that ran whole in the thread refused to do. */
+  | { id: number; refused: { status: number; message: string; errors: FieldErrors | undefined } }
 
 /**
  * SQLite for a server: whatever writes runs in a thread of its own, so that neither long statements nor the disk hold up
@@ -167,6 +170,11 @@ class Thread {
   #hear(told: Told): void {
     const waiting = this.#waiting.get(told.id)
     this.#waiting.delete(told.id)
+    if ('refused' in told) {
+      const { status, message, errors } = told.refused
+      waiting?.reject(new Problem(status, message, errors))
+      return
+    }
     if ('error' in told) {
       const { message, code, errcode } = told.error
       waiting?.reject(Object.assign(new Error(message), { code, errcode }))

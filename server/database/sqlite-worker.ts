@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Kysely, SqliteDialect } from 'kysely'
+import { Problem } from '../problem.ts'
 import type { Database } from './database.ts'
 import type { Tables } from './schema.ts'
 import { openSqlite } from './sqlite.ts'
@@ -26,6 +27,10 @@ async function answer(id: number, text: string, parameters: readonly unknown[]):
     if (statement.reader) return { id, rows: statement.read(parameters), changes: 0 }
     return { id, rows: null, changes: Number(statement.run(parameters).changes) }
   } catch (error) {
+    if (error instanceof Problem) {
+      const { status, message, errors } = error
+      return { id, refused: { status, message, errors } }
+    }
     const { message, code, errcode } = error as Error & { code?: string; errcode?: number }
     return { id, error: { message, code, errcode } }
   }

@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../database/database.ts'
 import { insertEach, isOneOf } from '../database/each.ts'
+import { inWriter } from '../database/in-writer.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
@@ -13,8 +14,8 @@ export type MadeMonitor = MonitorRow & ShownMonitor
 export type InsertOptions = {
   /** Passes over what is there already. */
   ignore?: boolean
-  /** The field that names the group of the draft at this place. */
-  groupField?: (place: number) => string
+  /** The field that names the group of the draft at each place, where that is not `group`. */
+  groupFields?: readonly string[]
 }
 
 /**
@@ -26,34 +27,39 @@ export async function insertMonitors(
   organizationId: string,
   drafts: readonly MonitorDraft[],
   now: number,
-  { ignore = false, groupField = () => 'group' }: InsertOptions = {},
+  options: InsertOptions = {},
 ): Promise<MadeMonitor[]> {
-  return await inTransaction(db, async (transaction) => {
-    const groups = await groupsOf(transaction, organizationId, drafts, now, groupField)
-    const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
-    const rows = ignore ? await withoutKnown(transaction, organizationId, given) : given
-    await takeFreeSlots(transaction, rows)
-    // All at once, because SQLite's thread inserts one slice while the next is copied for it.
-    await Promise.all(slicesOf(rows).map((slice) => insertSlice(transaction, slice, now)))
-    const counts = new Map<string, number>()
-    for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
-    await countMonitors(transaction, organizationId, counts)
-    return rows
-  })
+  const inserting = { organizationId, drafts, now, ...options }
+  if (drafts.length <= FEW) return await inWriter(db, { module: import.meta.url, work: insertIn }, inserting)
+  return await inTransaction(db, (transaction) => insertIn(transaction, inserting))
 }
 
-async function groupsOf(
-  db: Database,
-  organizationId: string,
-  drafts: readonly MonitorDraft[],
-  now: number,
-  groupField: (place: number) => string,
-): Promise<NamedGroup[]> {
+/** So few are made whole in the thread of SQLite's writer; the rows of more are made here, while it inserts. */
+const FEW = 20
+
+type Inserting = { organizationId: string; drafts: readonly MonitorDraft[]; now: number } & InsertOptions
+
+/** In one transaction. */
+export async function insertIn(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
+  const { organizationId, drafts, now } = inserting
+  const groups = await groupsOf(db, inserting)
+  const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
+  const rows = inserting.ignore ? await withoutKnown(db, organizationId, given) : given
+  await takeFreeSlots(db, rows)
+  // All at once, because SQLite's thread inserts one slice while the next is copied for it.
+  await Promise.all(slicesOf(rows).map((slice) => insertSlice(db, slice, now)))
+  const counts = new Map<string, number>()
+  for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
+  await countMonitors(db, organizationId, counts)
+  return rows
+}
+
+async function groupsOf(db: Database, { organizationId, drafts, now, groupFields }: Inserting): Promise<NamedGroup[]> {
   const named = new Set(drafts.flatMap(({ group }) => (group === null ? [] : [group])))
   const groups = await resolveGroups(db, organizationId, named, now)
   const preset = drafts.some(({ group }) => group === null) ? await getDefaultGroup(db, organizationId) : undefined
   const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
-  const unknown = found.flatMap((group, place) => (group ? [] : [[groupField(place), NO_SUCH_GROUP]]))
+  const unknown = found.flatMap((group, place) => (group ? [] : [[groupFields?.[place] ?? 'group', NO_SUCH_GROUP]]))
   if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
   return found as NamedGroup[]
 }

@@ -143,7 +143,7 @@ export function monitorRoutes(doors: Doors): Routes {
         const made = await withRoom(doors, organizationId, 'monitors', (transaction) =>
           insertMonitors(transaction, organizationId, paced, clock.now(), {
             ignore: body.ignore ?? false,
-            groupField: (place) => fieldAt(body, place, 'group'),
+            groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
           }),
         )
         reply.code(201)

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
+import { invalid } from '../problem.ts'
 
 /** Work for `inWriter`: writes a thing and says how many there are, and where this ran. */
 export async function addThing(db: Database, { id, name }: { id: number; name: string }) {
@@ -12,4 +13,9 @@ export async function addThing(db: Database, { id, name }: { id: number; name: s
 export async function addThingAndFail(db: Database, thing: { id: number; name: string }): Promise<void> {
   await addThing(db, thing)
   throw new Error('no')
+}
+
+export async function addThingAndRefuse(db: Database, thing: { id: number; name: string }): Promise<void> {
+  await addThing(db, thing)
+  throw invalid({ name: 'is taken.' })
 }
