@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },
     webhooks: { type: 'string', default: '1,100,10000' },
-    requests: { type: 'string', default: '20000' },
+    requests: { type: 'string', default: '40000' },
     /** One in so many receivers never answers; 0 for none. */
     hanging: { type: 'string', default: '0' },
     /** A database that stands already. */
