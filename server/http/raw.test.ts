@@ -84,6 +84,7 @@ test('pages of the origins that are set, and only these, may call the API', asyn
   const answer = await world.call('/groups', { headers: { origin: page } })
   expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, page])
   expect(answer.headers['access-control-expose-headers']).toContain('X-RateLimit-Remaining')
+  expect(answer.headers['access-control-expose-headers']).toContain('WWW-Authenticate')
   expect(answer.headers.vary).toBe('Origin')
   const foreign = await world.call('/groups', { headers: { origin: 'https://evil.example' } })
   expect(foreign.headers['access-control-allow-origin']).toBeUndefined()
