@@ -97,7 +97,7 @@ test('it is ready soon, on a new database and on one that exists', async () => {
 test('without an organization the log says how to make one', async () => {
   const { settings } = await givenWorld('sqlite')
   const server = await givenServer(settings)
-  expect(server.stdout()).toContain('npm run zonewatch -- setup')
+  await expect.poll(server.stdout).toContain('npm run zonewatch -- setup')
 }, 30_000)
 
 /** What it says on standard error when it does not start: no stack trace, and exit code 1. */

@@ -228,6 +228,8 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await read()).next_attempt).toBeNull()
     await world.call(`${path}/enable`, { method: 'POST' })
     expect((await read()).next_attempt).toBe(waiting.next_attempt)
+    const probe_at = world.doors.clock.now() + 3_600_000 // as a pause sets it: else it would be probed now
+    await world.doors.db.updateTable('due_webhooks').set({ probe_at }).where('webhook_id', '=', webhook.id).execute()
     await world.doors.db.updateTable('webhooks').set({ state: 'paused' }).where('id', '=', webhook.id).execute()
     expect((await read()).next_attempt).toBeNull()
     expect((await world.call('/webhooks?state=paused')).body.data).toHaveLength(1)
