@@ -124,6 +124,13 @@ test('the table has every way of a request from one status to another', () => {
   expect(told.sort()).toEqual([...found].sort())
 })
 
+test('the picture shows the ways that the tables tell, and no other', () => {
+  const told = [...rowsBelow('A webhook that is'), ...rowsBelow('A request that is')].map((row) => row.join(' '))
+
+  const arrows = [...fenced('mermaid')[0]!.matchAll(/(\w+) --> (\w+): (.*)/g)]
+  expect(arrows.map(([, from, to, when]) => `${from} ${to} ${when}`)).toEqual(told)
+})
+
 test('limits and ports are those of the code', () => {
   const [, ports] = /\n- the ports (.*?);/s.exec(document)!
 

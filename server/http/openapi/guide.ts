@@ -20,11 +20,12 @@ export async function readGuide(): Promise<Guide> {
   }
 }
 
-/** Without its title, and with links that lead to the other documents here. */
+/** Without its title and its pictures, which are not drawn here, and with links that lead to the other documents here. */
 async function textOf(file: string): Promise<string> {
   const text = await readFile(new URL(file, FOLDER), 'utf8')
   return text
     .replace(/^# .*\n+/, '')
+    .replaceAll(/^```mermaid\n.*?^```\n+/gms, '')
     .replaceAll('](webhooks.md)', '](#tag/webhooks)')
     .replaceAll('](matching.md)', '](#tag/monitors)')
 }

@@ -25,7 +25,7 @@ test('who has nothing but the description finds in it what the documents say, an
   )
   expect(tags.Monitors).toContain('`NO_DATA`')
   expect(tags.Webhooks).toContain('| 5 min | 10 min |')
-  expect(tags.Webhooks).not.toContain('```mermaid') // the page shows no pictures of text
+  expect(tags.Webhooks).not.toContain('```mermaid') // the page draws no pictures
   expect([body.info.description, ...Object.values(tags)].join()).not.toMatch(/\]\((?!#|https:)/)
   const used = Object.values(body.paths as Document['paths']).flatMap((path) => Object.values(path))
   expect([...new Set(used.flatMap(({ tags }) => tags!))].sort()).toEqual(Object.keys(tags).sort())
