@@ -74,7 +74,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect(refused.status).toBe(402)
     expect(refused.body).toEqual({
       code: 402,
-      error: 'With this there would be 4 monitors; the plan Small allows 3.',
+      error: 'The plan Small has no room: 3 of 3 monitors in use, and with this there would be 4.',
     })
     await world.call(`/monitors/${ids[0]}`, { method: 'DELETE' })
     expect((await monitor()).status).toBe(201)

@@ -27,7 +27,7 @@ export async function withRoom<T>(
     const before = await countUse(transaction, organizationId, what, now)
     const made = await work(transaction)
     const after = await countUse(transaction, organizationId, what, now)
-    if (after > limit && after > before) throw noRoom(plan, what, { limit, after })
+    if (after > limit && after > before) throw noRoom(plan, what, { limit, before, after })
     return made
   })
 }
@@ -58,6 +58,9 @@ const WORDS: Record<Counted, string> = {
   api_keys: 'live API keys',
 }
 
-function noRoom(plan: Plan, what: Counted, { limit, after }: { limit: number; after: number }): Problem {
-  return new Problem(402, `With this there would be ${after} ${WORDS[what]}; the plan ${plan.name} allows ${limit}.`)
+type Numbers = { limit: number; before: number; after: number }
+
+function noRoom(plan: Plan, what: Counted, { limit, before, after }: Numbers): Problem {
+  const use = `${before} of ${limit} ${WORDS[what]} in use`
+  return new Problem(402, `The plan ${plan.name} has no room: ${use}, and with this there would be ${after}.`)
 }
