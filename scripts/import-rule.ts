@@ -1,5 +1,5 @@
 /** Small things that everything may use, and that use nothing of ours themselves. */
-const GROUND = ['clock', 'problem', 'failure', 'heart', 'ids', 'hmac', 'seal', 'plan', 'bell', 'turns', 'contract']
+const GROUND = ['clock', 'problem', 'failure', 'heart', 'ids', 'seal', 'plan', 'bell', 'turns', 'contract']
 
 /** Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder or a file. */
 const PARTS: Record<string, readonly string[]> = {

@@ -7,8 +7,8 @@ export type Work<A, R> = { module: string; work: (transaction: Database, argumen
 
 /**
  * Runs `work` in a transaction of its own. Where SQLite's writer has a thread, all of it runs there: one message there and
- * one back, instead of two for each statement while everybody else waits. What goes there and back is cloned; a `Problem` that is thrown
- * there is thrown here.
+ * one back, instead of two for each statement while everybody else waits. What goes there and back is cloned; a `Problem`
+ * that is thrown there is thrown here.
  */
 export async function inWriter<A, R>(db: Database, { module, work }: Work<A, R>, argument: A): Promise<R> {
   const isThere = db.getExecutor().adapter instanceof SqliteThreadAdapter
