@@ -12,6 +12,7 @@ import { ListBones } from './list-bones.tsx'
 import { type Asking, ListDialogs } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
 import { ListFilters } from './list-filters.tsx'
+import { leadOf } from './list-lead.ts'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useOverview } from './list-overview.ts'
 import { isFiltered, type ListSearch, withoutFilters } from './list-query.ts'
@@ -56,7 +57,7 @@ export function MonitorsPage() {
   return (
     <Page
       title="Monitors"
-      lead={<Lead overview={overview} />}
+      lead={overview ? leadOf(overview) : <>&nbsp;</>}
       actions={
         canChange && (
           <>
@@ -151,16 +152,6 @@ export function MonitorsPage() {
       />
     </Page>
   )
-}
-
-function Lead({ overview }: { overview: ReturnType<typeof useOverview> }) {
-  if (!overview) return <>&nbsp;</>
-  const { active, disabled, states } = overview
-  const well = (states.VALID ?? 0) + (states.UNSET ?? 0)
-  const wrong = active - well
-  if (active + disabled === 0) return 'What the DNS should say, and whether it does.'
-  if (wrong === 0) return 'Every active monitor is as expected.'
-  return `${wrong.toLocaleString()} of ${active.toLocaleString()} active monitors ${wrong === 1 ? 'is' : 'are'} not as expected.`
 }
 
 function foundText(isLoading: boolean, count: number, isAll: boolean): string {
