@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { newDatabaseUrl } from '../testing/database.ts'
 import { type Database, inTransaction, openDatabase, runForEach } from './database.ts'
+import { openSqlite } from './sqlite.ts'
 
 async function givenTable(): Promise<{ db: Database; url: string }> {
   const { url, drop } = await newDatabaseUrl('sqlite')
@@ -80,4 +81,15 @@ test('a writer elsewhere is waited for without holding up this event loop', asyn
     void ours
   })
   await expect.poll(() => names(db)).toEqual(['theirs', 'ours'])
+})
+
+test('the log is moved into the file beside the writer, long before a commit would have to', async () => {
+  const { db, url } = await givenTable()
+  const other = openSqlite(url.slice('sqlite:'.length), { readOnly: true })
+  onTestFinished(() => other.close())
+  const names = Array.from({ length: 200 }, (_, at) => [at, `${at} ${'x'.repeat(40_000)}`])
+  await runForEach(db, 'insert into things values (?, ?)', names)
+  const log = () => other.prepare('pragma wal_checkpoint(noop)').all([])[0] as { log: number; checkpointed: number }
+  expect(log().log).toBeGreaterThan(2_000)
+  await expect.poll(() => log().log - log().checkpointed).toBe(0)
 })

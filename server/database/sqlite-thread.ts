@@ -23,11 +23,12 @@ export type Told =
 
 /**
  * SQLite for a server: whatever writes runs in a thread of its own, so that neither long statements nor the disk hold up
- * the event loop; reads outside of a transaction run here at once, on a connection that sees all that is committed. Nothing
+ * the event loop, and another one moves the log into the file, so that the disk holds up no commit; reads outside of a transaction run here at once, on a connection that sees all that is committed, or in a third
+ * thread where they take longer than the journey (`in-thread.ts`). Nothing
  * here ever waits for the lock of the writer, which the thread could not give back while this loop stands still.
  */
 export function sqliteThreadDialect(path: string): Dialect {
-  const adapter = new SqliteThreadAdapter()
+  const adapter = new SqliteThreadAdapter(path)
   return {
     createAdapter: () => adapter,
     createDriver: () => new ThreadDriver(path, adapter),
@@ -37,19 +38,41 @@ export function sqliteThreadDialect(path: string): Dialect {
 }
 
 export class SqliteThreadAdapter extends SqliteAdapter {
-  /** Undefined before the first statement. */
+  /** Undefined before the first statement and after the last. */
   reader: Reader | undefined
+  readonly #path: string | undefined
+  #readingThread: Thread | undefined
+
+  /** `path`: undefined in the threads themselves. */
+  constructor(path?: string) {
+    super()
+    this.#path = path
+  }
+
+  /** Started when it is first needed. Undefined where `reader` is, and in the threads themselves. */
+  readingThread(): Thread | undefined {
+    if (this.#path === undefined || !this.reader) return undefined
+    this.#readingThread ??= new Thread('./sqlite-worker.ts', { path: this.#path, readOnly: true })
+    return this.#readingThread
+  }
+
+  async closeReaders(): Promise<void> {
+    this.reader?.close()
+    this.reader = undefined
+    await this.#readingThread?.close()
+  }
 }
 
 type Reader = ReturnType<typeof openSqlite>
 
-/** Stands for a function that the thread runs in a transaction: its module, its name and its argument are the parameters. */
-export const IN_WRITER = '/* in writer */'
+/** Stands for a function that the thread runs, the writer's in a transaction: its module, name and argument are the parameters. */
+export const IN_THREAD = '/* in thread */'
 
 class ThreadDriver implements Driver {
   readonly #path: string
   readonly #adapter: SqliteThreadAdapter
   #thread: Thread | undefined
+  #checkpointer: Thread | undefined
 
   constructor(path: string, adapter: SqliteThreadAdapter) {
     this.#path = path
@@ -57,9 +80,10 @@ class ThreadDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    this.#thread = new Thread(this.#path)
+    this.#thread = new Thread('./sqlite-worker.ts', { path: this.#path })
     // The writer makes the file; without it there is nothing to read.
     await this.#thread.run('select 1', [])
+    this.#checkpointer = new Thread('./sqlite-checkpointer.ts', { path: this.#path })
     this.#adapter.reader = openSqlite(this.#path, { readOnly: true })
   }
 
@@ -84,8 +108,9 @@ class ThreadDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    this.#adapter.reader?.close()
-    this.#adapter.reader = undefined
+    await this.#adapter.closeReaders()
+    await this.#checkpointer?.close()
+    // Whoever closes last leaves the file without a log beside it.
     await this.#thread?.close()
   }
 }
@@ -133,8 +158,8 @@ class Thread {
   #last: Promise<void> = Promise.resolve()
   #id = 0
 
-  constructor(path: string) {
-    this.#worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), { workerData: { path } })
+  constructor(script: string, workerData: { path: string; readOnly?: boolean }) {
+    this.#worker = new Worker(new URL(script, import.meta.url), { workerData })
     this.#worker.on('message', (told: Told) => this.#hear(told))
     this.#worker.on('error', (error: Error) => this.#fail(error))
     this.#ended = new Promise((resolve) => {

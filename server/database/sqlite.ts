@@ -17,8 +17,11 @@ export function sqliteDialect(path: string): Dialect {
   return new SqliteDialect({ database: async () => openSqlite(path) })
 }
 
-/** Pages of the log after which a commit also writes it into the file: fewer and longer waits for the disk than the 1,000 of SQLite. */
-const CHECKPOINT_PAGES = 4_000
+/**
+ * Pages of the log after which a commit also moves them into the file, and waits for the disk. In a server most were moved by
+ * then: `sqlite-checkpointer.ts`.
+ */
+const CHECKPOINT_PAGES = 16_000
 
 const WRITER_CACHE_KIB = 65_536
 /** What it does not hold is mostly in the system's cache. */

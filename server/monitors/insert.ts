@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../database/database.ts'
 import { insertEach, isOneOf } from '../database/each.ts'
-import { inWriter } from '../database/in-writer.ts'
+import { inWriter } from '../database/in-thread.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'

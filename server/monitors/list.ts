@@ -1,39 +1,64 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
+import { inReader } from '../database/in-thread.ts'
 import type { Tables } from '../database/schema.ts'
 import { walking } from '../database/walk.ts'
 import { findGroupRow } from '../groups/store.ts'
-import { listPage, orderOf, type Page } from '../http/pages.ts'
+import type { Position } from '../http/cursors.ts'
+import { type Ends, headOf, orderOf, type PageQuery, readPage, startOf } from '../http/pages.ts'
 import type { Builder } from '../http/stretches.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import type { Inclusion, ShownMonitor } from './monitor.ts'
+import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
-import { foundIds, foundValues, isInRange, parseSearch, rangeValues } from './search.ts'
+import { foundIds, foundValues, isInRange, type NameRange, parseSearch, rangeValues } from './search.ts'
 import { columnsOf } from './store.ts'
 import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
 
 export type ListedMonitors = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; groupId?: string }
 
 /**
- * Throws a 400 for a filter or cursor that cannot be used. `groupId`: only the monitors of this group, whatever else the
- * query asks. A group that does not exist has no monitors.
+ * A page of representations, as JSON. Throws a 400 for a filter or cursor that cannot be used. `groupId`: only the monitors
+ * of this group, whatever else the query asks. A group that does not exist has no monitors.
  */
 export async function listMonitors(
   db: Database,
   seal: Seal,
   organizationId: string,
   { query, included, groupId }: ListedMonitors,
-): Promise<Page<ShownMonitor>> {
-  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
+): Promise<string> {
   const filters = await filtersOf(db, organizationId, query, groupId)
   const search = query.search === undefined ? undefined : parseSearch(query.search)
+  const scope = ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])]
+  const bounds = { seal, query, orders: ORDERS, scope }
+  const wanted = { organizationId, query, included, filters, search, from: startOf(bounds) }
+  const { data, ends } = await inReader(db, { module: import.meta.url, work: readMonitors }, wanted)
+  return `${JSON.stringify(headOf(bounds, ends)).slice(0, -1)},"data":${data}}`
+}
+
+type Wanted = {
+  organizationId: string
+  query: PageQuery
+  included: Inclusion
+  filters: Filters
+  search: NameRange | undefined
+  from: Position | null
+}
+
+/** The monitors as JSON: one text is soon copied from thread to thread. */
+export async function readMonitors(db: Database, wanted: Wanted): Promise<{ data: string; ends: Ends }> {
+  const { data, ends } = await readRows(db, wanted)
+  return { data: JSON.stringify(data.map((row) => toMonitor(row, wanted.included))), ends }
+}
+
+async function readRows(db: Database, { organizationId, query, included, filters, search, from }: Wanted) {
+  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const walk = await walkFor(db, organizationId, filters, orderBy, search)
   const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
   const isByDue = walk.table === 'due_checks'
   const columns = columnsOf(included)
-  return await listPage<ShownMonitor>(
+  return await readPage<ShownMonitor>(
     {
       db,
       key: [
@@ -53,7 +78,7 @@ export async function listMonitors(
       ],
       build: () => {
         const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
-        let rows = (from(db, walk, found) as Joined)
+        let rows = (tablesOf(db, walk, found) as Joined)
           .select(columns)
           .where('monitors.organization_id', '=', organizationId)
         if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
@@ -67,13 +92,8 @@ export async function listMonitors(
         return inGroups as unknown as Builder<ShownMonitor>
       },
     },
-    {
-      seal,
-      query,
-      id,
-      orders: { ...ORDERS, [orderBy]: walk.order },
-      scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
-    },
+    { query, id, orders: { ...ORDERS, [orderBy]: walk.order } },
+    from,
   )
 }
 
@@ -82,7 +102,7 @@ export async function listMonitors(
  * SQLite in the order written; else it is looked up for each row, so that PostgreSQL has no join to plan and walks the index of
  * the order.
  */
-function from(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
+function tablesOf(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
   const first = index === undefined ? table : walking(table, { index })
   const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
 import {
   GroupMonitorsChange,
@@ -12,7 +12,7 @@ import {
 import { refuseUnknownIds } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
 import { refusedBySchema } from '../http/refused.ts'
-import { Answers, asItIs, NoContent, Params, type Routes } from '../http/routes.ts'
+import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
 import { paceOf, withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
@@ -26,6 +26,7 @@ import { deleteMonitor } from './remove.ts'
 import { checkSoon, getMonitor } from './store.ts'
 import { updateMonitor } from './update.ts'
 
+const MonitorPage = PageOf(MonitorAnswer)
 const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
 const BULK_BYTES = 16 * 1024 * 1024
 
@@ -41,8 +42,7 @@ export function monitorRoutes(doors: Doors): Routes {
     const listed = async (organizationId: string, { include, ...query }: MonitorQuery, groupId?: string) => {
       const included = parseInclude(include)
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
-      const page = await listMonitors(db, seal, organizationId, wanted)
-      return { ...page, data: page.data.map((row) => toMonitor(row, included)) }
+      return written<Static<typeof MonitorPage>>(await listMonitors(db, seal, organizationId, wanted))
     }
     const shown = async (organizationId: string, id: string, include: string | undefined) => {
       const included = parseInclude(include)
@@ -51,13 +51,13 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.get(
       '/monitors',
-      { schema: { querystring: MonitorQuery, response: Answers(200, PageOf(MonitorAnswer)) } },
+      { schema: { querystring: MonitorQuery, response: Answers(200, MonitorPage) } },
       ({ query, caller }) => listed(caller.organizationId, query),
     )
 
     app.get(
       '/groups/:group/monitors',
-      { schema: { params: Params('group'), querystring: MonitorQuery, response: Answers(200, PageOf(MonitorAnswer)) } },
+      { schema: { params: Params('group'), querystring: MonitorQuery, response: Answers(200, MonitorPage) } },
       async ({ params, query, caller }) => {
         const { id } = await getGroupRow(db, caller.organizationId, params.group)
         return await listed(caller.organizationId, query, id)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
-import { inWriter } from '../database/in-writer.ts'
+import { inWriter } from '../database/in-thread.ts'
 import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'

@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { Problem } from '../problem.ts'
 import { newDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { addThing, addThingAndFail, addThingAndRefuse } from '../testing/writer-work.ts'
+import { addThing, addThingAndFail, addThingAndRefuse, countThings } from '../testing/thread-work.ts'
 import { type Database, inTransaction, openDatabase } from './database.ts'
-import { inWriter } from './in-writer.ts'
+import { inReader, inWriter } from './in-thread.ts'
 
-const module = new URL('../testing/writer-work.ts', import.meta.url).href
+const module = new URL('../testing/thread-work.ts', import.meta.url).href
 const add = (db: Database, id: number) => inWriter(db, { module, work: addThing }, { id, name: `thing ${id}` })
 const addAndFail = (db: Database, id: number) =>
   inWriter(db, { module, work: addThingAndFail }, { id, name: `thing ${id}` })
@@ -53,11 +53,26 @@ test('what the work refuses is refused here in the same words, and leaves nothin
   expect(await ids(db)).toEqual([])
 })
 
+test('what only reads runs in a thread beside the writer, which sees all that is committed and can write nothing', async () => {
+  const db = await givenThread()
+  const count = () => inReader(db, { module, work: countThings }, { least: 0 })
+  expect(await count()).toEqual({ count: 0, isMainThread: false })
+  await inTransaction(db, async (transaction) => {
+    await sql`insert into things values (1, 'one')`.execute(transaction)
+    expect(await count()).toMatchObject({ count: 0 })
+  })
+  expect(await count()).toMatchObject({ count: 1 })
+  await expect(inReader(db, { module, work: countThings }, { least: 2 })).rejects.toMatchObject({ status: 400 })
+  await expect(inReader(db, { module, work: addThing }, { id: 2, name: 'two' })).rejects.toThrow('readonly')
+  expect(await count()).toMatchObject({ count: 1 })
+})
+
 onBothEngines('without a thread', (fresh) => {
   test('the work runs here, in a transaction or in the one that is open', async () => {
     const db = await fresh()
     await makeTable(db)
     expect(await add(db, 1)).toMatchObject({ count: 1 })
+    expect(await inReader(db, { module, work: countThings }, { least: 1 })).toEqual({ count: 1, isMainThread: true })
     await expect(addAndFail(db, 2)).rejects.toThrow('no')
     await expect(inTransaction(db, async (transaction) => await addAndFail(transaction, 3))).rejects.toThrow('no')
     expect(await ids(db)).toEqual([1])

@@ -3,11 +3,18 @@ import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { invalid } from '../problem.ts'
 
-/** Work for `inWriter`: writes a thing and says how many there are, and where this ran. */
+/** Work for `inReader`: says how many things there are, and where this ran. */
+export async function countThings(db: Database, { least }: { least: number }) {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from things`.execute(db)
+  const count = Number(rows[0]!.count)
+  if (count < least) throw invalid({ least: 'is more than there are.' })
+  return { count, isMainThread }
+}
+
+/** Work for `inWriter`: writes a thing. */
 export async function addThing(db: Database, { id, name }: { id: number; name: string }) {
   await sql`insert into things values (${id}, ${name})`.execute(db)
-  const { rows } = await sql<{ count: number }>`select count(*) as count from things`.execute(db)
-  return { count: Number(rows[0]!.count), isMainThread }
+  return await countThings(db, { least: 1 })
 }
 
 export async function addThingAndFail(db: Database, thing: { id: number; name: string }): Promise<void> {
