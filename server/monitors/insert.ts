@@ -1,10 +1,11 @@
-import { type Database, inTransaction } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { insertEach, isOneOf } from '../database/each.ts'
 import { inWriter } from '../database/in-thread.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
+import { type Room, within } from '../organization/room.ts'
 import { invalid } from '../problem.ts'
 import { withoutKnown } from './duplicates.ts'
 import type { MonitorDraft, MonitorRow, ShownMonitor } from './monitor.ts'
@@ -16,11 +17,13 @@ export type InsertOptions = {
   ignore?: boolean
   /** The field that names the group of the draft at each place, where that is not `group`. */
   groupFields?: readonly string[]
+  /** By the plan; without it there is no limit. */
+  room?: Room | undefined
 }
 
 /**
  * Makes all of them or none, in their order. Groups are made where a slug is unknown. Their first checks are due at once.
- * Throws a 400 for the ids of groups that do not exist.
+ * Throws a 400 for the ids of groups that do not exist, and a 402 where the plan has no room.
  */
 export async function insertMonitors(
   db: Database,
@@ -30,24 +33,27 @@ export async function insertMonitors(
   options: InsertOptions = {},
 ): Promise<MadeMonitor[]> {
   const inserting = { organizationId, drafts, now, ...options }
-  if (drafts.length <= FEW) return await inWriter(db, { module: import.meta.url, work: insertIn }, inserting)
-  return await inTransaction(db, (transaction) => insertIn(transaction, inserting))
+  return await inWriter(db, { module: import.meta.url, work: insertIn }, inserting)
 }
-
-/** So few are made whole in the thread of SQLite's writer; the rows of more are made here, while it inserts. */
-const FEW = 20
 
 type Inserting = { organizationId: string; drafts: readonly MonitorDraft[]; now: number } & InsertOptions
 
 /** In one transaction. */
 export async function insertIn(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
+  const { organizationId, room } = inserting
+  if (!room) return await insertAll(db, inserting)
+  return await within(db, organizationId, room, () => insertAll(db, inserting))
+}
+
+async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
   const { organizationId, drafts, now } = inserting
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
   const rows = inserting.ignore ? await withoutKnown(db, organizationId, given) : given
   await takeFreeSlots(db, rows)
-  // All at once, because SQLite's thread inserts one slice while the next is copied for it.
-  await Promise.all(slicesOf(rows).map((slice) => insertSlice(db, slice, now)))
+  await insertEach(db, 'monitors', MONITOR, rows)
+  const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
+  await insertEach(db, 'due_checks', DUE_CHECK, due)
   const counts = new Map<string, number>()
   for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
   await countMonitors(db, organizationId, counts)
@@ -88,17 +94,6 @@ function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, 
     last_checked_at: null,
     group_slug: group.slug,
   }
-}
-
-const SLICE = 250
-
-function slicesOf<T>(rows: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(rows.length / SLICE) }, (_, at) => rows.slice(at * SLICE, (at + 1) * SLICE))
-}
-
-async function insertSlice(db: Database, rows: readonly MadeMonitor[], now: number): Promise<void> {
-  const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
-  await Promise.all([insertEach(db, 'monitors', MONITOR, rows), insertEach(db, 'due_checks', DUE_CHECK, due)])
 }
 
 /** No two monitors have one slot: whose slot is taken gets the next. */

@@ -13,7 +13,7 @@ import { refuseUnknownIds } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
-import { paceOf, withRoom } from '../organization/room.ts'
+import { paceOf, roomFor } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { fieldAt, groupsNamed, parseMonitors } from './bulk.ts'
@@ -105,9 +105,8 @@ export function monitorRoutes(doors: Doors): Routes {
         }
         const pace = await paceOf(doors, organizationId)
         const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-        const [made] = await withRoom(doors, organizationId, 'monitors', (transaction) =>
-          insertMonitors(transaction, organizationId, [draft], clock.now()),
-        )
+        const room = await roomFor(doors, organizationId, 'monitors')
+        const [made] = await insertMonitors(db, organizationId, [draft], clock.now(), { room })
         reply.code(201).header('location', `/monitors/${made!.id}`)
         return toMonitor(made!, included)
       },
@@ -140,12 +139,11 @@ export function monitorRoutes(doors: Doors): Routes {
           ...draft,
           frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
         }))
-        const made = await withRoom(doors, organizationId, 'monitors', (transaction) =>
-          insertMonitors(transaction, organizationId, paced, clock.now(), {
-            ignore: body.ignore ?? false,
-            groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
-          }),
-        )
+        const made = await insertMonitors(db, organizationId, paced, clock.now(), {
+          ignore: body.ignore ?? false,
+          groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
+          room: await roomFor(doors, organizationId, 'monitors'),
+        })
         reply.code(201)
         return made.map((row) => toMonitor(row, included))
       },

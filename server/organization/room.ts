@@ -1,11 +1,25 @@
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import type { Plan, Plans } from '../plan.ts'
+import type { Plans } from '../plan.ts'
 import { Problem } from '../problem.ts'
 import { lockOrganization } from './lock.ts'
 import { type Counted, countUse, planOf } from './usage.ts'
 
 export type RoomDoors = { db: Database; clock: Clock; config: { plans: Plans } }
+
+/** How many there may be by the plan in force. Plain data, so that it can be looked at in the thread of SQLite's writer. */
+export type Room = { plan: string; what: Counted; limit: number; now: number }
+
+/** Undefined where the plan has no limit. */
+export async function roomFor(
+  { db, clock, config }: RoomDoors,
+  organizationId: string,
+  what: Counted,
+): Promise<Room | undefined> {
+  const plan = await planOf(db, config.plans, organizationId)
+  const limit = plan.limits[what]
+  return limit === null ? undefined : { plan: plan.name, what, limit, now: clock.now() }
+}
 
 /**
  * Runs work that makes more of something, in one transaction, and takes it back when that is more than the plan allows.
@@ -13,23 +27,32 @@ export type RoomDoors = { db: Database; clock: Clock; config: { plans: Plans } }
  * where the plan has no limit.
  */
 export async function withRoom<T>(
-  { db, clock, config }: RoomDoors,
+  doors: RoomDoors,
   organizationId: string,
   what: Counted,
   work: (transaction: Database) => Promise<T>,
 ): Promise<T> {
-  const plan = await planOf(db, config.plans, organizationId)
-  const limit = plan.limits[what]
-  if (limit === null) return await work(db)
-  return await inTransaction(db, async (transaction) => {
-    await lockOrganization(transaction, organizationId)
-    const now = clock.now()
-    const before = await countUse(transaction, organizationId, what, now)
-    const made = await work(transaction)
-    const after = await countUse(transaction, organizationId, what, now)
-    if (after > limit && after > before) throw noRoom(plan, what, { limit, before, after })
-    return made
-  })
+  const room = await roomFor(doors, organizationId, what)
+  if (!room) return await work(doors.db)
+  return await inTransaction(doors.db, (transaction) =>
+    within(transaction, organizationId, room, () => work(transaction)),
+  )
+}
+
+/** The same in a transaction that is open. */
+export async function within<T>(
+  transaction: Database,
+  organizationId: string,
+  { plan, what, limit, now }: Room,
+  work: () => Promise<T>,
+): Promise<T> {
+  await lockOrganization(transaction, organizationId)
+  const before = await countUse(transaction, organizationId, what, now)
+  const made = await work()
+  const after = await countUse(transaction, organizationId, what, now)
+  if (after <= limit || after <= before) return made
+  const use = `${before} of ${limit} ${WORDS[what]} in use`
+  throw new Problem(402, `The plan ${plan} has no room: ${use}, and with this there would be ${after}.`)
 }
 
 /**
@@ -56,11 +79,4 @@ const WORDS: Record<Counted, string> = {
   webhooks: 'webhooks',
   agents: 'agents, open invitations included',
   api_keys: 'live API keys',
-}
-
-type Numbers = { limit: number; before: number; after: number }
-
-function noRoom(plan: Plan, what: Counted, { limit, before, after }: Numbers): Problem {
-  const use = `${before} of ${limit} ${WORDS[what]} in use`
-  return new Problem(402, `The plan ${plan.name} has no room: ${use}, and with this there would be ${after}.`)
 }
