@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { Problem } from '../problem.ts'
 import { newDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { addThing, addThingAndFail, addThingAndRefuse, countThings } from '../testing/thread-work.ts'
+import { addThing, addThingAndFail, addThingAndRefuse, countThings, endThread } from '../testing/thread-work.ts'
 import { type Database, inTransaction, openDatabase } from './database.ts'
 import { inReader, inWriter } from './in-thread.ts'
 
@@ -65,6 +65,15 @@ test('what only reads runs in a thread beside the writer, which sees all that is
   await expect(inReader(db, { module, work: countThings }, { least: 2 })).rejects.toMatchObject({ status: 400 })
   await expect(inReader(db, { module, work: addThing }, { id: 2, name: 'two' })).rejects.toThrow('readonly')
   expect(await count()).toMatchObject({ count: 1 })
+})
+
+test('a thread that ends fails what it was asked; reading goes on in another one, and writing says why it cannot', async () => {
+  const db = await givenThread()
+  await expect(inReader(db, { module, work: endThread }, null)).rejects.toThrow('The thread of the database ended.')
+  expect(await inReader(db, { module, work: countThings }, { least: 0 })).toEqual({ count: 0, isMainThread: false })
+  for (const work of [endThread, endThread]) {
+    await expect(inWriter(db, { module, work }, null)).rejects.toThrow('The thread of the database ended.')
+  }
 })
 
 onBothEngines('without a thread', (fresh) => {

@@ -52,6 +52,7 @@ export class SqliteThreadAdapter extends SqliteAdapter {
   /** Started when it is first needed. Undefined where `reader` is, and in the threads themselves. */
   readingThread(): Thread | undefined {
     if (this.#path === undefined || !this.reader) return undefined
+    if (this.#readingThread?.isOver) this.#readingThread = undefined
     this.#readingThread ??= new Thread('./sqlite-worker.ts', { path: this.#path, readOnly: true })
     return this.#readingThread
   }
@@ -148,12 +149,15 @@ export function isRead({ query, sql: text }: CompiledQuery): boolean {
   return SelectQueryNode.is(query) || (RawNode.is(query) && /^\s*select\b/i.test(text))
 }
 
+const OVER = new Error('The thread of the database ended.')
+
 type Waiting = { resolve: (result: QueryResult<never>) => void; reject: (error: Error) => void }
 
 class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #ended: Promise<void>
+  #isOver = false
   /** One writer: whoever comes waits for whoever came before. */
   #last: Promise<void> = Promise.resolve()
   #id = 0
@@ -164,10 +168,15 @@ class Thread {
     this.#worker.on('error', (error: Error) => this.#fail(error))
     this.#ended = new Promise((resolve) => {
       this.#worker.on('exit', () => {
-        this.#fail(new Error('The thread of the database ended.'))
+        this.#isOver = true
+        this.#fail(OVER)
         resolve()
       })
     })
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   /** Resolves when it is one's turn, with how to give the turn back. */
@@ -184,6 +193,7 @@ class Thread {
     const id = this.#id++
     this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject })
     this.#worker.postMessage({ id, text, parameters } satisfies Asked)
+    if (this.#isOver) this.#fail(OVER)
     return promise
   }
 

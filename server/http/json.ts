@@ -29,7 +29,8 @@ export function takeJsonOnly(app: FastifyInstance): void {
   })
 }
 
-const isPacked = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
+const isPacked = ({ headers }: FastifyRequest) =>
+  (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
 const packed = () => new Problem(415, 'Send the body as it is, without Content-Encoding.')
 const notJson = (body: string) => new Problem(400, 'The body is not JSON; see errors.', { body })
 

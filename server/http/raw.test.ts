@@ -33,6 +33,7 @@ test.each([
   ['a wrong chunk', 'POST /groups HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400],
   ['two lengths', 'POST /groups HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
   ['no host', 'GET /groups HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+  ['two hosts', 'GET /groups HTTP/1.1\r\nHost: x\r\nhost: y\r\nConnection: close\r\n\r\n', 400],
   ['an expectation', 'GET /groups HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n', 417],
   ['an unknown method', 'BREW /groups HTTP/1.1\r\nHost: x\r\n\r\n', 400],
   ['a header with NUL', 'GET /groups HTTP/1.1\r\nHost: x\r\nX-Api-Key: a\0b\r\n\r\n', 400],

@@ -148,7 +148,7 @@ test('a body that is packed is told so, whatever the method', async () => {
     const { status, body } = await world.call(path, { method, raw: Buffer.from('1f8b', 'hex'), headers })
     expect([status, body.error]).toEqual([415, 'Send the body as it is, without Content-Encoding.'])
   }
-  const plain = { 'content-encoding': 'identity' }
+  const plain = { 'content-encoding': 'Identity' }
   expect((await world.call('/groups', { method: 'POST', body: { name: 'x' }, headers: plain })).status).toBe(201)
 })
 

@@ -100,10 +100,21 @@ function refuseWhileStopping(app: FastifyInstance): void {
   })
 }
 
+/** Node keeps the first of them. A proxy in front may have gone by the other; RFC 9112 section 3.2. */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
+}
+
 function refuseOddHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     const { host, expect } = request.headers
     if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: 'is required.' })
+    if (hasTwoHosts(request.raw)) throw invalid({ Host: 'was given more than once; give it once.' })
     if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
       throw new Problem(417, 'Only Expect: 100-continue is understood.')
     }

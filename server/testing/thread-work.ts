@@ -26,3 +26,8 @@ export async function addThingAndRefuse(db: Database, thing: { id: number; name:
   await addThing(db, thing)
   throw invalid({ name: 'is taken.' })
 }
+
+/** Work that no thread survives. */
+export async function endThread(_db: Database, _argument: null): Promise<void> {
+  process.exit(1)
+}
