@@ -1,14 +1,20 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** What the server's `SECRET` is used for: keeping secrets in the database, and making tokens that cannot be altered. */
-export type Seal = {
+/** Makes tokens that cannot be altered. */
+export type Signer = {
+  /** `SIGNATURE_OCTETS` that only this server can compute. */
+  sign(text: string): Buffer
+  isSigned(text: string, signature: Uint8Array): boolean
+}
+
+/** What the server's `SECRET` is used for: keeping secrets in the database, and making tokens. */
+export type Seal = Signer & {
   /** AES-256-GCM: version, key id, nonce, tag, ciphertext. `context` must be the same at opening. */
   close(text: string, context: string): Buffer
   /** Throws when the bytes were altered, belong to another context or were sealed under another SECRET. */
   open(sealed: Uint8Array, context: string): string
-  /** `SIGNATURE_OCTETS` that only this server can compute. */
-  sign(text: string): Buffer
-  isSigned(text: string, signature: Uint8Array): boolean
+  /** For `createSigner` in another thread, where the tokens are the same. */
+  signingKey: Uint8Array
   /** A key of 256 bits for one further use, base64. */
   keyFor(use: string): string
 }
@@ -21,6 +27,14 @@ const NONCE_OCTETS = 12
 const TAG_OCTETS = 16
 const HEAD_OCTETS = 1 + 4
 
+export function createSigner(key: Uint8Array): Signer {
+  const sign = (text: string) => createHmac('sha256', key).update(text).digest().subarray(0, SIGNATURE_OCTETS)
+  return {
+    sign,
+    isSigned: (text, signature) => signature.length === SIGNATURE_OCTETS && timingSafeEqual(sign(text), signature),
+  }
+}
+
 export function createSeal(secret: string): Seal {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'zonewatch', use, 32))
   const encryption = derive('encryption')
@@ -28,8 +42,9 @@ export function createSeal(secret: string): Seal {
   // The id of the key stands in front of what it sealed, so that a later server can tell which SECRET opens it.
   const keyId = derive('key id').subarray(0, 4)
 
-  const sign = (text: string) => createHmac('sha256', signing).update(text).digest().subarray(0, SIGNATURE_OCTETS)
   return {
+    ...createSigner(signing),
+    signingKey: signing,
     close(text, context) {
       const nonce = randomBytes(NONCE_OCTETS)
       const cipher = createCipheriv('aes-256-gcm', encryption, nonce).setAAD(Buffer.from(context))
@@ -46,8 +61,6 @@ export function createSeal(secret: string): Seal {
       decipher.setAAD(Buffer.from(context)).setAuthTag(octets.subarray(tagAt, tagAt + TAG_OCTETS))
       return decipher.update(octets.subarray(tagAt + TAG_OCTETS), undefined, 'utf8') + decipher.final('utf8')
     },
-    sign,
     keyFor: (use) => derive(use).toString('base64'),
-    isSigned: (text, signature) => signature.length === SIGNATURE_OCTETS && timingSafeEqual(sign(text), signature),
   }
 }

@@ -1,12 +1,12 @@
 import { invalid } from '../problem.ts'
-import { type Seal, SIGNATURE_OCTETS } from '../seal.ts'
+import { SIGNATURE_OCTETS, type Signer } from '../seal.ts'
 
 /** Where a page ends: what the row is ordered by, and its id, which breaks ties. */
 export type Position = { value: string | number | null; id: string }
 type Direction = 'after' | 'before'
 
 /** Opaque tokens: a direction and a position, behind a signature that binds them to the list, its filters and its order. */
-export function cursorsOf(seal: Seal, context: string) {
+export function cursorsOf(seal: Signer, context: string) {
   const signed = (payload: string) => `${context}\n${payload}`
   return {
     write(direction: Direction, { value, id }: Position): string {

@@ -9,7 +9,6 @@ import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import type { Page } from './pages.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
 const NOTHING = { frequency: false, group: false, diagnosis: false }
@@ -156,9 +155,7 @@ async function givenOrganization(db: Database) {
     },
     async page({ filter, ...asked }: Query, cursor: { after?: string; before?: string }) {
       const query = { ...asked, ...filter, ...cursor } as Parameters<typeof listMonitors>[3]['query']
-      const page: Page<{ id: string }> = JSON.parse(
-        await listMonitors(db, seal, organizationId, { query, included: NOTHING }),
-      )
+      const page = await listMonitors(db, seal, organizationId, { query, included: NOTHING })
       return { ...page, ids: page.data.map(({ id }) => id) }
     },
     /** Where the last page begins. */

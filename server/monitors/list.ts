@@ -5,60 +5,56 @@ import { inReader } from '../database/in-thread.ts'
 import type { Tables } from '../database/schema.ts'
 import { walking } from '../database/walk.ts'
 import { findGroupRow } from '../groups/store.ts'
-import type { Position } from '../http/cursors.ts'
-import { type Ends, headOf, orderOf, type PageQuery, readPage, startOf } from '../http/pages.ts'
+import { listPage, orderOf, type Page } from '../http/pages.ts'
 import type { Builder } from '../http/stretches.ts'
 import { invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
+import { createSigner, type Seal, type Signer } from '../seal.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
-import { foundIds, foundValues, isInRange, type NameRange, parseSearch, rangeValues } from './search.ts'
+import { foundIds, foundValues, isInRange, parseSearch, rangeValues } from './search.ts'
 import { columnsOf } from './store.ts'
 import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
+
+/**
+ * A page of representations as JSON, made in a thread of its own where there is one: a text is soon copied from thread to
+ * thread. Throws as `listMonitors` does.
+ */
+export async function listMonitorsAsJson(
+  db: Database,
+  { signingKey }: Pick<Seal, 'signingKey'>,
+  organizationId: string,
+  listed: ListedMonitors,
+): Promise<string> {
+  return await inReader(db, { module: import.meta.url, work: pageOf }, { signingKey, organizationId, listed })
+}
+
+type Asked = { signingKey: Uint8Array; organizationId: string; listed: ListedMonitors }
+
+export async function pageOf(db: Database, { signingKey, organizationId, listed }: Asked): Promise<string> {
+  const page = await listMonitors(db, createSigner(signingKey), organizationId, listed)
+  return JSON.stringify({ ...page, data: page.data.map((row) => toMonitor(row, listed.included)) })
+}
 
 export type ListedMonitors = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; groupId?: string }
 
 /**
- * A page of representations, as JSON. Throws a 400 for a filter or cursor that cannot be used. `groupId`: only the monitors
- * of this group, whatever else the query asks. A group that does not exist has no monitors.
+ * Throws a 400 for a filter or cursor that cannot be used. `groupId`: only the monitors of this group, whatever else the
+ * query asks. A group that does not exist has no monitors.
  */
 export async function listMonitors(
   db: Database,
-  seal: Seal,
+  seal: Signer,
   organizationId: string,
   { query, included, groupId }: ListedMonitors,
-): Promise<string> {
+): Promise<Page<ShownMonitor>> {
+  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filters = await filtersOf(db, organizationId, query, groupId)
   const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const scope = ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])]
-  const bounds = { seal, query, orders: ORDERS, scope }
-  const wanted = { organizationId, query, included, filters, search, from: startOf(bounds) }
-  const { data, ends } = await inReader(db, { module: import.meta.url, work: readMonitors }, wanted)
-  return `${JSON.stringify(headOf(bounds, ends)).slice(0, -1)},"data":${data}}`
-}
-
-type Wanted = {
-  organizationId: string
-  query: PageQuery
-  included: Inclusion
-  filters: Filters
-  search: NameRange | undefined
-  from: Position | null
-}
-
-/** The monitors as JSON: one text is soon copied from thread to thread. */
-export async function readMonitors(db: Database, wanted: Wanted): Promise<{ data: string; ends: Ends }> {
-  const { data, ends } = await readRows(db, wanted)
-  return { data: JSON.stringify(data.map((row) => toMonitor(row, wanted.included))), ends }
-}
-
-async function readRows(db: Database, { organizationId, query, included, filters, search, from }: Wanted) {
-  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const walk = await walkFor(db, organizationId, filters, orderBy, search)
   const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
   const isByDue = walk.table === 'due_checks'
   const columns = columnsOf(included)
-  return await readPage<ShownMonitor>(
+  return await listPage<ShownMonitor>(
     {
       db,
       key: [
@@ -78,7 +74,7 @@ async function readRows(db: Database, { organizationId, query, included, filters
       ],
       build: () => {
         const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
-        let rows = (tablesOf(db, walk, found) as Joined)
+        let rows = (from(db, walk, found) as Joined)
           .select(columns)
           .where('monitors.organization_id', '=', organizationId)
         if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
@@ -92,8 +88,13 @@ async function readRows(db: Database, { organizationId, query, included, filters
         return inGroups as unknown as Builder<ShownMonitor>
       },
     },
-    { query, id, orders: { ...ORDERS, [orderBy]: walk.order } },
-    from,
+    {
+      seal,
+      query,
+      id,
+      orders: { ...ORDERS, [orderBy]: walk.order },
+      scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
+    },
   )
 }
 
@@ -102,7 +103,7 @@ async function readRows(db: Database, { organizationId, query, included, filters
  * SQLite in the order written; else it is looked up for each row, so that PostgreSQL has no join to plan and walks the index of
  * the order.
  */
-function tablesOf(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
+function from(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
   const first = index === undefined ? table : walking(table, { index })
   const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {

@@ -20,7 +20,7 @@ import { fieldAt, groupsNamed, parseMonitors } from './bulk.ts'
 import { updateGroupMonitors } from './group-wide.ts'
 import { parseInclude } from './include.ts'
 import { insertMonitors } from './insert.ts'
-import { type ListedMonitors, listMonitors } from './list.ts'
+import { type ListedMonitors, listMonitorsAsJson } from './list.ts'
 import { parseMonitor, toMonitor } from './monitor.ts'
 import { deleteMonitor } from './remove.ts'
 import { checkSoon, getMonitor } from './store.ts'
@@ -42,7 +42,7 @@ export function monitorRoutes(doors: Doors): Routes {
     const listed = async (organizationId: string, { include, ...query }: MonitorQuery, groupId?: string) => {
       const included = parseInclude(include)
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
-      return written<Static<typeof MonitorPage>>(await listMonitors(db, seal, organizationId, wanted))
+      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, organizationId, wanted))
     }
     const shown = async (organizationId: string, id: string, include: string | undefined) => {
       const included = parseInclude(include)
