@@ -11,6 +11,7 @@ import { runEventSweep } from '../events/sweep.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
 import { runPostman } from '../mail/postman.ts'
+import { prepareLists } from '../monitors/list.ts'
 import { findSetupLink } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganization, whileEmpty } from '../organization/store.ts'
 import { closeDoors, type Doors, openDoors } from '../outside.ts'
@@ -40,6 +41,7 @@ export async function serve(): Promise<void> {
   const signals = { stop: stop.signal, abandon: abandon.signal }
   isStarting = false
   if (app) void buildDashboard(log, stop.signal)
+  if (app) void prepareLists(db, doors.seal)
   const loops: Promise<void>[] = [runPresence({ ...doors, process: id }, signals)]
   if (config.roles.has('checker')) {
     loops.push(runScheduler({ ...doors, process: id }, signals), runEventSweep(doors, signals))

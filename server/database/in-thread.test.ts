@@ -1,8 +1,21 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { Problem } from '../problem.ts'
 import { newDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { addThing, addThingAndFail, addThingAndRefuse, countThings, endThread } from '../testing/thread-work.ts'
+import {
+  addThing,
+  addThingAndFail,
+  addThingAndRefuse,
+  answerFunction,
+  breakDown,
+  countThings,
+  endThread,
+  throwNothing,
+} from '../testing/thread-work.ts'
 import { type Database, inTransaction, openDatabase } from './database.ts'
 import { inReader, inWriter } from './in-thread.ts'
 
@@ -67,13 +80,31 @@ test('what only reads runs in a thread beside the writer, which sees all that is
   expect(await count()).toMatchObject({ count: 1 })
 })
 
-test('a thread that ends fails what it was asked; reading goes on in another one, and writing says why it cannot', async () => {
+test('what breaks there is told with its name and its place, whatever it is', async () => {
+  const db = await givenThread()
+  for (const run of [inReader, inWriter]) {
+    const fault = await run(db, { module, work: breakDown }, 'a mistake').catch((error) => error)
+    expect(fault).toMatchObject({ name: 'TypeError', message: 'a mistake' })
+    expect(fault.stack).toContain('thread-work.ts')
+    await expect(run(db, { module, work: throwNothing }, null)).rejects.toThrow('undefined')
+    await expect(run(db, { module, work: answerFunction }, null)).rejects.toThrow('could not be cloned')
+  }
+  expect(await add(db, 1)).toMatchObject({ count: 1 })
+})
+
+test('a reading thread that ends fails what it was asked, and reading goes on in another one', async () => {
   const db = await givenThread()
   await expect(inReader(db, { module, work: endThread }, null)).rejects.toThrow('The thread of the database ended.')
   expect(await inReader(db, { module, work: countThings }, { least: 0 })).toEqual({ count: 0, isMainThread: false })
-  for (const work of [endThread, endThread]) {
-    await expect(inWriter(db, { module, work }, null)).rejects.toThrow('The thread of the database ended.')
-  }
+})
+
+test('without its writer the process ends, so that whoever watches it starts it anew', async () => {
+  const { url, drop } = await newDatabaseUrl('sqlite')
+  onTestFinished(drop)
+  const script = new URL('../testing/lose-writer.ts', import.meta.url)
+  const child = spawn(process.execPath, [fileURLToPath(script), url], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const [[code], said] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+  expect([code, said]).toEqual([1, expect.stringContaining('The thread of the database ended.')])
 })
 
 onBothEngines('without a thread', (fresh) => {

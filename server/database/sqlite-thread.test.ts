@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { newDatabaseUrl } from '../testing/database.ts'
@@ -85,11 +87,35 @@ test('a writer elsewhere is waited for without holding up this event loop', asyn
 
 test('the log is moved into the file beside the writer, long before a commit would have to', async () => {
   const { db, url } = await givenTable()
-  const other = openSqlite(url.slice('sqlite:'.length), { readOnly: true })
+  const other = openSqlite(pathOf(url), { readOnly: true })
   onTestFinished(() => other.close())
-  const names = Array.from({ length: 200 }, (_, at) => [at, `${at} ${'x'.repeat(40_000)}`])
-  await runForEach(db, 'insert into things values (?, ?)', names)
+  await fill(db, 200)
   const log = () => other.prepare('pragma wal_checkpoint(noop)').all([])[0] as { log: number; checkpointed: number }
   expect(log().log).toBeGreaterThan(2_000)
-  await expect.poll(() => log().log - log().checkpointed).toBe(0)
+  await expect.poll(() => log().log - log().checkpointed, { timeout: 10_000 }).toBe(0)
 })
+
+test('a log that a long read let grow is cut when the read is over', { timeout: 60_000 }, async () => {
+  const { db, url } = await givenTable()
+  const reading = new DatabaseSync(pathOf(url))
+  onTestFinished(() => reading.close())
+  reading.exec('begin; select * from things')
+  const megabytes = async () => (await stat(`${pathOf(url)}-wal`)).size / 1_048_576
+  for (let filled = 0; filled < 3_000; filled += 500) await fill(db, 500, filled)
+  expect(await megabytes()).toBeGreaterThan(100)
+  reading.exec('commit')
+  let id = 1_000_000
+  const afterOneMore = async () => {
+    await sql`insert into things values (${++id}, ${`${id} more`})`.execute(db)
+    return await megabytes()
+  }
+  await expect.poll(afterOneMore, { timeout: 20_000 }).toBeLessThan(65)
+})
+
+const pathOf = (url: string) => url.slice('sqlite:'.length)
+
+/** So many rows of ten pages, in one transaction. */
+async function fill(db: Database, rows: number, from = 0): Promise<void> {
+  const things = Array.from({ length: rows }, (_, at) => [from + at, `${from + at} ${'x'.repeat(40_000)}`])
+  await runForEach(db, 'insert into things values (?, ?)', things)
+}

@@ -17,15 +17,25 @@ import { objectsOf, openSqlite, type Rows } from './sqlite.ts'
 export type Asked = { id: number; text: string | null; parameters: readonly unknown[] }
 export type Told =
   | { id: number; rows: Rows | null; changes: number }
-  | { id: number; error: { message: string; code: string | undefined; errcode: number | undefined } }
-  /** What a transaction that ran whole in the thread refused to do. */
+  | { id: number; error: Fault }
+  /** What a function that ran there refused to do. */
   | { id: number; refused: { status: number; message: string; errors: FieldErrors | undefined } }
+
+/** What is told of an error; its name and stack say where in the thread it was thrown. */
+type Fault = {
+  name: string
+  message: string
+  stack?: string | undefined
+  code?: string | undefined
+  errcode?: number | undefined
+}
 
 /**
  * SQLite for a server: whatever writes runs in a thread of its own, so that neither long statements nor the disk hold up
- * the event loop, and another one moves the log into the file, so that the disk holds up no commit; reads outside of a transaction run here at once, on a connection that sees all that is committed, or in a third
- * thread where they take longer than the journey (`in-thread.ts`). Nothing
- * here ever waits for the lock of the writer, which the thread could not give back while this loop stands still.
+ * the event loop, and another one moves the log into the file, so that the disk holds up few commits. Reads outside of a
+ * transaction run here at once, on a connection that sees all that is committed, or in a third thread where they take
+ * longer than the journey (`in-thread.ts`). Nothing here ever waits for the lock of the writer, which the thread could not
+ * give back while this loop stands still.
  */
 export function sqliteThreadDialect(path: string): Dialect {
   const adapter = new SqliteThreadAdapter(path)
@@ -52,8 +62,9 @@ export class SqliteThreadAdapter extends SqliteAdapter {
   /** Started when it is first needed. Undefined where `reader` is, and in the threads themselves. */
   readingThread(): Thread | undefined {
     if (this.#path === undefined || !this.reader) return undefined
-    if (this.#readingThread?.isOver) this.#readingThread = undefined
-    this.#readingThread ??= new Thread('./sqlite-worker.ts', { path: this.#path, readOnly: true })
+    if (this.#readingThread?.lost) this.#readingThread = undefined
+    const script = { script: './sqlite-worker.ts', path: this.#path, readOnly: true }
+    this.#readingThread ??= new Thread(script, (error) => process.emitWarning(error))
     return this.#readingThread
   }
 
@@ -81,10 +92,17 @@ class ThreadDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    this.#thread = new Thread('./sqlite-worker.ts', { path: this.#path })
+    const path = this.#path
+    let isOpen = false
+    this.#thread = new Thread({ script: './sqlite-worker.ts', path }, (error) => {
+      // Without its writer a server is of no use, and must not look as if it were: as after any uncaught error, it ends.
+      if (isOpen) setImmediate(() => { throw error }) // biome-ignore format: one line
+    })
     // The writer makes the file; without it there is nothing to read.
     await this.#thread.run('select 1', [])
-    this.#checkpointer = new Thread('./sqlite-checkpointer.ts', { path: this.#path })
+    isOpen = true
+    // Without it the writer's own commits move the log.
+    this.#checkpointer = new Thread({ script: './sqlite-checkpointer.ts', path }, (error) => process.emitWarning(error))
     this.#adapter.reader = openSqlite(this.#path, { readOnly: true })
   }
 
@@ -149,34 +167,33 @@ export function isRead({ query, sql: text }: CompiledQuery): boolean {
   return SelectQueryNode.is(query) || (RawNode.is(query) && /^\s*select\b/i.test(text))
 }
 
-const OVER = new Error('The thread of the database ended.')
-
 type Waiting = { resolve: (result: QueryResult<never>) => void; reject: (error: Error) => void }
+
+type Script = { script: string; path: string; readOnly?: boolean }
 
 class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #ended: Promise<void>
-  #isOver = false
+  #isClosing = false
+  /** Set once it can do no more. */
+  lost: Error | undefined
   /** One writer: whoever comes waits for whoever came before. */
   #last: Promise<void> = Promise.resolve()
   #id = 0
 
-  constructor(script: string, workerData: { path: string; readOnly?: boolean }) {
+  /** `onLost` is told why it ended although nobody closed it. */
+  constructor({ script, ...workerData }: Script, onLost: (error: Error) => void) {
     this.#worker = new Worker(new URL(script, import.meta.url), { workerData })
     this.#worker.on('message', (told: Told) => this.#hear(told))
-    this.#worker.on('error', (error: Error) => this.#fail(error))
+    this.#worker.on('error', (error: Error) => this.#lose(error))
     this.#ended = new Promise((resolve) => {
       this.#worker.on('exit', () => {
-        this.#isOver = true
-        this.#fail(OVER)
+        this.#lose(new Error('The thread of the database ended.'))
+        if (!this.#isClosing) onLost(this.lost!)
         resolve()
       })
     })
-  }
-
-  get isOver(): boolean {
-    return this.#isOver
   }
 
   /** Resolves when it is one's turn, with how to give the turn back. */
@@ -189,15 +206,16 @@ class Thread {
   }
 
   run<R>(text: string, parameters: readonly unknown[]): Promise<QueryResult<R>> {
+    if (this.lost) return Promise.reject(this.lost)
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult<R>>()
     const id = this.#id++
     this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject })
     this.#worker.postMessage({ id, text, parameters } satisfies Asked)
-    if (this.#isOver) this.#fail(OVER)
     return promise
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     this.#worker.postMessage({ id: this.#id++, text: null, parameters: [] } satisfies Asked)
     await this.#ended
   }
@@ -211,16 +229,16 @@ class Thread {
       return
     }
     if ('error' in told) {
-      const { message, code, errcode } = told.error
-      waiting?.reject(Object.assign(new Error(message), { code, errcode }))
+      waiting?.reject(Object.assign(new Error(told.error.message), told.error))
       return
     }
     const rows = told.rows === null ? [] : objectsOf(told.rows)
     waiting?.resolve({ rows: rows as never[], numAffectedRows: BigInt(told.changes) })
   }
 
-  #fail(error: Error): void {
-    for (const { reject } of this.#waiting.values()) reject(error)
+  #lose(error: Error): void {
+    this.lost ??= error
+    for (const { reject } of this.#waiting.values()) reject(this.lost)
     this.#waiting.clear()
   }
 }

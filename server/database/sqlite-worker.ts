@@ -28,7 +28,12 @@ port.on('message', async ({ id, text, parameters }: Asked) => {
     port.close()
     return
   }
-  port.postMessage(await answer(id, text, parameters))
+  const told = await answer(id, text, parameters)
+  try {
+    port.postMessage(told)
+  } catch (error) {
+    port.postMessage(faultOf(id, error)) // what came of it cannot be cloned
+  }
 })
 
 async function answer(id: number, text: string, parameters: readonly unknown[]): Promise<Told> {
@@ -38,13 +43,18 @@ async function answer(id: number, text: string, parameters: readonly unknown[]):
     if (statement.reader) return { id, rows: statement.read(parameters), changes: 0 }
     return { id, rows: null, changes: Number(statement.run(parameters).changes) }
   } catch (error) {
-    if (error instanceof Problem) {
-      const { status, message, errors } = error
-      return { id, refused: { status, message, errors } }
-    }
-    const { message, code, errcode } = error as Error & { code?: string; errcode?: number }
-    return { id, error: { message, code, errcode } }
+    return faultOf(id, error)
   }
+}
+
+function faultOf(id: number, error: unknown): Told {
+  if (error instanceof Problem) {
+    const { status, message, errors } = error
+    return { id, refused: { status, message, errors } }
+  }
+  if (!(error instanceof Error)) return { id, error: { name: 'Error', message: String(error) } }
+  const { name, message, stack, code, errcode } = error as Error & { code?: string; errcode?: number }
+  return { id, error: { name, message, stack, code, errcode } }
 }
 
 type Work = (db: Database, argument: unknown) => Promise<unknown>

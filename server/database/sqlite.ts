@@ -22,6 +22,8 @@ export function sqliteDialect(path: string): Dialect {
  * then: `sqlite-checkpointer.ts`.
  */
 const CHECKPOINT_PAGES = 16_000
+/** A log that grew further, because of long reads or a slow disk, is cut to this when it begins anew. */
+const LOG_BYTES = 64 * 1_024 * 1_024
 
 const WRITER_CACHE_KIB = 65_536
 /** What it does not hold is mostly in the system's cache. */
@@ -32,7 +34,8 @@ export function openSqlite(path: string, { readOnly = false } = {}) {
   database.exec(`pragma cache_size = -${readOnly ? READER_CACHE_KIB : WRITER_CACHE_KIB}; pragma temp_store = memory`)
   if (!readOnly) {
     database.exec(
-      `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+      `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};
+       pragma journal_size_limit = ${LOG_BYTES}`,
     )
   }
   const statements = new Map<string, ReturnType<typeof asStatement>>()

@@ -28,9 +28,15 @@ export async function listMonitorsAsJson(
   return await inReader(db, { module: import.meta.url, work: pageOf }, { signingKey, organizationId, listed })
 }
 
-type Asked = { signingKey: Uint8Array; organizationId: string; listed: ListedMonitors }
+/** Starts the thread, so that the first who asks for a page does not wait for that. */
+export async function prepareLists(db: Database, seal: Pick<Seal, 'signingKey'>): Promise<void> {
+  const included = { frequency: false, group: false, diagnosis: false }
+  await listMonitorsAsJson(db, seal, 'org_none', { query: {}, included }).catch(() => {}) // whoever asks is told
+}
 
-export async function pageOf(db: Database, { signingKey, organizationId, listed }: Asked): Promise<string> {
+type WantedPage = { signingKey: Uint8Array; organizationId: string; listed: ListedMonitors }
+
+export async function pageOf(db: Database, { signingKey, organizationId, listed }: WantedPage): Promise<string> {
   const page = await listMonitors(db, createSigner(signingKey), organizationId, listed)
   return JSON.stringify({ ...page, data: page.data.map((row) => toMonitor(row, listed.included)) })
 }

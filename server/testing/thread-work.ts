@@ -31,3 +31,15 @@ export async function addThingAndRefuse(db: Database, thing: { id: number; name:
 export async function endThread(_db: Database, _argument: null): Promise<void> {
   process.exit(1)
 }
+
+export async function breakDown(_db: Database, message: string): Promise<void> {
+  throw new TypeError(message)
+}
+
+export async function throwNothing(_db: Database, _argument: null): Promise<void> {
+  throw undefined
+}
+
+export async function answerFunction(_db: Database, _argument: null): Promise<() => void> {
+  return () => {}
+}
