@@ -9,15 +9,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 const LOOK_MS = 100
 /** Pages that wait: as many as SQLite lets wait by itself. */
 const WORTH_IT = 1_000
-/** As in `sqlite.ts`: from here on the writer does it, since the log begins anew only when nobody writes meanwhile. */
-const WRITERS_PAGES = 16_000
 /** Long reads or a slow disk kept the writer from it: now writers wait for that, but not for long and not often. */
 const MOST_PAGES = 32_000
 const LOCKED_MS = 200
 const LOOKS_BETWEEN = 20
 
 const port = parentPort!
-const database = new DatabaseSync(workerData.path, { timeout: LOCKED_MS })
+/** `writersPages`: from here on the writer does it, since the log begins anew only when nobody writes meanwhile. */
+const { path, writersPages } = workerData as { path: string; writersPages: number }
+const database = new DatabaseSync(path, { timeout: LOCKED_MS })
 const look = database.prepare('pragma wal_checkpoint(noop)')
 const move = database.prepare('pragma wal_checkpoint(passive)')
 const beginAnew = database.prepare('pragma wal_checkpoint(restart)')
@@ -29,7 +29,7 @@ const timer = setInterval(() => {
     if (log >= MOST_PAGES && looksToWait-- <= 0) {
       looksToWait = LOOKS_BETWEEN
       beginAnew.get()
-    } else if (log < WRITERS_PAGES && log - checkpointed >= WORTH_IT) move.get()
+    } else if (log < writersPages && log - checkpointed >= WORTH_IT) move.get()
   } catch {
     // A full disk, say, which the writer meets too. The next look tries again.
   }

@@ -71,6 +71,13 @@ test("an error keeps SQLite's code, and the next statement works", async () => {
   expect(await names(db)).toEqual(['one'])
 })
 
+test('whoever meets a full disk in a transaction is told so', async () => {
+  const { db } = await givenTable()
+  await sql`pragma max_page_count = 1`.execute(db) // no more than there are
+  await expect(inTransaction(db, (transaction) => fill(transaction, 10))).rejects.toMatchObject({ errcode: 13 })
+  expect(await names(db)).toEqual([])
+})
+
 test('a writer elsewhere is waited for without holding up this event loop', async () => {
   const { db, url } = await givenTable()
   const other = openDatabase(url, { inThread: true })

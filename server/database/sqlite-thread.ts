@@ -12,7 +12,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { type FieldErrors, Problem } from '../problem.ts'
-import { objectsOf, openSqlite, type Rows } from './sqlite.ts'
+import { CHECKPOINT_PAGES, objectsOf, openSqlite, type Rows } from './sqlite.ts'
 
 export type Asked = { id: number; text: string | null; parameters: readonly unknown[] }
 export type Told =
@@ -102,7 +102,8 @@ class ThreadDriver implements Driver {
     await this.#thread.run('select 1', [])
     isOpen = true
     // Without it the writer's own commits move the log.
-    this.#checkpointer = new Thread({ script: './sqlite-checkpointer.ts', path }, (error) => process.emitWarning(error))
+    const checkpointer = { script: './sqlite-checkpointer.ts', path, writersPages: CHECKPOINT_PAGES }
+    this.#checkpointer = new Thread(checkpointer, (error) => process.emitWarning(error))
     this.#adapter.reader = openSqlite(this.#path, { readOnly: true })
   }
 
@@ -169,7 +170,7 @@ export function isRead({ query, sql: text }: CompiledQuery): boolean {
 
 type Waiting = { resolve: (result: QueryResult<never>) => void; reject: (error: Error) => void }
 
-type Script = { script: string; path: string; readOnly?: boolean }
+type Script = { script: string; path: string; readOnly?: boolean; writersPages?: number }
 
 class Thread {
   readonly #worker: Worker

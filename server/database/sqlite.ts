@@ -21,7 +21,7 @@ export function sqliteDialect(path: string): Dialect {
  * Pages of the log after which a commit also moves them into the file, and waits for the disk. In a server most were moved by
  * then: `sqlite-checkpointer.ts`.
  */
-const CHECKPOINT_PAGES = 16_000
+export const CHECKPOINT_PAGES = 16_000
 /** A log that grew further, because of long reads or a slow disk, is cut to this when it begins anew. */
 const LOG_BYTES = 64 * 1_024 * 1_024
 
@@ -46,6 +46,7 @@ export function openSqlite(path: string, { readOnly = false } = {}) {
       if (kept) return kept
       const prepared = database.prepare(inOurWords(text))
       const statement = text.startsWith(FOR_EACH) ? asForEach(prepared, database) : asPlain(prepared)
+      if (text === 'rollback') onlyInTransaction(statement, database)
       if (statements.size >= KEPT_STATEMENTS) statements.delete(statements.keys().next().value!)
       statements.set(text, statement)
       return statement
@@ -104,6 +105,12 @@ function asPlain(statement: StatementSync) {
     return values.map(shape.make)
   }
   return asStatement(statement, { read, all, reader: shape.names.length > 0 })
+}
+
+/** SQLite rolls back by itself where the disk is full; whoever began the transaction is to hear of that, not that there is none. */
+function onlyInTransaction(rollback: ReturnType<typeof asStatement>, database: DatabaseSync): void {
+  const { run } = rollback
+  rollback.run = (parameters) => (database.isTransaction ? run(parameters) : { changes: 0, lastInsertRowid: 0 })
 }
 
 function asForEach(statement: StatementSync, database: DatabaseSync) {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -203,4 +204,21 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     expect(answers.map(({ body }) => body.length).sort()).toEqual([0, 0, 50])
     expect(await counts(world)).toEqual({ default: 50 })
   })
+})
+
+test('a full disk is a 503 that leaves nothing, and what was asked for works once there is room', async () => {
+  const world = await givenApp('sqlite')
+  const letThereBePages = (most: number) => sql`pragma max_page_count = ${sql.lit(most)}`.execute(world.doors.db)
+  const monitors = Array.from({ length: 500 }, (_, at) => ({
+    ...WWW,
+    full_domain: `w${at}.example.com`,
+    group: 'shop',
+  }))
+  await letThereBePages(1) // no more than there are
+  const refused = await post(world, '/monitors/bulk', { monitors })
+  expect([refused.status, refused.body.code]).toEqual([503, 503])
+  expect(await counts(world)).toEqual({ default: 0 })
+  await letThereBePages(1_000_000)
+  expect((await post(world, '/monitors/bulk', { monitors })).status).toBe(201)
+  expect(await counts(world)).toEqual({ default: 0, shop: 500 })
 })
