@@ -3,10 +3,14 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['{contract,server,dashboard,e2e,client,scripts}/**/*.test.ts'],
+    setupFiles: ['server/testing/cpu-time.ts'],
     globalSetup: ['server/testing/postgres.ts', 'e2e/dashboard/prepare.ts'],
     maxWorkers: 3,
-    testTimeout: 20_000,
-    // Real processes and sockets share a machine of unknown load there; a test that fails twice is broken, not unlucky.
-    retry: process.env.CI ? 2 : 0,
+    // Loading the server costs more than most files of tests: a worker does it once. No module keeps what a test could change.
+    isolate: false,
+    // A bound for what hangs. How fast anything is, no test asserts.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import { runScheduler } from '../server/checks/scheduler.ts'
+import { runScheduler } from '../server/checks/worker.ts'
 import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
 import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-loads.ts'

@@ -29,7 +29,7 @@ socket.on('message', (query, { port, address }) => {
   if (lost > 0 && Math.random() < lost) return
   let end = 12
   while (query[end] !== 0 && end < query.length) end += query[end]! + 1
-  const name = isSilent || changed.size > 0 ? query.toString('latin1', 13, 13 + query[12]!) : ''
+  const name = isSilent || changed.size > 0 ? query.toString('latin1', 13, 13 + query[12]!).toLowerCase() : ''
   if (isSilent && Number.parseInt(name.slice(1), 10) % 4 === 0) return
   const last = changed.get(name)
   const reply = Buffer.allocUnsafe(end + 5 + (last === null ? 0 : answer.length))

@@ -18,7 +18,9 @@ import { parseNetworks } from '../server/outgoing/addresses.ts'
 import { createSafeFetch } from '../server/outgoing/safe-fetch.ts'
 import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
+import { readBody } from '../server/webhooks/claimed.ts'
 import { runCourier } from '../server/webhooks/courier.ts'
+import { fanOut } from '../server/webhooks/fan-out.ts'
 import { insertRequests, type Reported } from '../server/webhooks/new-requests.ts'
 import { newWebhookSecret, signatureHeaders } from '../server/webhooks/signature.ts'
 import { insertWebhook } from '../server/webhooks/store.ts'
@@ -194,11 +196,13 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
     const some = Array.from({ length: Math.min(AT_ONCE, events - made) }, () => newEvent(organizationId, groupId))
     await db.transaction().execute((transaction) => insertRequests(transaction, some, systemClock.now()))
   }
-  const { body } = await db.selectFrom('webhook_requests').select('body').limit(1).executeTakeFirstOrThrow()
+  for (const turn = { after: '' }; (await fanOut(db, turn, systemClock.now())) !== undefined; ) {}
+  const first = db.selectFrom('webhook_requests').select(['body', 'event_at', 'event_id']).limit(1)
+  const body = await readBody(db, await first.executeTakeFirstOrThrow())
   const id = await insertGroup(db, organizationId, { name: 'Timed' }, systemClock.now())
   const url = `http://127.0.0.1:${port}/timed`
   await insertWebhook(db, seal, organizationId, { url, groups: [id] }, systemClock.now())
-  return { body: Buffer.from(body), ofOne: () => newEvent(organizationId, id) }
+  return { body, ofOne: () => newEvent(organizationId, id) }
 }
 
 let events = 0

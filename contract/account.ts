@@ -46,7 +46,7 @@ export const Welcome = Exactly({
 })
 export type Welcome = Static<typeof Welcome>
 
-/** `POST /dashboard/api/setup`, once, with the token of the set-up link; and `POST /dashboard/api/sign-up` without one. Both sign in. */
+/** `POST /dashboard/api/setup`, once, with the token of the set-up link, which signs in; and `POST /dashboard/api/sign-up` without one. */
 export const Setup = Exactly({
   token: Type.String({ maxLength: 200 }),
   organization: Name,
@@ -57,6 +57,12 @@ export const Setup = Exactly({
 export type Setup = Static<typeof Setup>
 export const SignUp = Exactly({ organization: Name, name: Name, email: Email, password: Password })
 export type SignUp = Static<typeof SignUp>
+/**
+ * `confirm`: a mail went to the address, and the account is made once its link is opened (`verify-email`); the same for an
+ * address that has an account. Else the server sends no mail, and the person is signed in.
+ */
+export const SignedUp = Exactly({ confirm: Type.Boolean() })
+export type SignedUp = Static<typeof SignedUp>
 
 /** `POST /dashboard/api/organizations`: a further one for the person who is signed in, who becomes its owner. */
 export const NewOrganization = Exactly({ name: Name })
@@ -85,8 +91,10 @@ export const ApiKey = Exactly({
   name: Type.String(),
   role: Type.Enum(['read', 'write', 'admin']),
   created: Instant('When it was made.'),
-  /** Name of the agent who made it; null for one made on the command line. */
+  /** Name of the agent who made it; null for one made on the command line, or by somebody who left. */
   created_by: Nullable(Type.String()),
+  /** The same agent (`agt_…`). */
+  created_by_id: Nullable(Type.String()),
   last_used: Nullable(Instant('When it was last used, to the minute.')),
   expires: Nullable(Instant('From when on it is refused.')),
   revoked: Nullable(Instant('Since when it is refused.')),
@@ -94,6 +102,9 @@ export const ApiKey = Exactly({
 export type ApiKey = Static<typeof ApiKey>
 export const ApiKeys = Exactly({ data: Type.Array(ApiKey) })
 export type ApiKeys = Static<typeof ApiKeys>
+
+/** The keys that an agent made may do at most this. */
+export const HIGHEST_KEY_ROLE = { viewer: 'read', member: 'write', admin: 'write', owner: 'admin' } as const
 
 /** `POST /dashboard/api/keys`. */
 export const NewApiKey = Exactly({
@@ -147,7 +158,7 @@ export const Code = Exactly({ code, trustDevice: Type.Optional(Type.Boolean()) }
 export const ResetRequest = Exactly({ email: Type.String({ minLength: 1, maxLength: 254 }) })
 /** `reset-password`: the token of `/dashboard/reset-password/<token>`. Ends all sessions. */
 export const Reset = Exactly({ token: Type.String({ maxLength: 200 }), newPassword: Password })
-/** `verify-email`: the token of `/dashboard/verify-email/<token>`; the new address holds from now on. */
+/** `verify-email`: the token of `/dashboard/verify-email/<token>`; the new address, or the new account, holds from now on. */
 export const EmailConfirmation = Exactly({ token: Type.String({ maxLength: 200 }) })
 
 /** `change-password`; ends all other sessions. `sign-out`, `revoke-other-sessions`: without a body. `update-user`: NewName. */

@@ -5,7 +5,8 @@ export const AGENT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 export type AgentRole = (typeof AGENT_ROLES)[number]
 
 /** Deliberately loose: whether an address exists shows only when mail arrives there. */
-export const EMAIL = '^[^\\s@<>,;:"()\\[\\]\\\\]+@[^\\s@<>,;:"()\\[\\]\\\\]+$'
+const PART = '[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069@<>,;:"()\\[\\]\\\\]+'
+export const EMAIL = `^${PART}@${PART}$`
 export const Email = Type.String({ maxLength: 254, pattern: EMAIL, description: 'an e-mail address' })
 
 const role = Type.Enum(AGENT_ROLES, {
@@ -35,6 +36,7 @@ export const AgentChange = Exactly(
     notification_email: Type.Optional(Nullable(Email)),
   },
   {
+    title: 'AgentChange',
     examples: [{ name: 'Ada Example', role: 'admin' }],
     'x-elsewhere': {
       id: GIVEN_BY_SERVER,
@@ -69,9 +71,9 @@ export const NewInvitation = Exactly(
     email: Email,
     role: Type.Optional(Type.Enum(AGENT_ROLES, { default: 'member' })),
   },
-  { examples: [{ email: 'grace@example.com', role: 'member' }] },
+  { title: 'NewInvitation', examples: [{ email: 'grace@example.com', role: 'member' }] },
 )
 export type NewInvitation = Static<typeof NewInvitation>
 
-export const AgentQuery = Exactly(pageQuery(['created', 'name', 'email']))
-export const InvitationQuery = Exactly(pageQuery(['created']))
+export const AgentQuery = Exactly(pageQuery('AgentOrder', ['created', 'name', 'email']))
+export const InvitationQuery = Exactly(pageQuery('InvitationOrder', ['created']))

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 
-/** `{code, error}`; a 400 and a 422 also name each field at fault in `errors`. */
+/** `{code, error}`; a 400, a 422 and the 409 of a value that is taken also name each field at fault in `errors`. */
 export const ErrorBody = Type.Object(
   {
     code: Type.Integer({ description: 'The HTTP status code.', examples: [400] }),
@@ -15,17 +15,24 @@ export const ErrorBody = Type.Object(
     ),
     request_id: Type.Optional(Type.String({ description: 'Only with 500: name it when you ask for help.' })),
   },
-  { additionalProperties: false },
+  { title: 'Error', additionalProperties: false },
 )
 export type ErrorBody = Static<typeof ErrorBody>
 
+/** What a list of ids in a body holds at most: more than the limits allow, so that what grew before them can be sent back. */
+export const MOST_NAMED = 10_000
+
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** Control characters, line and paragraph separators, and what turns the direction of text around. */
+const UNSEEN = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
+export const ONE_LINE = `^[^${UNSEEN}]*$`
 
 export const Name = Type.String({
   minLength: 1,
   maxLength: 250,
-  pattern: '\\S',
-  description: '1 to 250 characters that are not all blank',
+  pattern: `^(?=.*\\S)[^${UNSEEN}]*$`,
+  description: '1 to 250 characters in one line, not all blank and without control characters',
 })
 
 /** ISO 8601 in UTC with milliseconds and `Z`. */
@@ -40,8 +47,8 @@ export const TimeFilter = (description: string) => Type.String({ description: `$
 export const Time = (description: string) =>
   Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description: `${description} ${TIME}` })
 
-/** What every list can be asked. `orders`: what it can be ordered by, the default first. */
-export const pageQuery = <const T extends readonly string[]>(orders: T) => ({
+/** What every list can be asked. `title`: of the enumeration. `orders`: what it can be ordered by, the default first. */
+export const pageQuery = <const T extends readonly string[]>(title: string, orders: T) => ({
   after: Type.Optional(
     Type.String({ description: 'Cursor of the next page, from the `after` of the page before it.', maxLength: 2048 }),
   ),
@@ -49,6 +56,8 @@ export const pageQuery = <const T extends readonly string[]>(orders: T) => ({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Items per page.' })),
   order_by: Type.Optional(
     Type.Enum(orders, {
+      type: 'string',
+      title,
       default: orders[0],
       description: 'What to order by. What has no value comes last in both ways.',
     }),

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable } from './common.ts'
 import { Event } from './events.ts'
 import { RECORD_TYPES, STATES } from './monitors.ts'
+import { REQUEST_STATUSES, Replay, WebhookRequest } from './webhooks.ts'
 
 /** What the dashboard asks beside the API, of one organization. Not part of the public API. */
 
@@ -35,8 +36,16 @@ export const Overview = Exactly({
   /** By cause, worst and newest first, at most 20; `more` says how many causes are left out. */
   attention: Type.Array(Cause),
   more: Type.Integer(),
-  /** The newest changes, at most 10. */
+  /** The newest changes, at most 10. First results, of a new monitor or a new expectation, are no changes. */
   changes: Type.Array(Event),
+  /** Those of the last 24 hours, in one; null without any. */
+  first_results: Nullable(
+    Exactly({
+      count: Type.Integer({ description: 'At most 10,000 counted.' }),
+      from: Instant('The oldest of them.'),
+      to: Instant('The newest of them.'),
+    }),
+  ),
   checks: Exactly({
     /** Of active monitors, how many have a check that is more than a minute overdue, and how many have not. */
     on_time: Type.Integer(),
@@ -45,15 +54,26 @@ export const Overview = Exactly({
   }),
   webhooks: Exactly({
     count: Type.Integer(),
-    paused: Type.Array(
+    paused: Type.Integer(),
+    failing: Type.Integer({ description: 'Active ones whose last attempt failed.' }),
+    /** Active ones that have had something to send for more than a minute. */
+    late: Type.Integer(),
+    trouble: Type.Array(
       Exactly({
         id: Type.String(),
         url: Type.String(),
+        health: Type.Enum(['paused', 'failing']),
         last_error: Nullable(Type.String()),
-        waiting: Type.Integer({ description: 'Requests kept for it, at most 1,000 counted.' }),
+        waiting: Type.Integer({ description: 'Its requests that are not delivered, at most 1,000 counted.' }),
       }),
-      { description: 'At most 20.' },
+      { description: 'The paused and the failing ones, paused first, at most 20.' },
     ),
+  }),
+  /** Of the server's processes, how many do what. One that was silent for 8 seconds is not counted. */
+  processes: Exactly({
+    checking: Type.Integer(),
+    cut_off: Type.Integer({ description: 'Of those that check: none of their canary names resolves.' }),
+    delivering: Type.Integer(),
   }),
   /** What a new organization has not done yet. */
   has: Exactly({ monitors: Type.Boolean(), webhooks: Type.Boolean(), events: Type.Boolean() }),
@@ -62,7 +82,8 @@ export type Overview = Static<typeof Overview>
 
 /**
  * `GET /dashboard/api/live?organization=…` (server-sent events). Event `change`: data is a LiveChange; the page fetches what it
- * shows anew. Event `checked`: ids of monitors whose last_checked moved, at most once a second. A comment line every 15 s.
+ * shows anew. Event `checked`: ids of monitors whose last_checked moved, at most once a second. Event `beat` every 5 s
+ * while the database answers: what was fetched and not told of is current.
  */
 export const LiveChange = Exactly({
   /** What changed: names of lists of the API. */
@@ -113,6 +134,14 @@ export const ImportRequest = Exactly({
 })
 export type ImportRequest = Static<typeof ImportRequest>
 
+const Expectation = {
+  expected_value: Type.Array(Type.String(), { minItems: 1, maxItems: 10 }),
+  is_exact_match: Type.Boolean(),
+}
+
+/** A monitor of the same name and type that expects something else. */
+const OtherMonitor = Exactly({ id: Type.String(), ...Expectation, group: Type.String({ description: 'Slug.' }) })
+
 export const ImportRow = Exactly({
   /** Line of the input where the row began; null for what was discovered. */
   line: Nullable(Type.Integer()),
@@ -123,14 +152,38 @@ export const ImportRow = Exactly({
   group: Nullable(Type.String()),
   notify: Nullable(Type.String()),
   frequency: Nullable(Type.Integer()),
-  /** `make`: ready for POST /monitors/bulk. `exists`: an equal monitor is there. `skip`: not watched (SOA, DNSKEY …). `refuse`: wrong. */
-  fate: Type.Enum(['make', 'exists', 'skip', 'refuse']),
+  /**
+   * `make`: ready for POST /monitors/bulk. `differs`: `monitor` expects something else of the same record. `exists`: an equal
+   * monitor is there. `skip`: not watched (SOA, DNSKEY …). `refuse`: wrong.
+   */
+  fate: Type.Enum(['make', 'differs', 'exists', 'skip', 'refuse']),
+  /** With `differs`, else null. */
+  monitor: Nullable(OtherMonitor),
   /** Why it is not made, in plain words; empty for `make`. */
   why: Type.String(),
 })
 export type ImportRow = Static<typeof ImportRow>
 export const ImportPlan = Exactly({ rows: Type.Array(ImportRow, { description: 'At most 5,000.' }) })
 export type ImportPlan = Static<typeof ImportPlan>
+
+/** `POST /dashboard/api/import/updates`: gives monitors that differ the expectation of their rows. */
+export const ImportUpdates = Exactly({
+  updates: Type.Array(
+    Exactly({
+      id: Type.String({ maxLength: 40 }),
+      /** What the preview showed: a monitor that expects something else by now is left as it is. */
+      was: Exactly(Expectation),
+      ...Expectation,
+    }),
+    { minItems: 1, maxItems: 100 },
+  ),
+})
+export type ImportUpdates = Static<typeof ImportUpdates>
+export const ImportUpdated = Exactly({
+  updated: Type.Integer(),
+  refused: Type.Array(Exactly({ id: Type.String(), why: Type.String() })),
+})
+export type ImportUpdated = Static<typeof ImportUpdated>
 
 export const TIMELINE_RANGES = ['24h', '7d', '30d', '90d'] as const
 export type TimelineRange = (typeof TIMELINE_RANGES)[number]
@@ -149,7 +202,10 @@ export const Timeline = Exactly({
     }),
     { description: 'At most 500; shorter ones are then joined with their longer neighbours.' },
   ),
-  /** Share of the known time in VALID, 0 to 1; null when nothing is known. */
+  changes: Type.Integer({
+    description: 'Events in the range as incidence_count counts them: first outcomes after UNSET left out.',
+  }),
+  /** Share of the known time in VALID, 0 to 1; UNSET is not known. Null when nothing is known. */
   valid: Nullable(Type.Number()),
 })
 export type Timeline = Static<typeof Timeline>
@@ -168,38 +224,39 @@ export const Acceptance = Exactly({
 })
 export type Acceptance = Static<typeof Acceptance>
 
-/** The evidence of a verdict: `?include=diagnosis` on a Monitor, and on one Event. */
-export type Diagnosis = {
-  /** Why the verdict is what it is, in a sentence. */
-  reason: string
-  /** How it was reached, in a sentence. */
-  decided: string
-  paths: DiagnosisPath[]
-}
+/** `GET /dashboard/api/monitors/counts?search=…&record_type=…&group=…`: what the list's other filters leave of each state. */
+export const MonitorCounts = Exactly({
+  states: Type.Record(Type.String(), Type.Integer(), { description: 'Active monitors by state.' }),
+  active: Type.Integer(),
+  disabled: Type.Integer(),
+  is_partial: Type.Boolean({ description: 'More than 10,000 monitors match; only those are counted.' }),
+})
+export type MonitorCounts = Static<typeof MonitorCounts>
 
-/** One exchange with one name server. */
-export type DiagnosisPath = {
-  /** `ip:port`, IPv6 in brackets; `name` where it was found by following the delegation. */
-  server: string
-  name?: string
-  path: 'recursive' | 'authoritative'
-  transport: 'udp' | 'tcp'
-  /** Null when nothing readable came. */
-  rcode: string | null
-  /** Of aa, tc, rd, ra, ad, cd: those that were set. */
-  flags: string[]
-  /** RFC 8914. */
-  ede: { code: number; text: string }[]
-  ms: number
-  /** Null: truncated, so asked again over TCP. `kind` as in server/dns/outcome.ts. */
-  outcome:
-    | null
-    | { kind: 'answer'; rrset: { name: string; type: string; ttl: number; values: string[] }; chain: AliasChain }
-    | { kind: 'nodata' | 'nxdomain' | 'endless_alias'; chain: AliasChain }
-    | { kind: 'failure'; rcode: string; bogus?: true }
-    | { kind: 'malformed' | 'unreachable' | 'lame'; reason: string }
-    | { kind: 'referral'; nameServers: string[] }
-    | { kind: 'timeout' }
-}
+const attempts = Type.Integer({ description: 'How many attempts were made, retries by hand included.' })
+/** `GET /dashboard/api/webhooks/{id}/requests`: as the API's list, with the number of attempts. */
+export const LoggedRequest = Exactly({ ...WebhookRequest.properties, attempts })
+export type LoggedRequest = Static<typeof LoggedRequest>
 
-type AliasChain = { name: string; target: string; ttl: number }[]
+/** `GET /dashboard/api/webhooks/{id}/requests/{id}/body`: the body that every attempt sends, octet for octet (UTF-8). */
+export const SentBody = Exactly({ body: Type.String() })
+export type SentBody = Static<typeof SentBody>
+
+/** Counting ends there. */
+export const MOST_COUNTED = 10_000
+const count = (what: string) => Type.Integer({ description: `${what}; at most 10,000 are counted.` })
+/** `GET /dashboard/api/webhooks/{id}/replay?since=…&until=…`: how many requests of the period have each status, tests left out. */
+export const ReplayCounts = Exactly({
+  PENDING: count('Not attempted yet'),
+  RETRYING: count('Waiting for a retry'),
+  FAILED: count('Given up'),
+  DELIVERED: count('Delivered'),
+})
+export type ReplayCounts = Static<typeof ReplayCounts>
+/** `POST /dashboard/api/webhooks/{id}/replay`: as the API's, of several statuses. Answers what the API answers. */
+export const ReplaySelection = Exactly({
+  since: Replay.properties.since,
+  until: Replay.properties.until,
+  statuses: Type.Array(Type.Enum(REQUEST_STATUSES), { minItems: 1, maxItems: 4 }),
+})
+export type ReplaySelection = Static<typeof ReplaySelection>

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, Instant, pageQuery, TimeFilter } from './common.ts'
+import { Diagnosis } from './diagnosis.ts'
 import { RECORD_TYPES, STATES } from './monitors.ts'
 
 export const Event = Exactly(
@@ -9,6 +10,9 @@ export const Event = Exactly(
     occurred: Instant('When the change was confirmed.'),
     previous_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was known.' })),
     current_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was learned.' })),
+    truncated: Type.Optional(
+      Type.Literal(true, { description: 'Present where values were cut: all together take at most 64 KiB of JSON.' }),
+    ),
     old_state: Type.Enum(STATES, { type: 'string' }),
     new_state: Type.Enum(STATES, { type: 'string' }),
     incidence_count: Type.Integer({ description: 'How many checks in a row found new_state, this one included.' }),
@@ -32,7 +36,7 @@ export const EventAnswer = Type.Object(
   {
     ...Event.properties,
     diagnosis: Type.Optional(
-      Type.Unknown({
+      Type.Union([Diagnosis, Type.Null()], {
         description: 'The evidence behind `new_state`; null where none is kept. With `?include=diagnosis`.',
       }),
     ),
@@ -51,11 +55,33 @@ export const eventFilters = {
   old_state: Type.Optional(Type.Enum(STATES, { description: 'Only events that left this state.' })),
   new_state: Type.Optional(Type.Enum(STATES, { description: 'Only events that led to this state.' })),
 }
-export const MonitorEventQuery = Exactly({ ...pageQuery(['occurred']), ...eventFilters })
+export const MonitorEventQuery = Exactly({ ...pageQuery('MonitorEventOrder', ['occurred']), ...eventFilters })
 export const EventQuery = Exactly({
-  ...pageQuery(['occurred']),
+  ...pageQuery('EventOrder', ['occurred', 'recorded']),
+  order_by: Type.Optional(
+    Type.Enum<string[]>(['occurred', 'recorded'], {
+      type: 'string',
+      title: 'EventOrder',
+      description: 'What to order by: `recorded` with `after_id`, else `occurred` unless given.',
+    }),
+  ),
+  after_id: Type.Optional(
+    Type.String({
+      pattern: '^evt_[0-9a-z]{26}$',
+      maxLength: 30,
+      description:
+        'the id of an event: only events that were recorded after it, in the order in which they were recorded. Nothing is left out, however many are recorded at once; with no other filter',
+      examples: ['evt_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+    }),
+  ),
   ...eventFilters,
-  group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
+  group: Type.Optional(
+    Type.String({
+      description:
+        "Only events of monitors that were in this group when the event occurred. A group's slug or its id; of a group that was deleted, its id.",
+      maxLength: 100,
+    }),
+  ),
   monitor_id: Type.Optional(Type.String({ description: 'Only events of this monitor.', maxLength: 40 })),
 })
 export type EventQuery = Static<typeof EventQuery>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Name, pageQuery } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery } from './common.ts'
 
 export const Group = Exactly(
   {
@@ -20,10 +20,10 @@ const slug = Type.String({
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
 })
-export const MOST_WEBHOOKS = 100
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
-  maxItems: MOST_WEBHOOKS,
-  description: 'Webhook ids (`whk_…`).',
+  maxItems: MOST_NAMED,
+  description:
+    'Webhook ids (`whk_…`), at most 100 unless the operator allows another number; a group that has more already may keep them.',
 })
 
 const elsewhere = {
@@ -38,7 +38,7 @@ export const NewGroup = Exactly(
     slug: Type.Optional(slug),
     webhooks: Type.Optional(webhooks),
   },
-  { examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': elsewhere },
+  { title: 'NewGroup', examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': elsewhere },
 )
 export type NewGroup = Static<typeof NewGroup>
 
@@ -49,10 +49,11 @@ export const GroupChange = Exactly(
     webhooks: Type.Optional(Type.Union([webhooks, Type.Null()])),
   },
   {
+    title: 'GroupChange',
     examples: [{ name: 'Production in Europe', webhooks: ['whk_01kaj3x7v8q2n5m4r6t9w0y1zb'] }],
     'x-elsewhere': elsewhere,
   },
 )
 export type GroupChange = Static<typeof GroupChange>
 
-export const GroupQuery = Exactly(pageQuery(['created', 'name', 'slug']))
+export const GroupQuery = Exactly(pageQuery('GroupOrder', ['created', 'name', 'slug']))

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, GIVEN_BY_SERVER, Instant, pageQuery } from './common.ts'
+import { Diagnosis } from './diagnosis.ts'
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
@@ -43,7 +44,11 @@ export const MonitorAnswer = Type.Object(
     ...Monitor.properties,
     frequency: Type.Optional(Type.Integer({ description: 'Minutes between two checks.' })),
     group: Type.Optional(Type.String({ description: "The group's slug." })),
-    diagnosis: Type.Optional(Type.Unknown({ description: 'The evidence behind `state`.' })),
+    diagnosis: Type.Optional(
+      Type.Union([Diagnosis, Type.Null()], {
+        description: 'The evidence behind `state`; null until a check ended. With `?include=diagnosis`.',
+      }),
+    ),
   },
   { title: 'Monitor', additionalProperties: false },
 )
@@ -114,6 +119,7 @@ const elsewhere = {
 }
 
 export const NewMonitor = Exactly(fields, {
+  title: 'NewMonitor',
   'x-elsewhere': elsewhere,
   examples: [
     { domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'], frequency: 10 },
@@ -121,10 +127,13 @@ export const NewMonitor = Exactly(fields, {
 })
 export type NewMonitor = Static<typeof NewMonitor>
 
+/** Monitors of one bulk request. */
+export const MOST_IN_BULK = 1_000
+
 /** All are made, or none. What an item does not say is taken from beside the list. */
 export const NewMonitors = Exactly(
   {
-    monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: 1000, description: '1 to 1000 monitors.' }),
+    monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MOST_IN_BULK, description: '1 to 1000 monitors.' }),
     group: Type.Optional(group),
     notify: Type.Optional(notify),
     frequency: Type.Optional(frequency),
@@ -136,6 +145,7 @@ export const NewMonitors = Exactly(
     ),
   },
   {
+    title: 'NewMonitors',
     examples: [
       {
         group: 'production',
@@ -157,7 +167,11 @@ export const MonitorChange = Exactly(
     record_type: Type.Optional(fields.record_type),
     expected_value: Type.Optional(fields.expected_value),
   },
-  { examples: [{ expected_value: ['192.0.2.2'], notify: 'after_success' }], 'x-elsewhere': elsewhere },
+  {
+    title: 'MonitorChange',
+    examples: [{ expected_value: ['192.0.2.2'], notify: 'after_success' }],
+    'x-elsewhere': elsewhere,
+  },
 )
 export type MonitorChange = Static<typeof MonitorChange>
 
@@ -169,6 +183,7 @@ export const GroupMonitorsChange = Exactly(
     notify: Type.Optional(notify),
   },
   {
+    title: 'GroupMonitorsChange',
     examples: [{ frequency: 30 }],
     'x-elsewhere': Object.fromEntries(
       ['domain', 'subdomain', 'full_domain', 'record_type', 'expected_value', 'is_exact_match', 'group'].map((name) => [
@@ -208,5 +223,5 @@ export const monitorFilters = {
   ),
 }
 const orders = ['created', 'domain', 'subdomain', 'record_type', 'state', 'last_checked', 'incidence_count'] as const
-export const MonitorQuery = Exactly({ ...pageQuery(orders), ...monitorFilters, include: Include })
+export const MonitorQuery = Exactly({ ...pageQuery('MonitorOrder', orders), ...monitorFilters, include: Include })
 export type MonitorQuery = Static<typeof MonitorQuery>

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Email } from './agents.ts'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE } from './common.ts'
 
 const settings = {
   timezone: Type.String({ description: 'An IANA name.', examples: ['Europe/Berlin'], maxLength: 64 }),
@@ -46,6 +46,7 @@ export const OrganizationChange = Exactly(
     ),
   },
   {
+    title: 'OrganizationChange',
     examples: [{ name: 'Example', settings: { timezone: 'Europe/Berlin' } }],
     'x-elsewhere': {
       id: GIVEN_BY_SERVER,
@@ -60,7 +61,8 @@ export const OrganizationChange = Exactly(
 )
 export type OrganizationChange = Static<typeof OrganizationChange>
 
-const line = (description: string, maxLength = 250) => Nullable(Type.String({ maxLength, description }))
+const line = (description: string, maxLength = 250) =>
+  Nullable(Type.String({ maxLength, pattern: ONE_LINE, description }))
 const billing = {
   name: line('A person or a company.'),
   email: Nullable(Email),
@@ -97,6 +99,6 @@ export const BillingChange = Exactly(
     vat: Type.Optional(billing.vat),
     currency: Type.Optional(billing.currency),
   },
-  { examples: [{ name: 'Example GmbH', city: 'Berlin', country: 'DE' }] },
+  { title: 'BillingChange', examples: [{ name: 'Example GmbH', city: 'Berlin', country: 'DE' }] },
 )
 export type BillingChange = Static<typeof BillingChange>

@@ -82,6 +82,7 @@ export const PlanChoice = Exactly(
     interval: Type.Optional(Type.Enum(INTERVALS, { description: 'Which of its prices; the first when absent.' })),
   },
   {
+    title: 'PlanChoice',
     examples: [{ plan: 'self-hosted' }],
     'x-elsewhere': {
       status: GIVEN_BY_SERVER,
@@ -127,4 +128,4 @@ export const Invoice = Exactly(
 )
 export type Invoice = Static<typeof Invoice>
 
-export const InvoiceQuery = Exactly(pageQuery(['created']))
+export const InvoiceQuery = Exactly(pageQuery('InvoiceOrder', ['created']))

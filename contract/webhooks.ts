@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Nullable, pageQuery, Time, TimeFilter } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, MOST_NAMED, Nullable, pageQuery, Time, TimeFilter } from './common.ts'
 import { Delivery } from './events.ts'
 
 export const Webhook = Exactly(
@@ -8,7 +8,9 @@ export const Webhook = Exactly(
     created: Instant('When the webhook was made.'),
     url: Type.String({ examples: ['https://hooks.example.com/dns'] }),
     secret: Type.String({ description: 'In full when made or rotated, else masked to its last 4 characters.' }),
-    headers: Type.Record(Type.String(), Type.String(), { description: 'Sent with every request.' }),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: 'Sent with every request. Each value is masked to its last 4 characters.',
+    }),
     groups: Type.Array(Type.String(), { description: 'Groups whose changes it hears of (`grp_…`).' }),
     is_active: Type.Boolean(),
     state: Type.Enum(['active', 'paused'], {
@@ -33,14 +35,17 @@ const secret = Type.String({
   description: 'Made here when absent: `whsec_` and base64 of 32 random octets.',
 })
 export const MOST_HEADERS = 20
-const headers = Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+/** Characters that the value of a header may have. */
+export const VALUE_LIMIT = 4_000
+const headers = Type.Record(Type.String(), Type.String({ maxLength: VALUE_LIMIT }), {
   maxProperties: MOST_HEADERS,
-  description: 'At most 20, sent with every request.',
+  description: 'At most 20, sent with every request. A value is shown masked; the mask sent back keeps the value.',
 })
-export const MOST_GROUPS = 100
+/** Groups that one webhook may be linked to. */
+export const MOST_GROUPS = 1_000
 const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-  maxItems: MOST_GROUPS,
-  description: 'Ids or slugs of groups.',
+  maxItems: MOST_NAMED,
+  description: 'Ids or slugs of groups, at most 1,000; a webhook that has more already may keep them.',
 })
 
 const elsewhere = {
@@ -59,6 +64,7 @@ export const NewWebhook = Exactly(
     groups: Type.Optional(groups),
   },
   {
+    title: 'NewWebhook',
     examples: [{ url: 'https://hooks.example.com/dns', headers: { 'X-Team': 'infrastructure' }, groups: ['default'] }],
     'x-elsewhere': {
       ...elsewhere,
@@ -77,6 +83,7 @@ export const WebhookChange = Exactly(
     is_active: Type.Optional(Type.Boolean({ description: 'As by /enable and /disable.' })),
   },
   {
+    title: 'WebhookChange',
     examples: [{ url: 'https://hooks.example.com/dns/v2' }],
     'x-elsewhere': { ...elsewhere, secret: 'is changed by POST /webhooks/{webhook}/rotate-secret.' },
   },
@@ -95,12 +102,12 @@ export const SecretRotation = Exactly(
       }),
     ),
   },
-  { examples: [{ grace_hours: 48 }] },
+  { title: 'SecretRotation', examples: [{ grace_hours: 48 }] },
 )
 export type SecretRotation = Static<typeof SecretRotation>
 
 export const WebhookQuery = Exactly({
-  ...pageQuery(['created', 'last_executed']),
+  ...pageQuery('WebhookOrder', ['created', 'last_executed']),
   group: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id of a group.' })),
   is_active: Type.Optional(Type.Boolean({ description: 'Only enabled ones, or only disabled ones.' })),
   state: Type.Optional(Type.Enum(['active', 'paused'], { description: 'Only webhooks in this state.' })),
@@ -135,14 +142,17 @@ export const WebhookRequest = Exactly(request, {
 })
 export type WebhookRequest = Static<typeof WebhookRequest>
 
-export const WebhookAttempt = Exactly({
-  number: Type.Integer({ description: '1 is the first attempt.' }),
-  attempted: Instant('When it was made.'),
-  status_code: Nullable(Type.Integer()),
-  error: Nullable(Type.String()),
-  response_body: Nullable(Type.String()),
-  timings: Type.Record(Type.String(), Type.Number(), { description: 'Milliseconds of each phase.' }),
-})
+export const WebhookAttempt = Exactly(
+  {
+    number: Type.Integer({ description: '1 is the first attempt.' }),
+    attempted: Instant('When it was made.'),
+    status_code: Nullable(Type.Integer()),
+    error: Nullable(Type.String()),
+    response_body: Nullable(Type.String()),
+    timings: Type.Record(Type.String(), Type.Number(), { description: 'Milliseconds of each phase.' }),
+  },
+  { title: 'WebhookAttempt' },
+)
 
 export const WebhookRequestInFull = Exactly(
   {
@@ -160,18 +170,23 @@ export const Replay = Exactly(
     since: Time('Requests made then or later.'),
     until: Type.Optional(Time('Requests made before; now when absent.')),
     status: Type.Optional(
-      Type.Enum(REQUEST_STATUSES, { description: 'Only these; all, delivered ones too, when absent.' }),
+      Type.Union([Type.Enum(REQUEST_STATUSES), Type.Array(Type.Enum(REQUEST_STATUSES), { minItems: 1, maxItems: 4 })], {
+        description: 'Only requests of this status, or of one of these; all, delivered ones too, when absent.',
+      }),
     ),
   },
-  { examples: [{ since: '2026-01-01T00:00:00Z', status: 'FAILED' }] },
+  { title: 'Replay', examples: [{ since: '2026-01-01T00:00:00Z', status: 'FAILED' }] },
 )
 export type Replay = Static<typeof Replay>
 
-export const Replayed = Exactly({ count: Type.Integer({ description: 'How many requests are sent again.' }) })
+export const Replayed = Exactly(
+  { count: Type.Integer({ description: 'How many requests are sent again.' }) },
+  { title: 'Replayed' },
+)
 export type Replayed = Static<typeof Replayed>
 
 export const WebhookRequestQuery = Exactly({
-  ...pageQuery(['created', 'last_attempt']),
+  ...pageQuery('WebhookRequestOrder', ['created', 'last_attempt']),
   status: Type.Optional(Type.Enum(REQUEST_STATUSES, { description: 'Only requests of this status.' })),
   status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Only with this last answer.' })),
   monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for events of this monitor.' })),
@@ -184,3 +199,10 @@ export const WebhookRequestQuery = Exactly({
   last_attempt_after: Type.Optional(TimeFilter('Only requests last attempted after this time.')),
 })
 export type WebhookRequestQuery = Static<typeof WebhookRequestQuery>
+
+/** `GET /dashboard/api/webhooks/{id}/kept`: what waits now, and what waited and was dropped. */
+export const KeptRequests = Exactly({
+  waiting: Type.Integer({ description: 'At most 1,000 are counted.' }),
+  dropped: Type.Integer({ description: 'Because they were too old, too many or too large.' }),
+})
+export type KeptRequests = Static<typeof KeptRequests>

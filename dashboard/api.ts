@@ -1,4 +1,5 @@
 import type { ErrorBody } from '#contract/common.ts'
+import { noteAnswer, noteFailure } from './connection.ts'
 
 /** An answer that is not a success, in the words of the server. */
 export class ApiProblem extends Error {
@@ -27,9 +28,9 @@ export function actFor(id: string | undefined): void {
   organization = id
 }
 
-let onSignedOut = (): void => {}
-/** Called when the server says that nobody is signed in any more. */
-export function whenSignedOut(listener: () => void): void {
+let onSignedOut = async (): Promise<boolean> => false
+/** Called when the server says that nobody is signed in any more. Resolves with true once the same person is again. */
+export function whenSignedOut(listener: () => Promise<boolean>): void {
   onSignedOut = listener
 }
 
@@ -46,29 +47,66 @@ export function address(path: string, query: Query = {}): string {
 /** For links that the browser opens itself: streams and downloads. */
 export const addressHere = (path: string, query: Query = {}): string => address(path, { ...query, organization })
 
-async function send<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+/** What a page shows is there within this, or it says why not. What a person asks for may take longer. */
+const GET_TIMEOUT_MS = 12_000
+
+type Sent = { body?: unknown; ifMatch?: string; signal?: AbortSignal | undefined }
+
+/** A request that meets the end of the session waits until the same person has signed in again, and is then sent once more. */
+async function send<T>(method: string, path: string, sent: Sent = {}): Promise<Versioned<T>> {
+  try {
+    return await sendOnce<T>(method, path, sent)
+  } catch (error) {
+    const isOver = error instanceof ApiProblem && error.status === 401 && !path.startsWith('/dashboard/auth/')
+    if (!isOver || !(await onSignedOut())) throw error
+    return await sendOnce<T>(method, path, sent)
+  }
+}
+
+async function sendOnce<T>(method: string, path: string, sent: Sent): Promise<Versioned<T>> {
+  const { body, ifMatch, signal } = sent
+  const timeout = method === 'GET' ? AbortSignal.timeout(GET_TIMEOUT_MS) : undefined
+  const signals = [signal, timeout].filter((each) => each !== undefined)
   const headers: Record<string, string> = { accept: 'application/json' }
+  if (ifMatch) headers['if-match'] = ifMatch
   if (organization) headers['x-organization'] = organization
   if (body !== undefined) headers['content-type'] = 'application/json'
   let response: Response
+  let text: string
   try {
     response = await fetch(path, {
       method,
       headers,
       credentials: 'same-origin',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
+      ...(signals.length > 0 ? { signal: AbortSignal.any(signals) } : {}),
     })
+    text = await response.text()
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiProblem(0, {})
+    noteFailure()
+    throw timeout?.aborted ? new ApiProblem(408, { error: TIMED_OUT }) : new ApiProblem(0, {})
   }
-  const text = await response.text()
+  noteLimit(response.headers)
   const answer = text === '' ? null : parsed(text)
-  if (response.ok) return answer as T
-  if (response.status === 401 && !path.startsWith('/dashboard/auth/')) onSignedOut()
+  noteAnswer(response.status, bodyOf(answer).error)
+  if (response.ok) return { value: answer as T, etag: response.headers.get('etag') ?? '' }
   const wait = Number(response.headers.get('retry-after'))
   throw new ApiProblem(response.status, bodyOf(answer), wait > 0 ? wait : undefined)
+}
+
+/** How the window of the person's rate limit stood at the last answer; `freeAt`: when its oldest request leaves it. */
+export type Window = { limit: number; remaining: number; freeAt: number }
+let limitWindow: Window | undefined
+export const lastWindow = (): Window | undefined => limitWindow
+
+function noteLimit(headers: Headers): void {
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
+    Number(headers.get(`x-ratelimit-${name}`) ?? Number.NaN),
+  )
+  if (Number.isNaN(limit! + remaining! + reset!)) return
+  // The end of that second, because it is rounded down.
+  limitWindow = { limit: limit!, remaining: remaining!, freeAt: (reset! + 1) * 1_000 }
 }
 
 function parsed(text: string): unknown {
@@ -78,6 +116,8 @@ function parsed(text: string): unknown {
     return null
   }
 }
+
+const TIMED_OUT = `The server did not answer within ${GET_TIMEOUT_MS / 1_000} seconds.`
 
 /** The sign-in endpoints say `message` where the API says `error`. */
 function bodyOf(answer: unknown): Partial<ErrorBody> {
@@ -90,12 +130,18 @@ function bodyOf(answer: unknown): Partial<ErrorBody> {
   return { ...(sentence ? { error: sentence } : {}), ...(errors ? { errors } : {}) }
 }
 
+/** A resource with its ETag, for a later `If-Match`. */
+export type Versioned<T> = { value: T; etag: string }
+
 /** Typed by the caller with the contract's type of what the route answers. Throws ApiProblem. */
 export const api = {
-  get: <T>(path: string, query?: Query, signal?: AbortSignal) =>
-    send<T>('GET', address(path, query), undefined, signal),
-  post: <T = null>(path: string, body?: unknown) => send<T>('POST', path, body),
-  put: <T = null>(path: string, body?: unknown) => send<T>('PUT', path, body),
-  patch: <T = null>(path: string, body?: unknown) => send<T>('PATCH', path, body),
-  delete: <T = null>(path: string) => send<T>('DELETE', path),
+  get: async <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
+    (await send<T>('GET', address(path, query), { signal })).value,
+  post: async <T = null>(path: string, body?: unknown): Promise<T> => (await send<T>('POST', path, { body })).value,
+  put: async <T = null>(path: string, body?: unknown): Promise<T> => (await send<T>('PUT', path, { body })).value,
+  patch: async <T = null>(path: string, body?: unknown): Promise<T> => (await send<T>('PATCH', path, { body })).value,
+  delete: async <T = null>(path: string): Promise<T> => (await send<T>('DELETE', path)).value,
+  read: <T>(path: string, signal?: AbortSignal) => send<T>('GET', path, { signal }),
+  /** Fails with 412 where somebody changed it since it was read. */
+  change: <T>(path: string, body: unknown, ifMatch: string) => send<T>('PATCH', path, { body, ifMatch }),
 }

@@ -4,7 +4,9 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { untilSignedIn } from './account/session-over.ts'
 import { ApiProblem, whenSignedOut } from './api.ts'
+import { askServer } from './connection.ts'
 import { createDashboardRouter } from './routes.tsx'
 import { ME } from './session.tsx'
 import { Toasts } from './ui/toast.tsx'
@@ -17,24 +19,33 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      retry: (count, error) => isPassing(error) && count < 3,
+      // Once more, soon: whoever waits sees within 15 seconds what is wrong, and pages ask again when the server is back.
+      retry: (count, error) => isPassing(error) && count < 1,
+      retryDelay: 1_000,
+      // A server on this machine can be reached without a network.
+      networkMode: 'always',
       refetchOnWindowFocus: true,
     },
+    mutations: { networkMode: 'always' },
   },
 })
 
 const router = createDashboardRouter(queries)
 
-whenSignedOut(() => {
-  if (queries.getQueryData(ME) == null) return
-  queries.setQueryData(ME, null)
-  void router.invalidate()
+// A session that ends is begun again in place; a page that was opened without one leads to the sign-in page.
+whenSignedOut(async () => (queries.getQueryData(ME) == null ? false : await untilSignedIn()))
+
+// After an upgrade the parts that this page would still fetch are gone. A server that is away has nothing to load instead.
+addEventListener('vite:preloadError', async () => {
+  if (await askServer()) location.reload()
 })
 
-// After an upgrade the parts that this page would still fetch are gone.
-addEventListener('vite:preloadError', () => location.reload())
-
-createRoot(document.getElementById('root')!).render(
+createRoot(document.getElementById('root')!, {
+  // A server that cannot be reached is shown, and is no fault of the page.
+  onCaughtError: (error) => {
+    if (!(error instanceof ApiProblem)) console.error(error)
+  },
+}).render(
   <StrictMode>
     {/* The page's policy allows no style elements; ours need none. */}
     <CSPProvider disableStyleElements>

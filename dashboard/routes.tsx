@@ -3,18 +3,49 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent as lazy,
+  type ErrorComponentProps,
+  lazyRouteComponent,
   Outlet,
   redirect,
+  useRouter,
 } from '@tanstack/react-router'
+import { useEffect, useEffectEvent } from 'react'
+import { ApiProblem } from './api.ts'
 import { parseSearch, searchOf, stringifySearch } from './search.ts'
 import { meQuery } from './session.tsx'
 import { Shell } from './shell/shell.tsx'
 import { ProblemPage } from './ui/problem.tsx'
 
+/** A part of the program that cannot be fetched is a server that cannot be reached: reloading would lose what is here. */
+const lazy: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => fetched(load), name)
+
+const PART_TIMEOUT_MS = 12_000
+
+async function fetched<T>(load: () => Promise<T>): Promise<T> {
+  const tooLong = new Promise<never>((_, reject) => setTimeout(reject, PART_TIMEOUT_MS))
+  return await Promise.race([load(), tooLong]).catch(() => {
+    throw new ApiProblem(0, {})
+  })
+}
+
+const RETRY_MS = 5_000
+
+/** Loads again when asked to, and by itself where the server could not be reached. */
+function RouteProblem({ error, reset }: ErrorComponentProps) {
+  const router = useRouter()
+  const retry = useEffectEvent(() => void router.invalidate().finally(reset))
+  const isPassing = error instanceof ApiProblem && [0, 408, 502, 503, 504].includes(error.status)
+  useEffect(() => {
+    if (!isPassing) return
+    const timer = setInterval(() => retry(), RETRY_MS)
+    return () => clearInterval(timer)
+  }, [isPassing])
+  return <ProblemPage problem={error} onRetry={() => void router.invalidate().finally(reset)} />
+}
+
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
-  errorComponent: ({ error, reset }) => <ProblemPage problem={error} onRetry={reset} />,
+  errorComponent: RouteProblem,
   notFoundComponent: lazy(() => import('./shell/nothing-here.tsx'), 'NothingHere'),
 })
 
@@ -160,7 +191,7 @@ export function createDashboardRouter(queries: QueryClient) {
     stringifySearch,
     defaultPreload: 'intent',
     scrollRestoration: true,
-    defaultErrorComponent: ({ error, reset }) => <ProblemPage problem={error} onRetry={reset} />,
+    defaultErrorComponent: RouteProblem,
   })
 }
 

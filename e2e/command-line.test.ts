@@ -6,7 +6,7 @@ import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/
 test.each(['sqlite', 'postgres'] as const)(
   'keys are made, listed and revoked while the server runs (%s)',
   async (engine) => {
-    const { settings } = await givenWorld(engine)
+    const { settings } = await givenWorld(engine, { isMigrated: false })
     const server = await givenServer({ ...settings, ...ADMIN })
     const made = await runCommand(['keys', 'create', '--name', 'ci', '--role', 'read', '--json'], settings)
     const { id, key } = JSON.parse(made.stdout)
@@ -30,11 +30,10 @@ test.each(['sqlite', 'postgres'] as const)(
     const again = await runCommand(['keys', 'revoke', id], settings)
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`There is no live key ${id}`) })
   },
-  30_000,
 )
 
 test('a plan is given while the server runs, and what cannot be given is said', async () => {
-  const { settings } = await givenWorld('sqlite')
+  const { settings } = await givenWorld('sqlite', { isMigrated: false })
   const plans = [
     { id: 'free', name: 'Free', limits: { monitors: 0 } },
     { id: 'partner', name: 'Partner', limits: { monitors: 7 } },
@@ -55,10 +54,10 @@ test('a plan is given while the server runs, and what cannot be given is said', 
     code: 1,
     stderr: 'There is no organization "nobody".\n',
   })
-}, 30_000)
+})
 
 test('check prints a verdict with its evidence, and its exit code says whether all is well', async () => {
-  const { dns, settings } = await givenWorld('sqlite')
+  const { dns, settings } = await givenWorld('sqlite', { isMigrated: false })
   dns.set('example.com', 'MX', ['10 mail.example.com'])
   const good = await runCommand(['check', 'example.com', 'mx', 'mail.example.com'], settings)
   expect(good).toMatchObject({ code: 0, stderr: '' })
@@ -81,7 +80,7 @@ test('check prints a verdict with its evidence, and its exit code says whether a
   })
   const unknown = await runCommand(['check', 'example.com', 'SRV'], settings)
   expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"SRV" is not a record type') })
-}, 30_000)
+})
 
 test('config lists every setting and hides what is secret', async () => {
   const given = {

@@ -31,11 +31,10 @@ test('connections that PostgreSQL ends in the middle of work cost nothing but a 
   await eventually(
     () => api.get<{ data: Monitor[] }>('/monitors?state=VALID&limit=100'),
     ({ status, body }) => status === 200 && made.every((id) => body.data.some((monitor) => monitor.id === id)),
-    30_000,
   )
-  await receiver.waitFor(made.length, 10_000)
+  await receiver.waitFor(made.length)
   expect(server.stderr()).toBe('')
-}, 60_000)
+})
 
 test('a PostgreSQL that goes away and comes back is told by /readyz, and changes found meanwhile are reported', async () => {
   const postgres = await startPostgres()
@@ -47,7 +46,7 @@ test('a PostgreSQL that goes away and comes back is told by /readyz, and changes
   await api.post('/webhooks', { url: receiver.url, groups: ['default'] })
   const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   const { id } = (await api.post<Monitor>('/monitors', monitor)).body
-  await receiver.waitFor(1, 15_000)
+  await receiver.waitFor(1)
 
   dns.set('www.example.com', 'A', ['192.0.2.2'])
   dns.delay('www.example.com', 700) // the check is under way when the database goes
@@ -73,9 +72,9 @@ test('a PostgreSQL that goes away and comes back is told by /readyz, and changes
     () => api.get('/readyz'),
     ({ status }) => status === 200,
   )
-  const [, changed] = await receiver.waitFor(2, 10_000)
+  const [, changed] = await receiver.waitFor(2)
   expect(JSON.parse(changed!.body.toString()).event).toMatchObject({ current_value: ['192.0.2.2'] })
   expect(receiver.received).toHaveLength(2)
   server.send('SIGTERM')
   expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
-}, 60_000)
+})

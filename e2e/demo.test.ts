@@ -15,7 +15,7 @@ test('the demo tells its story within 80 columns, without colours in a pipe, and
   for (const word of ['Watch', 'Check', 'Change', 'Confirm', 'Told']) expect(stdout).toContain(word)
   expect(stdout).toContain('Standard Webhooks (id, time, body): holds')
   await isGone(stdout, folder)
-}, 30_000)
+})
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
   '%s in the middle of the demo leaves nothing behind either',
@@ -32,7 +32,6 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
     await isGone(stdout, folder)
   },
-  30_000,
 )
 
 test('a demo that cannot be shown says why in one sentence', async () => {

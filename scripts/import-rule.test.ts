@@ -3,7 +3,7 @@ import { importsOf, refusalOf, wrongImports } from './import-rule.ts'
 
 test('imports that run along the arrows are accepted', () => {
   expect(refusalOf('server/checks/store.ts', 'server/events/store.ts')).toBeUndefined()
-  expect(refusalOf('server/checks/store.ts', 'server/checks/judge.ts')).toBeUndefined()
+  expect(refusalOf('server/checks/store.ts', 'server/checks/verdict.ts')).toBeUndefined()
   expect(refusalOf('server/dns/client.ts', 'server/clock.ts')).toBeUndefined()
   expect(refusalOf('server/events/routes.ts', 'contract/events.ts')).toBeUndefined()
   expect(refusalOf('dashboard/api.ts', 'contract/events.ts')).toBeUndefined()
@@ -11,10 +11,10 @@ test('imports that run along the arrows are accepted', () => {
 })
 
 test('an import against the arrows is refused with a sentence that names both files and the reason', () => {
-  const wrong = { from: 'server/events/store.ts', to: 'server/checks/judge.ts' }
+  const wrong = { from: 'server/events/store.ts', to: 'server/checks/verdict.ts' }
 
   expect(wrongImports([wrong])).toEqual([
-    'server/events/store.ts must not import server/checks/judge.ts: checks builds on events, not the other way round; see ARCHITECTURE.md.',
+    'server/events/store.ts must not import server/checks/verdict.ts: checks builds on events, not the other way round; see ARCHITECTURE.md.',
   ])
 })
 

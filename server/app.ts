@@ -1,5 +1,6 @@
 import { createAuth } from './access/auth.ts'
 import { authenticator } from './access/authenticate.ts'
+import { type Passwords, scryptPasswords } from './access/passwords.ts'
 import { permit } from './access/permit.ts'
 import { pruneAccess } from './access/prune.ts'
 import { sessionReader } from './access/sessions.ts'
@@ -19,7 +20,6 @@ import { keepHouse } from './http/housekeeping.ts'
 import { describeApi } from './http/openapi/plugin.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
-import { openPayments } from './organization/payments.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
@@ -28,15 +28,17 @@ import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
-export async function createApp(doors: Doors) {
-  const auth = createAuth(doors)
+export async function createApp(doors: Doors, passwords: Passwords = scryptPasswords) {
+  const auth = createAuth(doors, passwords)
   const sessionOf = sessionReader(auth, doors)
   const identify = authenticator({ ...doors, sessionOf })
   const app = createHttpServer(doors, { identify, permit })
   const live = new LiveStreams(doors)
   announceChanges(app, doors, live)
   app.addHook('preClose', () => live.close())
-  const payments = doors.config.stripe ? openPayments(doors.config.stripe) : null
+  // Stripe's library takes a tenth of a start, and few servers sell anything.
+  const { stripe } = doors.config
+  const payments = stripe ? (await import('./organization/payments.ts')).openPayments(stripe) : null
   await describeApi(app)
   await app.register(documentationPage)
   await app.register(healthRoutes(doors))

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { type DnsSettings, readDnsSettings } from './dns-settings.ts'
 import { type HttpSettings, readHttpSettings } from './http-settings.ts'
 import { DENIED_PORTS, type Networks } from './outgoing/addresses.ts'
-import type { Plans } from './plan.ts'
+import type { Plan, Plans } from './plan.ts'
 import {
   LOG_LEVELS,
   type LogLevel,
@@ -12,6 +12,7 @@ import {
   parseBaseUrl,
   parseDatabaseUrl,
   parseHost,
+  parseLimit,
   parseOneOf,
   parsePlansOf,
   parsePorts,
@@ -25,9 +26,11 @@ import {
   ROLES,
   type Role,
 } from './setting-values.ts'
+import { readWebhookSettings, type WebhookSettings } from './webhook-settings.ts'
 
 export type Config = DnsSettings &
-  HttpSettings & {
+  HttpSettings &
+  WebhookSettings & {
     host: string
     port: number
     /** Without a slash at the end. */
@@ -45,9 +48,6 @@ export type Config = DnsSettings &
     webhookAuthorities: string | null
     /** Null: receivers are connected to directly. */
     webhookProxy: URL | null
-    /** Requests under way at a time for one webhook, and over all. */
-    webhookConcurrency: number
-    courierConcurrency: number
     admin: { email: string; password: string; apiKey: string | null } | null
     plans: Plans
     /** Null: nothing can be paid here. */
@@ -139,25 +139,9 @@ class Settings {
         parseAuthorities,
       ),
       webhookProxy: this.#webhookProxy(),
-      webhookConcurrency: this.#read(
-        'WEBHOOK_CONCURRENCY',
-        '8',
-        'requests under way at a time for one webhook, in each process',
-        (text) => parseWhole(text, 1, 1_000),
-      ),
-      courierConcurrency: this.#read(
-        'COURIER_CONCURRENCY',
-        '200',
-        'requests under way at a time in each process, those that take long left out',
-        (text) => parseWhole(text, 1, 10_000),
-      ),
+      ...readWebhookSettings((...setting) => this.#read(...setting)),
       admin: this.#admin(),
-      plans: this.#read(
-        'PLANS',
-        '',
-        'the plans you sell, as JSON; self-hosted without limits when empty',
-        parsePlansOf,
-      ),
+      plans: this.#plans(),
       stripe: this.#stripe(),
       smtp: this.#smtp(),
       ...readHttpSettings((...setting) => this.#read(...setting)),
@@ -174,6 +158,23 @@ class Settings {
     }
     if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
     return config
+  }
+
+  #plans(): Plans {
+    const webhooks = this.#read(
+      'WEBHOOKS_PER_ORGANIZATION',
+      '1000',
+      'webhooks that an organization may have where its plan names no number; 0 = no limit',
+      parseLimit,
+    )
+    const plans = this.#read('PLANS', '', 'the plans you sell, as JSON; self-hosted when empty', parsePlansOf)
+    if (webhooks === 0) return plans
+    const limited = (plan: Plan): Plan => ({
+      ...plan,
+      limits: { ...plan.limits, webhooks: plan.limits.webhooks ?? webhooks },
+    })
+    const [first, ...others] = plans
+    return [limited(first), ...others.map(limited)]
   }
 
   #webhookProxy(): URL | null {

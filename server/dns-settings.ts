@@ -1,8 +1,8 @@
 import { ROOT_SERVERS } from './dns/delegation/roots.ts'
 import { normalizeName } from './dns/names.ts'
 import type { ServerAddress } from './dns/outcome.ts'
-import { isPrivateAddress } from './dns/private-addresses.ts'
 import { formatServer } from './dns/servers.ts'
+import { isSpecialAddress } from './dns/special-addresses.ts'
 import { parseServers, parseWhole, Refusal } from './setting-values.ts'
 
 export type DnsSettings = {
@@ -32,7 +32,7 @@ export function readDnsSettings(read: Read): DnsSettings {
     parseServers,
   )
   // Private servers may know names that the public does not, or no public name at all: see docs/decisions/0010.
-  const isPrivate = dnsServers?.every(({ ip }) => isPrivateAddress(ip)) ?? false
+  const isPrivate = dnsServers?.every(({ ip }) => isSpecialAddress(ip)) ?? false
   return {
     dnsServers,
     dnsRoots: read(

@@ -7,6 +7,11 @@ export class Heart {
     this.#beats.set(loop, elapsed)
   }
 
+  /** Loops that made a turn within the last `ms`. */
+  working(elapsed: number, ms: number): string[] {
+    return [...this.#beats].filter(([, at]) => elapsed - at <= ms).map(([loop]) => loop)
+  }
+
   /** Loops that made no turn for `ms`. */
   silent(elapsed: number, ms: number): string[] {
     return [...this.#beats].filter(([, at]) => elapsed - at > ms).map(([loop]) => loop)

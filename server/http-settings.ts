@@ -1,10 +1,14 @@
-import { parseLimit, parseOneOf, parseOrigins, parseProxies } from './setting-values.ts'
+import { parseLimit, parseOneOf, parseOrigins, parseProxies, parseWhole } from './setting-values.ts'
 
 export type HttpSettings = {
   /** Requests per minute and API key, in the dashboard per person; 0 = no limit. */
   limits: { read: number; write: number; create: number; dashboard: number }
+  /** What the answers kept for requests with an `Idempotency-Key` may take for one organization. */
+  idempotencyOctets: number
   /** Whether anyone may sign up. */
   signUp: 'off' | 'open'
+  /** Invitations that an organization may send in 24 hours; 0 = no limit. */
+  invitationLimit: number
   /** Pages that may call the API from a browser; `*` is every one. */
   corsOrigins: string[]
   /** CIDRs: whoever connects from there says truly who asks, and under which name. */
@@ -21,8 +25,20 @@ export function readHttpSettings(read: Read): HttpSettings {
       create: read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
       dashboard: read('DASHBOARD_LIMIT', '600', 'requests per minute and person signed in; 0 = no limit', parseLimit),
     },
+    idempotencyOctets: read(
+      'IDEMPOTENCY_BYTES',
+      '67108864',
+      'bytes of answers kept for Idempotency-Key, for each organization',
+      (text) => parseWhole(text, 1_024, 1_000_000_000_000),
+    ),
     signUp: read('SIGN_UP', 'off', 'open: anyone may sign up and make an organization', (text) =>
       parseOneOf(text, ['off', 'open'] as const),
+    ),
+    invitationLimit: read(
+      'INVITATION_LIMIT',
+      '50',
+      'invitations that an organization may send in 24 hours, those sent again included; 0 = no limit',
+      parseLimit,
     ),
     corsOrigins: read(
       'CORS_ORIGINS',

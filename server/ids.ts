@@ -15,11 +15,23 @@ export type IdPrefix =
   | 'lnk'
   | 'mail'
 
-const nextUlid = monotonicFactory()
+let nextUlid = monotonicFactory()
+let lastInstant = 0
 
-/** `<prefix>_` and 26 lower-case characters (a ULID): ids made later sort later, also within one millisecond. */
+/**
+ * `<prefix>_` and 26 lower-case characters (a ULID). Ids of later instants sort later, and so do those that a thread makes
+ * later within one millisecond. After the clock was set back they carry the time that it shows, in every thread.
+ */
 export function newId(prefix: IdPrefix, now: number): string {
+  if (now < lastInstant) nextUlid = monotonicFactory()
+  lastInstant = now
   return `${prefix}_${nextUlid(now).toLowerCase()}`
+}
+
+/** Makes ids that all carry this instant, each greater than the one before. */
+export function idsAt(prefix: IdPrefix, instant: number): () => string {
+  const next = monotonicFactory()
+  return () => `${prefix}_${next(instant).toLowerCase()}`
 }
 
 /** Sorts before every id of the kind that is made at this instant or later, and after those made before it. */

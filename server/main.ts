@@ -1,21 +1,18 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
-import { check } from './commands/check.ts'
-import { printConfig } from './commands/config.ts'
-import { createKey, printKeys, revoke } from './commands/keys.ts'
-import { withDatabase } from './commands/open.ts'
-import { assignPlan } from './commands/plan.ts'
-import { serve } from './commands/serve.ts'
-import { setup } from './commands/setup.ts'
 import { Failure } from './failure.ts'
 
+/** A command loads what it needs when it runs: `keys list` has no use for the server. */
 const program = new Command('zonewatch')
   .description(packageJson.description)
   .version(packageJson.version)
   .showHelpAfterError('(add --help to see what is possible)')
 
-program.command('serve').description('start the server: API, checks and deliveries').action(serve)
+program
+  .command('serve')
+  .description('start the server: API, checks and deliveries')
+  .action(async () => (await import('./commands/serve.ts')).serve())
 
 program
   .command('setup')
@@ -24,7 +21,7 @@ program
   .requiredOption('--email <address>', "the owner's e-mail address")
   .requiredOption('--password <text>', "the owner's password, at least 8 characters")
   .option('--json', 'print JSON')
-  .action(setup)
+  .action(async (options) => (await import('./commands/setup.ts')).setup(options))
 
 const keys = program.command('keys').description('make, list and revoke API keys')
 keys
@@ -34,19 +31,22 @@ keys
   .addOption(new Option('--role <role>', 'what it may do').choices(['read', 'write', 'admin']).makeOptionMandatory())
   .option('--organization <slug>', 'whose it is; not needed while there is only one')
   .option('--json', 'print JSON')
-  .action(createKey)
+  .action(async (options) => (await import('./commands/keys.ts')).createKey(options))
 keys
   .command('list')
   .description('list API keys, live and revoked')
   .option('--organization <slug>', 'only of this one')
   .option('--json', 'print JSON')
-  .action(printKeys)
-keys.command('revoke <key-id>').description('end an API key; holds at once everywhere').action(revoke)
+  .action(async (options) => (await import('./commands/keys.ts')).printKeys(options))
+keys
+  .command('revoke <key-id>')
+  .description('end an API key; holds at once everywhere')
+  .action(async (id) => (await import('./commands/keys.ts')).revoke(id))
 
 program
   .command('plan <organization> <plan>')
   .description('give an organization, named by its slug, one of the plans of PLANS without payment')
-  .action(assignPlan)
+  .action(async (organization, plan) => (await import('./commands/plan.ts')).assignPlan(organization, plan))
 
 program
   .command('check <name> <type> [expected...]')
@@ -54,18 +54,20 @@ program
   .option('--flexible', 'match flexibly instead of exactly')
   .option('--server <ip[:port]>', 'ask this name server instead of the configured ones')
   .option('--json', 'print JSON')
-  .action(check)
+  .action(async (name, type, expected, options) =>
+    (await import('./commands/check.ts')).check(name, type, expected, options),
+  )
 
 program
   .command('migrate')
   .description('bring the database up to date')
-  .action(() => withDatabase(async () => void process.stdout.write('The database is up to date.\n')))
+  .action(async () => (await import('./commands/migrate.ts')).migrateDatabase())
 
 program
   .command('config')
   .description('list every setting and its value')
   .option('--json', 'print JSON')
-  .action(printConfig)
+  .action(async (options) => (await import('./commands/config.ts')).printConfig(options))
 
 try {
   await program.parseAsync()

@@ -30,6 +30,8 @@ export type Doors = {
   bell: Bell
   /** True while the server listens and its database is not yet up to date. */
   isStarting?: () => boolean
+  /** True from the signal to stop on: requests are refused while what is in progress is finished. */
+  isStopping?: () => boolean
 }
 
 /** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */

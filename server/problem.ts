@@ -25,4 +25,4 @@ export function refuse(errors: FieldErrors): void {
 export const notFound = (): Problem => new Problem(404, 'Not found')
 export const unauthorized = (): Problem => new Problem(401, 'Unauthorized')
 export const forbidden = (message: string): Problem => new Problem(403, message)
-export const conflict = (message: string): Problem => new Problem(409, message)
+export const conflict = (message: string, errors?: FieldErrors): Problem => new Problem(409, message, errors)

@@ -13,6 +13,8 @@ export type Seal = Signer & {
   close(text: string, context: string): Buffer
   /** Throws when the bytes were altered, belong to another context or were sealed under another SECRET. */
   open(sealed: Uint8Array, context: string): string
+  /** Whether the bytes were sealed under this SECRET. */
+  isOwn(sealed: Uint8Array): boolean
   /** For `createSigner` in another thread, where the tokens are the same. */
   signingKey: Uint8Array
   /** A key of 256 bits for one further use, base64. */
@@ -42,8 +44,11 @@ export function createSeal(secret: string): Seal {
   // The id of the key stands in front of what it sealed, so that a later server can tell which SECRET opens it.
   const keyId = derive('key id').subarray(0, 4)
 
+  const isOwn = (sealed: Uint8Array) => sealed[0] === VERSION && keyId.equals(sealed.subarray(1, HEAD_OCTETS))
+
   return {
     ...createSigner(signing),
+    isOwn,
     signingKey: signing,
     close(text, context) {
       const nonce = randomBytes(NONCE_OCTETS)
@@ -53,7 +58,7 @@ export function createSeal(secret: string): Seal {
     },
     open(sealed, context) {
       const octets = Buffer.from(sealed)
-      if (octets[0] !== VERSION || !octets.subarray(1, HEAD_OCTETS).equals(keyId)) {
+      if (!isOwn(octets)) {
         throw new Error('This was sealed under another SECRET. Start with the SECRET that the database was made with.')
       }
       const tagAt = HEAD_OCTETS + NONCE_OCTETS

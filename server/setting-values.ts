@@ -47,7 +47,9 @@ export function parseBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)
   }
-  return text.replace(/\/+$/, '')
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
 }
 
 export function parseDatabaseUrl(text: string): string {

@@ -7,7 +7,22 @@ import { Card } from './card.tsx'
 import { useSubmit } from './form.ts'
 
 /** The second step of signing in: a code of the authenticator app, or one of the recovery codes. */
-export function CodeForm({ onDone, onBack }: { onDone: () => unknown; onBack: () => void }) {
+export function CodeForm(props: CodeProps) {
+  const [isRecovery, setRecovery] = useState(false)
+  return (
+    <Card
+      title={isRecovery ? 'Recovery code' : 'Enter the code'}
+      lead={isRecovery ? 'One of those you kept; each works once.' : 'Of your authenticator app.'}
+    >
+      <CodeFields {...props} onRecovery={setRecovery} />
+    </Card>
+  )
+}
+
+type CodeProps = { onDone: () => unknown; onBack: () => void }
+
+/** `onRecovery`: told which kind of code is asked for. */
+export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecovery?: (isRecovery: boolean) => void }) {
   const [isRecovery, setRecovery] = useState(false)
   const [trusts, setTrusts] = useState(false)
   const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
@@ -19,41 +34,32 @@ export function CodeForm({ onDone, onBack }: { onDone: () => unknown; onBack: ()
     })
     await onDone()
   })
+  const change = () => {
+    setRecovery(!isRecovery)
+    onRecovery?.(!isRecovery)
+  }
   return (
-    <Card
-      title={isRecovery ? 'Recovery code' : 'Enter the code'}
-      lead={isRecovery ? 'One of those you kept; each works once.' : 'Of your authenticator app.'}
-    >
-      <form key={String(isRecovery)} onSubmit={onSubmit} className="flex flex-col gap-4">
-        <Field label={isRecovery ? 'Recovery code' : 'Six digits'}>
-          {isRecovery ? (
-            <Input name="code" isCode required autoFocus autoComplete="off" />
-          ) : (
-            <Input
-              name="code"
-              isCode
-              required
-              autoFocus
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              maxLength={7}
-            />
-          )}
-        </Field>
-        <Checkbox label="Ask for no code in this browser for 30 days" isChecked={trusts} onChange={setTrusts} />
-        {problem !== undefined && <ProblemNote problem={problem} />}
-        <Button type="submit" look="primary" isBusy={isBusy}>
-          Sign in
+    <form key={String(isRecovery)} onSubmit={onSubmit} className="flex flex-col gap-4">
+      <Field label={isRecovery ? 'Recovery code' : 'Six digits'}>
+        {isRecovery ? (
+          <Input name="code" isCode required autoFocus autoComplete="off" />
+        ) : (
+          <Input name="code" isCode required autoFocus inputMode="numeric" autoComplete="one-time-code" maxLength={7} />
+        )}
+      </Field>
+      <Checkbox label="Ask for no code in this browser for 30 days" isChecked={trusts} onChange={setTrusts} />
+      {problem !== undefined && <ProblemNote problem={problem} />}
+      <Button type="submit" look="primary" isBusy={isBusy}>
+        Sign in
+      </Button>
+      <div className="flex justify-between gap-4">
+        <Button look="quiet" size="sm" onClick={onBack}>
+          Back
         </Button>
-        <div className="flex justify-between gap-4">
-          <Button look="quiet" size="sm" onClick={onBack}>
-            Back
-          </Button>
-          <Button look="quiet" size="sm" onClick={() => setRecovery(!isRecovery)}>
-            {isRecovery ? 'Use the app instead' : 'Use a recovery code'}
-          </Button>
-        </div>
-      </form>
-    </Card>
+        <Button look="quiet" size="sm" onClick={change}>
+          {isRecovery ? 'Use the app instead' : 'Use a recovery code'}
+        </Button>
+      </div>
+    </form>
   )
 }

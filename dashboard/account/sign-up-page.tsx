@@ -1,4 +1,6 @@
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { SignedUp } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
@@ -10,10 +12,22 @@ import { PERSON_FIELDS, PersonFields } from './new-account-fields.tsx'
 
 export function SignUpPage() {
   const enter = useEnter()
+  const [waiting, setWaiting] = useState<string>()
   const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    await api.post('/dashboard/api/sign-up', Object.fromEntries(given))
-    await enter()
+    const { confirm } = await api.post<SignedUp>('/dashboard/api/sign-up', Object.fromEntries(given))
+    if (confirm) setWaiting(String(given.get('email')))
+    else await enter()
   })
+  if (waiting !== undefined) {
+    return (
+      <Card title="Confirm your address" below={<Link to="/sign-in">Sign in</Link>}>
+        <p role="status" className="text-sm text-soft">
+          A mail is on its way to {waiting}. Open the link in it within an hour, then sign in with the password that you
+          chose.
+        </p>
+      </Card>
+    )
+  }
   return (
     <Card title="Make an account" below={<Link to="/sign-in">Have one? Sign in</Link>}>
       <form onSubmit={onSubmit} className="flex flex-col gap-4">

@@ -17,10 +17,10 @@ export function VerifyEmailPage() {
     setDone(true)
   })
   return (
-    <Card title="Confirm your new address" below={<Link to="/sign-in">To Zonewatch</Link>}>
+    <Card title="Confirm your address" below={<Link to="/sign-in">To Zonewatch</Link>}>
       {isDone ? (
         <div role="status" className="flex flex-col gap-4 text-sm text-soft">
-          Confirmed. From now on you sign in with the new address.
+          Confirmed. From now on you sign in with this address.
           <ButtonLink to="/" look="primary">
             Go on
           </ButtonLink>

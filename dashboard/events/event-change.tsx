@@ -5,14 +5,15 @@ import { State } from '../ui/state.tsx'
 import { diffOf, type MarkedValue } from './value-diff.ts'
 import { ValueText } from './value-text.tsx'
 
-/** From which state into which; one state where only the values changed. */
+/** From which state into which; one state where only the values changed, and of a first result, which is no change. */
 export function StateChange({ event, isLarge }: { event: Pick<Event, 'old_state' | 'new_state'>; isLarge?: boolean }) {
   const size = isLarge ? 'text-sm' : 'text-xs'
-  if (event.old_state === event.new_state) {
+  const note = noteOf(event)
+  if (note !== undefined) {
     return (
       <span className={cx('inline-flex flex-wrap items-center gap-x-2', size)}>
         <State state={event.new_state} />
-        <span className="text-faint">other values</span>
+        <span className="text-faint">{note}</span>
       </span>
     )
   }
@@ -23,6 +24,11 @@ export function StateChange({ event, isLarge }: { event: Pick<Event, 'old_state'
       <State state={event.new_state} />
     </span>
   )
+}
+
+function noteOf({ old_state, new_state }: Pick<Event, 'old_state' | 'new_state'>): string | undefined {
+  if (old_state === 'UNSET') return 'first result'
+  return old_state === new_state ? 'other values' : undefined
 }
 
 /** What the change did to the values. `most`: lines shown; undefined: all of them. */

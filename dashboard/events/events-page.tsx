@@ -4,6 +4,7 @@ import { Activity, Download, ListFilter, Plus } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { Event } from '#contract/events.ts'
 import { addressHere } from '../api.ts'
+import { useOverview } from '../monitors/list-overview.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonAnchor, ButtonLink } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
@@ -15,12 +16,14 @@ import { byDay, dayText } from './days.ts'
 import { EventLine } from './event-line.tsx'
 import { EventFilters } from './events-filters.tsx'
 import { type EventSearch, eventsQuery, filtersOf } from './events-query.ts'
+import { FirstResults } from './first-results.tsx'
 
 export function EventsPage() {
   const search = useSearch({ from: '/inside/events' })
   const navigate = useNavigate({ from: '/events' })
   const show = (next: EventSearch) => void navigate({ search: next, resetScroll: false })
   const { group, old, new: next, since, until } = search
+  const firstResults = useOverview()?.first_results
   const filters = { group, old, new: next, since, until } as EventSearch
   return (
     <Page
@@ -34,6 +37,7 @@ export function EventsPage() {
     >
       <EventFilters search={search} onChange={show} />
       <Section isFlush className="overflow-hidden">
+        {firstResults && Object.keys(search).length === 0 && <FirstResults results={firstResults} />}
         <Feed
           search={search}
           onPage={(cursor) => void navigate({ search: { ...filters, ...cursor } })}
@@ -131,8 +135,8 @@ function NoEvents() {
         )
       }
     >
-      An event is a confirmed change: a monitor’s first outcome, another state, or other values. Each one stands here,
-      and goes to the webhooks of its group.
+      A confirmed change, to another state or to other values, is listed here and sent to the webhooks of its group.
+      First results are sent, too, and listed apart.
     </Empty>
   )
 }

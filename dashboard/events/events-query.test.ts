@@ -15,6 +15,11 @@ test('the filters of the page become those of the API, and named days count whol
   })
 })
 
-test('a date that is none filters nothing, and a cursor is no filter', () => {
-  expect(Object.values(filtersOf({ since: 'soon', after: 'cursor' })).every((value) => value === undefined)).toBe(true)
+test('a date that is none filters nothing, and a cursor is no filter: all changes are shown', () => {
+  const filters = filtersOf({ since: 'soon', after: 'cursor' })
+  expect(Object.entries(filters).filter(([, value]) => value !== undefined)).toEqual([['is_change', true]])
+})
+
+test('first results are shown to who asks for them', () => {
+  expect(filtersOf({ old: 'UNSET' })).toMatchObject({ old_state: 'UNSET', is_change: undefined })
 })

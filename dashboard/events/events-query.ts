@@ -14,12 +14,13 @@ export type EventSearch = {
   before?: string
 }
 
-/** The filters as the API has them. The days that are named count whole. */
+/** The filters as the API has them. The days that are named count whole; first results are shown to who asks for them. */
 export function filtersOf({ group, old, new: next, since, until }: EventSearch): Query {
   const from = dayStart(since)
   const end = dayStart(until, 1)
   return {
     group,
+    is_change: old === undefined || old === '' ? true : undefined,
     old_state: old,
     new_state: next,
     // The API leaves the instant itself out.
@@ -33,7 +34,7 @@ export const eventsQuery = (search: EventSearch) =>
     queryKey: ['events', 'feed', search],
     queryFn: ({ signal }) =>
       api.get<Page<Event>>(
-        '/events',
+        '/dashboard/api/events',
         { ...filtersOf(search), after: search.after, before: search.before, limit: 50, order_way: 'desc' },
         signal,
       ),

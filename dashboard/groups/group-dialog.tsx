@@ -1,7 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
-import type { Group } from '#contract/groups.ts'
-import { api } from '../api.ts'
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import type { Group, GroupChange } from '#contract/groups.ts'
+import { api, type Versioned } from '../api.ts'
+import { ConflictNote } from '../edit/conflict-note.tsx'
+import { Opened } from '../edit/opened.tsx'
+import type { Fields } from '../edit/rebase.ts'
+import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
@@ -17,39 +21,25 @@ type GroupDialogProps = {
   onSaved?: (group: Group) => void
 }
 
-/** Names a group, new or not. The slug follows the name until it is written by hand. */
+/** Names a group, new or not. */
 export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
   const id = useId()
   const queries = useQueryClient()
   const toast = useToast()
-  const [name, setName] = useState(group?.name ?? '')
-  const [written, setWritten] = useState(group?.slug)
-  const [problem, setProblem] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const slug = written ?? (name.trim() === '' ? '' : slugOf(name))
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    setBusy(true)
-    setProblem(undefined)
-    try {
-      const given = { name: name.trim(), ...(written === undefined ? {} : { slug: written.trim() }) }
-      const saved = group ? await api.patch<Group>(groupPath(group.id), given) : await api.post<Group>('/groups', given)
-      void refreshGroups(queries)
-      toast.done(group ? `${saved.name} saved.` : `${saved.name} made.`)
-      onSaved?.(saved)
-      onClose()
-    } catch (error) {
-      setProblem(error)
-    } finally {
-      setBusy(false)
-    }
+  const onDone = (saved: Group) => {
+    void refreshGroups(queries)
+    toast.done(group ? `${saved.name} saved.` : `${saved.name} made.`)
+    onSaved?.(saved)
+    onClose()
   }
+  const form = { id, onBusy: setBusy, onDone }
   return (
     <Dialog
       isOpen
       onClose={onClose}
       title={group ? `Rename ${group.name}` : 'New group'}
-      description={group ? undefined : 'Monitors that belong together, and the webhooks that hear of them.'}
+      description={group ? undefined : 'Monitors that belong together, and the webhooks that receive their events.'}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -59,28 +49,110 @@ export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
         </>
       }
     >
-      <form id={id} onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <Field label="Name" error={fieldError(problem, 'name')}>
-          <Input autoFocus value={name} onChange={(event) => setName(event.currentTarget.value)} maxLength={250} />
-        </Field>
-        <Field
-          label="Slug"
-          hint={
-            group && slug !== group.slug
-              ? 'API calls that name the group by its old slug will no longer find it.'
-              : 'What API calls name the group by. It follows the name; a number is added where it is taken.'
-          }
-          error={fieldError(problem, 'slug')}
-        >
-          <Input
-            isCode
-            value={slug}
-            maxLength={100}
-            onChange={({ currentTarget: { value } }) => setWritten(value === '' && !group ? undefined : value)}
-          />
-        </Field>
-        {problem !== undefined && <ProblemNote problem={problem} fields={['name', 'slug']} />}
-      </form>
+      {group ? (
+        <Opened<Group> path={groupPath(group.id)}>{(opened) => <Rename {...form} opened={opened} />}</Opened>
+      ) : (
+        <Make {...form} />
+      )}
     </Dialog>
+  )
+}
+
+type FormProps = { id: string; onBusy: (isBusy: boolean) => void; onDone: (saved: Group) => void }
+
+type Names = { name: string; slug: string }
+const FIELDS: Fields<Names> = {
+  name: { label: 'Name', text: (name) => name },
+  slug: { label: 'Slug', text: (slug) => slug },
+}
+const formOf = ({ name, slug }: Group): Names => ({ name, slug })
+const changeOf = (group: Group, { name, slug }: Names): GroupChange => ({
+  ...(name.trim() === group.name ? {} : { name: name.trim() }),
+  ...(slug.trim() === group.slug ? {} : { slug: slug.trim() }),
+})
+
+function Rename({ id, onBusy, onDone, opened }: FormProps & { opened: Versioned<Group> }) {
+  const edit = useEdit(opened, { path: groupPath(opened.value.id), fields: FIELDS, formOf, changeOf })
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    if (!edit.isChanged) return onDone(edit.base)
+    onBusy(true)
+    const saved = await edit.save()
+    onBusy(false)
+    if (saved) onDone(saved)
+  }
+  return (
+    <NameFields
+      {...edit.form}
+      id={id}
+      onSubmit={submit}
+      problem={edit.problem}
+      slugHint={
+        edit.form.slug === edit.base.slug
+          ? 'API calls identify the group by its slug or id.'
+          : 'API calls that name the group by its old slug will no longer find it.'
+      }
+      onName={(name) => edit.set({ name })}
+      onSlug={(slug) => edit.set({ slug })}
+    >
+      <ConflictNote {...edit} fields={FIELDS} />
+    </NameFields>
+  )
+}
+
+/** The slug follows the name until somebody types one. */
+function Make({ id, onBusy, onDone }: FormProps) {
+  const [name, setName] = useState('')
+  const [written, setWritten] = useState<string>()
+  const [problem, setProblem] = useState<unknown>()
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    onBusy(true)
+    setProblem(undefined)
+    try {
+      const slug = written === undefined ? {} : { slug: written.trim() }
+      onDone(await api.post<Group>('/groups', { name: name.trim(), ...slug }))
+    } catch (error) {
+      setProblem(error)
+    } finally {
+      onBusy(false)
+    }
+  }
+  return (
+    <NameFields
+      id={id}
+      name={name}
+      slug={written ?? (name.trim() === '' ? '' : slugOf(name))}
+      onSubmit={submit}
+      problem={problem}
+      slugHint="API calls identify the group by its slug. It is made from the name unless you change it."
+      onName={setName}
+      onSlug={(slug) => setWritten(slug === '' ? undefined : slug)}
+    />
+  )
+}
+
+type NameFieldsProps = Names & {
+  id: string
+  onSubmit: (event: FormEvent) => void
+  problem: unknown
+  slugHint: string
+  onName: (name: string) => void
+  onSlug: (slug: string) => void
+  children?: ReactNode
+}
+
+function NameFields({ id, name, slug, onSubmit, problem, slugHint, onName, onSlug, children }: NameFieldsProps) {
+  return (
+    <form id={id} onSubmit={onSubmit} noValidate className="flex flex-col gap-4">
+      {children}
+      <Field label="Name" error={fieldError(problem, 'name')}>
+        <Input autoFocus value={name} onChange={(event) => onName(event.currentTarget.value)} maxLength={250} />
+      </Field>
+      <Field label="Slug" hint={slugHint} error={fieldError(problem, 'slug')}>
+        <Input isCode value={slug} maxLength={100} onChange={(event) => onSlug(event.currentTarget.value)} />
+      </Field>
+      {problem !== undefined && <ProblemNote problem={problem} fields={['name', 'slug']} />}
+    </form>
   )
 }

@@ -4,7 +4,7 @@ import { Unlink, Webhook as WebhookIcon } from 'lucide-react'
 import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { Webhook } from '#contract/webhooks.ts'
-import { api } from '../api.ts'
+import { ApiProblem, api } from '../api.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Bones, Code, Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -20,7 +20,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
   const attached = data?.data.filter(({ id }) => group.webhooks.includes(id)) ?? []
   const others = data?.data.filter(({ id }) => !group.webhooks.includes(id)) ?? []
   return (
-    <Section title="Webhooks" hint="They hear of every change of this group’s monitors." isFlush>
+    <Section title="Webhooks" hint="They receive every change of this group’s monitors." isFlush>
       {error ? (
         <div className="p-3">
           <ProblemNote problem={error} />
@@ -29,7 +29,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
         <Bones lines={2} className="p-4" />
       ) : attached.length === 0 ? (
         <p className="px-4 py-4 text-sm text-soft">
-          Nobody hears of this group’s changes: they are recorded as events and told to no one.
+          No webhooks yet. Changes are recorded as events and sent to nobody.
         </p>
       ) : (
         <ul className="divide-y divide-line">
@@ -96,7 +96,22 @@ function Attach({ others, isBusy, onAttach }: AttachProps) {
   )
 }
 
-/** A group's webhooks are replaced whole, so that what is there now is asked first. */
+const MOST_TRIES = 5
+
+/** A group's webhooks are replaced whole: onto the version that was read, and again where somebody was faster. */
+async function attach(group: Group, webhook: string, isOn: boolean): Promise<Group> {
+  const path = groupPath(group.id)
+  for (let tries = 1; ; tries++) {
+    const { value, etag } = await api.read<Group>(path)
+    const others = value.webhooks.filter((each) => each !== webhook)
+    try {
+      return (await api.change<Group>(path, { webhooks: isOn ? [...others, webhook] : others }, etag)).value
+    } catch (problem) {
+      if (!(problem instanceof ApiProblem && problem.status === 412) || tries === MOST_TRIES) throw problem
+    }
+  }
+}
+
 function useAttach(group: Group) {
   const queries = useQueryClient()
   const toast = useToast()
@@ -104,9 +119,7 @@ function useAttach(group: Group) {
   const set = async ({ id, url }: Webhook, isOn: boolean) => {
     setBusy(id)
     try {
-      const { webhooks } = await api.get<Group>(groupPath(group.id))
-      const others = webhooks.filter((each) => each !== id)
-      const saved = await api.patch<Group>(groupPath(group.id), { webhooks: isOn ? [...others, id] : others })
+      const saved = await attach(group, id, isOn)
       queries.setQueryData(groupQuery(group.slug).queryKey, saved)
       void refreshGroups(queries)
       toast.done(isOn ? `${url} hears of ${group.name} from now on.` : `${url} no longer hears of ${group.name}.`)

@@ -32,7 +32,7 @@ export function GroupsPage() {
   return (
     <Page
       title="Groups"
-      lead="Monitors that belong together, and the webhooks that hear of them."
+      lead="Monitors that belong together, and the webhooks that receive their events."
       actions={canChange && make}
     >
       <Section isFlush>

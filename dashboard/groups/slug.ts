@@ -4,5 +4,5 @@ const MAX = 100
 export function slugOf(name: string): string {
   const letters = name.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '')
   const slug = letters.replace(/[^a-z0-9]+/g, '-').slice(0, MAX)
-  return slug.replace(/^-+|-+$/g, '') || 'group'
+  return slug.replace(/^-|-$/g, '') || 'group'
 }

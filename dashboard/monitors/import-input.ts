@@ -50,7 +50,8 @@ export function readDropped(name: string, text: string): Pick<ImportInput, 'from
   const hasColumns = /[,;\t|]/.test(first) && /\b(name|host|type|value|record|domain)/i.test(first)
   const isCsv = /\.(csv|tsv)$/i.test(name) || (hasColumns && !/\.zone$/i.test(name) && !first.startsWith(';'))
   const from = isCsv ? 'csv' : 'zone'
-  return { from, origin: from === 'zone' && !/^\s*\$ORIGIN\s/im.test(text) ? zoneNameOf(name) : '' }
+  const hasOrigin = () => text.split('\n').some((line) => /^\s*\$ORIGIN\s/i.test(line))
+  return { from, origin: from === 'zone' && !hasOrigin() ? zoneNameOf(name) : '' }
 }
 
 /** `example.com.zone`, `db.example.com` and `example.com.txt` are how people call them. */

@@ -11,10 +11,11 @@ import { ImportReview } from './import-review.tsx'
 import type { Placed } from './import-run.ts'
 import { ImportSource } from './import-source.tsx'
 import { type Plan, usePlan, useRun } from './import-state.ts'
+import { canChoose } from './import-table.tsx'
 import { NotAllowed } from './new-monitor-page.tsx'
 import { groupName, useGroups, useListeners, useWatchSettings, type WatchSettings } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
-import { importSentence } from './new-words.ts'
+import { differSentence, importSentence } from './new-words.ts'
 
 export function ImportPage() {
   const { can } = useSession()
@@ -91,11 +92,20 @@ type PlannedProps = {
 }
 
 function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBack, onMore }: PlannedProps) {
-  const [dropped, setDropped] = useState<ReadonlySet<number>>(new Set())
+  const [choices, setChoices] = useState<ReadonlyMap<string, boolean>>(new Map())
   const { run, isRunning, isOver, group, problem, start } = useRun()
-  const chosen = plan.rows.filter(({ at, row }) => row.fate === 'make' && !dropped.has(at))
-  const drop = (places: readonly number[], isDropped: boolean) =>
-    setDropped((was) => (isDropped ? was.union(new Set(places)) : was.difference(new Set(places))))
+  // What was chosen before the group was changed, of a row with another fate or another monitor, is not meant.
+  const keyOf = ({ at, row }: Placed) => `${at} ${row.fate} ${row.monitor?.id ?? ''}`
+  const isChosen = (placed: Placed) =>
+    canChoose(placed.row.fate) && (choices.get(keyOf(placed)) ?? placed.row.fate === 'make')
+  const chosen = plan.rows.filter(isChosen)
+  const dropped = new Set(
+    plan.rows.filter((placed) => canChoose(placed.row.fate) && !isChosen(placed)).map(({ at }) => at),
+  )
+  const drop = (places: readonly number[], isDropped: boolean) => {
+    const keys = places.flatMap((at) => (plan.rows[at] ? [keyOf(plan.rows[at])] : []))
+    setChoices((was) => new Map([...was, ...keys.map((key) => [key, !isDropped] as const)]))
+  }
   if (run && isOver) {
     const refused = plan.rows
       .filter(({ at }) => run.refused.has(at))
@@ -142,7 +152,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
             <ImportProgress run={run} />
           ) : (
             <div className="flex flex-col gap-4 px-1">
-              <Outlook chosen={chosen} settings={settings} />
+              <Outlook rows={plan.rows} chosen={chosen} settings={settings} />
               <div className="flex justify-end">
                 <Button
                   look="primary"
@@ -150,7 +160,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
                   isBusy={isRunning}
                   onClick={() => void start(chosen, settings, onReady)}
                 >
-                  {chosen.length === 1 ? 'Make one monitor' : `Make ${chosen.length.toLocaleString()} monitors`}
+                  {actWords(chosen)}
                 </Button>
               </div>
             </div>
@@ -162,14 +172,25 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
 }
 
 /** What will happen, before it does. */
-function Outlook({ chosen, settings }: { chosen: readonly Placed[]; settings: WatchSettings }) {
+function Outlook({
+  rows,
+  chosen: all,
+  settings,
+}: {
+  rows: readonly Placed[]
+  chosen: readonly Placed[]
+  settings: WatchSettings
+}) {
   const groups = useGroups()
   const listeners = useListeners(settings, groups)
   const { frequency, notify } = settings
+  const chosen = all.filter(({ row }) => row.fate === 'make')
+  const differing = rows.filter(({ row }) => row.fate === 'differs').length
   const count = chosen.length
   const own = chosen.filter(({ row }) => row.group !== null || row.notify !== null || row.frequency !== null).length
   return (
     <p className="text-sm wrap-anywhere text-soft">
+      {differing > 0 && `${differSentence(differing, all.length - chosen.length)} `}
       {importSentence({ count, own, frequency, notify, group: groupName(settings, groups), listeners })}
       {count > 0 && listeners?.count === 0 && (
         <>
@@ -185,6 +206,17 @@ function Outlook({ chosen, settings }: { chosen: readonly Placed[]; settings: Wa
       )}
     </p>
   )
+}
+
+/** What the button does. */
+function actWords(chosen: readonly Placed[]): string {
+  const updates = chosen.filter(({ row }) => row.fate === 'differs').length
+  const made = chosen.length - updates
+  const words = (act: string, count: number) =>
+    count === 1 ? `${act} one monitor` : `${act} ${count.toLocaleString()} monitors`
+  if (updates === 0) return words('Make', made)
+  if (made === 0) return words('Update', updates)
+  return `${words('Make', made)} and update ${updates === 1 ? 'one' : updates.toLocaleString()}`
 }
 
 function sourceWords({ input, rows }: Plan): string {

@@ -27,7 +27,7 @@ export function ImportProgress({ run }: { run: Run }) {
 
 /** What came of it. `group`: a slug, of where the monitors are. */
 export function ImportResult({ run, group, onMore }: { run: Run; group: string; onMore: () => void }) {
-  const known = run.done - run.made - run.refused.size
+  const known = run.done - run.made - run.updated - run.refused.size
   const rest = run.total - run.done
   const Icon = run.problem === undefined && run.refused.size === 0 ? CircleCheck : TriangleAlert
   const facts = [
@@ -43,11 +43,10 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
           strokeWidth={1.75}
           aria-hidden="true"
         />
-        <h2 className="text-lg font-semibold">
-          {run.made === 1 ? 'One monitor was made' : `${run.made.toLocaleString()} monitors were made`}
-        </h2>
+        <h2 className="text-lg font-semibold">{resultWords(run)}</h2>
         <p className="max-w-md text-sm text-soft">
-          {facts.join(' ')} {run.made > 0 && 'They are being checked now; their first states come in within moments.'}
+          {facts.join(' ')}{' '}
+          {run.made + run.updated > 0 && 'They are being checked now; their first states come in within moments.'}
         </p>
         {run.problem !== undefined && <ProblemNote problem={run.problem} />}
         <div className="mt-1 flex flex-wrap justify-center gap-2">
@@ -59,6 +58,13 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
       </div>
     </Section>
   )
+}
+
+function resultWords({ made, updated }: Run): string {
+  const monitors = (count: number) => (count === 1 ? 'One monitor was' : `${count.toLocaleString()} monitors were`)
+  if (updated === 0) return `${monitors(made)} made`
+  if (made === 0) return `${monitors(updated)} updated`
+  return `${monitors(made)} made, ${updated === 1 ? 'one' : updated.toLocaleString()} updated`
 }
 
 const counted = (count: number, one: string, many: string) => `${count.toLocaleString()} ${count === 1 ? one : many}`

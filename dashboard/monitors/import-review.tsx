@@ -68,7 +68,7 @@ function Chip({ isOn, onPress, count, children }: ChipProps) {
 }
 
 function countsOf(rows: readonly Placed[]): Record<Fate, number> {
-  const counts: Record<Fate, number> = { make: 0, exists: 0, skip: 0, refuse: 0 }
+  const counts: Record<Fate, number> = { make: 0, differs: 0, exists: 0, skip: 0, refuse: 0 }
   for (const { row } of rows) counts[row.fate]++
   return counts
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ImportRow } from '#contract/dashboard.ts'
+import type { ImportRow, ImportUpdates } from '#contract/dashboard.ts'
 import type { NewMonitors } from '#contract/monitors.ts'
 import { ApiProblem } from '../api.ts'
 import { type Placed, type Run, type RunDoors, runImport } from './import-run.ts'
@@ -14,6 +14,7 @@ const row = (more: Partial<ImportRow> = {}): ImportRow => ({
   notify: null,
   frequency: null,
   fate: 'make',
+  monitor: null,
   why: '',
   ...more,
 })
@@ -24,6 +25,7 @@ type Answer = number | ApiProblem
 /** Answers in turn, and then that all were made. */
 function world(...answers: Answer[]) {
   const bodies: NewMonitors[] = []
+  const updated: ImportUpdates['updates'] = []
   const slept: number[] = []
   const progress: Run[] = []
   const doors: RunDoors = {
@@ -33,10 +35,14 @@ function world(...answers: Answer[]) {
       if (answer instanceof ApiProblem) throw answer
       return answer
     },
+    update: async ({ updates }) => {
+      updated.push(...updates)
+      return { updated: updates.length - 1, refused: [{ id: updates[0]!.id, why: 'It was changed.' }] }
+    },
     sleep: async (seconds) => void slept.push(seconds),
     onProgress: (run) => progress.push(run),
   }
-  return { bodies, slept, progress, doors }
+  return { bodies, updated, slept, progress, doors }
 }
 const forAll = { notify: 'immediately', frequency: 5 } as const
 
@@ -71,6 +77,17 @@ describe('an import', () => {
     const run = await runImport(rows(3_000), forAll, doors)
     expect(bodies).toHaveLength(2)
     expect(run).toMatchObject({ made: 1_000, done: 1_000, problem: full })
+  })
+
+  test('updates the monitors from which rows differ, as they were shown, and says which it did not', async () => {
+    const { bodies, updated, doors } = world()
+    const monitor = (id: string) => ({ id, expected_value: ['192.0.2.9'], is_exact_match: false, group: 'default' })
+    const differing = ['mon_1', 'mon_2'].map((id, at) => ({ at, row: row({ fate: 'differs', monitor: monitor(id) }) }))
+    const run = await runImport([...differing, ...rows(1)], forAll, doors)
+    expect(bodies[0]!.monitors).toHaveLength(1)
+    const was = { expected_value: ['192.0.2.9'], is_exact_match: false }
+    expect(updated[1]).toEqual({ id: 'mon_2', was, expected_value: ['192.0.2.1'], is_exact_match: true })
+    expect(run).toMatchObject({ made: 1, updated: 1, done: 3, refused: new Map([[0, 'It was changed.']]) })
   })
 
   test('a row’s own settings go with it, and only those', async () => {

@@ -1,18 +1,19 @@
-import type { ImportRow } from '#contract/dashboard.ts'
+import type { ImportRow, ImportUpdated, ImportUpdates } from '#contract/dashboard.ts'
 import type { NewMonitors } from '#contract/monitors.ts'
 import { ApiProblem } from '../api.ts'
 
-/** The API's bound. */
-const CHUNK = 1_000
+/** The API's bounds. */
+const CHUNK = { make: 1_000, update: 100 }
 
 /** A row and its place in the plan. */
 export type Placed = { at: number; row: ImportRow }
 
 export type Run = {
   total: number
-  /** Rows of which the fate is known: made, there already, or refused. */
+  /** Rows of which the fate is known: made, updated, there already, or refused. */
   done: number
   made: number
+  updated: number
   /** By place in the plan, why it was not made. */
   refused: ReadonlyMap<number, string>
   /** Why it ended before all rows were done. */
@@ -24,36 +25,46 @@ export type Run = {
 export type RunDoors = {
   /** How many were made. */
   post: (body: NewMonitors) => Promise<number>
+  update: (body: ImportUpdates) => Promise<ImportUpdated>
   sleep: (seconds: number) => Promise<void>
   onProgress: (run: Run) => void
 }
 
 type Shared = Pick<NewMonitors, 'group' | 'notify' | 'frequency'>
 
+type Chunk = { kind: 'make' | 'update'; rows: readonly Placed[] }
+
 /**
- * Makes the rows in chunks, one after the other. What the server refuses of a chunk is left out and the rest made. Ends early,
- * with what is made so far, where going on is of no use.
+ * Makes the rows in chunks, one after the other, and updates the monitors of those that differ. What the server refuses of a
+ * chunk is left out and the rest made. Ends early, with what is made so far, where going on is of no use.
  */
 export async function runImport(rows: readonly Placed[], shared: Shared, doors: RunDoors): Promise<Run> {
-  let run: Run = { total: rows.length, done: 0, made: 0, refused: new Map(), problem: undefined, waits: 0 }
+  let run: Run = { total: rows.length, done: 0, made: 0, updated: 0, refused: new Map(), problem: undefined, waits: 0 }
   const tell = (change: Partial<Run>) => {
     run = { ...run, ...change }
     doors.onProgress(run)
   }
-  const queue = Array.from({ length: Math.ceil(rows.length / CHUNK) }, (_, at) =>
-    rows.slice(at * CHUNK, (at + 1) * CHUNK),
-  )
+  const queue = chunksOf(rows)
   tell({})
   for (let chunk = queue.shift(); chunk !== undefined; chunk = queue.shift()) {
+    const { kind, rows: sent } = chunk
     try {
-      const made = await doors.post({ ...shared, monitors: chunk.map(({ row }) => itemOf(row)), ignore: true })
-      tell({ made: run.made + made, done: run.done + chunk.length, waits: 0 })
+      if (kind === 'make') {
+        const made = await doors.post({ ...shared, monitors: sent.map(({ row }) => itemOf(row)), ignore: true })
+        tell({ made: run.made + made, done: run.done + sent.length, waits: 0 })
+      } else {
+        const { updated, refused } = await doors.update({ updates: sent.flatMap(({ row }) => updateOf(row)) })
+        const placeOf = new Map(sent.map(({ at, row }) => [row.monitor?.id, at]))
+        const whys = refused.map(({ id, why }) => [placeOf.get(id)!, why] as const)
+        const all = new Map([...run.refused, ...whys])
+        tell({ updated: run.updated + updated, refused: all, done: run.done + sent.length, waits: 0 })
+      }
     } catch (problem) {
-      const refused = refusedOf(problem, chunk)
+      const refused = refusedOf(problem, sent)
       if (refused.size > 0) {
         tell({ refused: new Map([...run.refused, ...refused]), done: run.done + refused.size })
-        const rest = chunk.filter(({ at }) => !refused.has(at))
-        if (rest.length > 0) queue.unshift(rest)
+        const rest = sent.filter(({ at }) => !refused.has(at))
+        if (rest.length > 0) queue.unshift({ kind, rows: rest })
       } else if (problem instanceof ApiProblem && (problem.status === 429 || problem.status === 503)) {
         tell({ waits: problem.retryAfter ?? 5 })
         await doors.sleep(run.waits)
@@ -65,6 +76,23 @@ export async function runImport(rows: readonly Placed[], shared: Shared, doors: 
     }
   }
   return run
+}
+
+function chunksOf(rows: readonly Placed[]): Chunk[] {
+  const toMake = rows.filter(({ row }) => row.fate === 'make')
+  const toUpdate = rows.filter(({ row }) => row.fate === 'differs')
+  const chunks = (kind: Chunk['kind'], all: readonly Placed[]) =>
+    Array.from({ length: Math.ceil(all.length / CHUNK[kind]) }, (_, at) => ({
+      kind,
+      rows: all.slice(at * CHUNK[kind], (at + 1) * CHUNK[kind]),
+    }))
+  return [...chunks('make', toMake), ...chunks('update', toUpdate)]
+}
+
+function updateOf({ monitor, expected_value, is_exact_match }: ImportRow): ImportUpdates['updates'] {
+  if (!monitor) return []
+  const was = { expected_value: monitor.expected_value, is_exact_match: monitor.is_exact_match }
+  return [{ id: monitor.id, was, expected_value, is_exact_match }]
 }
 
 /** What the row says itself wins over what is said for all. */

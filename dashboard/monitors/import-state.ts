@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ImportPlan } from '#contract/dashboard.ts'
+import type { ImportPlan, ImportUpdated } from '#contract/dashboard.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { type ImportInput, placedRows, requestOf } from './import-input.ts'
@@ -51,6 +51,7 @@ export function useRun() {
       setGroup(ready.group)
       await runImport(rows, bodyOf(ready), {
         post: async (body) => (await api.post<Monitor[]>('/monitors/bulk', body)).length,
+        update: (body) => api.post<ImportUpdated>('/dashboard/api/import/updates', body),
         sleep,
         onProgress: setRun,
       })
@@ -59,7 +60,8 @@ export function useRun() {
       setProblem(error)
       setPhase('before')
     } finally {
-      for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
+      for (const list of ['monitors', 'events', 'groups', 'overview'])
+        void queries.invalidateQueries({ queryKey: [list] })
     }
   }
   return { run, isRunning: phase === 'running', isOver: phase === 'over', group, problem, start }

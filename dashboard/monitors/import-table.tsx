@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { CircleSlash, Eye, type LucideIcon, OctagonX, Plus } from 'lucide-react'
+import { CircleSlash, EqualNot, Eye, type LucideIcon, OctagonX, Plus } from 'lucide-react'
 import { memo, useRef } from 'react'
 import type { ImportRow } from '#contract/dashboard.ts'
 import { cx } from '../ui/class.ts'
@@ -9,10 +9,14 @@ import type { Placed } from './import-run.ts'
 export type Fate = ImportRow['fate']
 export const FATES: Record<Fate, { word: string; filter: string; icon: LucideIcon; look: string }> = {
   make: { word: 'Make', filter: 'To make', icon: Plus, look: 'text-ink' },
+  differs: { word: 'Differs', filter: 'Differs', icon: EqualNot, look: 'text-warn' },
   exists: { word: 'Exists', filter: 'There already', icon: Eye, look: 'text-idle' },
   skip: { word: 'Skipped', filter: 'Skipped', icon: CircleSlash, look: 'text-idle' },
   refuse: { word: 'Refused', filter: 'Refused', icon: OctagonX, look: 'text-bad' },
 }
+
+/** Whether something can be done with such a row: a monitor made, or the one that differs updated. */
+export const canChoose = (fate: Fate): boolean => fate === 'make' || fate === 'differs'
 
 const COLUMNS =
   'grid grid-cols-[1.25rem_minmax(0,1fr)_auto] items-start gap-x-3 gap-y-1 px-4 ' +
@@ -37,8 +41,8 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
     overscan: 12,
   })
   const hasLines = rows.some(({ row }) => row.line !== null)
-  const toMake = rows.filter(({ row }) => row.fate === 'make').map(({ at }) => at)
-  const chosen = dropped ? toMake.filter((at) => !dropped.has(at)).length : 0
+  const choices = rows.filter(({ row }) => canChoose(row.fate)).map(({ at }) => at)
+  const chosen = dropped ? choices.filter((at) => !dropped.has(at)).length : 0
   return (
     // biome-ignore lint/a11y/useSemanticElements: rows of a table element cannot be placed
     <div
@@ -58,13 +62,13 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
         className={cx(COLUMNS, 'sticky top-0 z-10 border-b border-line bg-surface py-2 text-xs text-faint')}
       >
         <Heading>
-          {dropped && toMake.length > 0 ? (
+          {dropped && choices.length > 0 ? (
             <Checkbox
               label="All rows shown"
               isLabelHidden
-              isChecked={chosen === toMake.length}
-              isIndeterminate={chosen > 0 && chosen < toMake.length}
-              onChange={(isChecked) => onDrop(toMake, !isChecked)}
+              isChecked={chosen === choices.length}
+              isIndeterminate={chosen > 0 && chosen < choices.length}
+              onChange={(isChecked) => onDrop(choices, !isChecked)}
             />
           ) : (
             <span className="sr-only">Chosen</span>
@@ -96,7 +100,7 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
             >
               <Cells
                 placed={placed}
-                canChoose={dropped !== undefined}
+                isOpen={dropped !== undefined}
                 isDropped={dropped?.has(placed.at) ?? false}
                 onDrop={onDrop}
               />
@@ -129,23 +133,23 @@ function Cell({ children, className }: { children?: React.ReactNode; className?:
 
 type CellsProps = {
   placed: Placed
-  canChoose: boolean
+  isOpen: boolean
   isDropped: boolean
   onDrop: (places: readonly number[], isDropped: boolean) => void
 }
 
-const Cells = memo(function Cells({ placed: { at, row }, canChoose, isDropped, onDrop }: CellsProps) {
+const Cells = memo(function Cells({ placed: { at, row }, isOpen, isDropped, onDrop }: CellsProps) {
   const { word, icon: Icon, look } = FATES[row.fate]
-  const isOut = isDropped || row.fate !== 'make'
+  const isOut = (isDropped && row.fate !== 'differs') || !canChoose(row.fate)
   const note = row.why || ownSettings(row)
   return (
     <>
       <Cell>
-        {canChoose && row.fate === 'make' && (
+        {isOpen && canChoose(row.fate) && (
           // Plain, because thousands of them pass by.
           <input
             type="checkbox"
-            aria-label={`${row.full_domain} ${row.record_type}`}
+            aria-label={`${row.fate === 'differs' ? 'Update ' : ''}${row.full_domain} ${row.record_type}`}
             checked={!isDropped}
             onChange={(event) => onDrop([at], !event.target.checked)}
             className="mt-0.5 block size-4 accent-accent"
@@ -177,9 +181,11 @@ const Cells = memo(function Cells({ placed: { at, row }, canChoose, isDropped, o
           note === '' && !isOut && 'max-md:sr-only',
         )}
       >
-        <span className={cx('flex h-5 shrink-0 items-center gap-1.5 font-medium', isDropped ? 'text-faint' : look)}>
+        <span
+          className={cx('flex h-5 shrink-0 items-center gap-1.5 font-medium', isDropped && isOut ? 'text-faint' : look)}
+        >
           <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
-          {isDropped ? 'Left out' : word}
+          {row.fate === 'differs' ? (isDropped ? word : 'Update') : isDropped ? 'Left out' : word}
         </span>
         <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>{note}</span>
       </Cell>

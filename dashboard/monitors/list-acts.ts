@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
-import { ApiProblem, api } from '../api.ts'
+import { ApiProblem, api, lastWindow } from '../api.ts'
 import { sentenceOf } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { type Progress, runEach } from './list-run.ts'
@@ -58,6 +58,7 @@ export function useRun(onDone: (ended: Ended) => void) {
       onProgress: (now) => tell(now, false),
       signal: stop.signal,
       wait: (ms) => pause(ms, stop.signal),
+      window: lastWindow,
     })
     for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
     const { done, failures } = progress

@@ -11,6 +11,8 @@ import { ownerOf } from './list-query.ts'
 
 type BarProps = {
   count: number
+  /** After a tick for all loaded rows, where there are more: selects those too. */
+  rest: Rest | undefined
   run: Run | undefined
   onAct: (act: Act) => void
   onMove: () => void
@@ -20,6 +22,8 @@ type BarProps = {
   onStop: () => void
   onDismiss: () => void
 }
+
+export type Rest = { total: string | undefined; loaded: number | undefined; select: () => void }
 
 /** At the foot of the screen: what can be done with the ticked monitors, how it goes, and what failed. */
 export function ListBar(props: BarProps) {
@@ -35,8 +39,11 @@ export function ListBar(props: BarProps) {
           data-at-foot
           className="pointer-events-none fixed inset-x-0 bottom-4 z-20 flex justify-center px-3 sm:justify-start sm:px-6 lg:left-60 lg:px-8"
         >
-          <div className="pointer-events-auto flex max-w-full items-center gap-1 rounded-lg border border-edge bg-raised p-1.5 shadow-pop">
-            {run ? <Running {...props} run={run} /> : <Chosen {...props} />}
+          <div className="pointer-events-auto max-w-full rounded-lg border border-edge bg-raised p-1.5 shadow-pop">
+            {!run && props.rest && <More count={count} rest={props.rest} />}
+            <div className="flex items-center gap-1">
+              {run ? <Running {...props} run={run} /> : <Chosen {...props} />}
+            </div>
           </div>
         </section>
       )}
@@ -101,6 +108,24 @@ function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarPro
   )
 }
 
+/** Says that only loaded rows are selected, and offers the rest. */
+function More({ count, rest: { total, loaded, select } }: { count: number; rest: Rest }) {
+  return (
+    <p className="flex flex-wrap items-center gap-x-2 border-b border-line px-1.5 pb-1.5 text-sm text-soft">
+      <span className="tabular-nums">
+        {loaded === undefined
+          ? `Only the first ${count.toLocaleString()} monitors are selected.`
+          : `Loading: ${loaded.toLocaleString()}${total === undefined ? '' : ` of ${total}`} …`}
+      </span>
+      {loaded === undefined && (
+        <Button look="quiet" size="sm" onClick={select}>
+          Select all {total ?? ''}
+        </Button>
+      )}
+    </p>
+  )
+}
+
 const Line = () => <span className="mx-0.5 h-5 w-px bg-line" aria-hidden="true" />
 
 function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
@@ -162,10 +187,13 @@ const Failed = ({ name, children }: { name: string; children: ReactNode }) => (
   </li>
 )
 
-function runText({ act, total, progress: { done, failures }, isEnded }: Run): string {
+function runText({ act, total, progress: { done, failures, waitsUntil }, isEnded }: Run): string {
   if (isEnded) return `${done.toLocaleString()} ${act.done}, ${failures.length.toLocaleString()} failed`
   const of = `${(done + failures.length).toLocaleString()} of ${monitorsText(total)}`
-  return failures.length === 0 ? `${act.doing} ${of}` : `${act.doing} ${of}, ${failures.length.toLocaleString()} failed`
+  const failed = failures.length === 0 ? '' : `, ${failures.length.toLocaleString()} failed`
+  const waits =
+    waitsUntil === undefined ? '' : `. Rate limit: continues at ${new Date(waitsUntil).toLocaleTimeString()}`
+  return `${act.doing} ${of}${failed}${waits}`
 }
 
 /** Whoever leaves the page ends the run. */

@@ -49,7 +49,7 @@ function Move({ count, onClose, onAct }: AskProps) {
       isOpen
       onClose={onClose}
       title={`Move ${monitorsText(count)}`}
-      description="The webhooks of the new group hear of their changes from now on."
+      description="From now on the webhooks of the new group receive their changes."
       footer={<Buttons form={form} act="Move" onClose={onClose} />}
     >
       <form id={form} onSubmit={submit}>

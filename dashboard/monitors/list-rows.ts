@@ -1,5 +1,6 @@
 import { type QueryClient, type UseQueryResult, useQueries, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
 import { ApiProblem, api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { type Chain, chainOf, cursorsFor } from './list-chain.ts'
@@ -14,6 +15,8 @@ export type MonitorList = Chain & {
   retry: () => void
   /** Tells which rows are on the screen: their pages are kept current, and the next one is fetched in time. */
   show: (first: number, last: number) => void
+  /** Fetches all pages that are not there yet. Resolves with all rows; undefined where the list became another meanwhile. */
+  loadRest: (onProgress: (loaded: number) => void) => Promise<readonly MonitorAnswer[] | undefined>
 }
 
 /**
@@ -34,19 +37,33 @@ export function useMonitorList(search: ListSearch): MonitorList {
   const [shown, setShown] = useState({ list, first: 0, last: 0 })
   const { first, last } = shown.list === list ? shown : { first: 0, last: 0 }
   const show = useCallback((from: number, to: number) => setShown({ list, first: from, last: to }), [list])
+  const pageQuery = (cursor: string | null) => ({
+    queryKey: keyOf(list, cursor),
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      api.get<MonitorPage>('/monitors', { ...query, after: cursor }, signal),
+    // A page that is forgotten while it is out of sight would pull away the rows below it.
+    gcTime: Number.POSITIVE_INFINITY,
+    retry: (count: number, error: Error) => isPassing(error) && count < 5,
+    retryDelay: (count: number, error: Error) => waitFor(error) ?? 500 * 2 ** count,
+  })
   const { problem, retry } = useQueries({
     queries: cursorsFor(chain, first, last).map((cursor) => ({
-      queryKey: keyOf(list, cursor),
-      queryFn: ({ signal }: { signal: AbortSignal }) =>
-        api.get<MonitorPage>('/monitors', { ...query, after: cursor }, signal),
-      // A page that is forgotten while it is out of sight would pull away the rows below it.
-      gcTime: Number.POSITIVE_INFINITY,
+      ...pageQuery(cursor),
       refetchInterval: REFRESH_MS,
-      retry: (count: number, error: Error) => isPassing(error) && count < 5,
-      retryDelay: (count: number, error: Error) => waitFor(error) ?? 500 * 2 ** count,
     })),
     combine: together,
   })
+  const current = useRef(list)
+  current.current = list
+  const loadRest = async (onProgress: (loaded: number) => void) => {
+    const read = () => chainOf((cursor) => queries.getQueryData<MonitorPage>(keyOf(list, cursor)))
+    for (let known = read(); current.current === list; known = read()) {
+      if (known.next === undefined) return known.rows
+      onProgress(known.rows.length)
+      await queries.fetchQuery(pageQuery(known.next))
+    }
+    return undefined
+  }
   const isLoading = chain.segments.length === 0 && !problem
   const before = useRef<Chain>(chain)
   useEffect(() => {
@@ -54,7 +71,7 @@ export function useMonitorList(search: ListSearch): MonitorList {
     before.current = chain
     forgetOthers(queries, list)
   }, [queries, list, chain, isLoading])
-  return { ...(isLoading ? { ...before.current, next: undefined } : chain), isLoading, problem, retry, show }
+  return { ...(isLoading ? { ...before.current, next: undefined } : chain), isLoading, problem, retry, show, loadRest }
 }
 
 const keyOf = (list: string, cursor: string | null) => ['monitors', 'list', list, cursor] as const

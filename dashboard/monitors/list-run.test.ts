@@ -49,6 +49,27 @@ test('waits as long as a rate limit says, and asks again', async () => {
   expect(waits).toEqual(Array(6).fill(9_000))
 })
 
+test('leaves a third of the rate limit to other tabs, and says until when it waits', async () => {
+  let [now, remaining] = [0, 6]
+  const steps: Progress<number>[] = []
+  await runEach(items.slice(0, 6), {
+    act: async () => {
+      remaining -= 1
+    },
+    onProgress: (progress) => steps.push(progress),
+    signal: new AbortController().signal,
+    wait: async (ms) => {
+      now += ms
+      remaining += 2
+    },
+    window: () => ({ limit: 9, remaining, freeAt: now + 5_000 }),
+    now: () => now,
+  })
+  expect(steps.at(-1)).toEqual({ done: 6, failures: [] })
+  expect(steps.filter(({ waitsUntil }) => waitsUntil !== undefined).length).toBeGreaterThan(0)
+  expect(remaining).toBeGreaterThanOrEqual(3)
+})
+
 test('a server that stays away is a failure in the end', async () => {
   const { ended, waits } = running(async (item) => {
     if (item === 3) throw new ApiProblem(0, {})

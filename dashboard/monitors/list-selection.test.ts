@@ -30,6 +30,13 @@ test('all, and then none', () => {
   expect(pressedAll(NOTHING, []).ids.size).toBe(0)
 })
 
+test('a tick for all counts as such until a row is pressed', () => {
+  const all = pressedAll(NOTHING, rows)
+  expect(all.isAll).toBe(true)
+  expect(pressed(all, rows, 'b', false).isAll).toBeUndefined()
+  expect(pressedAll(all, rows).isAll).toBeUndefined()
+})
+
 test('after a run the failed ones are ticked, and what was deleted is not', () => {
   const three = { ids: new Set(['a', 'b', 'c']), anchor: 'c' }
   expect(afterRun(three, { gone: [], failed: [] })).toBe(three)

@@ -1,5 +1,5 @@
-/** Which rows are ticked, and the one that a range begins at. */
-export type Selection = { ids: ReadonlySet<string>; anchor: string | undefined }
+/** Which rows are ticked, and the one that a range begins at. `isAll`: all loaded rows were ticked at once, and none was pressed since. */
+export type Selection = { ids: ReadonlySet<string>; anchor: string | undefined; isAll?: boolean }
 
 export const NOTHING: Selection = { ids: new Set(), anchor: undefined }
 
@@ -22,7 +22,7 @@ export function pressed(
 /** All rows, or none of them where all are ticked already. */
 export function pressedAll({ ids }: Selection, rows: readonly { id: string }[]): Selection {
   const isFull = rows.length > 0 && rows.every(({ id }) => ids.has(id))
-  return isFull ? NOTHING : { ids: new Set(rows.map(({ id }) => id)), anchor: undefined }
+  return isFull ? NOTHING : { ids: new Set(rows.map(({ id }) => id)), anchor: undefined, isAll: true }
 }
 
 /** What failed stays ticked, to be tried again; what is gone does not. */

@@ -1,6 +1,6 @@
 import { PauseCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { Overview } from '#contract/dashboard.ts'
+import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { STATE_LOOKS, TONE_TEXT } from '../ui/state.tsx'
@@ -9,35 +9,43 @@ import type { ListSearch } from './list-query.ts'
 /** Worst first. */
 const STATES = ['MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET', 'VALID'] as const
 
-type StatesProps = { overview: Overview | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
+type StatesProps = { counts: MonitorCounts | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
 
-/** How many monitors there are in each state; a press shows only those. */
-export function ListStates({ overview, search, onSearch }: StatesProps) {
+/** How many monitors of each state the other filters leave; a press shows only those. */
+export function ListStates({ counts, search, onSearch }: StatesProps) {
   const { state, active, ...rest } = search
+  const isPartial = counts?.is_partial ?? false
   const isDisabled = active === 'false' && state === undefined
   return (
     <fieldset className="-mx-4 flex min-w-0 gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:flex-wrap sm:px-0">
       <legend className="sr-only">Show by state</legend>
       <Choice
         isOn={state === undefined && active === undefined}
-        count={overview && overview.active + overview.disabled}
+        count={counts && counts.active + counts.disabled}
+        isPartial={isPartial}
         onPress={() => onSearch(rest)}
       >
         All
       </Choice>
-      {STATES.filter((each) => state === each || (overview?.states[each] ?? 0) > 0).map((each) => (
+      {STATES.filter((each) => state === each || (counts?.states[each] ?? 0) > 0).map((each) => (
         <Choice
           key={each}
           isOn={state === each}
-          count={overview?.states[each] ?? (overview ? 0 : undefined)}
+          count={counts?.states[each] ?? (counts ? 0 : undefined)}
+          isPartial={isPartial}
           onPress={() => onSearch({ ...rest, state: each, active: 'true' })}
         >
           <StateIcon state={each} />
           {STATE_LOOKS[each].word}
         </Choice>
       ))}
-      {(isDisabled || (overview?.disabled ?? 0) > 0) && (
-        <Choice isOn={isDisabled} count={overview?.disabled} onPress={() => onSearch({ ...rest, active: 'false' })}>
+      {(isDisabled || (counts?.disabled ?? 0) > 0) && (
+        <Choice
+          isOn={isDisabled}
+          count={counts?.disabled}
+          isPartial={isPartial}
+          onPress={() => onSearch({ ...rest, active: 'false' })}
+        >
           <PauseCircle className="size-3.5 text-idle" strokeWidth={2.25} aria-hidden="true" />
           Disabled
         </Choice>
@@ -51,9 +59,15 @@ function StateIcon({ state }: { state: MonitorState }) {
   return <Icon className={cx('size-3.5', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
 }
 
-type ChoiceProps = { isOn: boolean; count: number | undefined; onPress: () => void; children: ReactNode }
+type ChoiceProps = {
+  isOn: boolean
+  count: number | undefined
+  isPartial: boolean
+  onPress: () => void
+  children: ReactNode
+}
 
-function Choice({ isOn, count, onPress, children }: ChoiceProps) {
+function Choice({ isOn, count, isPartial, onPress, children }: ChoiceProps) {
   return (
     <button
       type="button"
@@ -68,7 +82,9 @@ function Choice({ isOn, count, onPress, children }: ChoiceProps) {
     >
       {children}
       {count !== undefined && (
-        <span className={cx('font-normal tabular-nums', !isOn && 'text-faint')}>{count.toLocaleString()}</span>
+        <span className={cx('font-normal tabular-nums', !isOn && 'text-faint')}>
+          {isPartial && count > 0 ? `${count.toLocaleString()}+` : count.toLocaleString()}
+        </span>
       )}
     </button>
   )

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Diagnosis, DiagnosisPath } from '#contract/dashboard.ts'
+import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { adviceFor } from './monitor-advice.ts'
 
@@ -73,8 +73,48 @@ test('where an alias leads to nothing, its end is named', () => {
   for (const [state, kind] of [['NOT_FOUND', 'nxdomain'] as const, ['NO_DATA', 'nodata'] as const]) {
     const { title, steps } = adviceFor(inState(state), none, foundBy({ kind, chain }))
     expect(title).toBe('Mend the alias or its target')
-    expect(steps[0]).toContain('is an alias of gone.example, which')
+    expect(steps[0]).toContain('www.example.com is an alias (CNAME) of gone.example, which')
+    expect(steps[1]).toContain('Point the CNAME record of www.example.com at')
   }
+})
+
+test('behind a CNAME the record to change is that of its target', () => {
+  const answer = {
+    kind: 'answer' as const,
+    rrset: { name: 'edge.example', type: 'A', ttl: 60, values: ['198.51.100.7'] },
+  }
+  const difference = { missing: ['192.0.2.1'], extra: ['198.51.100.7'] }
+  const [shop, edge] = [
+    { name: 'www.example.com', target: 'shop.example', ttl: 60 },
+    { name: 'shop.example', target: 'edge.example', ttl: 60 },
+  ] as const
+  const whole = foundBy({ ...answer, chain: [shop, edge] })
+  const referral = foundBy(
+    { kind: 'referral', chain: [shop, edge], nameServers: [], glue: [], ttl: 60 },
+    '192.0.2.53:53',
+    'ns1.example.com',
+  )
+  const inParts = { ...referral, paths: [...referral.paths, ...foundBy({ ...answer, chain: [] }).paths] }
+  for (const found of [whole, inParts]) {
+    expect(adviceFor(inState('MISMATCH'), difference, found).steps).toEqual([
+      'www.example.com is an alias (CNAME) of shop.example, which is an alias of edge.example.',
+      'Change the A record of edge.example, or point the CNAME record of shop.example at another name.',
+    ])
+  }
+  const bogus = foundBy({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true })
+  const failing = { ...bogus, paths: [...referral.paths, ...bogus.paths] }
+  expect(adviceFor(inState('INVALID'), none, failing).steps[0]).toContain('The signatures of edge.example')
+})
+
+test('the CNAME record itself is the one to change where that is what is watched', () => {
+  const rrset = { name: 'www.example.com', type: 'CNAME', ttl: 60, values: ['old.example'] }
+  const found = foundBy({ kind: 'answer', rrset, chain: [{ name: 'old.example', target: 'edge.example', ttl: 60 }] })
+  const { steps } = adviceFor(
+    inState('MISMATCH', { record_type: 'CNAME' }),
+    { missing: ['new.example'], extra: ['old.example'] },
+    found,
+  )
+  expect(steps).toEqual(['Change the CNAME record of www.example.com at your DNS provider.'])
 })
 
 test('silent name servers are named', () => {
@@ -90,9 +130,9 @@ test('silent name servers are named', () => {
 
 test('each way in which an answer cannot be used has its own remedy', () => {
   const titleFor = (outcome: DiagnosisPath['outcome']) => adviceFor(inState('INVALID'), none, foundBy(outcome)).title
-  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', bogus: true })).toBe('Mend DNSSEC')
-  expect(titleFor({ kind: 'failure', rcode: 'REFUSED' })).toBe('Set the right name servers')
-  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL' })).toBe('Look at the zone')
+  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true })).toBe('Mend DNSSEC')
+  expect(titleFor({ kind: 'failure', rcode: 'REFUSED', ede: [] })).toBe('Set the right name servers')
+  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [] })).toBe('Look at the zone')
   expect(titleFor({ kind: 'malformed', reason: 'short' })).toBe('Ask your DNS provider')
 })
 
@@ -104,7 +144,7 @@ test('of several SPF records the one that is expected stays', () => {
 })
 
 test('a lame delegation and an alias loop are told apart', () => {
-  const lame = foundBy({ kind: 'lame', reason: 'no server knows it' })
+  const lame = foundBy({ kind: 'lame', zone: 'example.com', nameServers: [], reason: 'no server knows it' })
   expect(adviceFor(inState('BAD_SETUP'), none, lame).title).toBe('Set the right name servers')
   expect(adviceFor(inState('BAD_SETUP'), none, foundBy({ kind: 'endless_alias', chain: [] })).title).toBe(
     'Untie the aliases',

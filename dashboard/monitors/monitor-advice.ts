@@ -1,4 +1,5 @@
-import type { Diagnosis, DiagnosisPath, ValueDifference } from '#contract/dashboard.ts'
+import type { ValueDifference } from '#contract/dashboard.ts'
+import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { nameOf } from '../events/event-change.tsx'
 
@@ -13,6 +14,7 @@ type Watched = Pick<
 /** In plain words, for whoever looks after the zone. Pure. */
 export function adviceFor(monitor: Watched, difference: ValueDifference, diagnosis: Diagnosis | undefined): Advice {
   const paths = diagnosis?.paths ?? []
+  const at = placedAt(monitor, paths)
   const type = recordWord(monitor)
   switch (monitor.state) {
     case 'UNSET':
@@ -22,23 +24,23 @@ export function adviceFor(monitor: Watched, difference: ValueDifference, diagnos
     case 'VALID':
       return advice('Nothing to do', `The ${type} is as expected.`)
     case 'MISMATCH':
-      return mismatch(monitor, difference)
+      return mismatch(monitor, difference, at)
     case 'NOT_FOUND':
-      return { ...notFound(monitor, paths), add: monitor.expected_value }
+      return { ...notFound(monitor, at), add: monitor.expected_value }
     case 'NO_DATA':
-      return { ...noData(monitor, paths), add: monitor.expected_value }
+      return { ...noData(monitor, at), add: monitor.expected_value }
     case 'TIMEOUT':
-      return timeout(monitor, paths)
+      return timeout(paths, at)
     case 'INVALID':
-      return invalid(monitor, paths)
+      return invalid(paths, at)
     case 'BAD_SETUP':
-      return badSetup(monitor, paths)
+      return badSetup(monitor, paths, at)
   }
 }
 
 const advice = (title: string, ...steps: string[]): Advice => ({ title, steps, add: [], remove: [] })
 
-function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice {
+function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Placed): Advice {
   // In flexible mode nothing is extra; where a name can have one record only, the wrong one has to make room all the same.
   const isSingle = monitor.record_type === 'CNAME' || monitor.record_type === 'SPF'
   const remove = extra.length === 0 && isSingle ? (monitor.current_value ?? []) : extra
@@ -47,19 +49,22 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference): Advice
     missing.length > 0 && remove.length === 0 ? 'Add what is missing' : undefined,
     missing.length === 0 && remove.length > 0 ? 'Remove what does not belong there' : undefined,
   ]
+  const records = recordWord(monitor, Math.max(missing.length, remove.length))
   return {
     title: parts.find((part) => part !== undefined) ?? 'Compare the records',
-    steps: [
-      `Change the ${recordWord(monitor, Math.max(missing.length, remove.length))} of ${nameOf(monitor)} ${placeOf(monitor)}.`,
-    ],
+    steps: at.alias
+      ? [
+          `${aliasSentence(monitor, at)}.`,
+          `Change the ${records} of ${at.owner}, or point the CNAME record of ${at.alias} at another name.`,
+        ]
+      : [`Change the ${records} of ${at.owner} ${placeOf(monitor)}.`],
     add: missing,
     remove,
   }
 }
 
-function notFound(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
-  const end = endOfAliases(paths, 'nxdomain')
-  if (end) return brokenAlias(monitor, end, 'does not exist')
+function notFound(monitor: Watched, at: Placed): Advice {
+  if (at.alias) return brokenAlias(monitor, at, 'does not exist')
   if (monitor.subdomain === '' && monitor.record_type !== 'PTR') {
     return advice(
       'Bring the domain back',
@@ -74,24 +79,23 @@ function notFound(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
   )
 }
 
-function noData(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
-  const end = endOfAliases(paths, 'nodata')
-  if (end) return brokenAlias(monitor, end, `has no ${monitor.record_type} record`)
+function noData(monitor: Watched, at: Placed): Advice {
+  if (at.alias) return brokenAlias(monitor, at, `has no ${recordWord(monitor)}`)
   return advice(
     'Add the record',
-    `${nameOf(monitor)} exists. Add the ${recordWord(monitor, monitor.expected_value.length)} below ${placeOf(monitor)}.`,
+    `${at.owner} exists. Add the ${recordWord(monitor, monitor.expected_value.length)} below ${placeOf(monitor)}.`,
   )
 }
 
-function brokenAlias(monitor: Watched, end: string, what: string): Advice {
+function brokenAlias(monitor: Watched, at: Placed, what: string): Advice {
   return advice(
     'Mend the alias or its target',
-    `${nameOf(monitor)} is an alias of ${end}, which ${what}.`,
-    `Point the alias at a name that exists, or create the ${recordWord(monitor, monitor.expected_value.length)} at ${end}.`,
+    `${aliasSentence(monitor, at)}, which ${what}.`,
+    `Point the CNAME record of ${at.alias} at a name that exists, or create the ${recordWord(monitor, monitor.expected_value.length)} at ${at.owner}.`,
   )
 }
 
-function timeout(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
+function timeout(paths: readonly DiagnosisPath[], { zone }: Placed): Advice {
   // That recursive servers are silent too is only its echo.
   const silent = serversOf(
     paths,
@@ -101,46 +105,46 @@ function timeout(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
     'Bring the name servers back',
     silent.length > 0
       ? `See whether ${listed(silent)} ${silent.length === 1 ? 'runs' : 'run'} and can be reached on port 53, over UDP and TCP.`
-      : `See whether the name servers of ${monitor.domain} run and can be reached on port 53, over UDP and TCP.`,
+      : `See whether the name servers of ${zone} run and can be reached on port 53, over UDP and TCP.`,
     'Do you use a DNS provider? Look at its status page.',
   )
 }
 
-function invalid(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
+function invalid(paths: readonly DiagnosisPath[], { owner, zone }: Placed): Advice {
   const failures = paths.flatMap(({ outcome }) => (outcome?.kind === 'failure' ? [outcome] : []))
   if (failures.some(({ bogus }) => bogus)) {
     return advice(
       'Mend DNSSEC',
-      `The signatures of ${monitor.domain} do not hold, so resolvers that check them refuse it: for most people the name is gone.`,
+      `The signatures of ${zone} do not hold, so resolvers that check them refuse it: for most people the name is gone.`,
       'Compare the DS record at your registrar with the DNSKEY of the zone. Sign the zone anew, or remove the DS record.',
     )
   }
   if (failures.some(({ rcode }) => rcode === 'REFUSED')) {
     return advice(
       'Set the right name servers',
-      `The servers refuse questions for ${monitor.domain}: most often the zone is no longer set up there.`,
+      `The servers refuse questions for ${zone}: most often the zone is no longer set up there.`,
       'Compare the name servers at your registrar with those that your DNS provider names.',
     )
   }
   if (failures.some(({ rcode }) => rcode === 'SERVFAIL')) {
     return advice(
       'Look at the zone',
-      `A server cannot answer for ${monitor.domain}. See at your DNS provider whether the zone is loaded without errors and all its name servers run.`,
+      `A server cannot answer for ${zone}. See at your DNS provider whether the zone is loaded without errors and all its name servers run.`,
       'After a change of provider or of DNSSEC, compare name servers and DS record at your registrar.',
     )
   }
   return advice(
     'Ask your DNS provider',
-    `The answers for ${nameOf(monitor)} cannot be used. Show your provider the evidence below.`,
+    `The answers for ${owner} cannot be used. Show your provider the evidence below.`,
   )
 }
 
-function badSetup(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
+function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Placed): Advice {
   const lame = paths.flatMap(({ outcome }) => (outcome?.kind === 'lame' ? [outcome] : []))
   if (lame.length > 0) {
     return advice(
       'Set the right name servers',
-      `None of the name servers that ${monitor.domain} is delegated to serves it.`,
+      `None of the name servers that ${lame.at(-1)?.zone ?? at.zone} is delegated to serves it.`,
       'Set up the zone there, or enter the name servers that your DNS provider names at your registrar.',
     )
   }
@@ -149,7 +153,8 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
     return {
       title: 'Keep one SPF record',
       steps: [
-        'Mail servers treat several SPF records as an error. Join their mechanisms in one, and remove the others.',
+        ...(at.alias ? [`${aliasSentence(monitor, at)}.`] : []),
+        `Mail servers treat several SPF records as an error. Join their mechanisms in one record of ${at.owner}, and remove the others.`,
       ],
       add: [],
       remove: records.filter((record) => !monitor.expected_value.includes(record)),
@@ -157,7 +162,9 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[]): Advice {
   }
   return advice(
     'Untie the aliases',
-    `The CNAME records behind ${nameOf(monitor)} never end at an address. Follow them in the evidence below, and point one of them at a name that has records.`,
+    at.alias
+      ? `The CNAME records behind ${nameOf(monitor)} never end at an address: the one of ${at.alias} points at ${at.owner}. Point it at a name that has records.`
+      : `The CNAME records behind ${nameOf(monitor)} never end at an address. Follow them in the evidence below, and point one of them at a name that has records.`,
   )
 }
 
@@ -166,10 +173,35 @@ function spfRecords(paths: readonly DiagnosisPath[]): string[] {
   return [...new Set(texts)].filter((text) => /^v=spf1(\s|$)/i.test(text))
 }
 
-/** The last name of an alias chain that led to nothing. */
-function endOfAliases(paths: readonly DiagnosisPath[], kind: 'nxdomain' | 'nodata'): string | undefined {
-  const outcome = paths.findLast((path) => path.outcome?.kind === kind)?.outcome
-  return outcome?.kind === kind ? outcome.chain.at(-1)?.target : undefined
+/**
+ * Where the record is, by the CNAME records in the evidence. `owner` has it, `alias` is the name whose CNAME record points
+ * there (undefined: the name that is watched owns the record itself), `zone` is what is delegated.
+ */
+type Placed = { owner: string; alias: string | undefined; names: string[]; zone: string }
+
+function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): Placed {
+  const name = nameOf(monitor)
+  // What settled the verdict stands last.
+  const targets = new Map(
+    paths.flatMap(({ outcome }) =>
+      outcome && 'chain' in outcome ? outcome.chain.map((link) => [link.name, link.target || '.'] as const) : [],
+    ),
+  )
+  const names = [name]
+  // Who watches a CNAME record means the record of the name itself.
+  for (let at = monitor.record_type === 'CNAME' ? undefined : targets.get(name); at; at = targets.get(at)) {
+    const isLoop = names.includes(at)
+    names.push(at)
+    if (isLoop) break
+  }
+  const owner = names.at(-1)!
+  return { owner, alias: names.at(-2), names, zone: names.length > 1 ? owner : monitor.domain }
+}
+
+/** Without its full stop. */
+function aliasSentence(monitor: Watched, { names }: Placed): string {
+  const [first, ...others] = names.slice(1, 5)
+  return `${nameOf(monitor)} is an alias (CNAME) of ${first}${others.map((each) => `, which is an alias of ${each}`).join('')}`
 }
 
 function serversOf(paths: readonly DiagnosisPath[], isSo: (path: DiagnosisPath) => boolean): string[] {

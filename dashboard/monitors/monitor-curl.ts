@@ -18,7 +18,7 @@ export function curlOf(monitor: MonitorAnswer, baseUrl: string): { show: string;
     ...(group === undefined ? {} : { group }),
     ...(is_active ? {} : { is_active }),
   }
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = baseUrl.replace(/\/$/, '')
   return {
     show: `curl ${KEY} \\\n  ${quoted(`${base}/monitors/${monitor.id}?include=frequency,group,diagnosis`)}`,
     make: [

@@ -1,6 +1,9 @@
 import { type FormEvent, useId, useState } from 'react'
 import type { MonitorRecordType } from '#contract/monitors.ts'
-import { api } from '../api.ts'
+import { address, type Versioned } from '../api.ts'
+import { ConflictNote } from '../edit/conflict-note.tsx'
+import { Opened } from '../edit/opened.tsx'
+import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -8,7 +11,7 @@ import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { changeOf, type Draft, draftOf, isNewQuestion, tidied } from './monitor-change.ts'
+import { changeOf, draftOf, FIELDS, isNewQuestion, tidied } from './monitor-change.ts'
 import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.ts'
 import { MonitorValues } from './monitor-values.tsx'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
@@ -16,10 +19,11 @@ import { modeWords, NOTIFY_CHOICES } from './new-words.ts'
 
 type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
 
-/** Every field of a monitor. The form begins with what holds when it is opened. */
+/** Every field of a monitor. The form begins with what is stored when it opens. */
 export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
   const form = useId()
   const [isBusy, setBusy] = useState(false)
+  const path = address(monitorPath(monitor.id), { include: 'frequency,group' })
   return (
     <Dialog
       isOpen={isOpen}
@@ -34,49 +38,46 @@ export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
         </>
       }
     >
-      <Form id={form} monitor={monitor} onBusy={setBusy} onDone={onClose} />
+      <Opened<MonitorDetails> path={path}>
+        {(opened) => <Form id={form} path={path} opened={opened} onBusy={setBusy} onDone={onClose} />}
+      </Opened>
     </Dialog>
   )
 }
 
 type FormProps = {
   id: string
-  monitor: MonitorDetails
+  path: string
+  opened: Versioned<MonitorDetails>
   onBusy: (isBusy: boolean) => void
   onDone: () => void
 }
 
-function Form({ id, monitor, onBusy, onDone }: FormProps) {
-  const [draft, setDraft] = useState(() => draftOf(monitor))
-  const [problem, setProblem] = useState<unknown>()
+function Form({ id, path, opened, onBusy, onDone }: FormProps) {
+  const edit = useEdit(opened, { path, fields: FIELDS, formOf: draftOf, changeOf })
+  const { form: draft, set, change, problem } = edit
   const refresh = useRefresh()
   const toast = useToast()
   const shortest = useShortestFrequency()
-  const change = changeOf(monitor, draft)
-  const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part })
   const save = async (event: FormEvent) => {
     event.preventDefault()
     // The server names values by their place among those that are sent.
-    set({ expected_value: tidied(draft.expected_value) })
-    setProblem(undefined)
-    if (Object.keys(change).length === 0) return onDone()
+    if (change.expected_value) set({ expected_value: tidied(draft.expected_value) })
+    if (!edit.isChanged) return onDone()
     onBusy(true)
-    try {
-      await api.patch(monitorPath(monitor.id), change)
-      await refresh()
-      toast.done(isNewQuestion(change) && monitor.is_active ? 'Saved. The record is checked anew now.' : 'Saved.')
-      onDone()
-    } catch (error) {
-      setProblem(error)
-    } finally {
-      onBusy(false)
-    }
+    const saved = await edit.save()
+    onBusy(false)
+    if (!saved) return
+    await refresh()
+    toast.done(isNewQuestion(change) && saved.is_active ? 'Saved. The record is checked anew now.' : 'Saved.')
+    onDone()
   }
   const nameError =
     fieldError(problem, 'full_domain') ?? fieldError(problem, 'domain') ?? fieldError(problem, 'subdomain')
   return (
     <form id={id} onSubmit={save} noValidate className="flex flex-col gap-4">
-      {problem !== undefined && !isOfFields(problem) && <ProblemNote problem={problem} fields={FIELDS} />}
+      <ConflictNote {...edit} fields={FIELDS} />
+      {problem !== undefined && !isOfFields(problem) && <ProblemNote problem={problem} fields={PATHS} />}
       <div className="grid grid-cols-[minmax(0,1fr)_7rem] gap-3">
         <Field label="Name" error={nameError}>
           <Input isCode value={draft.name} onChange={(event) => set({ name: event.target.value })} />
@@ -130,14 +131,14 @@ function Form({ id, monitor, onBusy, onDone }: FormProps) {
   )
 }
 
-const FIELDS = ['full_domain', 'domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match'].concat(
+const PATHS = ['full_domain', 'domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match'].concat(
   ...['notify', 'frequency', 'group'],
 )
 
 /** Whether each of its sentences stands at a field of the form. */
 function isOfFields(problem: unknown): boolean {
   const paths = Object.keys((problem as { errors?: object }).errors ?? {})
-  return paths.length > 0 && paths.every((path) => FIELDS.includes(path.split('.')[0]!))
+  return paths.length > 0 && paths.every((path) => PATHS.includes(path.split('.')[0]!))
 }
 
 const TYPES = (['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] satisfies MonitorRecordType[]).map(

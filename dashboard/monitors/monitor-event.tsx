@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
-import { Evidence } from './monitor-evidence.tsx'
+import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
 import { type EventDetails, eventQuery } from './monitor-queries.ts'
 
 /** The event that the address names (`?event=`), with the evidence it rests on. */
@@ -44,7 +44,7 @@ export function MonitorEvent({ monitor }: { monitor: string }) {
 }
 
 function Details({ event }: { event: EventDetails }) {
-  const { diagnosis, domain, incidence_count } = event
+  const { diagnosis, domain, incidence_count, occurred } = event
   return (
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-1.5">
@@ -72,9 +72,14 @@ function Details({ event }: { event: EventDetails }) {
         </Fact>
       </Facts>
       <div>
-        <h3 className="mb-2 text-sm font-semibold">Evidence</h3>
+        <h3 className="text-sm font-semibold">Evidence</h3>
+        {diagnosis && (
+          <p className="text-xs text-faint">
+            <EvidenceDate at={diagnosis.at ?? occurred} />
+          </p>
+        )}
         {diagnosis ? (
-          <div className="rounded-md border border-line">
+          <div className="mt-2 rounded-md border border-line">
             <Evidence paths={diagnosis.paths} />
           </div>
         ) : (

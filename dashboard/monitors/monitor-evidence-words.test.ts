@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DiagnosisPath } from '#contract/dashboard.ts'
+import type { DiagnosisPath } from '#contract/diagnosis.ts'
 import { chainOf, saidBy } from './monitor-evidence-words.ts'
 
 const said = (outcome: DiagnosisPath['outcome']) =>
@@ -19,13 +19,17 @@ test('an answer is its values with their TTL; anything else is a sentence', () =
   expect(said({ kind: 'answer', rrset, chain: [] })).toEqual({ words: '', values: ['192.0.2.1'], ttl: 60, chain: [] })
   expect(said(null).words).toContain('asked again over TCP')
   expect(said({ kind: 'timeout' }).words).toBe('No answer in time.')
-  expect(said({ kind: 'lame', reason: 'no server knows it' }).words).toBe('No server knows it.')
-  expect(said({ kind: 'failure', rcode: 'REFUSED' }).words).toBe('The server refuses the question.')
-  expect(said({ kind: 'failure', rcode: 'SERVFAIL', bogus: true }).words).toContain('DNSSEC')
+  expect(said({ kind: 'lame', zone: 'example.com', nameServers: [], reason: 'no server knows it' }).words).toBe(
+    'No server knows it.',
+  )
+  expect(said({ kind: 'failure', rcode: 'REFUSED', ede: [] }).words).toBe('The server refuses the question.')
+  expect(said({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true }).words).toContain('DNSSEC')
   expect(said({ kind: 'unreachable', reason: 'ECONNREFUSED' }).words).toBe('Refuses the connection (ECONNREFUSED).')
   expect(said({ kind: 'unreachable', reason: 'EPERM' }).words).toBe('Cannot be reached (EPERM).')
-  expect(said({ kind: 'failure', rcode: 'YXDOMAIN' }).words).toBe('The server failed.')
-  expect(said({ kind: 'referral', nameServers: ['ns1.example.com'] })).toMatchObject({ values: ['ns1.example.com'] })
+  expect(said({ kind: 'failure', rcode: 'YXDOMAIN', ede: [] }).words).toBe('The server failed.')
+  expect(said({ kind: 'referral', chain: [], nameServers: ['ns1.example.com'], glue: [], ttl: 60 })).toMatchObject({
+    values: ['ns1.example.com'],
+  })
 })
 
 test('an alias that was asked for itself is drawn as the first link', () => {

@@ -1,4 +1,4 @@
-import type { DiagnosisPath } from '#contract/dashboard.ts'
+import type { DiagnosisPath } from '#contract/diagnosis.ts'
 
 /** What one server answered: in words, as values, or both. */
 export type Said = { words: string; values: string[]; ttl: number | undefined; chain: Link[] }

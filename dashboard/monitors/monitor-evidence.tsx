@@ -1,13 +1,28 @@
 import { ArrowRight, Server, Waypoints } from 'lucide-react'
 import { useState } from 'react'
-import type { DiagnosisPath } from '#contract/dashboard.ts'
+import type { DiagnosisPath } from '#contract/diagnosis.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
+import { Time } from '../ui/time.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
 import { chainOf, FLAGS, saidBy } from './monitor-evidence-words.ts'
 
 /** More than these are shown on demand. */
 const FEW = 6
+
+/** When the evidence was collected: it is kept from the check that found the state, and may be older than the last check. */
+export function EvidenceDate({ at, lastChecked }: { at: string | undefined; lastChecked?: string | null }) {
+  if (at === undefined) return 'Collected at an unknown date.'
+  const isOlder = lastChecked != null && Date.parse(lastChecked) - Date.parse(at) > SAME_CHECK_MS
+  return (
+    <>
+      Collected <Time at={at} isExact />.{isOlder && ' Checks since then found the same.'}
+    </>
+  )
+}
+
+/** The longest that one check takes, confirmation included. */
+const SAME_CHECK_MS = 60_000
 
 /** Each server that was asked, in order. */
 export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
@@ -100,8 +115,8 @@ function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
   )
 }
 
-/** How the answer came: code, flags, transport, time. */
-function Manner({ path: { rcode, flags, transport, ms } }: { path: DiagnosisPath }) {
+/** How the answer came: code, flags, transport, duration, and when the server was asked. */
+function Manner({ path: { rcode, flags, transport, ms, at } }: { path: DiagnosisPath }) {
   return (
     <div className="flex flex-wrap items-center gap-x-2 pl-6.5 md:w-44 md:content-start md:justify-end md:pl-0">
       {rcode && <span className="font-mono text-xs leading-6 font-medium">{rcode}</span>}
@@ -125,6 +140,12 @@ function Manner({ path: { rcode, flags, transport, ms } }: { path: DiagnosisPath
       <span className="text-xs whitespace-nowrap text-faint tabular-nums md:w-full md:text-right">
         {transport.toUpperCase()} · {msText(ms)}
       </span>
+      {at !== undefined && (
+        <span className="text-xs text-faint tabular-nums md:w-full md:text-right">
+          <span className="sr-only">asked </span>
+          <Time at={at} isExact="clock" />
+        </span>
+      )}
     </div>
   )
 }

@@ -47,8 +47,8 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
 }
 
 function hintOf(count: number): string {
-  if (count === 0) return 'No change since the first check.'
-  return count === 1 ? '1 change since the first check.' : `${count.toLocaleString()} changes since the first check.`
+  const changes = count === 0 ? 'No change' : count === 1 ? '1 change' : `${count.toLocaleString()} changes`
+  return `${changes}. First results, of a new monitor or a new expectation, are not counted.`
 }
 
 function Line({ event }: { event: Event }) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Timeline } from '#contract/dashboard.ts'
-import { barAt, barsOf, changesIn, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
+import { barAt, barsOf, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
 
 const HOUR = 3_600_000
 const begin = Date.parse('2026-11-20T10:00:00.000Z')
@@ -21,6 +21,7 @@ const timeline: Timeline = {
     stretch(10, 19.999, 'MISMATCH'),
     stretch(19.999, 20, 'VALID'),
   ],
+  changes: 2,
   valid: 0.5,
 }
 
@@ -38,12 +39,6 @@ test('where a short stretch is drawn over a long one, the short one is meant', (
   const bars = barsOf(timeline)
   expect([10, 60, 99.9].map((place) => barAt(bars, place)?.at)).toEqual([0, 2, 3])
   expect(barAt([], 50)).toBeUndefined()
-})
-
-test('what the first check found is no change, and neither is another expectation', () => {
-  const events = [null, 'evt_1', 'evt_2', null]
-  const stretches = timeline.stretches.map((each, at) => ({ ...each, event_id: events[at]! }))
-  expect(changesIn(barsOf({ ...timeline, stretches }))).toBe(1)
 })
 
 test('each state that occurs has a lane, the valid one first, and unknown time has none', () => {

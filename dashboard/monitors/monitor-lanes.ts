@@ -31,12 +31,6 @@ export function barsOf({ from, to, stretches }: Timeline): Bar[] {
   })
 }
 
-/** How often it went from one known state into another; the first check's outcome is no change. */
-export function changesIn(bars: readonly Bar[]): number {
-  const before = (at: number) => bars[at - 1]?.state ?? 'UNSET'
-  return bars.filter(({ at, state, event }) => event !== null && state !== null && before(at) !== 'UNSET').length
-}
-
 /** The bar that is drawn at a place, in percent; of several the narrowest, which is the hardest to hit. */
 export function barAt(bars: readonly Bar[], place: number): Bar | undefined {
   const there = bars.filter(({ x, width }) => place >= x && place <= x + width)

@@ -6,7 +6,7 @@ import { ProblemPage } from '../ui/problem.tsx'
 import { MonitorActions } from './monitor-actions.tsx'
 import { useChecking } from './monitor-checking.ts'
 import { MonitorEvent } from './monitor-event.tsx'
-import { Evidence } from './monitor-evidence.tsx'
+import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
 import { MonitorFacts, MonitorName } from './monitor-header.tsx'
 import { MonitorHistory } from './monitor-history.tsx'
 import { monitorQuery } from './monitor-queries.ts'
@@ -43,7 +43,16 @@ export function MonitorPage() {
         <MonitorRecords monitor={monitor} difference={difference} />
         <MonitorTimeline monitor={monitor} />
         {monitor.diagnosis && (
-          <Section title="Evidence" hint="Each server that was asked, and what it answered." isFlush>
+          <Section
+            title="Evidence"
+            hint={
+              <>
+                Each server that was asked, and what it answered.{' '}
+                <EvidenceDate at={monitor.diagnosis.at} lastChecked={monitor.last_checked} />
+              </>
+            }
+            isFlush
+          >
             <Evidence paths={monitor.diagnosis.paths} />
           </Section>
         )}

@@ -1,12 +1,12 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
-import type { Diagnosis, Timeline, TimelineRange, ValueDifference } from '#contract/dashboard.ts'
+import type { Timeline, TimelineRange, ValueDifference } from '#contract/dashboard.ts'
 import type { Event, EventAnswer } from '#contract/events.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 
-/** A monitor with its evidence. Null: none is kept. */
-export type MonitorDetails = Omit<MonitorAnswer, 'diagnosis'> & { diagnosis?: Diagnosis | null }
-export type EventDetails = Omit<EventAnswer, 'diagnosis'> & { diagnosis?: Diagnosis | null }
+/** A monitor and an event with their evidence. */
+export type MonitorDetails = MonitorAnswer
+export type EventDetails = EventAnswer
 
 export const monitorPath = (id: string): string => `/monitors/${encodeURIComponent(id)}`
 

@@ -8,7 +8,7 @@ import { ProblemPage } from '../ui/problem.tsx'
 import { STATE_LOOKS } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { durationText, Time } from '../ui/time.tsx'
-import { type Bar, barsOf, changesIn, shareText } from './monitor-lanes.ts'
+import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
 import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
 import { TimelinePicture } from './monitor-timeline-picture.tsx'
 
@@ -69,16 +69,16 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
 
 function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
   const bars = barsOf(timeline)
-  const changes = changesIn(bars)
-  const isWhole = bars.every(({ state }) => state !== null)
+  const { valid, changes } = timeline
+  const isWhole = bars.every(({ state }) => state !== null && state !== 'UNSET')
   return (
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
-        {bars.every(({ state }) => state === null || state === 'UNSET') ? (
+        {valid === null ? (
           <span className="text-sm text-faint">Nothing is known of the last {RANGES[range]} yet.</span>
         ) : (
           <>
-            <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(timeline.valid ?? 0)}</span>
+            <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(valid)}</span>
             <span className="text-sm text-faint">
               valid in {isWhole ? 'the' : 'what is known of the'} last {RANGES[range]}
               {changes === 0 ? ', without a change' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}

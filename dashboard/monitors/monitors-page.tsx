@@ -1,22 +1,24 @@
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { FileUp, Plus } from 'lucide-react'
 import { useCallback, useState } from 'react'
+import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
 import { type Act, useRun } from './list-acts.ts'
-import { ListBar } from './list-bar.tsx'
+import { ListBar, type Rest } from './list-bar.tsx'
 import { ListBones } from './list-bones.tsx'
 import { type Asking, ListDialogs } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { leadOf } from './list-lead.ts'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
-import { useOverview } from './list-overview.ts'
+import { useCounts, useOverview } from './list-overview.ts'
 import { isFiltered, type ListSearch, withoutFilters } from './list-query.ts'
-import { useMonitorList } from './list-rows.ts'
+import { type MonitorList, useMonitorList } from './list-rows.ts'
 import { afterRun, NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
 import { ListStates } from './list-states.tsx'
 import { ListTable } from './list-table.tsx'
@@ -29,6 +31,7 @@ export function MonitorsPage() {
   const { can } = useSession()
   const canChange = can('write')
   const overview = useOverview()
+  const counts = useCounts(overview, search)
   const list = useMonitorList(search)
   const { rows } = list
   const [selection, setSelection] = useState<Selection>(NOTHING)
@@ -52,6 +55,9 @@ export function MonitorsPage() {
     setSingle(undefined)
     void begin(act, chosen)
   }
+  const rest = useRest(list, selection, totalOf(counts, search), (ids) =>
+    setSelection({ ids, anchor: undefined, isAll: true }),
+  )
   const isEmpty = !list.isLoading && !list.problem && rows.length === 0 && list.next === undefined
   const hasNone = isEmpty && !isFiltered(search)
   return (
@@ -76,7 +82,7 @@ export function MonitorsPage() {
       ) : (
         <>
           <div className="mb-3 flex flex-col gap-2.5">
-            <ListStates overview={overview} search={search} onSearch={onSearch} />
+            <ListStates counts={counts} search={search} onSearch={onSearch} />
             <ListFilters search={search} onSearch={onSearch} />
           </div>
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
@@ -132,6 +138,7 @@ export function MonitorsPage() {
       />
       <ListBar
         count={selection.ids.size}
+        rest={rest}
         run={run}
         onAct={onAct}
         onMove={() => setAsking('move')}
@@ -152,6 +159,41 @@ export function MonitorsPage() {
       />
     </Page>
   )
+}
+
+/** How many monitors the list has, as text; undefined where that is not known. */
+function totalOf(counts: MonitorCounts | undefined, { state, active }: ListSearch): string | undefined {
+  if (!counts || counts.is_partial) return undefined
+  const all = state
+    ? (counts.states[state] ?? 0)
+    : active === 'false'
+      ? counts.disabled
+      : counts.active + counts.disabled
+  return all.toLocaleString()
+}
+
+/** After a tick for all, where the list has rows that were not loaded then: to select those too. Pages that follow change nothing. */
+function useRest(
+  list: MonitorList,
+  { ids, isAll }: Selection,
+  total: string | undefined,
+  onSelect: (ids: ReadonlySet<string>) => void,
+): Rest | undefined {
+  const toast = useToast()
+  const [loaded, setLoaded] = useState<number>()
+  const hasMore = list.next !== undefined || list.rows.length > ids.size
+  if (loaded === undefined && !(isAll && hasMore)) return undefined
+  const select = async () => {
+    try {
+      const rows = await list.loadRest(setLoaded)
+      if (rows) onSelect(new Set(rows.map(({ id }) => id)))
+    } catch (problem) {
+      toast.failed(problem)
+    } finally {
+      setLoaded(undefined)
+    }
+  }
+  return { total, loaded, select: () => void select() }
 }
 
 function foundText(isLoading: boolean, count: number, isAll: boolean): string {

@@ -28,17 +28,27 @@ export function isAsFound({ values }: Draft, found: Pick<Found, 'record_type' | 
 
 /** An expectation of TXT that is quoted would be read as a zone file's; what stands so in the DNS is quoted once more. */
 function writtenText(text: string): string {
-  const isPlain = text.trim() !== '' && !/^\s*\(?\s*"[\s\S]*"\s*\)?\s*$/.test(text)
+  const inside = text.trim().replace(/^\(/, '').replace(/\)$/, '').trim()
+  const isPlain = text.trim() !== '' && !(inside.length > 1 && inside.startsWith('"') && inside.endsWith('"'))
   return isPlain ? text : `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
 /** What was pasted into the value at `at`: lines are values of their own, except in a text. */
 export function withValue({ type, values }: Draft, at: number, text: string): string[] {
   const isText = type === 'TXT' || type === 'SPF'
-  const lines = isText ? [text.replace(/\s*\n\s*/g, ' ')] : text.split('\n').map((line) => line.trim())
+  const lines = isText ? [onOneLine(text)] : text.split('\n').map((line) => line.trim())
   const given = lines.length > 1 ? lines.filter(Boolean) : lines
   return values.toSpliced(at, 1, ...given).slice(0, MOST_VALUES)
 }
+
+const onOneLine = (text: string) =>
+  text.includes('\n')
+    ? text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter(Boolean)
+        .join(' ')
+    : text
 
 /** As it is sent: without empty values. */
 export const filled = (draft: Draft): Draft => ({

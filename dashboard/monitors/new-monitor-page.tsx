@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Radar, Upload } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
@@ -8,7 +8,7 @@ import { useSession } from '../session.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Field, Input } from '../ui/field.tsx'
-import { Page, Section } from '../ui/page.tsx'
+import { Bones, Page, Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { NewMonitorForm } from './new-monitor-form.tsx'
@@ -51,7 +51,7 @@ function Asking() {
   const { name = '', group } = useSearch({ from: '/inside/monitors/new' })
   const navigate = useNavigate({ from: '/monitors/new' })
   const [text, setText] = useState(name)
-  const { data, error, isFetching, isPlaceholderData, refetch } = useLookup(name)
+  const { data, error, isFetching, refetch } = useLookup(name)
   const asked = useRef(name)
   const ask = (next: string) => {
     asked.current = next
@@ -70,7 +70,8 @@ function Asking() {
     return () => clearTimeout(timer)
   })
   const atName = given === name ? fieldError(error, 'name') : undefined
-  const isCurrent = data !== undefined && error === null && name !== '' && given !== ''
+  // What is shown belongs to the name in the field.
+  const isCurrent = data !== undefined && error === null && name !== '' && given === name
   return (
     <div className="flex flex-col gap-4">
       <Section>
@@ -105,19 +106,22 @@ function Asking() {
       </Section>
       {error !== null && atName === undefined && <ProblemNote problem={error} />}
       {given === '' && <Idea onChoose={(example) => setText(example)} />}
+      {!isCurrent && isFetching && given !== '' && (
+        <Section>
+          <Bones lines={5} />
+        </Section>
+      )}
       {isCurrent && (
         <>
           <p role="status" className="sr-only">
             {summary(data)}
           </p>
-          <div inert={isPlaceholderData} className="transition-opacity delay-200 inert:opacity-50">
-            <NewMonitorForm
-              key={data.full_domain}
-              lookup={data}
-              group={group}
-              again={{ isBusy: isFetching, press: () => void refetch() }}
-            />
-          </div>
+          <NewMonitorForm
+            key={data.full_domain}
+            lookup={data}
+            group={group}
+            again={{ isBusy: isFetching, press: () => void refetch() }}
+          />
         </>
       )}
     </div>
@@ -131,7 +135,6 @@ function useLookup(name: string) {
     enabled: name !== '',
     staleTime: 30_000,
     refetchOnWindowFocus: false,
-    placeholderData: keepPreviousData,
   })
 }
 

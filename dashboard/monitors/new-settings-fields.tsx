@@ -52,7 +52,7 @@ function GroupField({
     <div className="flex flex-col gap-2">
       <Field
         label="Group"
-        hint={newGroup === undefined ? 'Its webhooks hear of changes.' : undefined}
+        hint={newGroup === undefined ? 'Its webhooks receive the changes.' : undefined}
         error={fieldError(problem, 'group')}
       >
         <Select

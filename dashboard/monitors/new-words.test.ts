@@ -49,7 +49,7 @@ describe('what will be imported', () => {
 
   test('says how many, and that rows may say something else for themselves', () => {
     expect(importSentence({ ...all, count: 30, own: 2 })).toBe(
-      'Zonewatch asks for 30 records every 5 minutes and tells 2 webhooks of the group Default at every change. Where a row says something else for itself, that counts (2).',
+      'Zonewatch asks for 30 records every 5 minutes and tells 2 webhooks of the group Default at every change. Each first result is sent, too. Where a row says something else for itself, that counts (2).',
     )
     expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('for itself')
   })

@@ -113,9 +113,22 @@ export function watchSentence({ name, types, frequency, ...rest }: Watch): strin
 export function importSentence({ count, own, frequency, ...rest }: ImportWatch): string {
   if (count === 0) return 'No row is chosen that can be made.'
   const what = count === 1 ? 'one record' : `${count.toLocaleString()} records`
-  const sentence = outlook(`Zonewatch asks for ${what} every ${frequency} minutes`, count, rest)
+  const asks = outlook(`Zonewatch asks for ${what} every ${frequency} minutes`, count, rest)
+  const isFirstSent = rest.notify === 'immediately' && (rest.listeners?.count ?? 0) > 0
+  const sentence = isFirstSent ? `${asks} Each first result is sent, too.` : asks
   if (own === 0) return sentence
   return `${sentence} Where a row says something else for itself, that counts (${own.toLocaleString()}).`
+}
+
+/** Of rows whose record a monitor expects otherwise: how many monitors are updated. */
+export function differSentence(differing: number, updated: number): string {
+  const rows =
+    differing === 1
+      ? 'One row differs from an existing monitor'
+      : `${differing.toLocaleString()} rows differ from existing monitors`
+  if (updated === 0) return `${rows}: select rows to update their monitors.`
+  const which = updated === differing ? 'all are' : updated === 1 ? 'one is' : `${updated.toLocaleString()} are`
+  return `${rows}: ${differing === 1 ? 'it is' : which} updated and checked at once.`
 }
 
 function outlook(

@@ -1,32 +1,61 @@
 import { Link } from '@tanstack/react-router'
-import { BellOff, ChevronRight, CircleCheck, CircleDashed, Clock, type LucideIcon, TriangleAlert } from 'lucide-react'
+import {
+  ChevronRight,
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  Clock,
+  type LucideIcon,
+  ServerOff,
+  TriangleAlert,
+} from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Cause, Overview } from '#contract/dashboard.ts'
+import { useConnection } from '../connection.ts'
 import { cx } from '../ui/class.ts'
 import { Code } from '../ui/page.tsx'
 import { STATE_LOOKS, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
-import { counted, type Verdict, verdictOf } from './overview-words.ts'
+import { type Alert, alertsOf, counted, notCurrent, type Verdict, verdictOf } from './overview-words.ts'
 import { useNow } from './use-now.ts'
 
 const ICONS: Record<Tone, LucideIcon> = { good: CircleCheck, bad: TriangleAlert, warn: Clock, idle: CircleDashed }
 
-/** How everything stands, and what needs someone now, by cause. */
-export function Attention({ overview }: { overview: Overview }) {
+/** The state of everything, and what needs someone now: first what keeps Zonewatch from working, then the monitors, by cause. */
+export function Attention({ overview, asOf, problem }: { overview: Overview; asOf: number; problem: Error | null }) {
   const { attention, more, webhooks } = overview
-  const verdict = verdictOf(overview, useNow())
+  const { isLost } = useConnection()
+  const now = useNow()
+  const alerts = alertsOf(overview)
+  const unnamed = webhooks.paused + webhooks.failing - webhooks.trouble.length
+  const verdict = isLost || problem ? notCurrent(problem, asOf) : verdictOf(overview, now)
   return (
     <section aria-labelledby="verdict" className="min-w-0 rounded-lg border border-line bg-surface">
       <Headline verdict={verdict} />
-      {attention.length + webhooks.paused.length > 0 && (
+      <p role="status" className="sr-only">
+        {[...alerts.map(({ title }) => title), ...webhooks.trouble.map(webhookSentence)].join(' ')}
+      </p>
+      {alerts.length + attention.length + webhooks.trouble.length > 0 && (
         <ul className="divide-y divide-line border-t border-line">
-          {webhooks.paused.map((webhook) => (
-            <PausedWebhook key={webhook.id} webhook={webhook} />
+          {alerts.map((alert) => (
+            <AlertLine key={alert.key} alert={alert} />
+          ))}
+          {webhooks.trouble.map((webhook) => (
+            <WebhookLine key={webhook.id} webhook={webhook} />
           ))}
           {attention.map((cause) => (
             <CauseLine key={`${cause.domain} ${cause.state} ${cause.title}`} cause={cause} />
           ))}
         </ul>
+      )}
+      {unnamed > 0 && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint">
+          {counted(unnamed, 'further webhook', 'further webhooks')}:{' '}
+          <Link to="/webhooks" className="rounded-sm text-accent-ink hover:underline">
+            all webhooks
+          </Link>
+        </p>
       )}
       {more > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint">
@@ -145,26 +174,40 @@ function Sufferers({ cause: { state, domain, monitors, count } }: { cause: Cause
   )
 }
 
-function PausedWebhook({
-  webhook: { id, url, last_error, waiting },
-}: {
-  webhook: Overview['webhooks']['paused'][number]
-}) {
-  const kept = waiting >= 1_000 ? '1,000 or more requests are' : counted(waiting, 'request is', 'requests are')
+function AlertLine({ alert: { tone, word, title, advice } }: { alert: Alert }) {
+  return (
+    <Line icon={tone === 'bad' ? ServerOff : Clock} tone={tone} word={word} sentence={title} isLink={false}>
+      <span className="min-w-0 wrap-anywhere">{advice}</span>
+    </Line>
+  )
+}
+
+type WebhookInTrouble = Overview['webhooks']['trouble'][number]
+
+const HEALTH = {
+  paused: { icon: CirclePause, tone: 'bad', word: 'Paused', sentence: 'is paused: nothing is delivered to it.' },
+  failing: { icon: CircleAlert, tone: 'warn', word: 'Failing', sentence: 'fails: the last attempt was not accepted.' },
+} as const
+
+const webhookSentence = ({ url, health }: WebhookInTrouble) => `The webhook ${placeOf(url)} ${HEALTH[health].sentence}`
+
+function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: WebhookInTrouble }) {
+  const { icon, tone, word, sentence } = HEALTH[health]
+  const undelivered = waiting >= 1_000 ? '1,000 or more requests are' : counted(waiting, 'request is', 'requests are')
   return (
     <Line
-      icon={BellOff}
-      tone="bad"
-      word="Paused"
+      icon={icon}
+      tone={tone}
+      word={word}
       isLink
       sentence={
         <Link to="/webhooks/$webhook" params={{ webhook: id }} title={url} className={stretched}>
-          The webhook <Code>{placeOf(url)}</Code> tells nobody.
+          The webhook <Code>{placeOf(url)}</Code> {sentence}
         </Link>
       }
     >
       {last_error && <span className="min-w-0 wrap-anywhere">{last_error}</span>}
-      <span>{waiting === 0 ? 'Nothing waits for it.' : `${kept} kept for it.`}</span>
+      <span>{waiting === 0 ? 'No request is waiting.' : `${undelivered} waiting.`}</span>
     </Line>
   )
 }

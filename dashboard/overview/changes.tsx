@@ -1,11 +1,15 @@
 import { Link } from '@tanstack/react-router'
+import type { Overview } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
+import { FirstResults } from '../events/first-results.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 
-/** The newest confirmed changes. */
-export function Changes({ events }: { events: readonly Event[] }) {
+type ChangesProps = { events: readonly Event[]; firstResults: Overview['first_results'] }
+
+/** The newest confirmed changes, and first results in one line. */
+export function Changes({ events, firstResults }: ChangesProps) {
   return (
     <Section
       title="Recent changes"
@@ -17,10 +21,9 @@ export function Changes({ events }: { events: readonly Event[] }) {
       }
       isFlush
     >
+      {firstResults && <FirstResults results={firstResults} />}
       {events.length === 0 ? (
-        <p className="px-4 py-6 text-sm text-faint">
-          Nothing has changed yet. The first outcome of a monitor is its first change.
-        </p>
+        <p className="px-4 py-6 text-sm text-faint">Nothing has changed yet.</p>
       ) : (
         <ol className="divide-y divide-line">
           {events.map((event) => (

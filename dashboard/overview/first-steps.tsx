@@ -13,7 +13,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
   const { can } = useSession()
   const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
   return (
-    <Section title="Three steps to the first change" hint="Each one ticks itself off." isFlush>
+    <Section title="Three steps to the first result" hint="Each one ticks itself off." isFlush>
       <ol className="grid divide-line max-md:divide-y md:grid-cols-[1.3fr_1fr_1fr] md:divide-x">
         <Step
           number={1}
@@ -49,7 +49,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
         <Step
           number={3}
           isDone={has.events}
-          title="See the first change"
+          title="See the first result"
           action={
             has.events && (
               <ButtonLink to="/events" size="sm">
@@ -59,8 +59,8 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
           }
         >
           {has.monitors
-            ? 'The first outcome of a check comes in within moments. Then change the record, and watch this page.'
-            : 'The first outcome of a monitor is its first change; it comes within moments.'}
+            ? 'The first check ends within moments. Then change the record, and watch this page.'
+            : 'The first check of a new monitor ends within moments.'}
         </Step>
       </ol>
       {!can('write') && (

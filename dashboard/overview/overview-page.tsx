@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import type { Overview } from '#contract/dashboard.ts'
 import { api } from '../api.ts'
+import { useConnection } from '../connection.ts'
 import { useSession } from '../session.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { Page, Section } from '../ui/page.tsx'
@@ -9,14 +10,16 @@ import { ProblemPage } from '../ui/problem.tsx'
 import { Attention } from './attention.tsx'
 import { Changes } from './changes.tsx'
 import { FirstSteps } from './first-steps.tsx'
+import { troublesIn } from './overview-words.ts'
 import { Standing } from './standing.tsx'
 
 /** Checks that change nothing are in no stream: that the last one has just ended is asked for. */
-const ASK_MS = 10_000
+const ASK_MS = 5_000
 
 export function OverviewPage() {
   const { can } = useSession()
-  const { data, error, isPending, refetch } = useQuery({
+  const { isLost } = useConnection()
+  const { data, dataUpdatedAt, error, isPending, refetch } = useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => api.get<Overview>('/dashboard/api/overview', {}, signal),
     refetchInterval: ASK_MS,
@@ -40,14 +43,16 @@ export function OverviewPage() {
       {data && (
         <div className="flex flex-col gap-4">
           {isNew && <FirstSteps has={data.has} />}
-          {!data.has.monitors && data.webhooks.paused.length > 0 && <Attention overview={data} />}
+          {!data.has.monitors && (troublesIn(data) > 0 || error) && (
+            <Attention overview={data} asOf={dataUpdatedAt} problem={error} />
+          )}
           {data.has.monitors && (
             <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem] lg:grid-rows-[auto_1fr]">
-              <Attention overview={data} />
+              <Attention overview={data} asOf={dataUpdatedAt} problem={error} />
               <div className="flex flex-col gap-4 lg:col-start-2 lg:row-span-2 lg:row-start-1">
-                <Standing overview={data} />
+                <Standing overview={data} isCurrent={!isLost && !error} />
               </div>
-              <Changes events={data.changes} />
+              <Changes events={data.changes} firstResults={data.first_results} />
             </div>
           )}
         </div>

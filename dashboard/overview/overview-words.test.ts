@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Overview } from '#contract/dashboard.ts'
-import { agoText, statesIn, verdictOf } from './overview-words.ts'
+import { agoText, alertsOf, statesIn, verdictOf } from './overview-words.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05.000Z')
 
@@ -11,8 +11,10 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   attention: [],
   more: 0,
   changes: [],
+  first_results: null,
   checks: { on_time: 124, late: 0, last_checked: '2026-01-02T03:03:53.000Z' },
-  webhooks: { count: 1, paused: [] },
+  webhooks: { count: 1, paused: 0, failing: 0, late: 0, trouble: [] },
+  processes: { checking: 1, cut_off: 0, delivering: 1 },
   has: { monitors: true, webhooks: true, events: true },
   ...more,
 })
@@ -34,19 +36,40 @@ describe('how everything stands', () => {
     })
   })
 
-  test('causes are counted, also those that are not listed, and so are paused webhooks', () => {
-    const paused = [{ id: 'whk_1', url: 'https://a.example', last_error: null, waiting: 3 }]
-    const verdict = verdictOf(overview({ attention: [cause], more: 2, webhooks: { count: 1, paused } }), NOW)
-    expect(verdict).toMatchObject({ tone: 'bad', title: '4 things need attention' })
+  test('causes are counted, also those that are not listed, and so are webhooks that do not deliver', () => {
+    const webhooks = { count: 30, paused: 1, failing: 24, late: 0, trouble: [] }
+    const verdict = verdictOf(overview({ attention: [cause], more: 2, webhooks }), NOW)
+    expect(verdict).toMatchObject({ tone: 'bad', title: '28 things need attention' })
+  })
+
+  test('nothing is called well where a webhook fails, checks or deliveries stopped, or canary names fail', () => {
+    const { webhooks } = overview()
+    for (const [more, tone, title] of [
+      [{ webhooks: { ...webhooks, failing: 1 } }, 'warn', undefined],
+      [{ webhooks: { ...webhooks, late: 1 } }, 'warn', 'Deliveries to 1 webhook are more than a minute late.'],
+      [{ processes: { checking: 0, cut_off: 0, delivering: 1 } }, 'bad', 'No process checks the monitors.'],
+      [{ processes: { checking: 1, cut_off: 0, delivering: 0 } }, 'bad', 'No process delivers webhook requests.'],
+      [{ processes: { checking: 1, cut_off: 1, delivering: 1 } }, 'bad', 'The server cannot resolve its canary names.'],
+      [
+        { processes: { checking: 2, cut_off: 1, delivering: 1 } },
+        'warn',
+        '1 of 2 checking processes cannot resolve their canary names.',
+      ],
+    ] as const) {
+      const given = overview(more as Partial<Overview>)
+      expect(verdictOf(given, NOW)).toMatchObject({ tone, title: 'One thing needs attention' })
+      expect(alertsOf(given)[0]?.title).toBe(title)
+    }
   })
 
   test('does not call well what was not checked in time', () => {
     const checks = { on_time: 120, late: 4, last_checked: '2026-01-02T02:04:05.000Z' }
     expect(verdictOf(overview({ checks }), NOW)).toEqual({
       tone: 'warn',
-      title: '4 checks are late',
+      title: 'One thing needs attention',
       proof: 'The last check ended 60 minutes ago.',
     })
+    expect(alertsOf(overview({ checks }))[0]?.title).toBe('4 checks are more than a minute late.')
   })
 
   test('does not call well what was never checked', () => {

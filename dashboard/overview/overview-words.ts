@@ -1,25 +1,74 @@
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tone } from '../ui/state.tsx'
+import { fullTime } from '../ui/time.tsx'
 
 export type Verdict = { tone: Tone; title: string; proof: string }
 
-/** How everything stands, in a sentence, and what makes it believable. */
+/** What keeps Zonewatch itself from working. */
+export type Alert = { key: string; tone: 'bad' | 'warn'; word: string; title: string; advice: string }
+
+export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
+  const { checking, cut_off, delivering } = processes
+  const alerts: (Alert | false)[] = [
+    checking === 0 && {
+      key: 'checking',
+      tone: 'bad',
+      word: 'Checks stopped',
+      title: 'No process checks the monitors.',
+      advice: 'What is shown is not updated. Start a process with the role checker, or restart the one that hangs.',
+    },
+    cut_off > 0 && {
+      key: 'network',
+      tone: cut_off === checking ? 'bad' : 'warn',
+      word: 'Network',
+      title:
+        cut_off === checking
+          ? 'The server cannot resolve its canary names.'
+          : `${cut_off} of ${checking} checking processes cannot resolve their canary names.`,
+      advice:
+        'The network or the resolver of the server is at fault (DNS_SERVERS, DNS_CANARIES). Failures are not recorded until a canary name resolves.',
+    },
+    delivering === 0 &&
+      webhooks.count > 0 && {
+        key: 'delivering',
+        tone: 'bad',
+        word: 'Deliveries stopped',
+        title: 'No process delivers webhook requests.',
+        advice: 'Requests are kept. Start a process with the role courier, or restart the one that hangs.',
+      },
+    checks.late > 0 && {
+      key: 'checks',
+      tone: 'warn',
+      word: 'Late',
+      title: `${counted(checks.late, 'check is', 'checks are')} more than a minute late.`,
+      advice: 'The state of these monitors may be out of date.',
+    },
+    webhooks.late > 0 && {
+      key: 'deliveries',
+      tone: 'warn',
+      word: 'Late',
+      title: `Deliveries to ${counted(webhooks.late, 'webhook', 'webhooks')} are more than a minute late.`,
+      advice: 'Requests are kept, and sent as soon as a process can.',
+    },
+  ]
+  return alerts.filter((alert) => alert !== false)
+}
+
+/** The state of everything, in a sentence, and what makes it believable. */
 export function verdictOf(overview: Overview, now: number): Verdict {
-  const { active, checks, states } = overview
+  const { active, states, attention, webhooks } = overview
   const troubles = troublesIn(overview)
   const proof = proofOf(overview, now)
   if (troubles > 0) {
+    const isBad = attention.length + webhooks.paused > 0 || alertsOf(overview).some(({ tone }) => tone === 'bad')
     return {
-      tone: 'bad',
-      title: troubles === 1 ? 'One thing needs attention' : `${troubles} things need attention`,
+      tone: isBad ? 'bad' : 'warn',
+      title: troubles === 1 ? 'One thing needs attention' : `${troubles.toLocaleString()} things need attention`,
       proof,
     }
   }
   if (active === 0) return { tone: 'idle', title: 'No monitor is active', proof: 'Enable one, or add a new one.' }
-  if (checks.late > 0) {
-    return { tone: 'warn', title: `${counted(checks.late, 'check is', 'checks are')} late`, proof }
-  }
   const waiting = states.UNSET ?? 0
   if (waiting > 0) {
     return { tone: 'idle', title: `${counted(waiting, 'monitor waits', 'monitors wait')} for the first check`, proof }
@@ -27,9 +76,20 @@ export function verdictOf(overview: Overview, now: number): Verdict {
   return { tone: 'good', title: `${counted(active, 'monitor', 'monitors')} as expected`, proof }
 }
 
-/** Causes, and webhooks that tell nobody. */
-export const troublesIn = ({ attention, more, webhooks }: Overview): number =>
-  attention.length + more + webhooks.paused.length
+/** In place of a verdict where nobody knows what is so now. */
+export const notCurrent = (problem: Error | null, asOf: number): Verdict => ({
+  tone: 'warn',
+  title: 'The current state is unknown',
+  proof: `${problem?.message ?? 'The connection to the server is lost.'} Last update: ${fullTime(asOf)}.`,
+})
+
+/** What keeps Zonewatch from working, causes, and webhooks that do not deliver. */
+export const troublesIn = (overview: Overview): number =>
+  alertsOf(overview).length +
+  overview.attention.length +
+  overview.more +
+  overview.webhooks.paused +
+  overview.webhooks.failing
 
 function proofOf({ checks }: Overview, now: number): string {
   if (checks.last_checked === null) return 'No check has ended yet.'

@@ -9,12 +9,12 @@ import { Badge, STATE_LOOKS, State, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { statesIn } from './overview-words.ts'
 
-/** Monitors by state, checks in time, webhooks at work: numbers, and where they lead. */
-export function Standing({ overview }: { overview: Overview }) {
+/** Monitors by state, checks in time, webhooks at work: numbers, and where they lead. `isCurrent` false: as last known. */
+export function Standing({ overview, isCurrent }: { overview: Overview; isCurrent: boolean }) {
   return (
     <>
-      <States overview={overview} />
-      <Checks checks={overview.checks} />
+      <States overview={overview} isCurrent={isCurrent} />
+      <Checks checks={overview.checks} isCurrent={isCurrent} />
       <Webhooks webhooks={overview.webhooks} />
     </>
   )
@@ -23,11 +23,11 @@ export function Standing({ overview }: { overview: Overview }) {
 const BAR: Record<Tone, string> = { good: 'bg-good', bad: 'bg-bad', warn: 'bg-warn', idle: 'bg-idle' }
 const row = 'flex items-center justify-between gap-4 py-1.5'
 
-function States({ overview }: { overview: Overview }) {
+function States({ overview, isCurrent }: { overview: Overview; isCurrent: boolean }) {
   const states = statesIn(overview)
   return (
     <Section
-      title="Monitors"
+      title={isCurrent ? 'Monitors' : 'Monitors, as last known'}
       actions={<span className="text-xs text-faint tabular-nums">{overview.active.toLocaleString()} active</span>}
     >
       <div className="mb-2 flex h-2 gap-0.5" aria-hidden="true">
@@ -65,22 +65,26 @@ function States({ overview }: { overview: Overview }) {
   )
 }
 
-function Checks({ checks: { on_time, late, last_checked } }: { checks: Overview['checks'] }) {
+function Checks({ checks, isCurrent }: { checks: Overview['checks']; isCurrent: boolean }) {
+  const { on_time, last_checked } = checks
+  const late = isCurrent ? checks.late : 0
   return (
     <Section title="Checks">
       <dl className="-my-1.5">
         <div className={row}>
           <dt className="text-faint">On time</dt>
-          <dd className="tabular-nums">{on_time.toLocaleString()}</dd>
+          <dd className="tabular-nums">{isCurrent ? on_time.toLocaleString() : 'unknown'}</dd>
         </div>
         <div className={row}>
           <dt className={late > 0 ? 'font-medium text-warn' : 'text-faint'}>
             Late{late > 0 && <span className="font-normal"> by more than a minute</span>}
           </dt>
-          <dd className={cx('tabular-nums', late > 0 && 'font-medium text-warn')}>{late.toLocaleString()}</dd>
+          <dd className={cx('tabular-nums', late > 0 && 'font-medium text-warn')}>
+            {isCurrent ? late.toLocaleString() : 'unknown'}
+          </dd>
         </div>
         <div className={row}>
-          <dt className="text-faint">Last one ended</dt>
+          <dt className="text-faint">{isCurrent ? 'Last one ended' : 'Last known end'}</dt>
           <dd>{last_checked === null ? 'none yet' : <Time at={last_checked} />}</dd>
         </div>
       </dl>
@@ -88,7 +92,7 @@ function Checks({ checks: { on_time, late, last_checked } }: { checks: Overview[
   )
 }
 
-function Webhooks({ webhooks: { count, paused } }: { webhooks: Overview['webhooks'] }) {
+function Webhooks({ webhooks: { count, paused, failing } }: { webhooks: Overview['webhooks'] }) {
   const { can } = useSession()
   if (count === 0) {
     return (
@@ -108,10 +112,13 @@ function Webhooks({ webhooks: { count, paused } }: { webhooks: Overview['webhook
         <span className="tabular-nums">
           {count.toLocaleString()} {count === 1 ? 'webhook' : 'webhooks'}
         </span>
-        {paused.length === 0 ? (
-          <span className="text-faint">none paused</span>
+        {paused + failing === 0 ? (
+          <span className="text-faint">no failures</span>
         ) : (
-          <Badge tone="bad">{`${paused.length} paused`}</Badge>
+          <span className="flex flex-wrap justify-end gap-1">
+            {paused > 0 && <Badge tone="bad">{`${paused} paused`}</Badge>}
+            {failing > 0 && <Badge tone="warn">{`${failing} failing`}</Badge>}
+          </span>
         )}
       </Link>
     </Section>

@@ -1,15 +1,17 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import type { Billing } from '#contract/organization.ts'
-import { api } from '../api.ts'
+import type { FormEvent } from 'react'
+import type { Billing, BillingChange } from '#contract/organization.ts'
+import type { Versioned } from '../api.ts'
+import { ConflictNote } from '../edit/conflict-note.tsx'
+import { Opened } from '../edit/opened.tsx'
+import type { Fields } from '../edit/rebase.ts'
+import { useEdit } from '../edit/use-edit.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
-import { Bones, Section } from '../ui/page.tsx'
-import { fieldError, ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Section } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { OnlyReading } from './only-reading.tsx'
-import { billingQuery } from './queries.ts'
 
 type Name = keyof Billing
 type Line = {
@@ -37,7 +39,6 @@ const LINES: readonly Line[] = [
 
 export function BillingDetails() {
   const { me } = useSession()
-  const { data, error, refetch } = useQuery(billingQuery)
   return (
     <>
       <p className="mb-4 max-w-2xl text-sm text-faint">
@@ -46,46 +47,40 @@ export function BillingDetails() {
           : 'This server takes no payments. What is written here is kept for you, and nothing is billed.'}
       </p>
       <Section className="max-w-2xl">
-        {data ? (
-          <Form key={JSON.stringify(data)} billing={data} />
-        ) : error ? (
-          <ProblemPage problem={error} onRetry={() => void refetch()} />
-        ) : (
-          <Bones lines={8} />
-        )}
+        <Opened<Billing> path="/organization/billing">{(opened) => <Form opened={opened} />}</Opened>
       </Section>
     </>
   )
 }
 
-function Form({ billing }: { billing: Billing }) {
+const FIELDS = Object.fromEntries(
+  LINES.map(({ name, label }) => [name, { label, text: (value: string | null) => value ?? '' }]),
+) as Fields<Billing>
+const formOf = (billing: Billing): Billing => billing
+const changeOf = (billing: Billing, form: Billing): BillingChange =>
+  Object.fromEntries(LINES.flatMap(({ name }) => (form[name] === billing[name] ? [] : [[name, form[name]]])))
+
+function Form({ opened }: { opened: Versioned<Billing> }) {
   const { can } = useSession()
-  const queries = useQueryClient()
   const toast = useToast()
-  const [changed, setChanged] = useState<Partial<Billing>>({})
+  const edit = useEdit(opened, { path: '/organization/billing', fields: FIELDS, formOf, changeOf })
+  const { form, problem } = edit
   const mayNot = !can('own')
-  const save = useMutation({
-    mutationFn: () => api.patch<Billing>('/organization/billing', changed),
-    onSuccess: (saved) => {
-      queries.setQueryData(billingQuery.queryKey, saved)
-      toast.done('The billing details are saved.')
-    },
-  })
-  const submit = (event: FormEvent) => {
+  const submit = async (event: FormEvent) => {
     event.preventDefault()
-    save.mutate()
+    if (await edit.save()) toast.done('The billing details are saved.')
   }
-  const isChanged = Object.entries(changed).some(([name, value]) => value !== billing[name as Name])
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
       {mayNot && <OnlyReading who="Owners" />}
+      <ConflictNote {...edit} fields={FIELDS} />
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         {LINES.map(({ name, label, autoComplete, isWide, hint, type, most }) => (
           <Field
             key={name}
             label={label}
             hint={hint}
-            error={fieldError(save.error, name)}
+            error={fieldError(problem, name)}
             className={isWide ? 'sm:col-span-2' : undefined}
           >
             <Input
@@ -93,16 +88,16 @@ function Form({ billing }: { billing: Billing }) {
               autoComplete={autoComplete}
               maxLength={most ?? 250}
               disabled={mayNot}
-              value={(name in changed ? changed[name] : billing[name]) ?? ''}
-              onChange={(event) => setChanged({ ...changed, [name]: event.target.value || null })}
+              value={form[name] ?? ''}
+              onChange={(event) => edit.set({ [name]: event.target.value || null })}
             />
           </Field>
         ))}
       </div>
-      {save.error && <ProblemNote problem={save.error} fields={LINES.map(({ name }) => name)} />}
+      {problem !== undefined && <ProblemNote problem={problem} fields={LINES.map(({ name }) => name)} />}
       {!mayNot && (
         <div className="flex justify-end">
-          <Button type="submit" look="primary" isBusy={save.isPending} disabled={!isChanged}>
+          <Button type="submit" look="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
             Save
           </Button>
         </div>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { conditionOf, curlOf, expiryOf } from './keys.ts'
+import { conditionOf, curlOf, expiryOf, keysThatChange } from './keys.ts'
 
 const now = Date.parse('2026-06-01T00:00:00.000Z')
 
@@ -20,4 +20,20 @@ test('the first call goes to the address of the server, with one slash', () => {
   expect(curlOf('zw_1', 'https://dns.example.com/')).toBe(
     "curl -H 'X-Api-Key: zw_1' 'https://dns.example.com/monitors'",
   )
+})
+
+test('keys that end with their maker, or may do less with a lesser role', () => {
+  const key = { created: '', created_by: 'Ada', last_used: null, expires: null, revoked: null }
+  const keys = [
+    { ...key, id: 'key_1', name: 'all', role: 'admin', created_by_id: 'agt_1' },
+    { ...key, id: 'key_2', name: 'some', role: 'write', created_by_id: 'agt_1' },
+    { ...key, id: 'key_3', name: 'gone', role: 'admin', created_by_id: 'agt_1', revoked: '2026-05-01T00:00:00.000Z' },
+    { ...key, id: 'key_4', name: 'other', role: 'admin', created_by_id: 'agt_2' },
+  ] as const
+  const namesFor = (role: Parameters<typeof keysThatChange>[2]) =>
+    keysThatChange(keys, 'agt_1', role, now).map(({ name }) => name)
+  expect(namesFor(null)).toEqual(['all', 'some'])
+  expect(namesFor('owner')).toEqual([])
+  expect(namesFor('member')).toEqual(['all'])
+  expect(namesFor('viewer')).toEqual(['all', 'some'])
 })

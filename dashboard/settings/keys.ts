@@ -1,11 +1,15 @@
-import type { ApiKey } from '#contract/account.ts'
+import { type ApiKey, HIGHEST_KEY_ROLE } from '#contract/account.ts'
+import type { AgentRole } from '#contract/agents.ts'
 
 export type KeyRole = ApiKey['role']
 
 export const KEY_ROLES: Record<KeyRole, { label: string; hint: string }> = {
   read: { label: 'Read', hint: 'Reads everything, changes nothing.' },
   write: { label: 'Write', hint: 'Also makes and changes monitors, groups and webhooks.' },
-  admin: { label: 'Admin', hint: 'Everything the API offers, billing included. Only owners make such keys.' },
+  admin: {
+    label: 'Admin',
+    hint: 'Everything the API offers, billing included. Only owners make and revoke such keys.',
+  },
 }
 
 export type KeyCondition = 'live' | 'expired' | 'revoked'
@@ -30,3 +34,16 @@ export const expiryOf = (days: string, now: number): string | null =>
 /** A first call with the key, for a shell. */
 export const curlOf = (key: string, baseUrl: string): string =>
   `curl -H 'X-Api-Key: ${key}' '${baseUrl.replace(/\/$/, '')}/monitors'`
+
+const RANKS: readonly KeyRole[] = ['read', 'write', 'admin']
+
+/** Live keys of an agent that end or may do less once the agent has this role; null: once the agent is removed. */
+export function keysThatChange(
+  keys: readonly ApiKey[],
+  agentId: string,
+  role: AgentRole | null,
+  now: number,
+): ApiKey[] {
+  const live = keys.filter((key) => key.created_by_id === agentId && conditionOf(key, now) === 'live')
+  return role === null ? live : live.filter((key) => RANKS.indexOf(key.role) > RANKS.indexOf(HIGHEST_KEY_ROLE[role]))
+}

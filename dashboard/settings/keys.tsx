@@ -101,9 +101,13 @@ function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondit
           </Cell>
           <Cell className="hidden text-soft md:table-cell">
             <Time at={key.created} />
-            <span className="block text-xs text-faint">{key.created_by ?? 'command line'}</span>
+            <span className="block text-xs text-faint">
+              {key.created_by ?? (condition === 'live' ? 'command line' : '')}
+            </span>
           </Cell>
-          <Cell className="text-right">{can('manage') && condition === 'live' && <RevokeKey apiKey={key} />}</Cell>
+          <Cell className="text-right">
+            {can(key.role === 'admin' ? 'own' : 'manage') && condition === 'live' && <RevokeKey apiKey={key} />}
+          </Cell>
         </tr>
       ))}
     </Table>

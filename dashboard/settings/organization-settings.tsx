@@ -1,72 +1,71 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
-import { ApiProblem, api } from '../api.ts'
+import { ApiProblem, type Versioned } from '../api.ts'
+import { ConflictNote } from '../edit/conflict-note.tsx'
+import { Opened } from '../edit/opened.tsx'
+import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
+import { useEdit } from '../edit/use-edit.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Combobox } from '../ui/combobox.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
-import { Bones, Section } from '../ui/page.tsx'
-import { fieldError, ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Section } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { addressesOf } from './addresses.ts'
 import { OnlyReading } from './only-reading.tsx'
-import { organizationQuery } from './queries.ts'
 
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
-const FIELDS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days']
+const PATHS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days']
+
+type Values = { name: string; slug: string; timezone: string; days: string; emails: string }
+const FIELDS: Fields<Values> = {
+  name: { label: 'Name', text: (name) => name },
+  slug: { label: 'Short name', text: (slug) => slug },
+  timezone: { label: 'Time zone', text: (timezone) => timezone },
+  days: { label: 'Keep events for', text: (days) => (days === '' ? 'as long as the plan allows' : `${days} days`) },
+  emails: {
+    label: 'Alert e-mails',
+    text: (emails) => addressesOf(emails).join(', '),
+    same: (one, other) => sameSet(addressesOf(one), addressesOf(other)),
+  },
+}
 
 export function OrganizationSettings() {
-  const { data, error, refetch } = useQuery(organizationQuery)
   return (
     <Section className="max-w-2xl">
-      {data ? (
-        // What others changed meanwhile begins the form anew.
-        <Form key={JSON.stringify(data)} organization={data} />
-      ) : error ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : (
-        <Bones lines={8} />
-      )}
+      <Opened<Organization> path="/organization">{(opened) => <Form opened={opened} />}</Opened>
     </Section>
   )
 }
 
-function Form({ organization: { name, slug, settings } }: { organization: Organization }) {
+function Form({ opened }: { opened: Versioned<Organization> }) {
   const { can } = useSession()
   const queries = useQueryClient()
   const toast = useToast()
-  const before = {
-    name,
-    slug,
-    timezone: settings.timezone,
-    days: settings.event_retention_days?.toString() ?? '',
-    emails: settings.alert_emails.join('\n'),
+  const edit = useEdit(opened, { path: '/organization', fields: FIELDS, formOf, changeOf })
+  const { form, set, problem } = edit
+  const [sent, setSent] = useState('')
+  const save = async () => {
+    setSent(form.emails)
+    if (!(await edit.save())) return
+    void queries.invalidateQueries({ queryKey: ['organization'] })
+    void queries.invalidateQueries({ queryKey: ME })
+    toast.done('The settings are saved.')
   }
-  const [form, setForm] = useState(before)
-  const set = (change: Partial<typeof form>) => setForm({ ...form, ...change })
-  const isChanged = JSON.stringify(form) !== JSON.stringify(before)
-  const save = useMutation({
-    mutationFn: (values: Values) => api.patch<Organization>('/organization', changeOf(values)),
-    onSuccess: (saved) => {
-      queries.setQueryData(organizationQuery.queryKey, saved)
-      void queries.invalidateQueries({ queryKey: ['organization'] })
-      void queries.invalidateQueries({ queryKey: ME })
-      toast.done('The settings are saved.')
-    },
-  })
   const [isAsking, setAsking] = useState(false)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (keepsLess(before.days, form.days)) setAsking(true)
-    else save.mutate(form)
+    if (keepsLess(formOf(edit.base).days, form.days)) setAsking(true)
+    else void save()
   }
   const mayNot = !can('manage')
-  const problem = save.error
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
       {mayNot && <OnlyReading who="Admins and owners" />}
+      <ConflictNote {...edit} fields={FIELDS} />
       <Field label="Name" error={fieldError(problem, 'name')}>
         <Input
           required
@@ -123,7 +122,7 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
         label="Alert e-mails"
         isOptional
         hint="Told beside the owners when a webhook is paused, and when it is active again. One a line, at most 20."
-        error={emailError(problem, save.variables?.emails ?? '')}
+        error={emailError(problem, sent)}
       >
         <TextArea
           isCode
@@ -134,10 +133,10 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
           onChange={(event) => set({ emails: event.target.value })}
         />
       </Field>
-      {problem && <ProblemNote problem={problem} fields={[...FIELDS, ...emailFields(save.variables?.emails ?? '')]} />}
+      {problem !== undefined && <ProblemNote problem={problem} fields={[...PATHS, ...emailFields(sent)]} />}
       {!mayNot && (
         <div className="flex justify-end">
-          <Button type="submit" look="primary" isBusy={save.isPending} disabled={!isChanged}>
+          <Button type="submit" look="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
             Save
           </Button>
         </div>
@@ -149,7 +148,7 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
         act="Save"
         isDangerous
         // What is refused stands at its field.
-        onConfirm={() => save.mutateAsync(form).catch(() => {})}
+        onConfirm={save}
       >
         Events older than {form.days} {form.days === '1' ? 'day' : 'days'} are deleted soon, and cannot be brought back.
       </Confirm>
@@ -157,17 +156,28 @@ function Form({ organization: { name, slug, settings } }: { organization: Organi
   )
 }
 
-type Values = { name: string; slug: string; timezone: string; days: string; emails: string }
-
-const changeOf = ({ name, slug, timezone, days, emails }: Values): OrganizationChange => ({
+const formOf = ({ name, slug, settings }: Organization): Values => ({
   name,
   slug,
-  settings: {
-    timezone,
-    event_retention_days: days === '' ? null : Number(days),
-    alert_emails: addressesOf(emails),
-  },
+  timezone: settings.timezone,
+  days: settings.event_retention_days?.toString() ?? '',
+  emails: settings.alert_emails.join('\n'),
 })
+
+function changeOf(organization: Organization, form: Values): OrganizationChange {
+  const was = formOf(organization)
+  const differs = (name: keyof Values) => !isSame(FIELDS, name, was, form)
+  const settings = {
+    ...(differs('timezone') ? { timezone: form.timezone } : {}),
+    ...(differs('days') ? { event_retention_days: form.days === '' ? null : Number(form.days) } : {}),
+    ...(differs('emails') ? { alert_emails: addressesOf(form.emails) } : {}),
+  }
+  return {
+    ...(differs('name') ? { name: form.name } : {}),
+    ...(differs('slug') ? { slug: form.slug } : {}),
+    ...(Object.keys(settings).length > 0 ? { settings } : {}),
+  }
+}
 
 /** Empty: as long as the plan allows. */
 const keepsLess = (before: string, now: string) => now !== '' && (before === '' || Number(now) < Number(before))

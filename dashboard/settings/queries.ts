@@ -1,18 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { ApiKeys } from '#contract/account.ts'
-import type { Billing, Organization } from '#contract/organization.ts'
 import type { Invoice, Plan, Subscription } from '#contract/subscription.ts'
 import { api, type Page, type Query } from '../api.ts'
-
-export const organizationQuery = queryOptions({
-  queryKey: ['organization', 'itself'],
-  queryFn: ({ signal }) => api.get<Organization>('/organization', {}, signal),
-})
-
-export const billingQuery = queryOptions({
-  queryKey: ['organization', 'billing'],
-  queryFn: ({ signal }) => api.get<Billing>('/organization/billing', {}, signal),
-})
 
 export const subscriptionQuery = queryOptions({
   queryKey: ['organization', 'subscription'],

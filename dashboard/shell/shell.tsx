@@ -3,16 +3,20 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
+import { useIsSessionOver } from '../account/session-over.ts'
 import { useLive } from '../live.ts'
 import { meQuery, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Bones, Page } from '../ui/page.tsx'
+import { ConnectionNote } from './connection-note.tsx'
 import { PaletteDoor, usePalette } from './palette-door.tsx'
 import { Sidebar } from './sidebar.tsx'
 
 // Rarely needed, and with forms that the frame itself has none of.
 const NoOrganization = lazy(async () => ({ default: (await import('./no-organization.tsx')).NoOrganization }))
+
+const SignInAgain = lazy(async () => ({ default: (await import('../account/sign-in-again.tsx')).SignInAgain }))
 
 export function Shell() {
   const { data: me } = useSuspenseQuery(meQuery)
@@ -30,8 +34,14 @@ export function Shell() {
 function Frame() {
   const { organization } = useSession()
   useLive(organization.id)
+  const isSessionOver = useIsSessionOver()
   return (
     <PaletteDoor>
+      {isSessionOver && (
+        <Suspense>
+          <SignInAgain />
+        </Suspense>
+      )}
       <a
         href="#content"
         className="fixed top-2 left-2 z-60 -translate-y-16 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
@@ -44,6 +54,7 @@ function Frame() {
         </aside>
         <div className="min-w-0">
           <TopBar />
+          <ConnectionNote />
           <main id="content" tabIndex={-1} className="outline-none">
             <Suspense
               fallback={

@@ -1,7 +1,11 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { Agent } from '#contract/agents.ts'
-import { api } from '../api.ts'
+import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
+import type { Versioned } from '../api.ts'
+import { ConflictNote } from '../edit/conflict-note.tsx'
+import { Opened } from '../edit/opened.tsx'
+import { type Fields, isSame } from '../edit/rebase.ts'
+import { useEdit } from '../edit/use-edit.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -9,34 +13,12 @@ import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
+import { KeysThatChange } from './keys-that-change.tsx'
 import { givenBy, ROLES } from './roles.ts'
 
-const FIELDS = ['name', 'role', 'notification_email']
-
 export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: boolean; onClose: () => void }) {
-  const { organization } = useSession()
-  const queries = useQueryClient()
-  const toast = useToast()
   const formId = useId()
-  const [name, setName] = useState(agent.name)
-  const [role, setRole] = useState(agent.role)
-  const [notices, setNotices] = useState(agent.notification_email ?? '')
-  const save = useMutation({
-    mutationFn: () =>
-      api.patch<Agent>(`/agents/${agent.id}`, { name, role, notification_email: notices.trim() || null }),
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ['agents'] })
-      if (isYou) void queries.invalidateQueries({ queryKey: ME })
-      toast.done(`${name} is changed.`)
-      onClose()
-    },
-  })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
-  const losesRights =
-    isYou && ROLES.findIndex(({ value }) => value === role) > ROLES.findIndex(({ value }) => value === agent.role)
+  const [isBusy, setBusy] = useState(false)
   return (
     <Dialog
       isOpen
@@ -46,38 +28,97 @@ export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: bool
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
+          <Button look="primary" type="submit" form={formId} isBusy={isBusy}>
             Save
           </Button>
         </>
       }
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <Field label="Name" hint="As this organization sees it." error={fieldError(save.error, 'name')}>
-          <Input required maxLength={250} value={name} onChange={(event) => setName(event.target.value)} />
-        </Field>
-        <Field label="Role" error={fieldError(save.error, 'role')}>
-          <Select value={role} options={givenBy(organization.role)} onChange={setRole} />
-        </Field>
-        {losesRights && (
-          <p className="text-sm text-warn">You give up rights of your own; only someone else can give them back.</p>
-        )}
-        <Field
-          label="Notices go to"
-          isOptional
-          hint="Instead of the address above, for owners: when a webhook is paused."
-          error={fieldError(save.error, 'notification_email')}
-        >
-          <Input
-            type="email"
-            maxLength={254}
-            placeholder={agent.email}
-            value={notices}
-            onChange={(event) => setNotices(event.target.value)}
-          />
-        </Field>
-        {save.error && <ProblemNote problem={save.error} fields={FIELDS} />}
-      </form>
+      <Opened<Agent> path={`/agents/${agent.id}`}>
+        {(opened) => <Form id={formId} opened={opened} isYou={isYou} onBusy={setBusy} onDone={onClose} />}
+      </Opened>
     </Dialog>
+  )
+}
+
+type AgentForm = { name: string; role: AgentRole; notification_email: string }
+const FIELDS: Fields<AgentForm> = {
+  name: { label: 'Name', text: (name) => name },
+  role: { label: 'Role', text: (role) => ROLES.find(({ value }) => value === role)?.label ?? role },
+  notification_email: { label: 'Notices go to', text: (email) => email, same: (a, b) => a.trim() === b.trim() },
+}
+const formOf = ({ name, role, notification_email }: Agent): AgentForm => ({
+  name,
+  role,
+  notification_email: notification_email ?? '',
+})
+function changeOf(agent: Agent, form: AgentForm): AgentChange {
+  const was = formOf(agent)
+  return {
+    ...(isSame(FIELDS, 'name', was, form) ? {} : { name: form.name }),
+    ...(isSame(FIELDS, 'role', was, form) ? {} : { role: form.role }),
+    ...(isSame(FIELDS, 'notification_email', was, form)
+      ? {}
+      : { notification_email: form.notification_email.trim() || null }),
+  }
+}
+
+type FormProps = {
+  id: string
+  opened: Versioned<Agent>
+  isYou: boolean
+  onBusy: (isBusy: boolean) => void
+  onDone: () => void
+}
+
+function Form({ id, opened, isYou, onBusy, onDone }: FormProps) {
+  const { organization } = useSession()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const edit = useEdit(opened, { path: `/agents/${opened.value.id}`, fields: FIELDS, formOf, changeOf })
+  const { base, form, set, problem } = edit
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    if (!edit.isChanged) return onDone()
+    onBusy(true)
+    const saved = await edit.save()
+    onBusy(false)
+    if (!saved) return
+    for (const key of ['agents', 'keys']) void queries.invalidateQueries({ queryKey: [key] })
+    if (isYou) void queries.invalidateQueries({ queryKey: ME })
+    toast.done(`${saved.name} is changed.`)
+    onDone()
+  }
+  const place = (role: AgentRole) => ROLES.findIndex(({ value }) => value === role)
+  const losesRights = isYou && place(form.role) > place(base.role)
+  return (
+    <form id={id} onSubmit={submit} className="flex flex-col gap-5">
+      <ConflictNote {...edit} fields={FIELDS} />
+      <Field label="Name" hint="As this organization sees it." error={fieldError(problem, 'name')}>
+        <Input required maxLength={250} value={form.name} onChange={(event) => set({ name: event.target.value })} />
+      </Field>
+      <Field label="Role" error={fieldError(problem, 'role')}>
+        <Select value={form.role} options={givenBy(organization.role)} onChange={(role) => set({ role })} />
+      </Field>
+      {form.role !== base.role && <KeysThatChange agent={base} newRole={form.role} />}
+      {losesRights && (
+        <p className="text-sm text-warn">You give up rights of your own; only someone else can give them back.</p>
+      )}
+      <Field
+        label="Notices go to"
+        isOptional
+        hint="Instead of the address above, for owners: when a webhook is paused."
+        error={fieldError(problem, 'notification_email')}
+      >
+        <Input
+          type="email"
+          maxLength={254}
+          placeholder={base.email}
+          value={form.notification_email}
+          onChange={(event) => set({ notification_email: event.target.value })}
+        />
+      </Field>
+      {problem !== undefined && <ProblemNote problem={problem} fields={Object.keys(FIELDS)} />}
+    </form>
   )
 }

@@ -6,7 +6,8 @@ type Mail = Mails['data'][number]
 export function linkFor(email: string, mails: readonly Mail[]): string | undefined {
   for (const { recipient, text } of mails) {
     if (recipient.toLowerCase() !== email.toLowerCase()) continue
-    const link = text.match(/https?:\/\/\S+\/dashboard\/invitations\/[\w-]+/)?.[0]
+    const words = text.split(/\s/).map((word) => word.match(/^https?:\/\/.+\/dashboard\/invitations\/[\w-]+/)?.[0])
+    const link = words.find((word) => word !== undefined)
     if (link) return link
   }
   return undefined

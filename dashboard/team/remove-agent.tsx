@@ -4,6 +4,7 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { useToast } from '../ui/toast.tsx'
+import { KeysThatChange } from './keys-that-change.tsx'
 
 type RemoveProps = { agent: Agent; isYou: boolean; isOpen: boolean; onClose: () => void }
 
@@ -18,7 +19,7 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
       location.assign('/dashboard/')
       return
     }
-    void queries.invalidateQueries({ queryKey: ['agents'] })
+    for (const key of ['agents', 'keys', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
     toast.done(`${agent.name} is removed.`)
   }
   return (
@@ -30,9 +31,12 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
       isDangerous
       onConfirm={remove}
     >
-      {isYou
-        ? 'You see nothing of it any more, from now on. Someone has to invite you to come back.'
-        : `${agent.email} loses access at once. Monitors, webhooks and API keys made by them stay and go on working.`}
+      <p>
+        {isYou
+          ? 'You lose access at once. Someone has to invite you to come back. Your open invitations are revoked.'
+          : `${agent.email} loses access at once, and their open invitations are revoked. Monitors and webhooks stay.`}
+      </p>
+      {isOpen && <KeysThatChange agent={agent} newRole={null} />}
     </Confirm>
   )
 }

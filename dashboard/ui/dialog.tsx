@@ -6,14 +6,16 @@ import { Button } from './button.tsx'
 import { cx } from './class.ts'
 import { ProblemNote } from './problem.tsx'
 
+/** Rendered for a dialog over a dialog too, which it then covers: hence the layer of the frame. */
 const backdrop =
-  'fixed inset-0 z-40 bg-black/35 transition-opacity duration-150 data-[starting-style]:opacity-0 data-[ending-style]:opacity-0 dark:bg-black/60'
+  'fixed inset-0 z-50 bg-black/35 transition-opacity duration-150 data-[starting-style]:opacity-0 data-[ending-style]:opacity-0 dark:bg-black/60'
 const frame =
   'popup fixed top-1/2 left-1/2 z-50 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] -translate-x-1/2 -translate-y-1/2 flex-col rounded-lg border border-line bg-raised shadow-pop'
 
 type DialogProps = {
   isOpen: boolean
-  onClose: () => void
+  /** Without it the dialog stays until its work is done. */
+  onClose?: () => void
   title: ReactNode
   description?: ReactNode
   isWide?: boolean
@@ -26,22 +28,24 @@ type DialogProps = {
 
 export function Dialog({ isOpen, onClose, title, description, isWide, isKept, footer, children }: DialogProps) {
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={isKept ?? false}>
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose?.()} disablePointerDismissal={isKept ?? false}>
       <Base.Portal>
-        <Base.Backdrop className={backdrop} />
+        <Base.Backdrop forceRender className={backdrop} />
         <Base.Popup className={cx(frame, isWide ? 'max-w-3xl' : 'max-w-md')}>
           <header className="flex items-start gap-4 border-b border-line px-5 py-4">
             <div className="min-w-0 flex-1">
               <Base.Title className="text-base font-semibold">{title}</Base.Title>
               {description && <Base.Description className="mt-0.5 text-sm text-faint">{description}</Base.Description>}
             </div>
-            <Base.Close
-              render={
-                <Button look="quiet" size="sm" isSquare aria-label="Close">
-                  <X />
-                </Button>
-              }
-            />
+            {onClose && (
+              <Base.Close
+                render={
+                  <Button look="quiet" size="sm" isSquare aria-label="Close">
+                    <X />
+                  </Button>
+                }
+              />
+            )}
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
           {footer && (
@@ -89,7 +93,7 @@ export function Confirm({ isOpen, onClose, title, children, act, isDangerous, on
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && close()}>
       <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={backdrop} />
+        <AlertDialog.Backdrop forceRender className={backdrop} />
         <AlertDialog.Popup className={cx(frame, 'max-w-sm gap-2 p-5')}>
           <AlertDialog.Title className="text-base font-semibold">{title}</AlertDialog.Title>
           <AlertDialog.Description render={<div />} className="text-sm text-soft">

@@ -20,7 +20,7 @@ export function ProblemNote({ problem, fields = [] }: { problem: unknown; fields
     <div role="alert" className="flex gap-2.5 rounded-md bg-bad-wash px-3 py-2.5 text-sm text-bad">
       <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <div>
-        {isMarked ? 'This was not accepted as it is; look at what is marked above.' : sentenceOf(problem)}
+        {isMarked ? 'Not saved. Correct the marked fields.' : sentenceOf(problem)}
         {others.map(([path, sentence]) => (
           <p key={path}>
             <span className="font-mono text-xs">{path}</span> {sentence}

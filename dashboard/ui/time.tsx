@@ -8,6 +8,7 @@ const DAY = 24 * HOUR
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'long' })
 
 /** "3 minutes ago", "in 2 hours"; beyond a week the date. */
@@ -44,16 +45,16 @@ export function durationText(ms: number): string {
 export const fullTime = (instant: string | number): string => full.format(new Date(instant))
 
 /**
- * An instant of the API, in the viewer's zone, with UTC on hover and focus. `isExact` writes date and time; otherwise it says how
- * long ago, and keeps saying it truly.
+ * An instant of the API, in the viewer's zone, with UTC on hover and focus. `isExact` writes date and time, or only the time of
+ * day to the second; otherwise it says how long ago, and keeps saying it truly.
  */
-export function Time({ at, isExact }: { at: string; isExact?: boolean }) {
+export function Time({ at, isExact }: { at: string; isExact?: boolean | 'clock' }) {
   const instant = Date.parse(at)
   const now = useNow(!isExact && Math.abs(Date.now() - instant) < DAY)
   return (
     <Tooltip text={`${full.format(instant)} · ${at.replace('T', ' ').replace('Z', '')} UTC`}>
       <time dateTime={at} className="whitespace-nowrap">
-        {isExact ? clock.format(instant) : sinceText(instant, now)}
+        {isExact ? (isExact === 'clock' ? seconds : clock).format(instant) : sinceText(instant, now)}
       </time>
     </Tooltip>
   )

@@ -9,10 +9,16 @@ import type { Attempt } from './use-outcome.ts'
 
 /** Newest first; the newest is open. */
 export function Attempts({ attempts, isUnderWay }: { attempts: readonly Attempt[]; isUnderWay: boolean }) {
+  // They are numbered from 1.
+  const made = attempts.at(-1)?.number ?? 0
   return (
     <section>
       <h3 className="mb-2 text-sm font-semibold">
-        Attempts <span className="font-normal text-faint tabular-nums">{attempts.length}</span>
+        Attempts{' '}
+        <span className="font-normal text-faint tabular-nums">
+          {made.toLocaleString()}
+          {made > attempts.length && `, the latest ${attempts.length} are shown`}
+        </span>
       </h3>
       <div className="divide-y divide-line rounded-md border border-line">
         {isUnderWay && (

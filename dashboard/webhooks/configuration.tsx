@@ -69,7 +69,7 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
 
 function GroupLinks({ ids }: { ids: readonly string[] }) {
   const { data } = useQuery(groupsQuery)
-  if (ids.length === 0) return <span className="text-warn">none: it hears of nothing</span>
+  if (ids.length === 0) return <span className="text-warn">none: nothing is sent</span>
   return (
     <span className="flex flex-wrap gap-x-3 gap-y-1">
       {ids.map((id) => {

@@ -1,35 +1,22 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
-import { api } from '../api.ts'
+import type { Versioned } from '../api.ts'
+import { ConflictNote } from '../edit/conflict-note.tsx'
+import { Opened } from '../edit/opened.tsx'
+import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { changeOf, formOf } from './form-values.ts'
+import { changeOf, fieldsOf, formOf } from './form-values.ts'
+import { groupsQuery } from './queries.ts'
 import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
 
-export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
-  const queries = useQueryClient()
-  const toast = useToast()
+export function EditWebhook({ webhook: { id }, onClose }: { webhook: Webhook; onClose: () => void }) {
   const formId = useId()
-  const [form, setForm] = useState(() => formOf(webhook))
-  const change = changeOf(webhook, form)
-  const isChanged = Object.keys(change).length > 0
-  const save = useMutation({
-    mutationFn: () => api.patch<Webhook>(`/webhooks/${webhook.id}`, change),
-    onSuccess: () => {
-      for (const key of ['webhooks', 'groups', 'requests']) void queries.invalidateQueries({ queryKey: [key] })
-      toast.done('The webhook is changed.')
-      onClose()
-    },
-  })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (isChanged) save.mutate()
-    else onClose()
-  }
-  const isTriedAtOnce = webhook.state === 'paused' && (change.url !== undefined || change.headers !== undefined)
+  const [isChanged, setChanged] = useState(false)
+  const [isBusy, setBusy] = useState(false)
   return (
     <Dialog
       isOpen
@@ -39,17 +26,69 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
+          <Button look="primary" type="submit" form={formId} isBusy={isBusy}>
             Save
           </Button>
         </>
       }
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <WebhookFields form={form} onChange={setForm} problem={save.error} />
-        {isTriedAtOnce && <p className="text-sm text-soft">It is paused: once saved, it is tried at once.</p>}
-        {save.error && <ProblemNote problem={save.error} fields={WEBHOOK_FIELDS} />}
-      </form>
+      <Opened<Webhook> path={`/webhooks/${id}`}>
+        {(opened) => (
+          <Form id={formId} opened={opened} onChanged={() => setChanged(true)} onBusy={setBusy} onDone={onClose} />
+        )}
+      </Opened>
     </Dialog>
   )
+}
+
+type FormProps = {
+  id: string
+  opened: Versioned<Webhook>
+  onChanged: () => void
+  onBusy: (isBusy: boolean) => void
+  onDone: () => void
+}
+
+function Form({ id, opened, onChanged, onBusy, onDone }: FormProps) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const { data: groups } = useQuery(groupsQuery)
+  const fields = fieldsOf((group) => groups?.data.find((each) => each.id === group)?.name ?? group)
+  const edit = useEdit(opened, { path: `/webhooks/${opened.value.id}`, fields, formOf, changeOf })
+  const { change, problem } = edit
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    if (!edit.isChanged) return onDone()
+    onBusy(true)
+    const saved = await edit.save()
+    onBusy(false)
+    if (!saved) return
+    for (const key of ['webhooks', 'groups', 'requests']) void queries.invalidateQueries({ queryKey: [key] })
+    toast.done('The webhook is changed.')
+    onDone()
+  }
+  const isTriedAtOnce = edit.base.state === 'paused' && (change.url !== undefined || change.headers !== undefined)
+  return (
+    <form id={id} onSubmit={submit} className="flex flex-col gap-5">
+      <ConflictNote {...edit} fields={fields} />
+      <WebhookFields
+        form={edit.form}
+        onChange={(form) => {
+          onChanged()
+          edit.set(changedPart(edit.form, form))
+        }}
+        problem={problem}
+      />
+      {isTriedAtOnce && <p className="text-sm text-soft">It is paused: once saved, it is tried at once.</p>}
+      {problem !== undefined && <ProblemNote problem={problem} fields={WEBHOOK_FIELDS} />}
+    </form>
+  )
+}
+
+/** The fields hand back the whole form. */
+function changedPart<Form extends object>(before: Form, after: Form): Partial<Form> {
+  const names = Object.keys(after) as (keyof Form)[]
+  return Object.fromEntries(
+    names.filter((name) => after[name] !== before[name]).map((name) => [name, after[name]]),
+  ) as Partial<Form>
 }

@@ -1,4 +1,5 @@
 import type { NewWebhook, Webhook, WebhookChange } from '#contract/webhooks.ts'
+import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 
 /** What stands in the form. A header without a name is a line not filled in yet. */
 export type WebhookForm = {
@@ -26,16 +27,32 @@ export const newWebhookOf = ({ url, groups, headers, secret }: WebhookForm): New
   ...(secret === undefined ? {} : { secret }),
 })
 
+/** `groupName`: of an id. */
+export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm> => ({
+  url: { label: 'Address', text: (url) => url, same: (one, other) => one.trim() === other.trim() },
+  groups: { label: 'Groups', text: (groups) => groups.map(groupName).join(', '), same: sameSet },
+  headers: {
+    label: 'Headers',
+    text: (lines) => headerLines(lines).join('\n'),
+    same: (one, other) => sameSet(headerLines(one), headerLines(other)),
+  },
+  // Is changed by rotating it.
+  secret: { label: 'Secret', text: () => '', same: () => true },
+})
+
 /** Only what differs: changing url or headers has a paused webhook tried at once, which nobody asked for by changing groups. */
-export function changeOf(before: Webhook, { url, groups, headers }: WebhookForm): WebhookChange {
-  const next = headersOf(headers)
-  const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+export function changeOf(before: Webhook, form: WebhookForm): WebhookChange {
+  const was = formOf(before)
+  const fields = fieldsOf(String)
   return {
-    ...(url.trim() === before.url ? {} : { url: url.trim() }),
-    ...(same(groups.toSorted(), before.groups.toSorted()) ? {} : { groups }),
-    ...(same(Object.entries(next).toSorted(), Object.entries(before.headers).toSorted()) ? {} : { headers: next }),
+    ...(isSame(fields, 'url', was, form) ? {} : { url: form.url.trim() }),
+    ...(isSame(fields, 'groups', was, form) ? {} : { groups: form.groups }),
+    ...(isSame(fields, 'headers', was, form) ? {} : { headers: headersOf(form.headers) }),
   }
 }
+
+const headerLines = (lines: readonly HeaderLine[]): string[] =>
+  Object.entries(headersOf(lines)).map(([name, value]) => `${name}: ${value}`)
 
 const headersOf = (lines: readonly HeaderLine[]): Record<string, string> =>
   Object.fromEntries(lines.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), value]))

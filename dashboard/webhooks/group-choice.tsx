@@ -27,7 +27,7 @@ export function GroupChoice({
   return (
     <fieldset>
       <legend className="text-sm font-medium">Groups</legend>
-      <p className="mb-1.5 text-xs text-faint">It hears of the changes of every monitor in these groups.</p>
+      <p className="mb-1.5 text-xs text-faint">The webhook receives the changes of every monitor in these groups.</p>
       <div className="rounded-md border border-line">
         {groups.length > MANY && (
           <div className="border-b border-line p-2">

@@ -6,7 +6,7 @@ import { cx } from '../ui/class.ts'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { firstUpper } from './attempt.tsx'
-import { countQuery, lastDeliveredQuery, MOST_COUNTED } from './queries.ts'
+import { keptQuery, lastDeliveredQuery, MOST_COUNTED } from './queries.ts'
 import { healthOf } from './words.tsx'
 
 /** What is wrong with a webhook, what happens next by itself, and what to do. Nothing where all is well. */
@@ -17,27 +17,30 @@ export function Health({ webhook }: { webhook: Webhook }) {
     case 'failing':
       return <Failing webhook={webhook} />
     case 'disabled':
-      return (
-        <Note tone="idle" icon={PauseCircle} title="Disabled: changes make no requests">
-          <p>
-            What waited when it was disabled is kept and not sent. Enable it to go on; changes that happen meanwhile are
-            not told later.
-          </p>
-        </Note>
-      )
+      return <Disabled webhook={webhook} />
     case 'active':
       return webhook.groups.length === 0 ? (
-        <Note tone="warn" icon={Unlink} title="It hears of nothing">
-          <p>It is linked to no group, so that no change is sent to it. Edit it and choose its groups.</p>
+        <Note tone="warn" icon={Unlink} title="No groups: nothing is sent">
+          <p>The webhook receives the events of its groups, and has none. Edit it and choose groups.</p>
         </Note>
       ) : null
   }
 }
 
+function Disabled({ webhook }: { webhook: Webhook }) {
+  const { data: kept } = useQuery(keptQuery(webhook.id))
+  return (
+    <Note tone="idle" icon={PauseCircle} title="Disabled: nothing is sent">
+      <p>
+        {kept === undefined ? 'Requests are kept' : keptText(kept.waiting)}. What waits is sent when the webhook is
+        enabled again; changes made while it is disabled are not sent later. <Dropped count={kept?.dropped} />
+      </p>
+    </Note>
+  )
+}
+
 function Paused({ webhook }: { webhook: Webhook }) {
-  const { data: pending } = useQuery(countQuery(webhook.id, 'PENDING'))
-  const { data: retrying } = useQuery(countQuery(webhook.id, 'RETRYING'))
-  const kept = pending === undefined || retrying === undefined ? undefined : pending + retrying
+  const { data: kept } = useQuery(keptQuery(webhook.id))
   return (
     <Note tone="bad" icon={CirclePause} title="Paused: nothing is delivered to it now">
       <p>
@@ -45,11 +48,11 @@ function Paused({ webhook }: { webhook: Webhook }) {
       </p>
       <dl className="mt-1 grid gap-x-4 gap-y-1 sm:grid-cols-[auto_1fr]">
         <dt className="font-medium text-ink">What you can do</dt>
-        <dd>Mend the receiver, then send a test: the first 2xx answer resumes the webhook at once.</dd>
+        <dd>Fix the receiver, then send a test: the first 2xx answer resumes the webhook at once.</dd>
         <dt className="font-medium text-ink">What happens meanwhile</dt>
         <dd>
-          {kept === undefined ? 'Requests are kept' : keptText(kept)}. The oldest is tried once an hour; when it
-          arrives, all are sent, oldest first.
+          {kept === undefined ? 'Requests are kept' : keptText(kept.waiting)}. The oldest is tried once an hour; when it
+          arrives, all are sent, oldest first. <Dropped count={kept?.dropped} />
         </dd>
       </dl>
     </Note>
@@ -57,9 +60,16 @@ function Paused({ webhook }: { webhook: Webhook }) {
 }
 
 function keptText(kept: number): string {
-  if (kept === 0) return 'Nothing waits yet, and new requests are kept, none is lost'
+  if (kept === 0) return 'No request waits'
   const count = kept >= MOST_COUNTED ? `At least ${kept}` : kept
-  return `${count} ${kept === 1 ? 'request is' : 'requests are'} kept, none is lost`
+  return `${count} ${kept === 1 ? 'request is' : 'requests are'} kept`
+}
+
+/** Those that waited for too long, or were too many. */
+function Dropped({ count = 0 }: { count: number | undefined }) {
+  if (count === 0) return null
+  const text = count === 1 ? '1 request was' : `${count.toLocaleString()} requests were`
+  return <span className="font-medium text-ink">{text} dropped: too old or too many.</span>
 }
 
 function Failing({ webhook }: { webhook: Webhook }) {

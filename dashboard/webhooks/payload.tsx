@@ -1,23 +1,44 @@
-import type { WebhookRequestInFull } from '#contract/webhooks.ts'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
+import { Bones } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
 import { Text } from './attempt.tsx'
+import { indented } from './indented.ts'
+import { bodyQuery } from './queries.ts'
 
-/** What every attempt sends, made readable; the size is that of the octets on the wire, which have no blanks. */
-export function Payload({ payload }: { payload: WebhookRequestInFull['payload'] }) {
-  const octets = new TextEncoder().encode(JSON.stringify(payload)).length
-  const pretty = JSON.stringify(payload, null, 2)
+/** The body that every attempt sends, octet for octet: what a signature is computed over. It can be shown with line breaks. */
+export function Payload({ webhook, request }: { webhook: string; request: string }) {
+  const { data, error } = useQuery(bodyQuery(webhook, request))
+  const [isIndented, setIndented] = useState(true)
   return (
     <section>
-      <div className="mb-2 flex items-center justify-between gap-4">
+      <div className="mb-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
         <h3 className="text-sm font-semibold">
           Payload{' '}
-          <span className="font-normal text-faint tabular-nums">
-            {octets.toLocaleString()} bytes, the same each time
-          </span>
+          {data && (
+            <span className="font-normal text-faint tabular-nums">
+              {new TextEncoder().encode(data.body).length.toLocaleString()} bytes, the same in every attempt
+            </span>
+          )}
         </h3>
-        <Copy text={pretty} label="Copy JSON" isWordy />
+        {data && (
+          <span className="flex gap-1">
+            <Button look="quiet" size="sm" aria-pressed={!isIndented} onClick={() => setIndented(!isIndented)}>
+              {isIndented ? 'Show as sent' : 'Show with line breaks'}
+            </Button>
+            <Copy text={data.body} label="Copy as sent" isWordy />
+          </span>
+        )}
       </div>
-      <Text label="Payload">{pretty}</Text>
+      {data ? (
+        <Text label="Payload">{isIndented ? indented(data.body) : data.body}</Text>
+      ) : error ? (
+        <ProblemNote problem={error} />
+      ) : (
+        <Bones lines={4} />
+      )}
     </section>
   )
 }

@@ -1,7 +1,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { LoggedRequest, ReplayCounts, SentBody } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
 import type { Group } from '#contract/groups.ts'
-import type { Webhook, WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import type { KeptRequests, Webhook, WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
 import { api, type Page, type Query } from '../api.ts'
 
 const PAGE = 25
@@ -42,23 +43,20 @@ export const requestsQuery = (webhook: string, search: Query) =>
   queryOptions({
     queryKey: ['requests', webhook, 'list', search],
     queryFn: ({ signal }) =>
-      api.get<Page<WebhookRequest>>(
-        `/webhooks/${webhook}/requests`,
+      api.get<Page<LoggedRequest>>(
+        `/dashboard/api/webhooks/${webhook}/requests`,
         { limit: PAGE, order_by: 'created', order_way: 'desc', status: search.status, ...cursorOf(search) },
         signal,
       ),
     placeholderData: keepPreviousData,
   })
 
-/** How many requests of a status wait; a page's length is where counting ends. */
-export const MOST_COUNTED = 100
-export const countQuery = (webhook: string, status: 'PENDING' | 'RETRYING') =>
+/** How many requests wait now, counted up to this number, and how many that waited were dropped. */
+export const MOST_COUNTED = 1_000
+export const keptQuery = (webhook: string) =>
   queryOptions({
-    queryKey: ['requests', webhook, 'count', status],
-    queryFn: async ({ signal }) => {
-      const query = { limit: MOST_COUNTED, status }
-      return (await api.get<Page<WebhookRequest>>(`/webhooks/${webhook}/requests`, query, signal)).data.length
-    },
+    queryKey: ['requests', webhook, 'kept'],
+    queryFn: ({ signal }) => api.get<KeptRequests>(`/dashboard/api/webhooks/${webhook}/kept`, {}, signal),
   })
 
 /** The newest delivered request: until when all was well. */
@@ -75,6 +73,25 @@ export const requestQuery = (webhook: string, request: string) =>
   queryOptions({
     queryKey: ['requests', webhook, 'one', request],
     queryFn: ({ signal }) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${request}`, {}, signal),
+  })
+
+/** The body that every attempt sends; it never changes. */
+export const bodyQuery = (webhook: string, request: string) =>
+  queryOptions({
+    queryKey: ['bodies', request],
+    queryFn: ({ signal }) =>
+      api.get<SentBody>(`/dashboard/api/webhooks/${webhook}/requests/${request}/body`, {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+/** How many requests of a period there are of each status. */
+export const replayCountsQuery = (webhook: string, since: string | undefined, until: string | undefined) =>
+  queryOptions({
+    queryKey: ['requests', webhook, 'replay', since, until],
+    enabled: since !== undefined,
+    queryFn: ({ signal }) =>
+      api.get<ReplayCounts>(`/dashboard/api/webhooks/${webhook}/replay`, { since, until }, signal),
+    placeholderData: keepPreviousData,
   })
 
 /** A minute either way: a request is made in the transaction of its event, but its clock is read a little later. */

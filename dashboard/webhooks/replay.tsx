@@ -1,41 +1,50 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { Replay, Replayed, Webhook } from '#contract/webhooks.ts'
+import type { ReplayCounts, ReplaySelection } from '#contract/dashboard.ts'
+import type { Replayed, Webhook } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Field, Input } from '../ui/field.tsx'
+import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
-import { type Option, Select } from '../ui/select.tsx'
+import { replayCountsQuery } from './queries.ts'
 import { instantOf, localMinutes } from './replay-period.ts'
 import { STATUSES, type Status } from './words.tsx'
 
 const HOUR = 3_600_000
+// The contract's own constant would bring its schemas into the page.
+const MOST_COUNTED = 10_000
 const SPANS = [
   ['Last hour', HOUR],
   ['24 hours', 24 * HOUR],
   ['7 days', 168 * HOUR],
 ] as const
 
-const WHICH: Option<string>[] = [
-  { value: '', label: 'All of them, delivered ones too' },
-  ...(['FAILED', 'DELIVERED', 'RETRYING'] as const).map((status) => ({
-    value: status,
-    label: `Only ${STATUSES[status].word.toLowerCase()} ones`,
-  })),
-]
+/** Not delivered first; those are chosen at the start. */
+const ORDER = ['FAILED', 'RETRYING', 'PENDING', 'DELIVERED'] as const
+const NOT_DELIVERED: readonly Status[] = ['FAILED', 'RETRYING', 'PENDING']
 
-/** Sends what was made in a period again, and says how much that is. */
+/** Sends requests of a period again; says before how many there are of each status. */
 export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const queries = useQueryClient()
   const formId = useId()
   const [since, setSince] = useState(() => localMinutes(Date.now() - 24 * HOUR))
   const [until, setUntil] = useState('')
-  const [status, setStatus] = useState('')
+  const [statuses, setStatuses] = useState(NOT_DELIVERED)
+  const period = { since: instantOf(since), until: instantOf(until) }
+  const { data: counts, error: notCounted } = useQuery(replayCountsQuery(webhook.id, period.since, period.until))
+  const chosen = ORDER.filter((status) => statuses.includes(status))
+  const count = counts && chosen.reduce((sum, status) => sum + counts[status], 0)
   const send = useMutation({
-    mutationFn: () => api.post<Replayed>(`/webhooks/${webhook.id}/replay`, bodyOf(since, until, status)),
+    mutationFn: () =>
+      api.post<Replayed>(`/dashboard/api/webhooks/${webhook.id}/replay`, {
+        since: period.since ?? '',
+        ...(period.until === undefined ? {} : { until: period.until }),
+        statuses: chosen,
+      } satisfies ReplaySelection),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['requests', webhook.id] }),
   })
+  const problem = send.error ?? notCounted
   const submit = (event: FormEvent) => {
     event.preventDefault()
     send.mutate()
@@ -54,8 +63,8 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
         ) : (
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" type="submit" form={formId} isBusy={send.isPending}>
-              Send again
+            <Button look="primary" type="submit" form={formId} isBusy={send.isPending} disabled={!count}>
+              {count ? `Send ${requestsText(count, chosen, counts)} again` : 'Send again'}
             </Button>
           </>
         )
@@ -79,38 +88,62 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
             ))}
           </div>
           <div className="grid gap-4 sm:grid-cols-2">
-            <Field label="Made since" error={fieldError(send.error, 'since')}>
+            <Field label="Created since" error={fieldError(problem, 'since')}>
               <Input type="datetime-local" required value={since} onChange={(event) => setSince(event.target.value)} />
             </Field>
-            <Field label="Until" isOptional hint="Empty: until now." error={fieldError(send.error, 'until')}>
+            <Field label="Until" isOptional hint="Empty: until now." error={fieldError(problem, 'until')}>
               <Input type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} />
             </Field>
           </div>
-          <Field label="Which" error={fieldError(send.error, 'status')}>
-            <Select value={status} options={WHICH} onChange={setStatus} />
-          </Field>
-          <p className="text-xs text-faint">
-            Your receiver has seen delivered ones before: it should know them by their id. Times are in your zone.
+          <fieldset className="flex flex-col gap-2">
+            <legend className="mb-1.5 text-sm font-medium">Requests</legend>
+            {ORDER.map((status) => (
+              <Checkbox
+                key={status}
+                label={
+                  <>
+                    {STATUSES[status].word}{' '}
+                    <span className="text-faint tabular-nums">{counts && countText(counts[status])}</span>
+                  </>
+                }
+                hint={
+                  status === 'DELIVERED' ? 'Your endpoint received these before; it can tell by their id.' : undefined
+                }
+                isChecked={statuses.includes(status)}
+                onChange={(isOn) =>
+                  setStatuses(isOn ? [...statuses, status] : statuses.filter((each) => each !== status))
+                }
+              />
+            ))}
+          </fieldset>
+          <p role="status" className="text-xs text-faint">
+            {count === 0 && <span className="block text-sm text-soft">{nothingText(counts)}</span>}
+            Times are in your time zone.
           </p>
-          {send.error && <ProblemNote problem={send.error} fields={['since', 'until', 'status']} />}
+          {problem !== null && <ProblemNote problem={problem} fields={['since', 'until']} />}
         </form>
       )}
     </Dialog>
   )
 }
 
-function bodyOf(since: string, until: string, status: string): Replay {
-  const end = instantOf(until)
-  return {
-    since: instantOf(since) ?? '',
-    ...(end === undefined ? {} : { until: end }),
-    ...(status === '' ? {} : { status: status as Status }),
-  }
+const countText = (count: number): string =>
+  count >= MOST_COUNTED ? `${MOST_COUNTED.toLocaleString()} or more` : count.toLocaleString()
+
+function requestsText(count: number, chosen: readonly Status[], counts: ReplayCounts): string {
+  if (count === 1) return '1 request'
+  const isMore = chosen.some((status) => counts[status] >= MOST_COUNTED)
+  return `${count.toLocaleString()}${isMore ? ' or more' : ''} requests`
+}
+
+function nothingText(counts: ReplayCounts | undefined): string {
+  const isEmpty = ORDER.every((status) => !counts?.[status])
+  return isEmpty ? 'No request was created in this period.' : 'No request of this period has a chosen status.'
 }
 
 function Taken({ count, webhook }: { count: number; webhook: Webhook }) {
   if (count === 0)
-    return <p className="text-sm text-soft">No request was made in this period: nothing is sent again.</p>
+    return <p className="text-sm text-soft">No request of this period has a chosen status any more: nothing is sent.</p>
   const number = `${count.toLocaleString()} ${count === 1 ? 'request' : 'requests'}`
   const isHeld = webhook.state === 'paused' || !webhook.is_active
   return (

@@ -61,7 +61,7 @@ export function RequestDialog({
           </p>
           <About request={data} />
           <Attempts attempts={data.attempts} isUnderWay={outcome.isUnderWay} />
-          <Payload payload={data.payload} />
+          <Payload webhook={webhook} request={request} />
         </div>
       )}
     </Dialog>
@@ -101,7 +101,7 @@ function About({ request }: { request: WebhookRequestInFull }) {
           <StateChange event={payload.event} />
         </Fact>
       )}
-      <Fact name="Made">
+      <Fact name="Created">
         <Time at={created} isExact />
       </Fact>
       {delivered && (

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import type { LoggedRequest } from '#contract/dashboard.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
 import { cx } from '../ui/class.ts'
@@ -90,7 +91,7 @@ function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups:
 }
 
 type LogProps = {
-  requests: readonly WebhookRequest[]
+  requests: readonly LoggedRequest[]
   told: (event: string) => Told | undefined
   onOpen: (request: string) => void
 }
@@ -103,9 +104,9 @@ function Log({ requests, told, onOpen }: LogProps) {
         <>
           <Head className="hidden sm:table-cell">Status</Head>
           <Head>Change</Head>
-          <Head className="hidden md:table-cell">Answer</Head>
-          <Head className="hidden md:table-cell">Tries</Head>
-          <Head className="hidden sm:table-cell">Made</Head>
+          <Head className="hidden md:table-cell">Response</Head>
+          <Head className="hidden md:table-cell">Attempts</Head>
+          <Head className="hidden sm:table-cell">Created</Head>
         </>
       }
     >
@@ -130,9 +131,7 @@ function Log({ requests, told, onOpen }: LogProps) {
           <Cell className="hidden max-w-72 text-soft md:table-cell">
             <Answer request={request} />
           </Cell>
-          <Cell className="hidden text-soft tabular-nums md:table-cell">
-            {request.last_attempt === null ? 0 : request.retries + 1}
-          </Cell>
+          <Cell className="hidden text-soft tabular-nums md:table-cell">{request.attempts}</Cell>
           <Cell className="hidden text-soft sm:table-cell">
             <Time at={request.created} />
           </Cell>

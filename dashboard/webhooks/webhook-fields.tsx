@@ -58,7 +58,10 @@ function HeaderFields({
       <legend className="text-sm font-medium">
         Headers <span className="font-normal text-faint">(optional)</span>
       </legend>
-      <p className="mb-1.5 text-xs text-faint">Sent with every request: an Authorization of your own, for example.</p>
+      <p className="mb-1.5 text-xs text-faint">
+        Sent with every request: an Authorization of your own, for example. Saved values show their last 4 characters;
+        leave one as it is to keep it.
+      </p>
       <div className="flex flex-col gap-2">
         {lines.map(({ key, name, value }, at) => (
           <div key={key} className="flex gap-2">

@@ -155,7 +155,7 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
 /** Of which groups it hears, in a line. */
 function GroupNames({ ids }: { ids: readonly string[] }) {
   const { data } = useQuery(groupsQuery)
-  if (ids.length === 0) return <p className="text-xs text-warn">No group: it hears of nothing</p>
+  if (ids.length === 0) return <p className="text-xs text-warn">No groups: nothing is sent</p>
   if (!data) return <p className="text-xs text-faint">&nbsp;</p>
   const names = data.data.filter(({ id }) => ids.includes(id)).map(({ name }) => name)
   const unnamed = ids.length - names.length

@@ -116,7 +116,7 @@ function goodOf(schema: Schema, ids: fc.Arbitrary<string>): fc.Arbitrary<unknown
     const required = schema.required ?? []
     return fc.record(fields, { requiredKeys: required })
   }
-  switch (schema.type) {
+  switch ([schema.type].flat()[0]) {
     case 'integer':
       return fc.integer({ min: schema.minimum ?? -5, max: schema.maximum ?? 200 })
     case 'boolean':

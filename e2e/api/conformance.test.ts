@@ -94,14 +94,45 @@ test('a method that a path does not have is a 405 with those that it has', async
   const { operations, validate } = await readDocument(world)
   const { ids, key } = await givenFixtures(world, 'Own')
   for (const operation of operations) {
-    // `/monitors/bulk` is also the address of a monitor, for the methods that a monitor has.
-    const possible = operations.filter(({ path }) => matches(path, operation.path)).map(({ method }) => method)
+    const possible = operations.filter(({ path }) => path === operation.path).map(({ method }) => method)
     for (const method of METHODS.filter((each) => !possible.includes(each))) {
       const answer = await world.call(pathOf(operation, ids), { method, key, body: {} })
       expect([method, operation.path, answer.status, validate(null, answer)]).toEqual([method, operation.path, 405, []])
       expect(answer.headers.allow?.split(', ').filter((each) => each !== 'HEAD')).toEqual([...new Set(possible)].sort())
     }
   }
+})
+
+test('the health of the server is described, also where it is not ready', async () => {
+  const world = await givenApp('sqlite')
+  const { open, validate } = await readDocument(world)
+  const answers = async () => {
+    const all = await Promise.all(
+      open.map(async (operation) => [operation, await world.call(operation.path, { key: null })] as const),
+    )
+    for (const [operation, answer] of all)
+      expect([operation.path, validate(operation, answer)]).toEqual([operation.path, []])
+    return all.map(([{ path }, { status }]) => `${path} ${status}`)
+  }
+  expect(await answers()).toEqual(['/healthz 200', '/readyz 200'])
+  world.doors.heart.beat('scheduler', world.doors.clock.elapsed() - 60_000)
+  expect(await answers()).toEqual(['/healthz 200', '/readyz 503'])
+})
+
+test('a path outside the API has its methods, too', async () => {
+  const world = await givenApp('sqlite')
+  for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/dashboard/api/me', '/']) {
+    for (const key of [null, undefined]) {
+      const answer = await world.call(path, { method: 'PUT', body: {}, ...(key === undefined ? {} : { key }) })
+      expect([path, answer.status, answer.headers.allow]).toEqual([path, 405, expect.stringContaining('GET')])
+    }
+  }
+  const { key } = await world.key('read')
+  for (const path of ['/monitors/bulk', '/monitors/bulk/?limit=1']) {
+    const answer = await world.call(path, { key })
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
+  }
+  expect((await world.call('/agents/invitations', { method: 'PATCH', body: {} })).headers.allow).toBe('GET, HEAD, POST')
 })
 
 test('a body that is not JSON is 415, and one that is cut off 400', async () => {

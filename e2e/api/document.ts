@@ -4,7 +4,7 @@ import type { Answer, AppWorld } from '#server/testing/app-world.ts'
 
 export type Schema = {
   $ref?: string
-  type?: string
+  type?: string | string[]
   enum?: unknown[]
   anyOf?: Schema[]
   properties?: Record<string, Schema>
@@ -22,7 +22,7 @@ export type Schema = {
 }
 export type Parameter = { name: string; in: 'path' | 'query' | 'header'; schema: Schema; example?: unknown }
 type Media = { schema: Schema; example?: unknown }
-type Response = { $ref?: string; content?: Record<string, Media> }
+type Response = { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, Media> }
 
 /** One operation of `/openapi.json`, with its references to shared parameters followed. */
 export type Operation = {
@@ -35,15 +35,24 @@ export type Operation = {
   responses: Record<string, Response>
 }
 
-/** The document as a client sees it. */
-export type Document = { operations: Operation[]; validate(operation: Operation | null, answer: Answer): string[] }
+/** The document as a client sees it. `open`: operations that need no key. */
+export type Document = {
+  operations: Operation[]
+  open: Operation[]
+  validate(operation: Operation | null, answer: Answer): string[]
+}
 
 type Raw = {
   paths: Record<string, Record<string, RawOperation>>
-  components: { parameters: Record<string, Parameter>; responses: Record<string, Response> }
+  components: {
+    parameters: Record<string, Parameter>
+    responses: Record<string, Response>
+    schemas: Record<string, Schema>
+  }
 }
 type RawOperation = {
   operationId: string
+  security?: unknown[]
   parameters?: (Parameter & { $ref?: string })[]
   requestBody?: { required: boolean; content: Record<string, Media> }
   responses: Record<string, Response>
@@ -52,10 +61,15 @@ type RawOperation = {
 export async function readDocument({ call }: AppWorld): Promise<Document> {
   const { body } = await call('/openapi.json', { key: null })
   const raw = body as Raw
-  const operations = Object.entries(raw.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => toOperation(raw, path, method, operation)),
-  )
-  return { operations, validate: validatorOf(raw) }
+  const operationsThat = (isWanted: (operation: RawOperation) => boolean) =>
+    Object.entries(raw.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, operation]) =>
+        isWanted(operation) ? [toOperation(raw, path, method, operation)] : [],
+      ),
+    )
+  const operations = operationsThat(({ security }) => security === undefined)
+  const open = operationsThat(({ security }) => security !== undefined)
+  return { operations, open, validate: validatorOf(raw) }
 }
 
 function toOperation({ components }: Raw, path: string, method: string, raw: RawOperation): Operation {
@@ -64,14 +78,25 @@ function toOperation({ components }: Raw, path: string, method: string, raw: Raw
     id: raw.operationId,
     method: method.toUpperCase(),
     path,
-    parameters: (raw.parameters ?? []).map((each) => (each.$ref ? components.parameters[nameOf(each.$ref)]! : each)),
+    parameters: (raw.parameters ?? []).map((each) =>
+      each.$ref ? components.parameters[nameOf(each.$ref)]! : (inlined(components, each) as Parameter),
+    ),
     body: media && {
-      schema: media.schema.anyOf?.[0] ?? media.schema,
-      example: media.example ?? media.schema.examples?.[0] ?? media.schema.anyOf?.[0]?.examples?.[0],
+      schema: inlined(components, media.schema) as Schema,
+      example: media.example ?? (inlined(components, media.schema) as Schema).examples?.[0],
       required: raw.requestBody!.required,
     },
     responses: raw.responses,
   }
+}
+
+/** With the named schemas in the place of the references to them. */
+function inlined(components: Raw['components'], value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map((each) => inlined(components, each))
+  const { $ref, ...beside } = value as { $ref?: string }
+  if ($ref !== undefined) return { ...(inlined(components, components.schemas[nameOf($ref)]) as object), ...beside }
+  return Object.fromEntries(Object.entries(beside).map(([key, each]) => [key, inlined(components, each)]))
 }
 
 /** Why an answer is not as the document says: its status, its body and nothing in it beyond the schema. */
@@ -85,6 +110,12 @@ function validatorOf(raw: Raw) {
   return (operation: Operation | null, { status, body, headers }: Answer): string[] => {
     const pointer = operation === null ? errorPointer : pointerOf(raw, operation, status)
     if (pointer === undefined) return [`${status} is not in the document`]
+    if (
+      operation &&
+      status < 300 &&
+      (headers.etag !== undefined) !== 'ETag' in (operation.responses[status]?.headers ?? {})
+    )
+      return [`the ETag is ${headers.etag} and the document says otherwise`]
     if (pointer === null) return body === undefined ? [] : [`${status} has a body and the document shows none`]
     if (!headers['content-type']?.startsWith('application/json')) return [`sent as ${headers['content-type']}`]
     const validate = ajv.getSchema(`${id}#${pointer}`)

@@ -4,10 +4,13 @@ import type { Operation, Parameter, Schema } from './document.ts'
 export type WrongInput = { field: string; query?: Record<string, string>; body?: unknown }
 
 /** Every kind of wrong input that the document's schemas rule out, one at a time. `good`: a body that is accepted. */
-export function wrongInputs({ parameters, body }: Operation, good: unknown): WrongInput[] {
+export function wrongInputs({ method, parameters, body }: Operation, good: unknown): WrongInput[] {
   const queries = parameters.filter((each) => each.in === 'query').flatMap(wrongValuesOfQuery)
   const surprise = { field: 'surprise', query: { surprise: '1' } }
-  return [surprise, ...queries, ...(body ? wrongBodies(body, good as Record<string, unknown>) : [])]
+  if (body) return [surprise, ...queries, ...wrongBodies(body, good as Record<string, unknown>)]
+  // What takes no body refuses one with fields.
+  const unasked = method === 'GET' ? [] : [{ field: 'surprise', body: { surprise: 1 } }]
+  return [surprise, ...queries, ...unasked]
 }
 
 function wrongValuesOfQuery({ name, schema }: Parameter): WrongInput[] {
@@ -52,12 +55,13 @@ function wrongValues(schema: Schema): WrongValue[] {
   // Of a choice, what none of its shapes can be.
   if (schema.anyOf) return schema.anyOf.some(({ type }) => type === 'object') ? [here(1)] : [here({}), here(true)]
   if (schema.enum) return [here('surprise'), here(1)]
+  const is = (type: string) => [schema.type].flat().includes(type)
   const wrong: WrongValue[] = []
-  if (schema.type !== 'boolean') wrong.push(here(true))
-  if (schema.type !== 'object') wrong.push(here({}))
-  if (schema.type === 'string') wrong.push(here(1), here('nul \0'), here('half \ud800'))
-  if (schema.type === 'boolean' || schema.type === 'integer') wrong.push(here('1'))
-  if (schema.type === 'integer') wrong.push(here(1.5))
+  if (!is('boolean')) wrong.push(here(true))
+  if (!is('object')) wrong.push(here({}))
+  if (is('string')) wrong.push(here(1), here('nul \0'), here('half \ud800'))
+  if (is('boolean') || is('integer')) wrong.push(here('1'))
+  if (is('integer')) wrong.push(here(1.5))
   if (schema.minimum !== undefined) wrong.push(here(schema.minimum - 1))
   if (schema.maximum !== undefined) wrong.push(here(schema.maximum + 1))
   if (schema.minLength) wrong.push(here(''))

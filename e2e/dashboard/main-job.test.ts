@@ -1,6 +1,8 @@
 import type { Page } from 'playwright-core'
-import { test } from 'vitest'
-import { givenDashboard, setUp } from './world.ts'
+import { expect, test } from 'vitest'
+import { givenDashboard, setUp, shareDashboard } from './world.ts'
+
+const givenOwner = shareDashboard()
 
 /** A webhook for the receiver, made on its page; ends on the webhook's own page. */
 async function connectWebhook(page: Page, url: string): Promise<void> {
@@ -51,10 +53,8 @@ test('the main job, through the pages alone', async () => {
 })
 
 test('what another process finds is shown without reloading, and the overview tells the cause', async () => {
-  const { dns, ...world } = await givenDashboard()
+  const { dns, page, ...world } = await givenOwner()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
-  const { page } = await world.browse()
-  await setUp(world, page)
   await watch(page, 'www.shop.example', 'A')
   await page.getByRole('main').getByText('Valid', { exact: true }).first().waitFor()
   const monitorPath = new URL(page.url()).pathname
@@ -70,35 +70,68 @@ test('what another process finds is shown without reloading, and the overview te
 })
 
 test('a webhook that was paused is resumed by a test that succeeds', async () => {
-  const { receiver, ...world } = await givenDashboard()
+  const { receiver, page } = await givenOwner()
   receiver.answers(410)
-  const { page } = await world.browse()
-  await setUp(world, page)
+  await page.goto('/dashboard')
   await connectWebhook(page, `${receiver.url}/gone`)
   await page.getByRole('button', { name: 'Send a test' }).click()
   await page.getByText('Paused', { exact: true }).first().waitFor()
   await page.getByRole('link', { name: 'Overview' }).click()
-  await page.getByRole('main').getByText('/gone').first().click()
+  await page.getByRole('link', { name: /^The webhook .*\/gone is paused/ }).click()
 
   receiver.answers(200)
   await page.getByRole('button', { name: 'Send a test' }).first().click()
   await page.getByText('Active', { exact: true }).first().waitFor()
 })
 
-test('a zone file of 1,000 records is imported', async () => {
-  const { dns, ...world } = await givenDashboard()
+test('a replay counts the requests of each status, and leaves out those that were delivered', async () => {
+  const { page, receiver, dns, server } = await givenOwner()
+  dns.set('www.shop.example', 'A', ['203.0.113.10'])
+  const headers = { origin: server.url }
+  const post = async (path: string, data: unknown) => (await page.request.post(path, { data, headers })).json()
+  const { id } = await post('/webhooks', { url: `${receiver.url}/hook`, groups: ['default'] })
+  await post('/monitors', { full_domain: 'www.shop.example', record_type: 'A', expected_value: ['203.0.113.10'] })
+  await page.goto(`/dashboard/webhooks/${id}`)
+  await page.getByRole('main').getByText('Delivered').nth(1).waitFor()
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Replay requests' }).click()
+
+  const dialog = page.getByRole('dialog', { name: 'Replay requests' })
+  const delivered = dialog.getByRole('checkbox', { name: /^Delivered\s*1/ })
+  await delivered.waitFor()
+  expect(await delivered.isChecked()).toBe(false)
+  for (const status of ['Failed', 'Retrying', 'Pending'])
+    expect(await dialog.getByRole('checkbox', { name: new RegExp(`^${status}\\s*0`) }).isChecked()).toBe(true)
+  expect(await dialog.getByRole('button', { name: 'Send again' }).isDisabled()).toBe(true)
+  await delivered.click()
+  await dialog.getByRole('button', { name: 'Send 1 request again' }).click()
+  await dialog.getByText('1 request is being sent again').waitFor()
+})
+
+test('a zone file of 1,000 records is imported, and once more where a record has changed', async () => {
+  const { dns, page } = await givenOwner()
   const lines = Array.from({ length: 1_000 }, (_, at) => `host-${at}\t300\tIN\tA\t192.0.2.${(at % 250) + 1}`)
   for (let at = 0; at < 1_000; at++) dns.set(`host-${at}.zone.example`, 'A', [`192.0.2.${(at % 250) + 1}`])
-  const { page } = await world.browse()
-  await setUp(world, page)
   await page.goto('/dashboard/monitors/import')
-  await page
-    .getByRole('textbox')
-    .first()
-    .fill(`$ORIGIN zone.example.\n${lines.join('\n')}\n`)
-  await page.getByRole('button', { name: 'Read it' }).click()
+  const read = async () => {
+    const text = `$ORIGIN zone.example.\n${lines.join('\n')}\n`
+    await page.getByRole('textbox').first().fill(text)
+    await page.getByRole('button', { name: 'Read it' }).click()
+  }
+  await read()
   await page.getByRole('button', { name: 'Make 1,000 monitors' }).click()
   await page.getByRole('heading', { name: '1,000 monitors were made' }).waitFor()
-  await page.goto('/dashboard/monitors')
-  await page.getByText('zone.example').first().waitFor()
+  lines[7] = 'host-7\t300\tIN\tA\t198.51.100.7'
+  await page.getByRole('button', { name: 'Import more' }).click()
+  await read()
+  await page.getByRole('button', { name: 'Differs 1' }).click()
+  await page.getByText('Differs from an existing monitor in group default, which expects 192.0.2.8 (exact).').waitFor()
+  await page.getByRole('checkbox', { name: 'Update host-7.zone.example A' }).check()
+  await page.getByRole('button', { name: 'Update one monitor' }).click()
+  await page.getByRole('heading', { name: 'One monitor was updated' }).waitFor()
+  await page.goto('/dashboard/monitors?search=host-7.zone.example')
+  await page.getByText('198.51.100.7').first().waitFor()
+  await page.goto('/dashboard')
+  await page.getByText(/^[\d,]+ first results in the last 24 hours/).waitFor()
+  await page.getByText('Nothing has changed yet.').waitFor()
 })

@@ -1,21 +1,18 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Monitor, NewMonitor } from '#contract/monitors.ts'
-import { ADMIN } from '#server/testing/server-world.ts'
-import { type DashboardWorld, givenDashboard } from './world.ts'
+import { type DashboardWorld, shareDashboard } from './world.ts'
 
 const NAME = 'www.shop.example'
+const givenOwner = shareDashboard()
 
 /** The owner, on the page of a monitor of www.shop.example A that is valid. */
 async function givenMonitor(
   given: Partial<NewMonitor> = {},
 ): Promise<DashboardWorld & { page: Page; monitor: Monitor }> {
-  const world = await givenDashboard(ADMIN)
+  const { page, ...world } = await givenOwner()
   world.dns.set(NAME, 'A', ['203.0.113.10'])
-  const { page } = await world.browse()
   const headers = { origin: world.server.url }
-  const owner = { email: ADMIN.ADMIN_EMAIL, password: ADMIN.ADMIN_PASSWORD }
-  expect((await page.request.post('/dashboard/auth/sign-in/email', { data: owner, headers })).status()).toBe(200)
   const data: NewMonitor = { full_domain: NAME, record_type: 'A', expected_value: ['203.0.113.10'], ...given }
   const answer = await page.request.post('/monitors', { data, headers })
   expect(answer.status()).toBe(201)
@@ -56,6 +53,7 @@ test('an event has an address of its own, which shows its evidence', async () =>
   await page.getByRole('link', { name: /Valid to Not found/ }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(`${NAME} does not exist (NXDOMAIN).`).waitFor()
+  await dialog.getByText(/^Collected .*\d{4}/).waitFor()
   const address = page.url()
   expect(address).toContain('?event=evt_')
 
@@ -98,6 +96,9 @@ test('what a change has wrong stands at its fields, and a right one is checked a
   await form.waitFor({ state: 'detached' })
   await verdictOf(page).getByText('Mismatch', { exact: true }).waitFor()
   await page.getByText('every 30 minutes').waitFor()
+  await page.getByText('in what is known of the last 24 hours, without a change').waitFor()
+  await page.getByText('No change. First results, of a new monitor or a new expectation, are not counted.').waitFor()
+  expect(await page.getByText('first result', { exact: true }).count()).toBe(2)
 })
 
 test('a monitor is disabled, enabled and deleted', async () => {
@@ -138,6 +139,10 @@ test('the feed shows what happens on top, filters by its address, and exports wh
   expect(lines[1]).toContain('NOT_FOUND')
 
   await page.getByRole('button', { name: 'Clear filters' }).click()
-  await line.nth(1).getByText('Valid').waitFor()
+  await page.getByText('1 first result in the last 24 hours').waitFor()
+  expect(await line.count()).toBe(1)
   expect(page.url()).not.toContain('NOT_FOUND')
+  await page.getByRole('link', { name: 'Show first results' }).click()
+  await line.getByText('Valid').waitFor()
+  await line.getByText('first result').waitFor()
 })

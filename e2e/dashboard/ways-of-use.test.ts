@@ -46,13 +46,15 @@ test('a monitor is made with the keyboard alone', async () => {
   await page.waitForURL(/monitors\/mon_/)
 })
 
-test.each([
-  ['a phone', { width: 390, height: 844 }],
-  ['a small phone', { width: 320, height: 640 }],
-] as const)('no page is wider than the screen of %s', async (_name, viewport) => {
+const PHONES = [
+  { width: 390, height: 844 },
+  { width: 320, height: 640 },
+]
+
+test('no page is wider than the screen of a phone, nor of a small one', async () => {
   const showcase = await startShowcase({ monitors: 17 })
   onTestFinished(() => showcase.close())
-  const { page } = await (await givenBrowser(showcase.server.url))({ viewport, colorScheme: 'dark' })
+  const { page } = await (await givenBrowser(showcase.server.url))({ viewport: PHONES[0]!, colorScheme: 'dark' })
   await page.request.post('/dashboard/auth/sign-in/email', {
     data: showcase.owner,
     headers: { origin: showcase.server.url },
@@ -64,8 +66,11 @@ test.each([
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     await page.locator('.bone').first().waitFor({ state: 'detached' })
     await prepare?.(page, showcase)
-    const width = await page.evaluate('document.documentElement.scrollWidth')
-    if ((width as number) > viewport.width) tooWide.push(`${name}: ${width}`)
+    for (const phone of PHONES) {
+      await page.setViewportSize(phone)
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      if ((width as number) > phone.width) tooWide.push(`${name} on ${phone.width}: ${width}`)
+    }
   }
   expect(tooWide).toEqual([])
 })

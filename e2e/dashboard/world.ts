@@ -1,12 +1,18 @@
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { expect, onTestFinished, vi } from 'vitest'
-import type { ServerProcess, Settings } from '#server/testing/server-process.ts'
-import { givenServer, givenWorld, type World } from '#server/testing/server-world.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { scryptPasswords } from '#server/access/passwords.ts'
+import { type Database, openDatabase } from '#server/database/database.ts'
+import { insertOrganization } from '#server/organization/store.ts'
+import { migratedDatabaseUrl } from '#server/testing/database.ts'
+import { startDnsServer } from '#server/testing/dns-server.ts'
+import { startReceiver } from '#server/testing/receiver.ts'
+import { type ServerProcess, type Settings, startServer } from '#server/testing/server-process.ts'
+import { givenServer, givenWorld, settingsOf, type World } from '#server/testing/server-world.ts'
 import { openBrowser } from './browser.ts'
 import { setupPathOf } from './setup-path.ts'
-
-/** A browser beside other work on a small machine takes its time. */
-vi.setConfig({ testTimeout: 90_000 })
 
 export type DashboardWorld = World & { server: ServerProcess; browse: Browse }
 
@@ -20,13 +26,18 @@ export async function givenDashboard(settings: Settings = {}): Promise<Dashboard
   return { ...world, server, browse: await givenBrowser(server.url) }
 }
 
-/** Pages under `baseURL`. */
+/** Pages under `baseURL`, in a browser of the test's own. */
 export async function givenBrowser(baseURL: string): Promise<Browse> {
   const browser = await openBrowser()
   onTestFinished(() => browser.close())
+  return browseWith(browser, baseURL)
+}
+
+function browseWith(browser: Browser, baseURL: string): Browse {
   return async (options = {}) => {
     const context = await browser.newContext({ baseURL, viewport: { width: 1280, height: 860 }, ...options })
-    context.setDefaultTimeout(20_000)
+    onTestFinished(() => context.close())
+    context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))
@@ -38,6 +49,57 @@ export async function givenBrowser(baseURL: string): Promise<Browse> {
     onTestFinished(() => expect(complaints).toEqual([]))
     return { page, context }
   }
+}
+
+type Owner = { name: string; email: string; password: string; organization: string }
+type Shared = Omit<DashboardWorld, 'browse'> & { browser: Browser; db: Database; close(): Promise<void> }
+
+/**
+ * One server and one browser for all tests of a file, of which each gets an organization of its own and a window in which
+ * its owner is signed in. Called beside the tests, not in one.
+ */
+export function shareDashboard(settings: Settings = {}) {
+  let shared: Shared
+  let organizations = 0
+  beforeAll(async () => {
+    shared = await startShared(settings)
+  })
+  afterAll(() => shared?.close())
+  return async (): Promise<DashboardWorld & { owner: Owner; page: Page; context: BrowserContext }> => {
+    const { browser, db, ...world } = shared
+    const email = `ada${++organizations}@example.com`
+    const owner = { ...OWNER, name: `ada${organizations}`, email }
+    passwordHash ??= scryptPasswords.hash(OWNER.password)
+    const given = { name: OWNER.organization, email, passwordHash: await passwordHash }
+    await insertOrganization(db, given, Date.now())
+    world.receiver.reset()
+    const browse = browseWith(browser, world.server.url)
+    const { page, context } = await browse()
+    const headers = { origin: world.server.url }
+    const data = { email, password: owner.password }
+    expect((await page.request.post('/dashboard/auth/sign-in/email', { data, headers })).status()).toBe(200)
+    return { ...world, browse, owner, page, context }
+  }
+}
+
+let passwordHash: Promise<string> | undefined
+
+async function startShared(settings: Settings): Promise<Shared> {
+  const [dns, receiver, database, folder, browser] = await Promise.all([
+    startDnsServer(),
+    startReceiver(),
+    migratedDatabaseUrl('sqlite'),
+    mkdtemp(join(tmpdir(), 'zonewatch-e2e-')),
+    openBrowser(),
+  ])
+  const all = { ...settingsOf({ dns, databaseUrl: database.url, folder }), ...settings }
+  const server = await startServer(all)
+  const db = openDatabase(database.url)
+  const close = async () => {
+    await Promise.all([browser.close(), server.kill(), db.destroy()])
+    await Promise.all([dns.close(), receiver.close(), database.drop(), rm(folder, { recursive: true, force: true })])
+  }
+  return { dns, receiver, settings: all, databaseUrl: database.url, server, browser, db, close }
 }
 
 export const OWNER = {
@@ -58,10 +120,7 @@ export async function setUp({ server }: Pick<DashboardWorld, 'server'>, page: Pa
   await page.getByRole('navigation', { name: 'Main' }).waitFor()
 }
 
-export async function signIn(
-  page: Page,
-  { email, password }: { email: string; password: string } = OWNER,
-): Promise<void> {
+export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.goto('/dashboard/sign-in')
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel('Password').fill(password)

@@ -1,8 +1,10 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
+import { Diagnosis } from '#contract/diagnosis.ts'
 import { type Database, type Engine, openDatabase } from '#server/database/database.ts'
-import { migrate } from '#server/database/migrate.ts'
 import { insertOrganization } from '#server/organization/store.ts'
-import { newDatabaseUrl } from '#server/testing/database.ts'
+import { migratedDatabaseUrl } from '#server/testing/database.ts'
 import { type Course, play } from './run.ts'
 import type { Scenario } from './scenario.ts'
 import { DELEGATION } from './scenarios-of-delegation.ts'
@@ -19,6 +21,10 @@ const AT_ONCE = 20
 const MOST_CHARACTERS = 16_384
 /** Of the servers that answer at random. Set it to the one printed to see a run again. */
 const SEED = Number(process.env.HOSTILE_DNS_SEED ?? Math.floor(Math.random() * 2 ** 32))
+
+const ajv = new Ajv2020({ strict: false })
+addFormats.default(ajv)
+const isDiagnosis = ajv.compile(Diagnosis)
 
 test('the laboratory holds many scenarios, each under a name of its own', () => {
   expect(ALL.length).toBeGreaterThanOrEqual(150)
@@ -57,14 +63,14 @@ describe.each<[Engine, Scenario[]]>([
     expect(course.after).toEqual(Array(events).fill('VALID'))
     if (scenario.values) expect(course.values).toEqual(scenario.values)
     if (scenario.says) expect(`${course.last?.reason} ${course.last?.decided}`).toContain(scenario.says)
+    expect([isDiagnosis(course.last), isDiagnosis.errors]).toEqual([true, null])
     expect(course.longestDiagnosis).toBeLessThanOrEqual(MOST_CHARACTERS)
   })
 })
 
 async function newDatabase(engine: Engine): Promise<{ db: Database; close(): Promise<void> }> {
-  const { url, drop } = await newDatabaseUrl(engine)
+  const { url, drop } = await migratedDatabaseUrl(engine)
   const db = openDatabase(url, { connections: 8 })
-  await migrate(db, 0)
   const close = async () => {
     await db.destroy()
     await drop()

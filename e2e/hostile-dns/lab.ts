@@ -1,11 +1,12 @@
-import type { CheckDoors } from '#server/checks/hearing.ts'
-import { type Clock, systemClock } from '#server/clock.ts'
+import type { CheckDeps } from '#server/checks/driver.ts'
+import type { Clock } from '#server/clock.ts'
 import { createCanaries } from '#server/dns/canaries.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import { createAuthorities } from '#server/dns/delegation/authorities.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { type DnsTree, startDnsTree } from '#server/testing/dns-server-tree.ts'
+import { patientClock } from '#server/testing/patient-clock.ts'
 
 export const NAME = 'www.example.test'
 export const ADDRESS = '192.0.2.1'
@@ -34,7 +35,7 @@ export type Lab = {
   remove(name: string, type: QuestionType): void
   /** As it is when nothing is wrong. */
   restore(): void
-  doors: CheckDoors
+  doors: CheckDeps
   /** Who was told what about our own network. */
   told: string[]
   clock: Clock & { advance(ms: number): void }
@@ -55,16 +56,16 @@ export async function startLab(
   for (let count = 0; count < resolvers; count++) recursive.push(await tree.server())
   const clock = labClock()
   const servers = recursive.map(({ address }) => address)
-  const dns = createDnsClient({ servers, clock: systemClock, timeoutMs: TIMEOUT_MS, tries: 2 })
-  const others = createDnsClient({ servers: [], clock: systemClock })
+  const dns = createDnsClient({ servers, clock: patientClock, timeoutMs: TIMEOUT_MS, tries: 2 })
+  const others = createDnsClient({ servers: [], clock: patientClock })
   const told: string[] = []
   const onOutage = () => told.push('outage')
   const onRecovery = () => told.push('recovery')
-  const doors: CheckDoors = {
+  const doors: CheckDeps = {
     dns,
     clock,
     authorities: roots
-      ? createAuthorities({ dns: others, clock: systemClock, roots: [tree.root.address], timeoutMs: TIMEOUT_MS })
+      ? createAuthorities({ dns: others, clock: patientClock, roots: [tree.root.address], timeoutMs: TIMEOUT_MS })
       : undefined,
     canaries: canaries ? createCanaries({ dns, clock, names: [CANARY], onOutage, onRecovery }) : undefined,
   }

@@ -1,5 +1,6 @@
-import { runCheck } from '#server/checks/run-check.ts'
-import { recordChecks } from '#server/checks/store.ts'
+import type { Diagnosis } from '#contract/diagnosis.ts'
+import { runCheck } from '#server/checks/driver.ts'
+import { recordChecks, recordedLoader } from '#server/checks/store.ts'
 import type { Database } from '#server/database/database.ts'
 import { type Claim, LEASE_MS } from '#server/database/due.ts'
 import { insertMonitors } from '#server/monitors/insert.ts'
@@ -13,7 +14,7 @@ export type Course = {
   during: string[]
   after: string[]
   values: string[] | null
-  last: { reason: string; decided: string } | null
+  last: Diagnosis | null
   longestDiagnosis: number
   told: string[]
 }
@@ -78,7 +79,12 @@ async function checkOnce(db: Database, lab: Lab, monitor: string): Promise<void>
     .where('monitor_id', '=', monitor)
     .returningAll()
     .executeTakeFirstOrThrow()
-  const result = await runCheck(claim as Claim<'due_checks'>, lab.doors, new AbortController().signal)
+  const result = await runCheck(
+    claim as Claim<'due_checks'>,
+    lab.doors,
+    recordedLoader(db),
+    new AbortController().signal,
+  )
   await recordChecks(db, [result], lab.clock.now())
 }
 

@@ -1,7 +1,7 @@
 import type { MonitorRecordType } from '#contract/monitors.ts'
-import { confirm } from '#server/checks/confirm.ts'
-import { judge, type Verdict } from '#server/checks/judge.ts'
-import { lookupFor } from '#server/checks/lookup.ts'
+import { checkOnce } from '#server/checks/driver.ts'
+import { evidenceOf } from '#server/checks/evidence.ts'
+import { judge, type Verdict } from '#server/checks/verdict.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
@@ -29,15 +29,10 @@ export async function check(
   const dns = createDnsClient({ servers: servers.map(({ address }) => address), clock: systemClock, timeoutMs })
   const { signal } = new AbortController()
   try {
-    const ask = lookupFor(monitor.draft)
-    const first = await ask(dns, { signal })
-    const found = await confirm(
-      { ask, owner: monitor.draft.owner, first, recorded: null, isPool: false, doubts: 0 },
-      { dns, clock: systemClock },
-      signal,
-    )
-    if (found.kind !== 'settled') throw new Error(`the paths disagree: ${JSON.stringify(found.evidence)}`)
-    return { verdict: judge(monitor.draft, found.outcome), outcome: found.outcome, evidence: found.evidence }
+    const found = await checkOnce(monitor.draft, { dns, clock: systemClock }, signal)
+    const evidence = evidenceOf(found.observations)
+    if (found.kind !== 'verdict') throw new Error(`No verdict: ${JSON.stringify(evidence)}`)
+    return { verdict: judge(monitor.draft, found.outcome), outcome: found.outcome, evidence }
   } finally {
     await dns.close()
   }

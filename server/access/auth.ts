@@ -2,6 +2,7 @@ import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { Doors } from '../outside.ts'
 import { authAdapter } from './auth-adapter.ts'
+import type { Passwords } from './passwords.ts'
 import { endOldestSessions } from './session-store.ts'
 import { passwordSignIn } from './sign-in.ts'
 
@@ -11,14 +12,21 @@ export const ADDRESS_HEADER = 'x-zonewatch-address'
 export const SESSION_SECONDS = 30 * 24 * 60 * 60
 const RESET_SECONDS = 60 * 60
 
+/** A browser takes a `__Host-` cookie from this host over https alone, for all its paths: RFC 6265bis section 4.1.3.2. */
+export const cookiePrefixFor = (baseUrl: string) => (baseUrl.startsWith('https:') ? '__Host-' : '')
+
 export type Auth = ReturnType<typeof createAuth>
 
 /**
  * Who signs in, and how. Everything of better-auth is behind this; its endpoints are reached through the routes in
  * `dashboard/` alone, which know where a request comes from and how often it came.
  */
-export function createAuth({ config, db, seal, log }: Pick<Doors, 'config' | 'db' | 'seal' | 'log'>) {
+export function createAuth(
+  { config, db, seal, log }: Pick<Doors, 'config' | 'db' | 'seal' | 'log'>,
+  passwords: Passwords,
+) {
   const baseURL = new URL(config.baseUrl).origin
+  const isSecure = baseURL.startsWith('https:')
   return betterAuth({
     appName: 'Zonewatch',
     baseURL,
@@ -33,8 +41,10 @@ export function createAuth({ config, db, seal, log }: Pick<Doors, 'config' | 'db
     advanced: {
       disableCSRFCheck: true,
       disableOriginCheck: true,
-      cookiePrefix: 'zonewatch',
-      useSecureCookies: baseURL.startsWith('https:'),
+      // The library's own prefix for https, __Secure-, lets other hosts of the domain set the cookie.
+      useSecureCookies: false,
+      cookiePrefix: `${cookiePrefixFor(baseURL)}zonewatch`,
+      defaultCookieAttributes: { secure: isSecure },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
     emailAndPassword: {
@@ -42,6 +52,7 @@ export function createAuth({ config, db, seal, log }: Pick<Doors, 'config' | 'db
       disableSignUp: true,
       minPasswordLength: 8,
       maxPasswordLength: 128,
+      password: passwords,
       resetPasswordTokenExpiresIn: RESET_SECONDS,
       revokeSessionsOnPasswordReset: true,
     },

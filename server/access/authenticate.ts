@@ -3,9 +3,9 @@ import type { AgentRole } from '#contract/agents.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { forbidden } from '../problem.ts'
-import { findMembership, touchAgent } from './memberships.ts'
+import { findMembership, ROLE_OF_KEY, touchAgent } from './memberships.ts'
 import type { Session } from './sessions.ts'
-import { findLiveKey, type KeyRole, touchKey } from './store.ts'
+import { findLiveKey, touchKey } from './store.ts'
 
 /** On whose behalf a request acts: of a key, or of a person who is signed in. */
 export type Caller = {
@@ -23,9 +23,6 @@ declare module 'fastify' {
     caller: Caller
   }
 }
-
-/** An admin key may do all that the API offers, billing included. */
-const ROLE_OF_KEY: Record<KeyRole, AgentRole> = { read: 'viewer', write: 'member', admin: 'owner' }
 
 type Access = {
   db: Database

@@ -1,6 +1,8 @@
 import type { Selectable } from 'kysely'
+import type { AgentRole } from '#contract/agents.ts'
 import type { Database } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
+import type { KeyRole } from './store.ts'
 import { touchIn } from './touch.ts'
 
 export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'last_seen_at'>
@@ -20,6 +22,31 @@ export async function findMembership(
   const named = organizationId === undefined ? query : query.where('organization_id', '=', organizationId)
   return await named.executeTakeFirst()
 }
+
+/**
+ * What an agent or a key may do at this moment; undefined for one that was removed or revoked. Under the organization's lock
+ * it holds until the transaction ends, so that nobody gives access away while losing it.
+ */
+export async function roleOfActor(db: Database, organizationId: string, actor: string): Promise<AgentRole | undefined> {
+  const agent = await db
+    .selectFrom('agents')
+    .select('role')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', actor)
+    .executeTakeFirst()
+  if (agent) return agent.role
+  const key = await db
+    .selectFrom('api_keys')
+    .select('role')
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', actor)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return key && ROLE_OF_KEY[key.role]
+}
+
+/** An admin key may do all that the API offers, billing included. */
+export const ROLE_OF_KEY: Record<KeyRole, AgentRole> = { read: 'viewer', write: 'member', admin: 'owner' }
 
 /** Writes when an agent was last seen, at most once a minute. */
 export function touchAgent(db: Database) {

@@ -32,6 +32,16 @@ export function permit({ caller, method, routeOptions }: FastifyRequest): void {
   throw forbidden(personId === undefined ? keySentence(needed) : PERSON_SENTENCES[needed](role))
 }
 
+/** Whether somebody with the role `by` may give this role, change or remove who has it, and see links that give it. */
+export const mayGive = (by: AgentRole, role: AgentRole): boolean =>
+  by === 'owner' || (by === 'admin' && role !== 'owner')
+
+/** Whoever could make owners could make oneself one. Throws 403. */
+export function refuseToGive(by: AgentRole | undefined, ...roles: AgentRole[]): void {
+  if (by !== undefined && roles.every((role) => mayGive(by, role))) return
+  throw forbidden('Only owners make, change, invite and remove owners; ask one of them.')
+}
+
 const keySentence = (changer: Changer) =>
   changer === 'member'
     ? 'This API key may only read; use a key with the role write or admin.'

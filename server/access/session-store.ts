@@ -39,6 +39,10 @@ export async function endOtherSessions(db: Database, { id, personId }: Own): Pro
   await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', '!=', id).execute()
 }
 
+export async function endSessions(db: Database, personId: string): Promise<void> {
+  await db.deleteFrom('sessions').where('person_id', '=', personId).execute()
+}
+
 /** So many sessions of one person there can be; a further one ends the oldest. */
 const MOST_SESSIONS = 100
 
@@ -55,7 +59,7 @@ export async function endOldestSessions(db: Database, personId: string): Promise
   await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', 'in', oldest).execute()
 }
 
-/** After a new password: browsers that needed no code, codes that were still to come and other links hold no more. */
+/** After a new password: browsers that needed no code, and sign-ins that wait for their code, hold no more. */
 export async function forgetTrust(db: Database, personId: string): Promise<void> {
   await db.deleteFrom('verifications').where('value', '=', personId).execute()
 }

@@ -13,7 +13,7 @@ export type Session = {
   hasSecondFactor: boolean
 }
 
-const SESSION_COOKIE = /(?:^|;\s*)(?:__Secure-)?zonewatch\.session_token=/
+const SESSION_COOKIE = /(?:^|;\s*)(?:__Host-)?zonewatch\.session_token=/
 const READING = new Set(['GET', 'HEAD'])
 
 /**

@@ -1,4 +1,6 @@
 import type { Selectable } from 'kysely'
+import { HIGHEST_KEY_ROLE } from '#contract/account.ts'
+import type { AgentRole } from '#contract/agents.ts'
 import type { Database } from '../database/database.ts'
 import { runPrepared } from '../database/prepared.ts'
 import type { ApiKeysTable } from '../database/schema.ts'
@@ -18,8 +20,9 @@ type LiveKey = Pick<ApiKey, (typeof LIVE)[number]>
 export async function findLiveKey(db: Database, text: string, now: number): Promise<LiveKey | undefined> {
   if (!isApiKey(text)) return undefined
   const hash = hashOfApiKey(text)
-  const [key] = await runPrepared<LiveKey>(db, {
-    key: 'live key',
+  const [key] = await runPrepared<null, LiveKey>(db, {
+    name: 'live key',
+    shape: null,
     values: [hash],
     build: () => db.selectFrom('api_keys').select(LIVE).where('hash', '=', hash),
   })
@@ -87,4 +90,27 @@ export async function revokeKey(db: Database, id: string, now: number, organizat
   if (organizationId !== undefined) query = query.where('organization_id', '=', organizationId)
   const { numUpdatedRows } = await query.executeTakeFirst()
   if (numUpdatedRows === 0n) throw notFound()
+}
+
+/** Which ones may do more. */
+const ABOVE: Record<KeyRole, KeyRole[]> = { read: ['write', 'admin'], write: ['admin'], admin: [] }
+
+/**
+ * The live keys that an agent made may do no more than the agent. `role`: what the agent may do from now on; null: nothing, so
+ * that they are revoked.
+ */
+export async function limitKeysOf(
+  db: Database,
+  organizationId: string,
+  { id, role }: { id: string; role: AgentRole | null },
+  now: number,
+): Promise<void> {
+  const keys = db
+    .updateTable('api_keys')
+    .where('organization_id', '=', organizationId)
+    .where('created_by', '=', id)
+    .where('revoked_at', 'is', null)
+  if (role === null) return void (await keys.set({ revoked_at: now }).execute())
+  const most = HIGHEST_KEY_ROLE[role]
+  if (most !== 'admin') await keys.set({ role: most }).where('role', 'in', ABOVE[most]).execute()
 }

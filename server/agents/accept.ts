@@ -20,6 +20,13 @@ export async function getOfferedInvitation(db: Database, token: string, now: num
   return { organization: row.organization, email: row.email, role: row.role, state: stateOf(row, now) }
 }
 
+/** The same, of one that can be accepted. Throws 409 when it is used, revoked or expired. */
+export async function getOpenInvitation(db: Database, token: string, now: number): Promise<Offered> {
+  const offered = await getOfferedInvitation(db, token, now)
+  if (offered.state !== 'pending') throw ended(offered.state)
+  return offered
+}
+
 /**
  * Makes a signed-in person an agent, once for each invitation. Throws `not_found` for an unknown token, 403 when the person
  * signed in with another address than the invited one, 409 when it is used, revoked or expired.
@@ -30,9 +37,8 @@ export async function acceptInvitation(
   now: number,
 ): Promise<{ organizationId: string; agentId: string }> {
   return await inTransaction(db, async (transaction) => {
-    const { email, state } = await getOfferedInvitation(transaction, token, now)
+    const { email } = await getOpenInvitation(transaction, token, now)
     if (email !== emailOf(person.email)) throw forbidden(`This invitation is for ${email}; sign in with that address.`)
-    if (state !== 'pending') throw ended(state)
     // The update decides: of two that read "pending" at the same time only one changes the row.
     const taken = await transaction
       .updateTable('invitations')

@@ -78,9 +78,10 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     const world = await givenApp(engine)
     const owner = await ownerOf(world)
     await givenAgent(world, { name: 'Ada', role: 'owner' })
+    const { key } = await world.key('admin')
 
-    expect((await world.call(`/agents/${owner}`, { method: 'DELETE' })).status).toBe(204)
-    expect((await world.call(`/agents/${owner}`)).status).toBe(404)
+    expect((await world.call(`/agents/${owner}`, { method: 'DELETE', key })).status).toBe(204)
+    expect((await world.call(`/agents/${owner}`, { key })).status).toBe(404)
   })
 
   test('of owners who all leave at the same moment one stays', async () => {
@@ -88,17 +89,18 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     const owners = [await ownerOf(world)]
     for (const name of ['Ada', 'Bob', 'Cleo', 'Dan', 'Eli', 'Fay', 'Gus'])
       owners.push(await givenAgent(world, { name, role: 'owner' }))
+    const { key } = await world.key('admin')
 
     const left = await Promise.all(
       owners.map((id, index) =>
         index % 2 === 0
-          ? world.call(`/agents/${id}`, { method: 'DELETE' })
-          : world.call(`/agents/${id}`, { method: 'PATCH', body: { role: 'viewer' } }),
+          ? world.call(`/agents/${id}`, { method: 'DELETE', key })
+          : world.call(`/agents/${id}`, { method: 'PATCH', key, body: { role: 'viewer' } }),
       ),
     )
 
     expect(left.map(({ status }) => status).filter((status) => status === 409)).toHaveLength(1)
-    const { data } = (await world.call('/agents')).body
+    const { data } = (await world.call('/agents', { key })).body
     expect(data.filter(({ is_owner }: Agent) => is_owner)).toHaveLength(1)
   })
 

@@ -1,12 +1,15 @@
-import type { Invitation, NewInvitation } from '#contract/agents.ts'
+import { sql } from 'kysely'
+import type { AgentRole, Invitation, NewInvitation } from '#contract/agents.ts'
+import { roleOfActor } from '../access/memberships.ts'
+import { refuseToGive } from '../access/permit.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
-import { newId } from '../ids.ts'
+import { lowestIdAt, newId } from '../ids.ts'
 import { hashOfToken, invitationToken } from '../mail/invitation-link.ts'
 import { dropWaitingMail, queueMail } from '../mail/outbox.ts'
 import { lockOrganization } from '../organization/lock.ts'
 import { emailOf } from '../organization/people.ts'
-import { conflict, notFound } from '../problem.ts'
+import { conflict, notFound, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type InvitationRow, stateOf, toInvitation, VALID_FOR_MS } from './invitation.ts'
 
@@ -29,6 +32,12 @@ export async function listInvitations(
   return { ...page, data: page.data.map((row) => toInvitation(row, now)) }
 }
 
+/** Who changes invitations: the organization, and what the caller may do in it. */
+type By = { organizationId: string; role: AgentRole }
+
+/** `limit`: invitations in 24 hours; 0: no limit. */
+type Limited = By & { limit: number }
+
 /** Throws `not_found`. */
 export async function getInvitation(
   db: Database,
@@ -39,17 +48,20 @@ export async function getInvitation(
   return toInvitation(await getInvitationRow(db, organizationId, id), now)
 }
 
-/** Writes the invitation and its mail. Throws 409 for a member, and for an address whose invitation is still open. */
+/** Writes the invitation and its mail. Throws 403 when the role is not the caller's to give, 409 for a member, and for an address whose invitation is still open. */
 export async function insertInvitation(
   db: Database,
   seal: Seal,
-  organizationId: string,
-  given: NewInvitation & { invitedBy: string },
+  { organizationId, actor, limit }: Pick<Limited, 'organizationId' | 'limit'> & { actor: string },
+  given: NewInvitation,
   now: number,
 ): Promise<Invitation> {
   const email = emailOf(given.email)
+  const role = given.role ?? 'member'
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
+    refuseToGive(await roleOfActor(transaction, organizationId, actor), role)
+    await refuseMany(transaction, organizationId, limit, now)
     await refuseMember(transaction, organizationId, email)
     await refuseSecond(transaction, organizationId, email, now)
     const id = newId('inv', now)
@@ -58,11 +70,11 @@ export async function insertInvitation(
       organization_id: organizationId,
       created_at: now,
       email,
-      role: given.role ?? 'member',
+      role,
       issue: 1,
       token_hash: hashOfToken(invitationToken(seal, id, 1)),
       expires_at: now + VALID_FOR_MS,
-      invited_by: given.invitedBy,
+      invited_by: actor,
       accepted_at: null,
       revoked_at: null,
     }
@@ -72,18 +84,23 @@ export async function insertInvitation(
   })
 }
 
-/** Sends it again, with a new token and seven more days; the link before it is void. Throws 409 once accepted or revoked. */
+/**
+ * Sends it again, with a new token and seven more days; the link before it is void. Throws 409 once accepted or revoked, 403
+ * when the role is not the caller's to give.
+ */
 export async function resendInvitation(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId, role: by, limit }: Limited,
   id: string,
   now: number,
 ): Promise<Invitation> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getInvitationRow(transaction, organizationId, id)
+    refuseToGive(by, row.role)
     refuseEnded(row, now)
+    await refuseMany(transaction, organizationId, limit, now)
     await refuseSecond(transaction, organizationId, row.email, now, id)
     const issue = row.issue + 1
     const token_hash = hashOfToken(invitationToken(seal, id, issue))
@@ -96,14 +113,51 @@ export async function resendInvitation(
   })
 }
 
-/** Its link is void at once. Throws 409 once accepted; revoking twice changes nothing. */
-export async function revokeInvitation(db: Database, organizationId: string, id: string, now: number): Promise<void> {
+/**
+ * Its link is void at once. Throws 409 once accepted, 403 when the role is not the caller's to give; revoking twice changes
+ * nothing.
+ */
+export async function revokeInvitation(
+  db: Database,
+  { organizationId, role: by }: By,
+  id: string,
+  now: number,
+): Promise<void> {
   await inTransaction(db, async (transaction) => {
+    refuseToGive(by, (await getInvitationRow(transaction, organizationId, id)).role)
     await openInvitation(transaction, organizationId, id).set({ revoked_at: now }).execute()
     const row = await getInvitationRow(transaction, organizationId, id)
     if (row.accepted_at !== null) throw conflict('This invitation is accepted; remove the agent instead.')
     await dropWaitingMail(transaction, organizationId, id)
   })
+}
+
+/**
+ * Revokes what an agent or the agent's keys offered and may offer no more. `role`: what the agent may do from now on; null:
+ * nothing.
+ */
+export async function revokeInvitationsOf(
+  db: Database,
+  organizationId: string,
+  { id, role }: { id: string; role: AgentRole | null },
+  now: number,
+): Promise<void> {
+  if (role === 'owner') return
+  const keys = db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('created_by', '=', id)
+  const query = db
+    .updateTable('invitations')
+    .set({ revoked_at: now })
+    .where('organization_id', '=', organizationId)
+    .where(({ eb, or }) => or([eb('invited_by', '=', id), eb('invited_by', 'in', keys)]))
+    .where('accepted_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+  const revoked = await (role === 'admin' ? query.where('role', '=', 'owner') : query).execute()
+  for (const invitation of revoked) await dropWaitingMail(db, organizationId, invitation.id)
 }
 
 async function getInvitationRow(db: Database, organizationId: string, id: string): Promise<InvitationRow> {
@@ -115,6 +169,28 @@ async function getInvitationRow(db: Database, organizationId: string, id: string
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+/**
+ * Throws 429 where `limit` invitations were sent in the last 24 hours by the organization and the others that its owners own:
+ * whoever may make organizations could else send as many from each. Revoked ones count, so that making room takes a day.
+ * Under the organization's lock.
+ */
+async function refuseMany(db: Database, organizationId: string, limit: number, now: number): Promise<void> {
+  if (limit === 0) return
+  const isNew = sql`id >= ${lowestIdAt('inv', now - DAY_MS)}`
+  const { rows } = await sql<{ sent: number }>`
+    select cast(coalesce(sum(case when ${isNew} then issue else issue - 1 end), 0) as bigint) as sent from invitations
+    where expires_at > ${now + VALID_FOR_MS - DAY_MS} and organization_id in (
+      select owned.organization_id from agents owners join agents owned on owned.person_id = owners.person_id
+      where owners.organization_id = ${organizationId} and owners.role = 'owner' and owned.role = 'owner')`.execute(db)
+  if (rows[0]!.sent < limit) return
+  throw new Problem(
+    429,
+    `Your organization, with others of the same owners, sent ${limit} invitations in the last 24 hours, which is the limit; send further ones tomorrow.`,
+  )
 }
 
 /** An update that changes it only while it can still be accepted, whoever else changes it at this moment. */

@@ -1,6 +1,7 @@
 import { Agent, AgentChange, AgentQuery, Invitation, InvitationQuery, NewInvitation } from '#contract/agents.ts'
 import { PageOf } from '#contract/common.ts'
 import { changedBy } from '../access/permit.ts'
+import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
@@ -11,10 +12,11 @@ import {
   resendInvitation,
   revokeInvitation,
 } from './invitation-store.ts'
-import { deleteAgent, getAgent, listAgents, refuseLesser, updateAgent } from './store.ts'
+import { deleteAgent, getAgent, listAgents, updateAgent } from './store.ts'
 
 export function agentRoutes(doors: Doors): Routes {
   const { db, clock, seal } = doors
+  const limit = doors.config.invitationLimit
   return async (app) => {
     const agent = { params: Params('agent') }
     const invitation = { params: Params('invitation') }
@@ -33,27 +35,31 @@ export function agentRoutes(doors: Doors): Routes {
     app.patch(
       '/agents/:agent',
       {
+        config: { takesIfMatch: true },
         schema: {
-          description: 'What is absent stays. The last owner keeps that role (409).',
+          description:
+            'What is absent stays. With a lesser role the API keys that the agent made may do less too, and open invitations that the agent may no longer offer are revoked. The last owner keeps that role (409).',
           ...agent,
           body: AgentChange,
           response: Answers(200, Agent),
         },
       },
-      ({ params, body, caller }) => updateAgent(db, caller, params.agent, body),
+      ({ params, body, caller, match }) => updateAgent(db, caller, params.agent, body, clock.now(), match),
     )
 
     app.delete(
       '/agents/:agent',
       {
+        config: { takesIfMatch: true },
         schema: {
-          description: 'The person has no more access. The last owner cannot go (409).',
+          description:
+            'The person has no more access; the API keys and the open invitations that the person made are revoked. The last owner cannot go (409).',
           ...agent,
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller }, reply) => {
-        await deleteAgent(db, caller, params.agent)
+      async ({ params, caller, match }, reply) => {
+        await deleteAgent(db, caller, params.agent, clock.now(), match)
         return reply.code(204).send(null)
       },
     )
@@ -74,15 +80,18 @@ export function agentRoutes(doors: Doors): Routes {
           response: Answers(201, Invitation),
         },
       },
-      async ({ body, caller }, reply) => {
-        const { organizationId, actor } = caller
-        if (body.role === 'owner') refuseLesser(caller.role)
-        const given = { ...body, invitedBy: actor }
-        const made = await withRoom(doors, organizationId, 'agents', (transaction) =>
-          insertInvitation(transaction, seal, organizationId, given, clock.now()),
-        )
-        reply.code(201).header('location', `/agents/invitations/${made.id}`)
-        return made
+      (request, reply) => {
+        const { body, caller } = request
+        return once(request, reply, db, {
+          effect: (db) =>
+            withRoom({ ...doors, db }, caller.organizationId, 'agents', (transaction) =>
+              insertInvitation(transaction, seal, { ...caller, limit }, body, clock.now()),
+            ),
+          answer: (_db, made) => {
+            reply.code(201).header('location', `/agents/invitations/${made.id}`)
+            return made
+          },
+        })
       },
     )
 
@@ -102,13 +111,19 @@ export function agentRoutes(doors: Doors): Routes {
           response: Answers(202, Invitation),
         },
       },
-      async ({ params, caller }, reply) => {
-        const { organizationId } = caller
-        reply.code(202)
-        // An expired one takes its place among the agents again.
-        return await withRoom(doors, organizationId, 'agents', (transaction) =>
-          resendInvitation(transaction, seal, organizationId, params.invitation, clock.now()),
-        )
+      (request, reply) => {
+        const { params, caller } = request
+        return once(request, reply, db, {
+          // An expired one takes its place among the agents again.
+          effect: (db) =>
+            withRoom({ ...doors, db }, caller.organizationId, 'agents', (transaction) =>
+              resendInvitation(transaction, seal, { ...caller, limit }, params.invitation, clock.now()),
+            ),
+          answer: (_db, resent) => {
+            reply.code(202)
+            return resent
+          },
+        })
       },
     )
 
@@ -123,7 +138,7 @@ export function agentRoutes(doors: Doors): Routes {
         },
       },
       async ({ params, caller }, reply) => {
-        await revokeInvitation(db, caller.organizationId, params.invitation, clock.now())
+        await revokeInvitation(db, caller, params.invitation, clock.now())
         return reply.code(204).send(null)
       },
     )

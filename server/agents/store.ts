@@ -1,12 +1,16 @@
 import type { Selectable } from 'kysely'
 import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
+import { refuseToGive } from '../access/permit.ts'
+import { limitKeysOf } from '../access/store.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
+import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { lockOrganization } from '../organization/lock.ts'
-import { conflict, forbidden, notFound } from '../problem.ts'
+import { conflict, notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { revokeInvitationsOf } from './invitation-store.ts'
 
 type AgentRow = Selectable<AgentsTable>
 
@@ -32,18 +36,24 @@ export async function getAgent(db: Database, organizationId: string, id: string)
 /** Who changes agents: the organization, and what the caller may do in it. */
 type By = { organizationId: string; role: AgentRole }
 
-/** Throws 409 when that would leave the organization without an owner, 403 when only an owner may do it. */
+/**
+ * With a lesser role the agent's keys may do less too, and what the agent may no longer offer is revoked. Throws 409 when
+ * that would leave the organization without an owner, 403 when only an owner may do it.
+ */
 export async function updateAgent(
   db: Database,
   { organizationId, role: by }: By,
   id: string,
   change: AgentChange,
+  now: number,
+  match?: Match,
 ): Promise<Agent> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getAgentRow(transaction, organizationId, id)
+    refuseStale(row, match)
     const role = change.role ?? row.role
-    if (row.role === 'owner' || role === 'owner') refuseLesser(by)
+    refuseToGive(by, row.role, role)
     if (role !== 'owner') await refuseLastOwner(transaction, row)
     const set = {
       name: change.name ?? row.name,
@@ -52,23 +62,43 @@ export async function updateAgent(
     }
     await transaction
       .updateTable('agents')
-      .set(set)
+      .set({ ...set, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()
-    return toAgent({ ...row, ...set })
+    if (role !== row.role) await limitTo(transaction, organizationId, { id, role }, now)
+    return toAgent({ ...row, ...set, version: row.version + 1 })
   })
 }
 
-/** Ends the membership; the person stays known. Throws 409 for the last owner, 403 when only an owner may do it. */
-export async function deleteAgent(db: Database, { organizationId, role: by }: By, id: string): Promise<void> {
+/** Ends the membership with the agent's keys and open invitations; the person stays known. Throws 409 for the last owner, 403 when only an owner may do it. */
+export async function deleteAgent(
+  db: Database,
+  { organizationId, role: by }: By,
+  id: string,
+  now: number,
+  match?: Match,
+): Promise<void> {
   await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getAgentRow(transaction, organizationId, id)
-    if (row.role === 'owner') refuseLesser(by)
+    refuseToGive(by, row.role)
+    refuseStale(row, match)
     await refuseLastOwner(transaction, row)
+    await limitTo(transaction, organizationId, { id, role: null }, now)
     await transaction.deleteFrom('agents').where('organization_id', '=', organizationId).where('id', '=', id).execute()
   })
+}
+
+/** Invitations first: they are found by the keys that made them. */
+async function limitTo(
+  db: Database,
+  organizationId: string,
+  agent: { id: string; role: AgentRole | null },
+  now: number,
+): Promise<void> {
+  await revokeInvitationsOf(db, organizationId, agent, now)
+  await limitKeysOf(db, organizationId, agent, now)
 }
 
 async function getAgentRow(db: Database, organizationId: string, id: string): Promise<AgentRow> {
@@ -80,11 +110,6 @@ async function getAgentRow(db: Database, organizationId: string, id: string): Pr
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
-}
-
-/** Whoever could make owners could make oneself one. Throws 403. */
-export function refuseLesser(by: AgentRole): void {
-  if (by !== 'owner') throw forbidden('Only owners make, change and remove owners; ask one of them.')
 }
 
 /** Only true under the organization's lock: two owners who leave at the same time would each see the other. */
@@ -102,7 +127,7 @@ async function refuseLastOwner(db: Database, { id, organization_id, role }: Agen
 }
 
 function toAgent(row: AgentRow): Agent {
-  return {
+  const agent: Agent = {
     id: row.id,
     name: row.name,
     email: row.email,
@@ -112,4 +137,5 @@ function toAgent(row: AgentRow): Agent {
     created: isoOf(row.created_at),
     last_seen: isoOrNull(row.last_seen_at),
   }
+  return withVersion(agent, row.version)
 }

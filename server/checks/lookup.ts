@@ -18,11 +18,6 @@ export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup 
     : (dns, options) => followAliases(owner, dns, options)
 }
 
-/** The alias chain that begins at a name, whatever the records at its end. */
-export function aliasesFrom(owner: string): Lookup {
-  return lookupFor({ owner, recordType: 'CNAME', isExactMatch: false })
-}
-
 /** For a whole chain, however many links it has: a verdict must not take for ever. */
 const CHAIN_MS = 6_000
 

@@ -1,80 +1,272 @@
-import type { Clock } from '../clock.ts'
-import type { Outcome, Pool } from '../dns/outcome.ts'
-import { fingerprint } from './judge.ts'
-import { areSame, isGood, majority } from './replies.ts'
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { Outcome, Reply } from '../dns/outcome.ts'
+import {
+  ask,
+  type Check,
+  inconclusive,
+  isExhausted,
+  isSameSet,
+  meaningOf,
+  type Query,
+  type Recorded,
+  report,
+  type Step,
+  untrusted,
+  type ZoneReply,
+} from './check.ts'
+import { type Answer, areSame, distinct, isAnswer, isFailure, isGood, majority, unionOf } from './outcomes.ts'
+import { REASONS } from './reasons.ts'
+import {
+  ANSWERS_TO_PROVE_ABSENCE,
+  addSightings,
+  answerWith,
+  DOUBT_CHANCE,
+  newRotation,
+  REPORT_CHANCE,
+  type Rotation,
+  type Sighting,
+  sortMembers,
+  without,
+} from './rotation.ts'
+import { fingerprint } from './verdict.ts'
 
-/** One place that can be asked again and again. */
-export type Voice = () => Promise<Outcome>
+/** One server that can be asked again and again. `rounds`: how often it was. */
+export type Voice = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
 
-/**
- * What asking several times came to. `steady`: all voices always say the same. `recorded`: they give parts of the set that
- * is recorded. `pool`: a voice gives now this part, now that; the outcome holds all that was seen. `wavering`: a voice now
- * answers and now denies; the outcome is what is said most often. `divided`: each keeps to its own.
- */
-export type Sampled =
-  | { kind: 'steady'; outcome: Outcome }
-  | { kind: 'recorded'; outcome: Outcome }
-  | { kind: 'pool'; outcome: Answer; answers: Answer[] }
-  | { kind: 'wavering'; outcome: Outcome }
-  | { kind: 'divided' }
+/** `agreed`: the sentence where all say the same. `divided`: the verdict where each server keeps to its own answer. */
+export type Sampling = { isByZone: boolean; names: string[]; agreed: string; divided(): Step }
 
-type Answer = Extract<Outcome, { kind: 'answer' }>
+/** Answers of all servers together in one check. */
+export const MOST_SAMPLES = 72
+/** Where servers answer slowly: what was the same until then is taken as it is. */
+const MOST_SAMPLING_MS = 3_000
+/** After so many rounds in which each server kept to its own answer they disagree; fewer where one of them denies the name. */
+const ROUNDS_OF_OWN = 10
+const ROUNDS_OF_OWN_WITH_DENIAL = 3
+/** Answers to a check of an RRset that is known to rotate, where nothing is in doubt. */
+const USUAL_SAMPLES = 8
+/** Longer than `MOST_INCONCLUSIVE`: members that may be gone or new are waited for. */
+const MOST_INCONCLUSIVE_MEMBERS = 8
 
-/** How likely it may be that one more member of a pool stayed unseen: in a change that is to be told, and where none is. */
-const CHANCE = 1e-6
-const CHANCE_OF_NO_CHANGE = 1e-2
-export const MOST_SAMPLES = 64
-/** A verdict must not take for ever where servers answer slowly: what always was the same until then is taken as it is. */
-const MOST_MS = 3_000
-/** After this many rounds in which every voice kept to its own answer, they are of different opinions. */
-const ROUNDS_OF_OWN = 3
+/** Only addresses are given in parts so often that an absent one may come later. */
+const ROTATING_TYPES: readonly MonitorRecordType[] = ['A', 'AAAA']
 
-/**
- * Asks until it is nearly certain that no member of the set, and no other opinion, stayed unseen, or until the recorded set
- * was seen. `heard`: what each voice said before.
- */
-export async function sample(
-  voices: readonly Voice[],
-  heard: readonly Outcome[],
-  recorded: number | null,
-  clock: Clock,
-): Promise<Sampled> {
-  const until = clock.elapsed() + MOST_MS
-  const said = voices.map((_, at): Outcome[] => heard.slice(at, at + 1).filter(isGood))
-  for (let rounds = 1; ; rounds++) {
-    const all = said.flat()
-    const isSteady = areSame(all)
-    const turns = said.some((own) => own.length > 1 && !areSame(own))
-    if (all.length === 0 || (!isSteady && !turns && rounds > ROUNDS_OF_OWN)) return { kind: 'divided' }
-    const isLate = clock.elapsed() >= until
-    const found = isSteady || turns ? conclude(all, recorded, isLate) : undefined
-    if (found) return found
-    const more = isLate ? [] : await Promise.all(voices.map((voice) => voice()))
-    for (const [at, outcome] of more.entries()) if (isGood(outcome)) said[at]!.push(outcome)
-    if (!more.some(isGood)) return isSteady ? { kind: 'steady', outcome: all[0]! } : { kind: 'divided' }
-  }
-}
-
-/** Undefined while too little was said. */
-function conclude(all: readonly Outcome[], recorded: number | null, isLate: boolean): Sampled | undefined {
-  const chance = recorded === null ? CHANCE_OF_NO_CHANGE : CHANCE
+export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampling): Step {
+  const { recorded, observations, now } = check
+  const voices = recorded.isRotating ? withoutDeniers(asked) : asked
+  const said = voices.map((voice) => voice.said.map(({ outcome }) => outcome).filter(isGood))
+  const all = said.flat()
+  const rounds = Math.max(...voices.map((voice) => voice.rounds))
+  const start = observations.findLast(({ query }) => query.purpose !== 'sample' && query.purpose !== 'zone_sample')!
+  const isSilent = rounds > 1 && isLastRoundSilent(check, voices)
+  const mayAsk = now.elapsed - start.elapsed < MOST_SAMPLING_MS && !isSilent && all.length < MOST_SAMPLES
+  const more = ask(...voices.flatMap(({ next }) => next ?? []))
   const isSteady = areSame(all)
+  const takesTurns = said.some((own) => !areSame(own))
   const answers = all.filter(isAnswer)
-  if (answers.length < all.length) {
-    if (!isLate && 0.5 ** all.length >= chance) return undefined
-    return isSteady ? { kind: 'steady', outcome: all[0]! } : { kind: 'wavering', outcome: mostOf(all) }
+  const hasDenial = answers.length < all.length
+  const isKnownToRotate = !hasDenial && (recorded.isRotating || isAnotherPart(recorded, answers))
+
+  // Through caches a rotation looks like this too: each resolver gives its copy.
+  if (!isSteady && !takesTurns && (sampling.isByZone || !isKnownToRotate)) {
+    const isSure = rounds > (hasDenial ? ROUNDS_OF_OWN_WITH_DENIAL : ROUNDS_OF_OWN)
+    if (mayAsk && !isSure) return more
+    if (isSure || !isKnownToRotate) {
+      return isExhausted(check) ? sampling.divided() : inconclusive(check, REASONS.serversDiffer)
+    }
   }
-  const union = unionOf(answers)
-  // Not as soon as the recorded set was seen: one more member may have come.
-  if (!isSteady && fingerprint(union) === recorded && completeness(answers, union, CHANCE_OF_NO_CHANGE)) {
-    return { kind: 'recorded', outcome: { ...union, pool: 'whole' } }
+  if (hasDenial) {
+    if (mayAsk && 0.5 ** all.length >= REPORT_CHANCE) return more
+    if (isSteady) return report(check, all[0]!, sampling.agreed, sampling.names)
+    return isExhausted(check)
+      ? report(check, mostOf(all), REASONS.flapping, sampling.names)
+      : inconclusive(check, REASONS.flapping)
   }
-  const pool = completeness(answers, union, chance) ?? (isLate ? 'part' : undefined)
-  if (pool === undefined) return undefined
-  return isSteady ? { kind: 'steady', outcome: answers[0]! } : { kind: 'pool', outcome: { ...union, pool }, answers }
+  if (isSteady && !isKnownToRotate) {
+    const chance = isSafeAsFirst(check, answers[0]!) ? DOUBT_CHANCE : REPORT_CHANCE
+    if (mayAsk && chanceOfOneMore(answers) >= chance) return more
+    return steady(check, voices, answers, sampling, mayAsk ? more : undefined)
+  }
+  return rotating(check, voices, answers, sampling, mayAsk ? more : undefined)
 }
 
-/** A set that shows in parts counts as one. */
+/** Of an RRset that is known to rotate, the servers that only deny it do not count where most servers give parts of it. */
+function withoutDeniers(voices: readonly Voice[]): readonly Voice[] {
+  const answering = voices.filter(({ said }) => said.some(({ outcome }) => isAnswer(outcome)))
+  return answering.length * 2 > voices.length ? answering : voices
+}
+
+function isLastRoundSilent({ observations }: Check, voices: readonly Voice[]): boolean {
+  const count = voices.filter(({ next }) => next).length
+  const replies = observations.flatMap((one) => ('reply' in one ? one.reply : 'zone' in one ? one.zone : []))
+  return replies.slice(-count).every(({ outcome }) => isFailure(outcome))
+}
+
+/** The chance that an RRset with one more member would have shown only these. */
+function chanceOfOneMore(answers: readonly Answer[]): number {
+  const mean = answers.reduce((sum, answer) => sum + sizeOf(answer), 0) / answers.length
+  return (1 - mean / (sizeOf(unionOf(answers)) + 1)) ** answers.length
+}
+
+/** Where the names on the way count, each of them is a member. */
+function sizeOf({ rrset, chain }: Answer): number {
+  return rrset.values.length + (rrset.type === 'CNAME' ? chain.length : 0)
+}
+
+/** Whether earlier checks, which came to no verdict, saw other parts of the RRset. */
+function isAnotherPart({ rotation }: Recorded, answers: readonly Answer[]): boolean {
+  if (!rotation || answers.length === 0) return false
+  const before = Object.keys(rotation.members)
+  const known = answerWith(answers[0]!, before)
+  return before.length > 0 && !areSame([known, ...answers])
+}
+
+/** A first verdict that rests on what was seen, not on what was not: a member that shows later is a change of its own. */
+function isSafeAsFirst(check: Check, outcome: Outcome): boolean {
+  if (check.recorded.fingerprint !== null) return false
+  const { state, extra } = meaningOf(check, outcome)
+  return state === 'VALID' || (state === 'MISMATCH' && extra.length > 0)
+}
+
+function steady(
+  check: Check,
+  voices: readonly Voice[],
+  answers: readonly Answer[],
+  { isByZone, names, agreed }: Sampling,
+  more: Step | undefined,
+): Step {
+  const { recorded } = check
+  const outcome = answers[0]!
+  const { state, missing, extra } = meaningOf(check, outcome)
+  // Some of the expected addresses are given, and nothing that contradicts the others: they may be given in turn.
+  const hasOthers = recorded.isExactMatch ? extra.length === 0 : missing.length < recorded.expectedValues.length
+  const isPart = state === 'MISMATCH' && hasOthers
+  const wasWhole = recorded.expectedValues.every((value) => recorded.values?.includes(value))
+  if (isPart && !wasWhole && recorded.state !== 'MISMATCH' && ROTATING_TYPES.includes(recorded.recordType)) {
+    const rotation = withAnswers(check, voices, isByZone, [])
+    if (!isAbsenceProven(check, rotation, isByZone)) {
+      return more && isByZone ? more : inconclusive(check, REASONS.missingUnproven, rotation)
+    }
+  }
+  return report(check, outcome, agreed, names)
+}
+
+function rotating(
+  check: Check,
+  voices: readonly Voice[],
+  answers: readonly Answer[],
+  { isByZone, names }: Sampling,
+  more: Step | undefined,
+): Step {
+  const { recorded } = check
+  if (more && isByZone && answers.length < USUAL_SAMPLES) return more
+  const rotation = withAnswers(check, voices, isByZone)
+  const { present, candidates, gone, isInDoubt } = sortMembers(rotation, voices.length)
+  const isOpen = candidates.length > 0 || isInDoubt
+  // A network that answers every query with an address of its own must not become a member.
+  const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(recorded.rotation?.members ?? {}, key))
+  const captive = isNew ? untrusted(check, 'report', true) : undefined
+  if (captive) return captive
+  const isChanging = fingerprint(answerWith(answers[0]!, present)) !== recorded.fingerprint
+  // The copy that a cache gave says no more when it is given again.
+  const isCached = !isByZone && areSame(answers) && answers.some(({ rrset }) => rrset.ttl > 0)
+  if (more && !isCached && (isOpen || isChanging)) return more
+  if (!isByZone && isAging(check, rotation, answers)) {
+    const old = answers.find((answer) => fingerprint(answer) === recorded.fingerprint)!
+    return isExhausted(check)
+      ? report(check, old, REASONS.resolversDivided, [], rotation)
+      : inconclusive(check, REASONS.resolversDiffer, rotation)
+  }
+  const kept = without(rotation, gone)
+  const members = present.length > 0 ? present : isExhausted(check) ? candidates : []
+  if (members.length === 0) return inconclusive(check, REASONS.rotatingUnproven, rotation)
+  const union = answerWith(answers[0]!, members)
+  const isWhole = areSame([union, ...answers]) && chanceOfOneMore(answers) < DOUBT_CHANCE
+  const outcome: Answer = isWhole ? union : { ...union, pool: 'whole' }
+  const result = report(check, outcome, isWhole ? REASONS.wholeAgain : REASONS.rotating, names, isWhole ? null : kept)
+  if (fingerprint(outcome) === recorded.fingerprint || recorded.isFinal) return result
+
+  const meaning = meaningOf(check, outcome)
+  const isReturn = isSameSet(meaning.values, recorded.values)
+  const isValidFirst = recorded.fingerprint === null && meaning.state === 'VALID'
+  if (candidates.length === 0 && (isReturn || isValidFirst)) return result
+  const isFirst = recorded.fingerprint === null
+  const isUnsettled = isFirst
+    ? !isWellKnown(rotation) && !isExhausted(check)
+    : // A change that spreads from one machine of a server to the next looks like a rotation for some minutes.
+      !isExhausted(check) || (isOpen && recorded.inconclusive < MOST_INCONCLUSIVE_MEMBERS)
+  if (isUnsettled) return inconclusive(check, REASONS.rotatingUnproven, rotation)
+  const isByAbsence = meaning.state === 'MISMATCH' && (!recorded.isExactMatch || meaning.extra.length === 0)
+  const isAlarm = isByAbsence && recorded.state !== 'MISMATCH'
+  return isAlarm && !isAbsenceProven(check, rotation, isByZone)
+    ? inconclusive(check, REASONS.missingUnproven, rotation)
+    : result
+}
+
+/** What is known of the RRset's members with the answers of this check. */
+function withAnswers(
+  { recorded, now }: Check,
+  voices: readonly Voice[],
+  isByZone: boolean,
+  whole = wholeValues(recorded),
+): Rotation {
+  const sightings = voices.flatMap(({ server, said }) => {
+    return said.flatMap(({ outcome }): Sighting[] => {
+      if (!isAnswer(outcome)) return []
+      const sighting = { answer: outcome, server, at: now.at }
+      return isByZone ? [sighting] : [{ ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 }]
+    })
+  })
+  return addSightings(recorded.rotation ?? newRotation(now.at, whole), sightings)
+}
+
+/** What every answer held until now. For a CNAME the names on the way are members too, and are not recorded. */
+function wholeValues({ fingerprint: known, isRotating, recordType, values }: Recorded): readonly string[] {
+  return known === null || isRotating || recordType === 'CNAME' ? [] : (values ?? [])
+}
+
+/** Through caches, answers that count are rare: so many prove that a value is absent, or so much time. */
+const RESOLVER_ANSWERS_TO_PROVE_ABSENCE = 20
+const LONGEST_WAIT_MS = 2 * 60 * 60_000
+
+/** Whether each expected value that is missing was seen and is gone, or never came in enough answers. */
+function isAbsenceProven(check: Check, rotation: Rotation, isByZone: boolean): boolean {
+  if (check.recorded.isFinal) return true
+  const like = anyAnswer(check)
+  const seen = Object.keys(rotation.members)
+  if (like && seen.length > 0) {
+    const { present, candidates } = sortMembers(rotation, 1)
+    if (meaningOf(check, answerWith(like, [...present, ...candidates])).state === 'VALID') return false
+    if (meaningOf(check, answerWith(like, seen)).missing.length === 0) return true
+  }
+  if (isByZone) return rotation.answers >= ANSWERS_TO_PROVE_ABSENCE
+  const isLong = check.now.at - rotation.since >= LONGEST_WAIT_MS
+  return rotation.answers >= RESOLVER_ANSWERS_TO_PROVE_ABSENCE || isLong
+}
+
+function anyAnswer({ observations }: Check): Answer | undefined {
+  for (const one of observations) {
+    const outcome = 'reply' in one ? one.reply.outcome : 'zone' in one ? one.zone.outcome : undefined
+    if (outcome && isAnswer(outcome) && one.query.purpose !== 'resolver_delegation') return outcome
+  }
+}
+
+/** Every member came often enough for another one to have shown. */
+function isWellKnown({ answers, members }: Rotation): boolean {
+  return answers >= 20 && Object.values(members).every(({ seen }) => seen >= 4)
+}
+
+/** Caches that hold the recorded RRset beside others that hold a new one: wait until the last of the old expires. */
+function isAging({ recorded }: Check, rotation: Rotation, answers: readonly Answer[]): boolean {
+  const said = distinct(answers)
+  const old = said.find((answer) => fingerprint(answer) === recorded.fingerprint)
+  if (!old || said.length !== 2 || recorded.isRotating) return false
+  const { members, copies } = rotation
+  const most = 2 * Math.max(1, Object.keys(copies).length)
+  return isAnswer(old) && old.rrset.values.every((value) => (members[value]?.seen ?? 0) <= most)
+}
+
+/** An RRset that is given in parts counts as one answer. */
 function mostOf(all: readonly Outcome[]): Outcome {
   const answers = all.filter(isAnswer)
   return answers.length * 2 > all.length
@@ -83,32 +275,4 @@ function mostOf(all: readonly Outcome[]): Outcome {
         all.filter((each) => !isAnswer(each)),
         null,
       )!
-}
-
-/** Undefined while too few answers were seen to tell. With one more member, an answer would leave it out this often. */
-function completeness(answers: readonly Answer[], union: Answer, chance: number): Pool | undefined {
-  const mean = answers.reduce((sum, answer) => sum + sizeOf(answer), 0) / answers.length
-  const missed = 1 - mean / (sizeOf(union) + 1)
-  if (missed ** answers.length < chance) return 'whole'
-  return answers.length >= MOST_SAMPLES ? 'part' : undefined
-}
-
-/** Where the aliases on the way count, each of them is a member. */
-function sizeOf({ rrset, chain }: Answer): number {
-  return rrset.values.length + (rrset.type === 'CNAME' ? chain.length : 0)
-}
-
-/** All values of several answers to one question, and all aliases on the ways to them. */
-export function unionOf(answers: readonly Answer[]): Answer {
-  const first = answers[0]!
-  if (areSame(answers)) return first
-  const values = [...new Set(answers.flatMap(({ rrset }) => rrset.values))].sort()
-  const ttl = Math.min(...answers.map(({ rrset }) => rrset.ttl))
-  const links = new Map(answers.flatMap(({ chain }) => chain.map((link) => [`${link.name} ${link.target}`, link])))
-  const chain = [...links.keys()].sort().map((key) => links.get(key)!)
-  return { ...first, rrset: { ...first.rrset, values, ttl }, chain }
-}
-
-export function isAnswer(outcome: Outcome): outcome is Answer {
-  return outcome.kind === 'answer'
 }

@@ -1,83 +1,121 @@
 import type { Selectable } from 'kysely'
+import type { Diagnosis } from '#contract/diagnosis.ts'
 import type { MonitorRecordType, MonitorState, Notify } from '#contract/monitors.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { type WriteBack, writeBack } from '../database/due.ts'
+import { type Claim, type WriteBack, writeBack } from '../database/due.ts'
 import type { MonitorsTable } from '../database/schema.ts'
-import type { Outcome } from '../dns/outcome.ts'
+import { boundedValues } from '../events/bounded-values.ts'
 import { isNotified } from '../events/notify.ts'
-import { type EventRow, insertEvents, toEvent } from '../events/store.ts'
-import { newId } from '../ids.ts'
+import { type EventRow, insertEvents, newEventIds, toEvent } from '../events/store.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
-import { diagnosisText } from './diagnosis.ts'
-import { judge, type Verdict, writtenFingerprint } from './judge.ts'
-import { withRecorded } from './pool.ts'
-import type { CheckResult } from './run-check.ts'
-
-/** When to ask again after the first, second and third time in a row that the paths disagreed. */
-const DOUBT_DELAYS_MS = [30_000, 60_000, 120_000]
-/** When to ask again where our own network was at fault. */
-const WITHHELD_DELAY_MS = 5_000
+import type { Recorded } from './check.ts'
+import type { CheckResult } from './driver.ts'
+import { evidenceOf, newDiagnosis, withLatest } from './evidence.ts'
+import { conclude } from './state-machine.ts'
+import { readFingerprint, writtenFingerprint } from './verdict.ts'
 
 type MonitorRow = Selectable<MonitorsTable>
-type Settled = Extract<CheckResult, { kind: 'settled' }>
-/** What a settled check changes: `event` is absent where state and values are those recorded. */
-type Change = { monitor: MonitorRow; outcome: Outcome; verdict: Verdict; event?: EventRow; diagnosis: string }
+export type StoredResult = CheckResult<MonitorRow>
+
+export type Loaded = { recorded: Recorded; row: MonitorRow }
+
+/**
+ * Reads what is recorded of claimed monitors; undefined for one that was deleted meanwhile. Those asked for at the same time are
+ * read by one statement, and their checks go on together, so that they share their queries.
+ */
+export function recordedLoader(db: Database): (claim: Claim<'due_checks'>) => Promise<Loaded | undefined> {
+  let batch: { ids: string[]; rows: Promise<Map<string, MonitorRow>> } | undefined
+  const nextBatch = () => {
+    const ids: string[] = []
+    const rows = new Promise((resolve) => setImmediate(resolve)).then(() => {
+      batch = undefined
+      return readMonitors(db, ids)
+    })
+    return { ids, rows }
+  }
+  return async (claim) => {
+    batch ??= nextBatch()
+    batch.ids.push(claim.monitor_id)
+    const row = (await batch.rows).get(claim.monitor_id)
+    return row && { recorded: recordedOf(row, claim), row }
+  }
+}
+
+async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<string, MonitorRow>> {
+  const rows = await db.selectFrom('monitors').selectAll().where('id', 'in', ids).execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>): Recorded {
+  const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
+  return {
+    owner: row.owner,
+    recordType: row.record_type as MonitorRecordType,
+    isExactMatch: row.is_exact_match === 1,
+    expectedValues: JSON.parse(row.expected_values),
+    state: row.state as MonitorState,
+    values: row.current_values === null ? null : JSON.parse(row.current_values),
+    fingerprint,
+    isRotating,
+    rotation: row.rotation === null ? null : JSON.parse(row.rotation),
+    inconclusive: claim.doubts,
+  }
+}
+
+/** What a check changes, decided before the transaction begins. */
+type Change = { result: StoredResult; place: Place; columns?: Columns; event?: NewEvent }
+type Place = WriteBack<'due_checks'>['set']
+type Columns = Partial<Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation'>>
+/** The group is the monitor's when the event is written, and ids are given in the order of the events. */
+type NewEvent = Omit<EventRow, 'id' | 'group_id'>
 
 /**
  * Records a batch of checks at once: their places in the schedule and, where something changed, monitor, event and webhook
  * requests. A check whose claim is no longer its own records nothing. Returns how many events it made.
  */
-export async function recordChecks(db: Database, results: readonly CheckResult[], now: number): Promise<number> {
-  const unsettled = results.filter((result) => result.kind !== 'settled')
-  if (unsettled.length < results.length) return await recordWithSettled(db, results, now)
+export async function recordChecks(db: Database, results: readonly StoredResult[], now: number): Promise<number> {
+  const changes = results.filter(({ kind }) => kind !== 'deleted').map((result) => changeOf(result, now))
+  if (changes.some(({ columns }) => columns)) {
+    return await inTransaction(db, async (transaction) => await writeChanges(transaction, changes, now))
+  }
   // One statement, which needs no transaction around it: mostly there is nothing else to write.
   await writeBack(
     db,
     'due_checks',
-    unsettled.map((result) => ({ claim: result.claim, set: placeOfUnsettled(result, now) })),
+    changes.map(({ result, place }) => ({ claim: result.claim, set: place })),
   )
   return 0
 }
 
-async function recordWithSettled(db: Database, results: readonly CheckResult[], now: number): Promise<number> {
-  return await inTransaction(db, async (transaction) => {
-    const monitors = await lockMonitors(transaction, results)
-    const changes = new Map<CheckResult, Change>()
-    const items = results.flatMap((result): WriteBack<'due_checks'>[] => {
-      if (result.kind !== 'settled') return [{ claim: result.claim, set: placeOfUnsettled(result, now) }]
-      const monitor = monitors.get(result.claim.monitor_id)
-      if (!monitor) return [] // deleted meanwhile
-      const change = changeOf(monitor, result)
-      changes.set(result, change)
-      return [{ claim: result.claim, set: placeOfSettled(result, change, now) }]
-    })
-    const held = new Set(await writeBack(transaction, 'due_checks', items))
-    const kept = [...changes].filter(([{ claim }]) => held.has(claim)).map(([, change]) => change)
-    return await recordChanges(transaction, kept, now)
-  })
-}
-
-async function recordChanges(db: Database, changes: readonly Change[], now: number): Promise<number> {
-  const events = changes.flatMap(({ event }) => (event ? [event] : []))
-  for (const { monitor, verdict, event, diagnosis } of changes) {
-    const isFirst = monitor.state === 'UNSET'
-    const changed = event && {
-      state: verdict.state,
-      current_values: verdict.values === undefined ? monitor.current_values : JSON.stringify(verdict.values),
-      incidence_count: monitor.incidence_count + (isFirst ? 0 : 1),
+async function writeChanges(db: Database, changes: readonly Change[], now: number): Promise<number> {
+  const monitors = await lockMonitors(db, changes)
+  const existing = changes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
+  const places = existing.map(({ result, place }) => ({ claim: result.claim, set: place }))
+  const held = new Set(await writeBack(db, 'due_checks', places))
+  const made: { event: Omit<EventRow, 'id'>; notify: Notify }[] = []
+  for (const { result, columns, event } of existing) {
+    if (!columns || !held.has(result.claim)) continue
+    const { id, organization_id, group_id, notify } = monitors.get(result.claim.monitor_id)!
+    if (Object.keys(columns).length > 0) {
+      await db
+        .updateTable('monitors')
+        .set(columns)
+        .where('organization_id', '=', organization_id)
+        .where('id', '=', id)
+        .execute()
     }
-    await db
-      .updateTable('monitors')
-      .set({ ...changed, diagnosis })
-      .where('organization_id', '=', monitor.organization_id)
-      .where('id', '=', monitor.id)
-      .execute()
+    if (event) made.push({ event: { ...event, group_id }, notify: notify as Notify })
   }
+  const ids = await newEventIds(
+    db,
+    made.map(({ event }) => event.organization_id),
+    now,
+  )
+  const events = made.map(({ event }, index): EventRow => ({ ...event, id: ids[index]! }))
   await insertEvents(db, events)
-  const notify = new Map(changes.map(({ monitor }) => [monitor.id, monitor.notify as Notify]))
-  const reported = events.filter((event) =>
-    isNotified(notify.get(event.monitor_id)!, event.old_state as MonitorState, event.new_state as MonitorState),
+  const reported = events.filter((event, index) =>
+    isNotified(made[index]!.notify, event.old_state as MonitorState, event.new_state as MonitorState),
   )
   await insertRequests(
     db,
@@ -91,79 +129,93 @@ async function recordChanges(db: Database, changes: readonly Change[], now: numb
   return events.length
 }
 
-/** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. */
-function changeOf(monitor: MonitorRow, { claim, at, evidence, witnesses, decided, ...settled }: Settled): Change {
-  const expectation = {
-    recordType: monitor.record_type as MonitorRecordType,
-    expectedValues: JSON.parse(monitor.expected_values),
-    isExactMatch: monitor.is_exact_match === 1,
-    owner: monitor.owner,
-  }
-  const recorded: string[] | null = monitor.current_values === null ? null : JSON.parse(monitor.current_values)
-  const outcome = withRecorded(settled.outcome, recorded)
-  const verdict = judge(expectation, outcome, witnesses)
-  const diagnosis = diagnosisText(verdict.reason, decided, evidence)
-  const values = verdict.values === undefined ? null : JSON.stringify(verdict.values)
-  const isSameState = verdict.state === monitor.state
-  if (isSameState && (values === null || values === monitor.current_values))
-    return { monitor, outcome, verdict, diagnosis }
-  const event: EventRow = {
-    id: newId('evt', at),
-    organization_id: monitor.organization_id,
-    monitor_id: monitor.id,
-    group_id: monitor.group_id,
-    occurred_at: at,
-    old_state: monitor.state,
-    new_state: verdict.state,
-    previous_values: monitor.state === 'UNSET' ? null : monitor.current_values,
-    current_values: values,
-    incidence_count: isSameState ? claim.streak + 1 : 1,
-    domain: monitor.domain,
-    subdomain: monitor.subdomain,
-    record_type: monitor.record_type,
-    expected_values: monitor.expected_values,
-    is_exact_match: monitor.is_exact_match,
-    diagnosis,
-  }
-  return { monitor, outcome, verdict, event, diagnosis }
-}
-
-type Place = WriteBack<'due_checks'>['set']
-
-function placeOfUnsettled(result: CheckResult, now: number): Place {
-  const { kind, claim, at } = result
+function changeOf(result: StoredResult, now: number): Change {
+  const { claim, at } = result
   const { fingerprint, streak, doubts } = claim
-  const regular = { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint }
-  if (kind === 'withheld' || kind === 'postponed') {
-    // Nothing was learned, so nothing moves on; it is asked again as soon as our own network, or the server's turn, may be back.
-    const afterMs = kind === 'withheld' ? WITHHELD_DELAY_MS : result.afterMs
-    const due_at = Math.min(Math.ceil(now + afterMs), regular.due_at)
-    return { ...regular, due_at, last_checked_at: claim.last_checked_at, streak, doubts }
+  const regular = { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint, streak, doubts }
+  const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
+  switch (result.kind) {
+    case 'unchanged':
+      // One check less that was inconclusive: servers that take turns are found at every second check.
+      return { result, place: { ...regular, streak: streak + 1, doubts: Math.max(0, doubts - 1) } }
+    case 'postponed':
+    case 'withheld':
+      // Nothing was learned, so nothing changes but the time.
+      return { result, place: { ...regular, due_at: soon(result.afterMs), last_checked_at: claim.last_checked_at } }
+    case 'inconclusive': {
+      const place = { ...regular, due_at: soon(result.afterMs), doubts: doubts + 1 }
+      return { result, place, columns: { ...latestOf(result), rotation: json(result.rotation) } }
+    }
+    case 'verdict':
+      return verdictChange(result, regular)
+    case 'deleted':
+      return { result, place: regular }
   }
-  // What is recorded, heard once more, is one doubt less: servers that take turns are doubted every second time.
-  if (kind !== 'doubtful') return { ...regular, streak: streak + 1, doubts: Math.max(0, doubts - 1) }
-  const soon = now + DOUBT_DELAYS_MS[Math.min(doubts, DOUBT_DELAYS_MS.length - 1)]!
-  return { ...regular, due_at: Math.min(soon, regular.due_at), streak, doubts: doubts + 1 }
 }
 
-function placeOfSettled({ claim, at }: Settled, { monitor, verdict, outcome }: Change, now: number): Place {
-  const streak = verdict.state === monitor.state ? claim.streak + 1 : 1
-  return {
-    due_at: nextDueAt(now, claim),
-    last_checked_at: at,
-    fingerprint: writtenFingerprint(outcome),
-    streak,
+function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regular: Place): Change {
+  const { claim, at, decided, observations } = result
+  const row = result.row!
+  const { verdict, recorded, event: change } = conclude(recordedOf(row, claim), result)
+  const place = {
+    ...regular,
+    fingerprint: writtenFingerprint(result.outcome),
+    streak: verdict.state === row.state ? claim.streak + 1 : 1,
     doubts: 0,
   }
+  const rotation = json(recorded.rotation)
+  if (!change)
+    return { result, place, columns: { ...latestOf(result), ...(rotation === row.rotation ? {} : { rotation }) } }
+  const diagnosis = JSON.stringify(newDiagnosis({ reason: verdict.reason, decided, at }, evidenceOf(observations)))
+  const columns: Columns = {
+    state: change.newState,
+    current_values: json(recorded.values),
+    incidence_count: row.incidence_count + (change.oldState === 'UNSET' ? 0 : 1),
+    diagnosis,
+    rotation,
+  }
+  const bounded = boundedValues(
+    { previous: change.previous && [...change.previous], current: change.current ?? null },
+    Buffer.byteLength(row.expected_values),
+  )
+  const event: NewEvent = {
+    organization_id: row.organization_id,
+    monitor_id: row.id,
+    occurred_at: at,
+    old_state: change.oldState,
+    new_state: change.newState,
+    previous_values: json(bounded.previous),
+    current_values: json(bounded.current),
+    truncated: bounded.isTruncated ? (1 as const) : (0 as const),
+    incidence_count: change.newState === change.oldState ? claim.streak + 1 : 1,
+    domain: row.domain,
+    subdomain: row.subdomain,
+    record_type: row.record_type,
+    expected_values: row.expected_values,
+    is_exact_match: row.is_exact_match,
+    diagnosis,
+  }
+  return { result, place, columns, event }
 }
 
-/** The wide rows of settled checks, locked until the transaction ends: only these are touched at all. */
-async function lockMonitors(db: Database, results: readonly CheckResult[]): Promise<Map<string, MonitorRow>> {
-  const ids = results.flatMap(({ kind, claim }) => (kind === 'settled' ? [claim.monitor_id] : []))
-  if (ids.length === 0) return new Map()
+/** The evidence of a check that changed nothing, beside that of the last change. */
+function latestOf(result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>): Columns {
+  const { row, decided, at, observations } = result
+  if (!row || row.diagnosis === null) return {}
+  const before: Diagnosis = JSON.parse(row.diagnosis)
+  return { diagnosis: JSON.stringify(withLatest(before, { decided, at }, evidenceOf(observations))) }
+}
+
+function json(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
+
+/** The wide rows of checks that change them, locked until the transaction ends: only these are touched at all. */
+async function lockMonitors(db: Database, changes: readonly Change[]) {
+  const ids = changes.flatMap(({ columns, result }) => (columns ? [result.claim.monitor_id] : []))
   const rows = await db
     .selectFrom('monitors')
-    .selectAll()
+    .select(['id', 'organization_id', 'group_id', 'notify'])
     .where('id', 'in', ids)
     .orderBy('id')
     .modifyEnd(forUpdate(db))

@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts'
 import { createSeal } from '../seal.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { readBody } from '../webhooks/claimed.ts'
 import { insertWebhook } from '../webhooks/store.ts'
 
 type Checks = Awaited<ReturnType<typeof givenChecks>>
@@ -15,11 +16,11 @@ async function givenWebhook(db: Database, { organizationId }: Checks, groups: st
   const told = async () => {
     const rows = await db
       .selectFrom('webhook_requests')
-      .select('body')
+      .select(['body', 'event_at', 'event_id'])
       .where('webhook_id', '=', id)
       .orderBy('id')
       .execute()
-    return rows.map(({ body }) => JSON.parse(Buffer.from(body).toString()).event)
+    return await Promise.all(rows.map(async (row) => JSON.parse((await readBody(db, row)).toString()).event))
   }
   return { told }
 }

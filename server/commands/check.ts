@@ -1,11 +1,11 @@
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
-import { confirm } from '../checks/confirm.ts'
-import type { Confirmation } from '../checks/hearing.ts'
-import { judge } from '../checks/judge.ts'
-import { lookupFor, type Watched } from '../checks/lookup.ts'
+import { checkOnce } from '../checks/driver.ts'
+import { type DatedEvidence, evidenceOf } from '../checks/evidence.ts'
+import type { Watched } from '../checks/lookup.ts'
+import { judge } from '../checks/verdict.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import type { Evidence, Outcome } from '../dns/outcome.ts'
+import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
@@ -23,8 +23,13 @@ export type CheckOptions = { flexible?: boolean; server?: string; json?: boolean
 export async function check(name: string, type: string, expected: string[], options: CheckOptions): Promise<void> {
   const watched = watchedOf(name, type, options.flexible !== true)
   const config = loadConfig()
-  const confirmed = await confirmOnce(watched, options.server === undefined ? config : onlyFrom(options.server, config))
-  report(watched, expected, confirmed, options.json === true)
+  const expectedValues = parseExpected(expected, watched)
+  const checked = await checkWith(
+    watched,
+    expectedValues,
+    options.server === undefined ? config : onlyFrom(options.server, config),
+  )
+  report(watched, expectedValues, checked, options.json === true)
 }
 
 function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
@@ -41,57 +46,56 @@ function onlyFrom(server: string, config: Config): Config {
   return { ...config, dnsServers: [parsed.server], dnsRoots: [], dnsCanaries: [] }
 }
 
-async function confirmOnce(watched: Watched, config: Config): Promise<Confirmation> {
+type Checked = Awaited<ReturnType<typeof checkOnce>>
+
+async function checkWith(watched: Watched, expectedValues: string[], config: Config): Promise<Checked> {
   const doors = openChecking(config, createLog({ logLevel: 'silent', logFormat: 'json' }))
   try {
-    const ask = lookupFor(watched)
-    const first = await ask(doors.dns, {})
-    // Three doubts: let the majority decide at once.
-    const suspicion = { ask, owner: watched.owner, first, recorded: null, isPool: false, doubts: 3 }
-    return await confirm(suspicion, { ...doors, clock: systemClock }, new AbortController().signal)
+    const deps = { ...doors, clock: systemClock }
+    return await checkOnce({ ...watched, expectedValues }, deps, new AbortController().signal)
   } finally {
     await doors.closeDns()
   }
 }
 
-function report(
-  { owner, recordType, isExactMatch }: Watched,
-  expected: string[],
-  confirmed: Confirmation,
-  json: boolean,
-) {
-  const { evidence } = confirmed
-  if (confirmed.kind !== 'settled') {
+function report({ owner, recordType, isExactMatch }: Watched, expected: string[], checked: Checked, json: boolean) {
+  const evidence = evidenceOf(checked.observations)
+  if (checked.kind !== 'verdict') {
     process.exitCode = 1
     return print(noVerdict(evidence, json))
   }
-  const { outcome, witnesses, decided } = confirmed
-  const expectedValues = valuesExpected(expected, recordType, isExactMatch, outcome)
-  const verdict = judge({ owner, recordType, expectedValues, isExactMatch }, outcome, witnesses)
+  const { outcome, servers, decided } = checked
+  const expectedValues = expected.length > 0 ? expected : valuesFound(recordType, outcome)
+  const verdict = judge({ owner, recordType, expectedValues, isExactMatch }, outcome, servers)
   if (verdict.state !== 'VALID') process.exitCode = 1
-  if (json) return print(JSON.stringify({ name: owner, record_type: recordType, ...verdict, decided, evidence }))
+  if (json)
+    return print(
+      JSON.stringify({ name: owner, record_type: recordType, ...verdict, decided, evidence: dated(evidence) }),
+    )
   const values = (verdict.values ?? []).map((value) => `  ${value}\n`).join('')
   print(`${verdict.state}  ${owner || '.'} ${recordType}\n\n${verdict.reason}\n${decided}\n`)
   if (values !== '') print(values)
   print(evidenceTable(evidence))
 }
 
-function noVerdict(evidence: readonly Evidence[], json: boolean): string {
+function noVerdict(evidence: readonly DatedEvidence[], json: boolean): string {
   const reason =
     'None of the canary names resolves to an answer of its own: the network of this machine or DNS_SERVERS are at fault.'
   return json
-    ? JSON.stringify({ state: null, reason, evidence })
+    ? JSON.stringify({ state: null, reason, evidence: dated(evidence) })
     : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
 }
 
+const dated = (evidence: readonly DatedEvidence[]) =>
+  evidence.map((each) => ({ ...each, at: new Date(each.at).toISOString() }))
+
 /** Without an expectation whatever is found is as expected. */
-function valuesExpected(
-  expected: string[],
-  recordType: MonitorRecordType,
-  isExactMatch: boolean,
-  outcome: Outcome,
-): string[] {
-  if (expected.length === 0) return outcome.kind === 'answer' ? matcherFor(recordType).observe(outcome) : []
+function valuesFound(recordType: MonitorRecordType, outcome: Outcome): string[] {
+  return outcome.kind === 'answer' ? matcherFor(recordType).observe(outcome) : []
+}
+
+function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {
+  if (expected.length === 0) return []
   const parsed = parseExpectedValues(expected, recordType, isExactMatch)
   if (!parsed.ok) throw new Failure(Object.values(parsed.problems).join('\n'))
   return parsed.values

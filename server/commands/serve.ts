@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
-import { hashPassword } from 'better-auth/crypto'
-import { createApp } from '../app.ts'
-import { runScheduler } from '../checks/scheduler.ts'
+import { scryptPasswords } from '../access/passwords.ts'
+import { runScheduler } from '../checks/worker.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { buildDashboard } from '../dashboard/built.ts'
@@ -22,19 +21,29 @@ import { loadConfig, loadSecret, prepareDatabase, prepareDataFolder, reasonOf } 
 /** What is under way at SIGTERM is finished within this, then given up and left to be done again. */
 const DRAIN_MS = 6_000
 
+/** For so long at least requests are answered 503 before the port is closed, so that a load balancer notices. */
+const REFUSING_MS = 1_000
+
 /** Starts everything, serves until a signal comes, and ends with nothing claimed. */
 export async function serve(): Promise<void> {
   const terminated = terminationSignal()
   const config = loadConfig()
   prepareDataFolder(config)
   let isStarting = true
-  const doors = { ...openDoors(config, loadSecret(config), createLog(config)), isStarting: () => isStarting }
+  let isStopping = false
+  const secret = loadSecret(config)
+  const doors = {
+    ...openDoors(config, secret.text, createLog(config)),
+    isStarting: () => isStarting,
+    isStopping: () => isStopping,
+  }
   const { db, clock, log } = doors
-  const app = config.roles.has('api') ? await createApp(doors) : undefined
+  const app = config.roles.has('api') ? await (await import('../app.ts')).createApp(doors) : undefined
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
-  await prepareDatabase(db, config)
+  await prepareDatabase(db, config, secret)
   await makeAdmin(db, config, clock.now())
-  const id = await enterProcess(db, { pid: process.pid, machine: hostname(), isAlive }, clock.now())
+  const self = { pid: process.pid, machine: hostname(), isAlive }
+  const id = await enterProcess(db, self, clock.now())
 
   const stop = new AbortController()
   const abandon = new AbortController()
@@ -42,7 +51,7 @@ export async function serve(): Promise<void> {
   isStarting = false
   if (app) void buildDashboard(log, stop.signal)
   if (app) void prepareLists(db, doors.seal)
-  const loops: Promise<void>[] = [runPresence({ ...doors, process: id }, signals)]
+  const loops: Promise<void>[] = [runPresence({ ...doors, self, process: id }, signals)]
   if (config.roles.has('checker')) {
     loops.push(runScheduler({ ...doors, process: id }, signals), runEventSweep(doors, signals))
   }
@@ -55,8 +64,10 @@ export async function serve(): Promise<void> {
 
   await terminated
   log.info('Stopping: what is under way is finished first.')
+  isStopping = true
   stop.abort()
-  const drained = Promise.allSettled([app?.close(), ...loops])
+  const refused = app ? systemClock.sleep(REFUSING_MS) : undefined
+  const drained = Promise.allSettled([refused, ...loops]).then(() => app?.close())
   await Promise.race([drained, systemClock.sleep(DRAIN_MS)])
   abandon.abort()
   await Promise.race([drained, systemClock.sleep(1_000)])
@@ -70,7 +81,7 @@ export async function serve(): Promise<void> {
 
 async function makeAdmin(db: Database, { admin }: Config, now: number): Promise<void> {
   if (!admin || (await hasOrganizations(db))) return
-  const passwordHash = await hashPassword(admin.password)
+  const passwordHash = await scryptPasswords.hash(admin.password)
   const name = admin.email.split('@')[1]!
   const given = { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) }
   await whileEmpty(db, (transaction) => insertOrganization(transaction, given, now))

@@ -1,4 +1,4 @@
-import { hashPassword, verifyPassword } from 'better-auth/crypto'
+import { scryptPasswords } from '../access/passwords.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { Failure } from '../failure.ts'
@@ -16,7 +16,7 @@ export async function setup({ organization, email, password, json }: SetupOption
   if (password.length < 8) throw new Failure('--password needs at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {
     await refuseOtherPassword(db, email, password)
-    const passwordHash = await hashPassword(password)
+    const passwordHash = await scryptPasswords.hash(password)
     const made = await insertOrganization(db, { name: organization.trim(), email, passwordHash }, systemClock.now())
     if (json) {
       const shown = {
@@ -45,7 +45,7 @@ Try it while the server runs:
 /** Whoever has an account keeps its password: another one would seem to be set, and would not let anybody in. */
 async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
   const hash = await findPasswordHash(db, email)
-  if (hash === undefined || (await verifyPassword({ hash, password }))) return
+  if (hash === undefined || (await scryptPasswords.verify({ hash, password }))) return
   throw new Failure(
     `--password: ${email} has an account already, with another password. Give that one; the dashboard can replace it (forgotten password).`,
   )

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { countAttempt, forgetAttempts, type Guarded, uncountAttempt } from '../access/attempts.ts'
+import { ipv6NetworkOf, networkOf } from '../http/gate.ts'
 import { secondsToWait } from '../http/limits.ts'
 import type { Doors } from '../outside.ts'
 import { Problem } from '../problem.ts'
@@ -36,6 +37,16 @@ export async function count(
     reply.header('retry-after', String(seconds))
     throw new Problem(429, `Too many tries; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
   }
+}
+
+/** A customer of a provider gets up to a /48, and could else try from 65,536 networks. Others may share it, so more tries are free. */
+const SITE = { bits: 48, times: 5 }
+
+/** What a try from an address is counted for: its own network and, in IPv6, the larger one around it. */
+export function fromAddress(kind: string, ip: string, free: number): Guarded[] {
+  const site = ipv6NetworkOf(ip, SITE.bits)
+  const own = { subject: `${kind} from ${networkOf(ip)}`, free }
+  return site === undefined ? [own] : [own, { subject: `${kind} from ${site}`, free: free * SITE.times }]
 }
 
 /** An account is counted under a name that does not show whose it is. */

@@ -32,7 +32,7 @@ export function guardAccounts(
     if (!isReading && startOf(request, config.baseUrl) === 'elsewhere') throw fromElsewhere()
     request.session = (await sessionOf(request)) ?? null
     const who = request.session?.personId ?? networkOf(request.ip)
-    heed(await limiter.take(who, 'dashboard'), clock.now(), reply)
+    heed(await limiter.take(who, 'dashboard'), clock.now(), reply, { kind: 'dashboard', whose: 'of one user' })
   })
 }
 

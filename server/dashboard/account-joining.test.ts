@@ -83,7 +83,8 @@ onBothEngines('signing up', (_fresh, engine) => {
   test('makes a person and an organization where the server is open, and further ones later', async () => {
     const world = await givenApp(engine, { SIGN_UP: 'open' })
     const browser = openBrowser(world)
-    expect((await browser.call('/dashboard/api/sign-up', { body: ADA })).body.organizations).toMatchObject([
+    expect((await browser.call('/dashboard/api/sign-up', { body: ADA })).body).toEqual({ confirm: false })
+    expect((await browser.call('/dashboard/api/me')).body.organizations).toMatchObject([
       { name: 'Acme', role: 'owner' },
     ])
     const again = await openBrowser(world).call('/dashboard/api/sign-up', { body: { ...ADA, organization: 'Bcme' } })

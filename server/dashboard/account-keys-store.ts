@@ -1,4 +1,6 @@
 import type { ApiKey, Mails } from '#contract/account.ts'
+import type { AgentRole } from '#contract/agents.ts'
+import { mayGive } from '../access/permit.ts'
 import type { Database } from '../database/database.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { type MailContent, messageOf } from '../mail/content.ts'
@@ -18,10 +20,10 @@ export async function getApiKey(db: Database, organizationId: string, id: string
   return toApiKey(row)
 }
 
-/** The newest mails of an organization. Those about somebody's account belong to none and never stand here. */
+/** The newest mails of an organization, as somebody with this role may see them. Those about somebody's account belong to none and never stand here. */
 export async function listMails(
   { db, config, seal }: Pick<Doors, 'db' | 'config' | 'seal'>,
-  organizationId: string,
+  { organizationId, role }: { organizationId: string; role: AgentRole },
 ): Promise<Mails['data']> {
   const rows = await db
     .selectFrom('mails')
@@ -35,11 +37,16 @@ export async function listMails(
     const { subject, text } = messageOf(written, { baseUrl: config.baseUrl, seal, about })
     return {
       ...{ id, created: isoOf(created_at), recipient, subject, status, error },
-      // Where the server mails, a link is for its recipient alone.
-      text: config.smtp === null ? text : text.replaceAll(/(\/dashboard\/invitations\/)\S+/g, '$1…'),
+      // Where the server mails, a link is for its recipient alone; elsewhere for those who may give what it gives.
+      text:
+        config.smtp === null && (written.kind !== 'invitation' || mayGive(role, written.role))
+          ? text
+          : withoutLinks(text),
     }
   })
 }
+
+const withoutLinks = (text: string) => text.replaceAll(/(\/dashboard\/invitations\/)\S+/g, '$1…')
 
 function keysOf(db: Database, organizationId: string) {
   return db
@@ -50,15 +57,17 @@ function keysOf(db: Database, organizationId: string) {
         .onRef('agents.organization_id', '=', 'api_keys.organization_id'),
     )
     .select(['api_keys.id', 'api_keys.name', 'api_keys.role', 'api_keys.created_at', 'agents.name as maker'])
+    .select('agents.id as maker_id')
     .select(['last_used_at', 'expires_at', 'revoked_at'])
     .where('api_keys.organization_id', '=', organizationId)
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof keysOf>['execute']>>[number]
 
-function toApiKey({ id, name, role, created_at, maker, last_used_at, expires_at, revoked_at }: Row): ApiKey {
+function toApiKey({ id, name, role, created_at, maker, maker_id, ...row }: Row): ApiKey {
   return {
-    ...{ id, name, role, created: isoOf(created_at), created_by: maker },
-    ...{ last_used: isoOrNull(last_used_at), expires: isoOrNull(expires_at), revoked: isoOrNull(revoked_at) },
+    ...{ id, name, role, created: isoOf(created_at), created_by: maker, created_by_id: maker_id },
+    ...{ last_used: isoOrNull(row.last_used_at), expires: isoOrNull(row.expires_at) },
+    revoked: isoOrNull(row.revoked_at),
   }
 }

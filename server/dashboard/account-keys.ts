@@ -1,10 +1,15 @@
 import { Type } from 'typebox'
 import { type ApiKey, ApiKeys, MadeApiKey, Mails, NewApiKey } from '#contract/account.ts'
+import type { AgentRole } from '#contract/agents.ts'
 import { Exactly } from '#contract/common.ts'
+import { roleOfActor } from '../access/memberships.ts'
 import { changedBy } from '../access/permit.ts'
-import { insertKey, revokeKey } from '../access/store.ts'
+import { insertKey, type KeyRole, revokeKey } from '../access/store.ts'
+import { inTransaction } from '../database/database.ts'
+import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { parseTime } from '../http/times.ts'
+import { lockOrganization } from '../organization/lock.ts'
 import { withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
 import { forbidden, invalid } from '../problem.ts'
@@ -30,16 +35,32 @@ export function accountKeyRoutes(doors: Doors): Routes {
     app.post(
       '/dashboard/api/keys',
       { schema: { body: NewApiKey, response: Answers(201, MadeApiKey) } },
-      async ({ body, caller }, reply) => {
-        const { organizationId, actor: createdBy, role } = caller
-        if (body.role === 'admin' && role !== 'owner') throw adminKey()
+      async (request, reply) => {
+        const { body, caller } = request
+        const { organizationId, actor: createdBy } = caller
         const expiresAt = expiryOf(body.expires, clock.now())
         const given = { organizationId, name: body.name, role: body.role, createdBy }
-        const { id, key } = await withRoom(doors, organizationId, 'api_keys', (transaction) =>
-          insertKey(transaction, expiresAt === undefined ? given : { ...given, expiresAt }, clock.now()),
-        )
-        const made: ApiKey = await getApiKey(db, organizationId, id)
-        return reply.code(201).send({ ...made, key })
+        return await once(request, reply, db, {
+          effect: (db) =>
+            withRoom({ ...doors, db }, organizationId, 'api_keys', (database) =>
+              inTransaction(database, async (transaction) => {
+                await lockOrganization(transaction, organizationId)
+                const role = await roleOfActor(transaction, organizationId, createdBy)
+                if (role !== 'admin' && role !== 'owner') throw forbidden('You may make no API keys any more.')
+                refuseAdminKey(role, body)
+                return await insertKey(
+                  transaction,
+                  expiresAt === undefined ? given : { ...given, expiresAt },
+                  clock.now(),
+                )
+              }),
+            ),
+          answer: async (db, { id, key }) => {
+            const made: ApiKey = await getApiKey(db, organizationId, id)
+            reply.code(201)
+            return { ...made, key }
+          },
+        })
       },
     )
 
@@ -47,7 +68,9 @@ export function accountKeyRoutes(doors: Doors): Routes {
       '/dashboard/api/keys/:key',
       { schema: { params: Params('key'), response: Answers(204, NoContent) } },
       async ({ params, caller }, reply) => {
-        await revokeKey(db, params.key, clock.now(), caller.organizationId)
+        const { organizationId, role } = caller
+        refuseAdminKey(role, await getApiKey(db, organizationId, params.key))
+        await revokeKey(db, params.key, clock.now(), organizationId)
         return reply.code(204).send(null)
       },
     )
@@ -55,7 +78,7 @@ export function accountKeyRoutes(doors: Doors): Routes {
     app.get(
       '/dashboard/api/mails',
       { config: { readBy: 'admin' }, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
-      async ({ caller }) => ({ data: await listMails(doors, caller.organizationId) }),
+      async ({ caller }) => ({ data: await listMails(doors, caller) }),
     )
   }
 }
@@ -71,5 +94,10 @@ function expiryOf(text: string | null | undefined, now: number): number | undefi
   throw invalid({ expires: 'must be an instant in the future, like 2027-01-31T12:00:00.000Z.' })
 }
 
-const adminKey = () =>
-  forbidden('Only owners make keys with the role admin, because such a key may do all that an owner may.')
+/** Throws 403. */
+function refuseAdminKey(by: AgentRole, { role }: { role: KeyRole }): void {
+  if (role !== 'admin' || by === 'owner') return
+  throw forbidden(
+    'Only owners make and revoke keys with the role admin, because such a key may do all that an owner may.',
+  )
+}

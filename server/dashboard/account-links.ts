@@ -1,12 +1,15 @@
 import type { Auth } from '../access/auth.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import { endSessions, forgetTrust } from '../access/session-store.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { accountToken } from '../mail/account-link.ts'
 import type { AccountMail } from '../mail/content.ts'
 import { queueMail } from '../mail/outbox.ts'
-import { emailOf, findPerson } from '../organization/people.ts'
+import { emailOf, findPerson, setPassword } from '../organization/people.ts'
+import { insertOrganizationOf } from '../organization/store.ts'
 import type { Doors } from '../outside.ts'
 import { conflict, invalid } from '../problem.ts'
+import { insertAccount } from './account-store.ts'
 
 const VALID_FOR_MS = 60 * 60_000
 
@@ -16,26 +19,67 @@ type LinkDoors = Pick<Doors, 'db' | 'clock' | 'seal'>
 export async function sendResetLink(doors: LinkDoors, auth: Auth, email: string): Promise<void> {
   const person = await findPerson(doors.db, email)
   if (!person) return
-  await sendLink(doors, auth, person.email, { purpose: 'reset-password', value: person.id, kind: 'password_reset' })
+  await sendLink(doors, auth, person.email, { purpose: 'reset-password', personId: person.id })
 }
 
 /** Mails a link to the new address; the change waits for it. To an address that another account has, nothing. */
 export async function sendEmailLink(doors: LinkDoors, auth: Auth, personId: string, newEmail: string): Promise<void> {
   const email = emailOf(newEmail)
   if (await findPerson(doors.db, email)) return
-  const value = JSON.stringify({ personId, email })
-  await sendLink(doors, auth, email, { purpose: 'change-email', value, kind: 'email_confirmation' })
+  await sendLink(doors, auth, email, { purpose: 'change-email', personId, email })
 }
 
-/** Makes the change that a link stands for, once. Throws 400 for a link that was used or has run out. */
+/** Who signs up, until the address is confirmed. */
+export type SigningUp = { organization: string; name: string; email: string; passwordHash: string }
+
+/** Mails a link that makes the account; to an address that has one, that it has one. */
+export async function sendSignUpLink(doors: LinkDoors, auth: Auth, given: SigningUp): Promise<void> {
+  const { db, clock } = doors
+  const email = emailOf(given.email)
+  if (await findPerson(db, email)) return await tellPerson(db, email, { kind: 'account_exists' }, clock.now())
+  const value = JSON.stringify({ ...given, email })
+  await keepAndMail(doors, auth, email, { purpose: 'sign-up', value, content: { kind: 'sign_up_confirmation' } })
+}
+
+/** Ends all sessions, and every link and trusted browser of the account. Throws 400 for a link that was used or has run out. */
+export async function resetPassword(
+  doors: LinkDoors,
+  auth: Auth,
+  { token, newPassword }: { token: string; newPassword: string },
+): Promise<{ email: string }> {
+  const { db, clock } = doors
+  const link = await takeLink(doors, auth, 'reset-password', token)
+  const { password: passwords } = await auth.$context
+  const hash = await passwords.hash(newPassword)
+  const now = clock.now()
+  const { id, email } = await inTransaction(db, async (transaction) => {
+    const person = await getLinked(doors, transaction, link)
+    await setPassword(transaction, person.id, hash, now)
+    await forgetTrust(transaction, person.id)
+    await tellPerson(transaction, person.email, { kind: 'password_changed' }, now)
+    return person
+  })
+  // After the new password holds: a sign-in with the old one finds out by itself from then on.
+  await endSessions(db, id)
+  return { email }
+}
+
+/** Makes the change or the account that a link stands for, once. Throws 400 for a link that was used or has run out. */
 export async function confirmEmail(doors: LinkDoors, auth: Auth, token: string): Promise<void> {
-  const { internalAdapter } = await auth.$context
-  const found = await internalAdapter.consumeVerificationValue(`change-email:${token}`)
-  if (!found || found.expiresAt.getTime() <= doors.clock.now()) {
-    throw invalid({ token: 'belongs to a link that was used or has run out; change the address again.' })
-  }
-  const { personId, email }: { personId: string; email: string } = JSON.parse(found.value)
-  await changeEmail(doors, { personId, email, isVerified: true })
+  const signingUp = await findLink<SigningUp>(doors, auth, 'sign-up', token)
+  if (signingUp) return await makeAccount(doors, signingUp)
+  const link = await takeLink(doors, auth, 'change-email', token)
+  await inTransaction(doors.db, async (transaction) => {
+    const { id: personId } = await getLinked(doors, transaction, link)
+    await changeEmail({ ...doors, db: transaction }, { personId, email: link.email!, isVerified: true })
+  })
+}
+
+async function makeAccount({ db, clock }: LinkDoors, { organization, ...given }: SigningUp): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const person = await insertAccount(transaction, { ...given, isVerified: true }, clock.now())
+    await insertOrganizationOf(transaction, person, organization, clock.now())
+  })
 }
 
 /** Everywhere at once: the person, and the memberships that repeat the address. The old address is told. Throws 409. */
@@ -60,13 +104,27 @@ export async function tellPerson(db: Database, recipient: string, content: Accou
   await queueMail(db, null, { about: newId('lnk', now), recipients: [recipient], content }, now)
 }
 
-type Link = { purpose: 'reset-password' | 'change-email'; value: string; kind: 'password_reset' | 'email_confirmation' }
+/** What a link is for. `email`: the address that a change is to. */
+type Link = { purpose: 'reset-password' | 'change-email'; personId: string; email?: string }
+/** `account`: what the account was when the link was made. */
+type KeptLink = Link & { account: string }
 
-async function sendLink(
+async function sendLink(doors: LinkDoors, auth: Auth, recipient: string, link: Link): Promise<void> {
+  const account = await findAccount(doors, doors.db, link.personId)
+  if (!account) return
+  const kept: KeptLink = { ...link, account: account.mark }
+  const content: AccountMail =
+    link.email === undefined ? { kind: 'password_reset' } : { kind: 'email_confirmation', email: link.email }
+  await keepAndMail(doors, auth, recipient, { purpose: link.purpose, value: JSON.stringify(kept), content })
+}
+
+type Purpose = Link['purpose'] | 'sign-up'
+
+async function keepAndMail(
   { db, clock, seal }: LinkDoors,
   auth: Auth,
   recipient: string,
-  { purpose, value, kind }: Link,
+  { purpose, value, content }: { purpose: Purpose; value: string; content: AccountMail },
 ): Promise<void> {
   const now = clock.now()
   const id = newId('lnk', now)
@@ -76,6 +134,49 @@ async function sendLink(
     value,
     expiresAt: new Date(now + VALID_FOR_MS),
   })
-  const content = kind === 'password_reset' ? { kind } : { kind, email: recipient }
   await queueMail(db, null, { about: id, recipients: [recipient], content }, now)
 }
+
+async function takeLink(doors: LinkDoors, auth: Auth, purpose: Link['purpose'], token: string): Promise<KeptLink> {
+  const found = await findLink<KeptLink>(doors, auth, purpose, token)
+  if (!found) throw badLink()
+  return found
+}
+
+/** Takes what was kept for a link, so that nobody else gets it; undefined where it was used or has run out. */
+async function findLink<T>(doors: LinkDoors, auth: Auth, purpose: Purpose, token: string): Promise<T | undefined> {
+  const { internalAdapter } = await auth.$context
+  const found = await internalAdapter.consumeVerificationValue(`${purpose}:${token}`)
+  return found && found.expiresAt.getTime() > doors.clock.now() ? (JSON.parse(found.value) as T) : undefined
+}
+
+/** The account of a link, locked until the transaction ends. Throws 400 where its password or address is another by now. */
+async function getLinked(doors: LinkDoors, transaction: Database, { personId, account }: KeptLink) {
+  const found = await findAccount(doors, transaction, personId)
+  if (found?.mark !== account) throw badLink()
+  return found
+}
+
+/** `mark`: changes with the password and with the address, and shows neither. */
+async function findAccount({ seal }: LinkDoors, db: Database, personId: string) {
+  const person = await db
+    .selectFrom('people')
+    .select(['id', 'email'])
+    .where('id', '=', personId)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
+  if (!person) return undefined
+  const credential = await db
+    .selectFrom('credentials')
+    .select('password')
+    .where('person_id', '=', personId)
+    .where('provider_id', '=', 'credential')
+    .executeTakeFirst()
+  const text = JSON.stringify(['account', person.id, person.email, credential?.password ?? null])
+  return { ...person, mark: seal.sign(text).toString('base64url') }
+}
+
+const badLink = () =>
+  invalid({
+    token: 'belongs to a link that was used or has run out, or the account was changed since; ask for a new link.',
+  })

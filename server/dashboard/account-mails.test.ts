@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { messageOf } from '../mail/content.ts'
 import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { eventually } from '../testing/server-world.ts'
+import { linkTo, mailsTo } from '../testing/mails.ts'
 
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 
@@ -16,7 +15,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
     const world = await givenApp(engine)
     const before = await givenSignedIn(world, { name: 'Ada' })
     expect((await ask(world, 'Ada@example.com')).body).toEqual({ status: true })
-    const token = tokenIn(await mailTo(world, 'ada@example.com'), 'reset-password')
+    const token = await linkTo(world, 'ada@example.com', 'reset-password')
 
     const reset = () =>
       openBrowser(world).call('/dashboard/auth/reset-password', { body: { token, newPassword: 'another horse' } })
@@ -35,7 +34,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
     const known = await ask(world, 'ada@example.com')
     const unknown = await ask(world, 'nobody@example.com')
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
-    await mailTo(world, 'ada@example.com')
+    await mailsTo(world, 'ada@example.com')
     expect(await world.doors.db.selectFrom('mails').select('recipient').execute()).toHaveLength(1)
   })
 
@@ -51,7 +50,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
     const owner = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
     await givenPerson(world, { name: 'Ada' })
     await ask(world, 'ada@example.com')
-    const token = tokenIn(await mailTo(world, 'ada@example.com'), 'reset-password')
+    const token = await linkTo(world, 'ada@example.com', 'reset-password')
 
     expect((await owner.call('/dashboard/api/mails')).body).toEqual({ data: [] })
     for (const table of ['mails', 'verifications'] as const) {
@@ -70,7 +69,7 @@ onBothEngines('a new address', (_fresh, engine) => {
     expect((await change(browser, 'wrong')).body.errors).toEqual({ password: 'is wrong.' })
     expect((await change(browser)).body).toEqual({ confirm: true })
     expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@example.com')
-    const token = tokenIn(await mailTo(world, 'ada@new.example'), 'verify-email')
+    const token = await linkTo(world, 'ada@new.example', 'verify-email')
 
     const confirm = () => openBrowser(world).call('/dashboard/auth/verify-email', { body: { token } })
     expect((await confirm()).status).toBe(200)
@@ -78,7 +77,7 @@ onBothEngines('a new address', (_fresh, engine) => {
     expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@new.example')
     const { data } = (await browser.call('/agents?order_by=email')).body
     expect(data.map(({ email }: { email: string }) => email)).toContain('ada@new.example')
-    expect(await mailTo(world, 'ada@example.com')).toContain('ada@new.example')
+    expect((await mailsTo(world, 'ada@example.com'))[0]).toContain('ada@new.example')
     expect((await confirm()).status).toBe(400)
     await signIn(openBrowser(world), 'ada@new.example')
   })
@@ -98,18 +97,3 @@ onBothEngines('a new address', (_fresh, engine) => {
     expect(await world.doors.db.selectFrom('mails').select('recipient').execute()).toEqual([])
   })
 })
-
-/** The newest mail to somebody, as it would be sent. Links are written after the answer. */
-async function mailTo({ doors }: AppWorld, recipient: string): Promise<string> {
-  const query = doors.db.selectFrom('mails').selectAll().where('recipient', '=', recipient).orderBy('id', 'desc')
-  const [mail] = await eventually(
-    () => query.execute(),
-    (mails) => mails.length > 0,
-  )
-  const { baseUrl } = doors.config
-  return messageOf(JSON.parse(mail!.content), { baseUrl, seal: doors.seal, about: mail!.about }).text
-}
-
-function tokenIn(text: string, page: string): string {
-  return new RegExp(`/dashboard/${page}/([\\w-]{22})\\s`).exec(text)![1]!
-}

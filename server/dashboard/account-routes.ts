@@ -1,4 +1,3 @@
-import { hashPassword } from 'better-auth/crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   Acceptance,
@@ -8,27 +7,29 @@ import {
   NewOrganization,
   OfferedInvitation,
   Setup,
+  SignedUp,
   SignUp,
   Welcome,
 } from '#contract/account.ts'
 import { Nullable } from '#contract/common.ts'
 import type { Auth } from '../access/auth.ts'
 import { sessionReader } from '../access/sessions.ts'
-import { acceptInvitation, getOfferedInvitation } from '../agents/accept.ts'
+import { acceptInvitation, getOfferedInvitation, getOpenInvitation } from '../agents/accept.ts'
 import { inTransaction } from '../database/database.ts'
-import { networkOf } from '../http/gate.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { findPerson } from '../organization/people.ts'
 import { isSetupToken } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganizationOf, whileEmpty } from '../organization/store.ts'
 import type { Doors } from '../outside.ts'
 import { forbidden, invalid } from '../problem.ts'
-import { count } from './account-attempts.ts'
+import { count, fromAddress, subjectOf } from './account-attempts.ts'
 import { guardAccounts, signedIn } from './account-gate.ts'
+import { sendSignUpLink } from './account-links.ts'
 import { accountSecurityRoutes } from './account-security-routes.ts'
-import { getMe, insertAccount, refuseManyOrganizations } from './account-store.ts'
+import { getMe, insertAccount, refuseKnown, refuseManyOrganizations } from './account-store.ts'
 import { asCaller, asked } from './auth-calls.ts'
 import { authRoutes } from './auth-routes.ts'
+import { Background } from './background.ts'
 
 /** What a person does without an organization: set the server up, sign up, sign in, join, look at oneself. */
 export function accountRoutes(doors: Doors, auth: Auth): Routes {
@@ -36,8 +37,11 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
   const isOpen = config.signUp === 'open'
   const sessionOf = sessionReader(auth, doors)
   return async (app) => {
+    const { password: passwords } = await auth.$context
     guardAccounts(app, doors, sessionOf)
-    await app.register(authRoutes(doors, auth))
+    const background = new Background(doors.log)
+    app.addHook('onClose', () => background.close())
+    await app.register(authRoutes(doors, auth, background))
     await app.register(accountSecurityRoutes(doors, auth))
 
     const signIn = async (request: FastifyRequest, reply: FastifyReply, { email, password }: NewPassword) => {
@@ -62,7 +66,7 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
       async (request, reply) => {
         const { token, ...given } = request.body
         if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
-        const passwordHash = await hashPassword(given.password)
+        const passwordHash = await passwords.hash(given.password)
         const made = await whileEmpty(db, async (transaction) => {
           const person = await insertAccount(transaction, { ...given, passwordHash }, clock.now())
           await insertOrganizationOf(transaction, person, given.organization, clock.now())
@@ -76,20 +80,25 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
 
     app.post(
       '/dashboard/api/sign-up',
-      { schema: { body: SignUp, response: Answers(200, Me) } },
+      { schema: { body: SignUp, response: Answers(200, SignedUp) } },
       async (request, reply) => {
         if (!isOpen)
           throw forbidden('Nobody signs up on this server; ask someone of your organization for an invitation.')
-        await count(doors, reply, [{ subject: `sign-up from ${networkOf(request.ip)}`, free: 5 }])
-        const given = request.body
-        const passwordHash = await hashPassword(given.password)
-        const made = await inTransaction(db, async (transaction) => {
-          const person = await insertAccount(transaction, { ...given, passwordHash }, clock.now())
+        const { password, ...given } = request.body
+        const address = { subject: subjectOf('sign-up', given.email), free: 3 }
+        await count(doors, reply, [...fromAddress('sign-up', request.ip, 5), address])
+        const signingUp = { ...given, passwordHash: await passwords.hash(password) }
+        if (config.smtp !== null) {
+          // Nobody waits for it, so that an address that has an account is answered as fast as one that has none.
+          background.start(sendSignUpLink(doors, auth, signingUp), 'A link to confirm an address could not be written.')
+          return { confirm: true }
+        }
+        await inTransaction(db, async (transaction) => {
+          const person = await insertAccount(transaction, signingUp, clock.now())
           await insertOrganizationOf(transaction, person, given.organization, clock.now())
-          return person
         })
-        await signIn(request, reply, given)
-        return await getMe(doors, made.id)
+        await signIn(request, reply, { email: given.email, password })
+        return { confirm: false }
       },
     )
 
@@ -133,9 +142,10 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
           const { organizationId } = await acceptInvitation(db, { token, person }, clock.now())
           return { organization_id: organizationId }
         }
-        const { email } = await getOfferedInvitation(db, token, clock.now())
+        const { email } = await getOpenInvitation(db, token, clock.now())
+        await refuseKnown(db, email)
         const { name, password } = nameAndPassword(request.body ?? {})
-        const passwordHash = await hashPassword(password)
+        const passwordHash = await passwords.hash(password)
         const organizationId = await inTransaction(db, async (transaction) => {
           const person = await insertAccount(transaction, { name, email, passwordHash }, clock.now())
           return (await acceptInvitation(transaction, { token, person }, clock.now())).organizationId

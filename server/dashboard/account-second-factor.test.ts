@@ -1,8 +1,8 @@
-import { TOTP, URI } from 'otpauth'
+import { URI } from 'otpauth'
 import { expect, test } from 'vitest'
-import { givenSignedIn, PASSWORD } from '../testing/accounts.ts'
+import { codeNow, confirm, givenSecondFactor, givenSignedIn, nextCode, PASSWORD } from '../testing/accounts.ts'
 import { givenApp } from '../testing/app-world.ts'
-import { type Browser, openBrowser } from '../testing/browser.ts'
+import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
 
 const SIGN_IN = { email: 'ada@example.com', password: PASSWORD }
@@ -18,7 +18,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
       twoFactorRedirect: false,
     })
 
-    await confirm(browser, enabled.body.totpURI)
+    await confirm(browser, codeNow(enabled.body.totpURI))
 
     expect((await browser.call('/dashboard/api/me')).body.person.two_factor).toBe(true)
     const other = openBrowser(world)
@@ -27,12 +27,12 @@ onBothEngines('a second factor', (_fresh, engine) => {
     expect((await other.call('/dashboard/api/me')).status).toBe(401)
     const wrong = await other.call('/dashboard/auth/two-factor/verify-totp', { body: { code: '000000' } })
     expect(wrong).toMatchObject({ status: 400, body: { errors: { code: expect.stringContaining('wrong') } } })
-    await confirm(other, enabled.body.totpURI)
+    await confirm(other, nextCode(enabled.body.totpURI))
     expect((await other.call('/dashboard/api/me')).status).toBe(200)
   })
 
   test('has recovery codes, each good once', async () => {
-    const { world, backupCodes } = await givenSecondFactor(engine)
+    const { world, backupCodes } = await givenSecondFactor(await givenApp(engine))
     const [code] = backupCodes
     expect(backupCodes).toHaveLength(10)
     const other = openBrowser(world)
@@ -45,7 +45,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
   })
 
   test('is slowed down by person, however often the password is entered anew', async () => {
-    const { world, uri } = await givenSecondFactor(engine)
+    const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const statuses: number[] = []
     for (let number = 0; number < 7; number++) {
       const thief = openBrowser(world, `198.51.100.${number}`)
@@ -58,11 +58,11 @@ onBothEngines('a second factor', (_fresh, engine) => {
     world.pass(15_000)
     const owner = openBrowser(world)
     await owner.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })
-    await confirm(owner, uri)
+    await confirm(owner, nextCode(uri))
   })
 
   test('is turned off with the password, and not without', async () => {
-    const { world, browser } = await givenSecondFactor(engine)
+    const { world, browser } = await givenSecondFactor(await givenApp(engine))
     const off = (password: string) => browser.call('/dashboard/auth/two-factor/disable', { body: { password } })
     expect((await off('wrong')).body.errors).toEqual({ password: 'is wrong.' })
     expect((await off(PASSWORD)).status).toBe(200)
@@ -72,17 +72,17 @@ onBothEngines('a second factor', (_fresh, engine) => {
   })
 
   test('is kept sealed', async () => {
-    const { world, uri, backupCodes } = await givenSecondFactor(engine)
+    const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
     const kept = JSON.stringify(await world.doors.db.selectFrom('second_factors').selectAll().execute())
     expect(kept).not.toContain(String(URI.parse(uri).secret.base32))
     expect(kept).not.toContain(backupCodes[0])
   })
 
   test('needs no code again in a browser that is trusted', async () => {
-    const { world, uri } = await givenSecondFactor(engine)
+    const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const browser = openBrowser(world)
     await browser.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })
-    await confirm(browser, uri, { trustDevice: true })
+    await confirm(browser, nextCode(uri), { trustDevice: true })
     await browser.call('/dashboard/auth/sign-out', { method: 'POST' })
     expect((await browser.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })).body).toEqual({
       twoFactorRedirect: false,
@@ -97,20 +97,3 @@ onBothEngines('a second factor', (_fresh, engine) => {
     expect(again.body).toEqual({ twoFactorRedirect: true })
   })
 })
-
-async function givenSecondFactor(engine: 'sqlite' | 'postgres') {
-  const world = await givenApp(engine)
-  const browser = await givenSignedIn(world, { name: 'Ada' })
-  const { body } = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
-  await confirm(browser, body.totpURI)
-  return { world, browser, uri: body.totpURI as string, backupCodes: body.backupCodes as string[] }
-}
-
-async function confirm(browser: Browser, uri: string, more: object = {}): Promise<void> {
-  const totp = URI.parse(uri)
-  if (!(totp instanceof TOTP)) throw new Error(uri)
-  const answer = await browser.call('/dashboard/auth/two-factor/verify-totp', {
-    body: { code: totp.generate(), ...more },
-  })
-  expect(answer.status, answer.text).toBe(200)
-}

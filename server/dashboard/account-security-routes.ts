@@ -5,6 +5,7 @@ import { Answers, type Routes } from '../http/routes.ts'
 import { renameAgents } from '../organization/people.ts'
 import type { Doors } from '../outside.ts'
 import { conflict } from '../problem.ts'
+import { count, fromAddress, subjectOf } from './account-attempts.ts'
 import { needSession, signedIn } from './account-gate.ts'
 import { changeEmail, sendEmailLink, tellPerson } from './account-links.ts'
 import { asCaller, asked, DONE, tryAt } from './auth-calls.ts'
@@ -50,9 +51,18 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.verifyPassword({ body: { password }, ...asCaller(request) })),
         )
-        if (config.smtp === null) await changeEmail(doors, { personId, email: newEmail, isVerified: false })
-        else await sendEmailLink(doors, auth, personId, newEmail)
-        return { confirm: config.smtp !== null }
+        if (config.smtp === null) {
+          await changeEmail(doors, { personId, email: newEmail, isVerified: false })
+          return { confirm: false }
+        }
+        // The address may be anybody's, and the password being right is no reason to mail it again and again.
+        const mailed = [
+          { subject: `new address of ${personId}`, free: 5 },
+          ...fromAddress('new address', request.ip, 20),
+        ]
+        await count(doors, reply, [...mailed, { subject: subjectOf('new address', newEmail), free: 3 }])
+        await sendEmailLink(doors, auth, personId, newEmail)
+        return { confirm: true }
       },
     )
 
@@ -74,6 +84,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.disableTwoFactor({ body: request.body, ...asCaller(request) })),
         )
+        await forgetTrust(db, signedIn(request).personId)
         return DONE
       },
     )

@@ -1,10 +1,9 @@
 import type { Me } from '#contract/account.ts'
+import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../database/database.ts'
-import { insertPerson, type Person } from '../organization/people.ts'
+import { findPerson, insertPerson, type Person } from '../organization/people.ts'
 import type { Doors } from '../outside.ts'
 import { conflict, unauthorized } from '../problem.ts'
-
-const VERSION = '1.0.0'
 
 /** The person and all organizations, in the order of joining. Throws 401 for one who is gone. */
 export async function getMe({ db, config }: Pick<Doors, 'db' | 'config'>, personId: string): Promise<Me> {
@@ -28,7 +27,7 @@ export async function getMe({ db, config }: Pick<Doors, 'db' | 'config'>, person
     organizations,
     server: {
       base_url: config.baseUrl,
-      version: VERSION,
+      version: packageJson.version,
       sends_mail: config.smtp !== null,
       takes_payments: config.stripe !== null,
       sign_up: config.signUp === 'open',
@@ -36,14 +35,21 @@ export async function getMe({ db, config }: Pick<Doors, 'db' | 'config'>, person
   }
 }
 
-type NewAccount = { name: string; email: string; passwordHash: string }
+type NewAccount = { name: string; email: string; passwordHash: string; isVerified?: boolean }
 
 /** Throws 409 when the address has an account already: who it belongs to signs in with it. */
 export async function insertAccount(db: Database, given: NewAccount, now: number): Promise<Person> {
   const person = await insertPerson(db, given, now)
-  if (!person) throw conflict('There is an account with this address already; sign in with it first.')
+  if (!person) throw known()
   return person
 }
+
+/** Before the password of a new account is hashed. Throws 409 when the address has an account already. */
+export async function refuseKnown(db: Database, email: string): Promise<void> {
+  if (await findPerson(db, email)) throw known()
+}
+
+const known = () => conflict('There is an account with this address already; sign in with it first.')
 
 const MOST_OWNED = 50
 

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Auth } from '../access/auth.ts'
 import { authHeaders } from '../access/sessions.ts'
-import { networkOf } from '../http/gate.ts'
 import type { Doors } from '../outside.ts'
 import { Problem } from '../problem.ts'
-import { guarded } from './account-attempts.ts'
+import { fromAddress, guarded } from './account-attempts.ts'
 import { refusedByAuth } from './auth-problems.ts'
 
 export const DONE = { status: true }
@@ -29,22 +28,12 @@ export async function tryAt<T>(
   request: FastifyRequest,
   reply: FastifyReply,
   what: 'code' | 'password',
-  work: () => Promise<T>,
+  work: (personId: string) => Promise<T>,
 ): Promise<T> {
-  const personId = request.session?.personId ?? (await halfSignedIn(auth, request))
-  if (personId === undefined) throw new Problem(401, 'The password was entered too long ago; sign in again.')
+  const { headers } = asCaller(request)
+  const personId = request.session?.personId ?? (await auth.api.halfSignedIn({ headers })).personId
+  if (personId === null) throw new Problem(401, 'The password was entered too long ago; sign in again.')
   const own = { subject: `${what} of ${personId}`, free: 5 }
-  const others = [{ subject: `sign-in from ${networkOf(request.ip)}`, free: 20 }]
-  return await guarded(doors, reply, { own, others }, work)
+  const others = fromAddress('sign-in', request.ip, 20)
+  return await guarded(doors, reply, { own, others }, () => work(personId))
 }
-
-/** Whose password was right and whose code is still to come, by the cookie that stands for it. */
-async function halfSignedIn(auth: Auth, { headers }: FastifyRequest): Promise<string | undefined> {
-  const [, identifier] = COOKIE.exec(headers.cookie ?? '') ?? []
-  if (identifier === undefined) return undefined
-  const { internalAdapter } = await auth.$context
-  return (await internalAdapter.findVerificationValue(identifier))?.value
-}
-
-/** The value in front of its signature, which the library checks. */
-const COOKIE = /(?:^|;\s*)(?:__Secure-)?zonewatch\.two_factor=(2fa-[\w-]+)\./

@@ -14,11 +14,13 @@ export function refusedByAuth(error: unknown, passwordField = 'password'): never
 
 const wrong = (errors: FieldErrors) => () => invalid(errors)
 
+export const wrongCode = wrong({ code: 'is wrong, or no longer right: enter the one that the app shows now.' })
+
 const PROBLEMS: Record<string, () => Problem> = {
   INVALID_EMAIL_OR_PASSWORD: () => new Problem(401, 'The address or the password is wrong.'),
   INVALID_EMAIL: () => new Problem(401, 'The address or the password is wrong.'),
   INVALID_TOKEN: wrong({ token: 'belongs to a link that was used or has run out; ask for a new one.' }),
-  INVALID_CODE: wrong({ code: 'is wrong, or no longer right: enter the one that the app shows now.' }),
+  INVALID_CODE: () => wrongCode(),
   INVALID_BACKUP_CODE: wrong({ code: 'is wrong, or was used.' }),
   INVALID_TWO_FACTOR_COOKIE: () => new Problem(401, 'The password was entered too long ago; sign in again.'),
   TOTP_NOT_ENABLED: () => conflict('No second factor is set up; turn it on first.'),

@@ -21,11 +21,15 @@ export function titleOf(fault: Fault): string {
   const names = one ? owner : `${count} names of ${domain}`
   switch (state) {
     case 'MISMATCH':
-      return `${capital(records)} ${one ? 'answers' : 'answer'} ${answers(fault)}.`
+      // Not "the A record of": behind a CNAME that is another name's.
+      return one ? `${owner} (${recordType}) answers ${answers(fault)}.` : `${records} answer ${answers(fault)}.`
     case 'NOT_FOUND':
-      return `${names} ${one ? 'does' : 'do'} not exist.`
+      return fault.reason ?? `${names} ${one ? 'is' : 'are'} not found (NXDOMAIN).`
     case 'NO_DATA':
-      return one ? `${owner} has no ${recordType} record.` : `${names} have no record of the type that is watched.`
+      return (
+        fault.reason ??
+        `${names} ${one ? `has no ${recordType} record` : 'have no record of the type that is watched'}.`
+      )
     case 'TIMEOUT':
       return `No server answers for ${records}.`
     case 'INVALID':

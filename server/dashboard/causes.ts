@@ -52,8 +52,8 @@ export async function attentionOf(
 }
 
 const isFailing = (state: MonitorState) => state !== 'VALID' && state !== 'UNSET'
-/** Of these the check's own sentence says more than the state. */
-const TELLING: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP'])
+/** Of these the check's own sentence says more than the state: the cause, or the name behind a CNAME that is missing. */
+const TELLING: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
 
 /** Troubles that began lately and are too small to be among the largest. */
 async function newest(

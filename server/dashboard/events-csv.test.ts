@@ -10,13 +10,14 @@ import { eventsCsv } from './events-csv.ts'
 const PATH = '/dashboard/api/events.csv'
 const AT = Date.UTC(2026, 10, 21, 9, 30)
 
-/** So many events of one monitor, a second apart, the last one with this value. */
-async function givenEvents(world: AppWorld, count: number, value = '192.0.2.2') {
+/** So many events of one monitor, a second apart, and after them one for each value. */
+async function givenEvents(world: AppWorld, count: number, ...values: string[]) {
   const body = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: 'hello' }
   const { id } = (await world.call('/monitors', { method: 'POST', body })).body
   const row = await world.doors.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
   const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row
-  const events = Array.from({ length: count }, (_, place) => ({
+  const before = count - 1
+  const events = Array.from({ length: values.length === 0 ? count : before + values.length }, (_, place) => ({
     ...{ organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match },
     id: newId('evt', AT + place),
     monitor_id: id,
@@ -24,11 +25,12 @@ async function givenEvents(world: AppWorld, count: number, value = '192.0.2.2') 
     old_state: 'VALID',
     new_state: place % 2 === 0 ? 'MISMATCH' : 'VALID',
     previous_values: '["one","two"]',
-    current_values: place === count - 1 ? JSON.stringify([value]) : null,
+    current_values: place >= before && values.length > 0 ? JSON.stringify([values[place - before]]) : null,
     incidence_count: 1,
     diagnosis: null,
   }))
-  for (let from = 0; from < count; from += 500) await insertEvents(world.doors.db, events.slice(from, from + 500))
+  for (let from = 0; from < events.length; from += 500)
+    await insertEvents(world.doors.db, events.slice(from, from + 500))
   return events
 }
 
@@ -67,12 +69,26 @@ onBothEngines('GET /dashboard/api/events.csv', (_fresh, engine) => {
   })
 })
 
-test('a value that a spreadsheet would run is written as text', async () => {
-  for (const value of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1']) {
-    const world = await givenApp('sqlite')
-    await givenEvents(world, 1, value)
-    expect(rowsOf((await world.call(PATH)).text)[0]!.current_value).toBe(`'${value}`)
+test('a value that a spreadsheet would run is written as text, in each of its lines', async () => {
+  const world = await givenApp('sqlite')
+  const values = {
+    '=1+1': "'=1+1",
+    '+1': "'+1",
+    '-1': "'-1",
+    '@SUM(A1)': "'@SUM(A1)",
+    '\t=1': "'\t=1",
+    '\uff1d1': "'\uff1d1",
+    'x\n=1+1': "x\n'=1+1",
+    'x\r=1+1': "x\r'=1+1",
+    '\r\n\n=1, "a"': `\r\n\n'=1, "a"`,
+    'x\u2028@SUM(A1)': "x\u2028'@SUM(A1)",
+    '"=1': '"=1',
+    'v=spf1 -all': 'v=spf1 -all',
+    ' =1': ' =1',
   }
+  await givenEvents(world, 1, ...Object.keys(values))
+  const rows = rowsOf((await world.call(PATH)).text)
+  expect(rows.map(({ current_value }) => current_value)).toEqual(Object.values(values))
 })
 
 test('it ends after so many events, and says so', async () => {

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import papaparse from 'papaparse'
 import type { Event, EventQuery } from '#contract/events.ts'
 import { listEvents } from '../events/list.ts'
 import type { Page } from '../http/pages.ts'
@@ -24,7 +23,7 @@ const COLUMNS = [
   'monitor_id',
 ]
 
-export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'>
+export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'> & { is_change?: boolean }
 
 /**
  * The events as RFC 4180 text, page by page as the reader takes it. Throws what the list throws before the first line.
@@ -33,11 +32,11 @@ export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'>
 export async function eventsCsv(
   { db, seal }: Pick<Doors, 'db' | 'seal'>,
   organizationId: string,
-  query: EventsQuery,
+  { is_change: isChange = false, ...query }: EventsQuery,
   most = MOST,
 ): Promise<Readable> {
   const read = (limit: number, after?: string) =>
-    listEvents(db, seal, organizationId, { ...query, limit, ...(after === undefined ? {} : { after }) })
+    listEvents(db, seal, organizationId, { ...query, limit, ...(after === undefined ? {} : { after }) }, { isChange })
   const first = await read(Math.min(AT_ONCE, most))
   return Readable.from(lines(first, read, most), { objectMode: false, highWaterMark: 65_536 })
 }
@@ -60,10 +59,19 @@ async function* lines(
   }
 }
 
-/** A cell that a spreadsheet would take for a formula is written behind an apostrophe. */
+/** RFC 4180. */
 function text(rows: unknown[][]): string {
-  return `${papaparse.unparse(rows, { newline: '\r\n', escapeFormulae: true })}\r\n`
+  return rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
 }
+
+/** A line that a spreadsheet would take for a formula is written behind an apostrophe, in a cell of several lines each one. */
+function cellOf(value: unknown): string {
+  const written = String(value ?? '').replace(FORMULA, "$&'")
+  return /[",\r\n]/.test(written) || written.trim() !== written ? `"${written.replaceAll('"', '""')}"` : written
+}
+
+/** Where a line begins that a spreadsheet may run, also one with full-width characters. */
+const FORMULA = /(?:^|(?<=[\r\n\u2028\u2029]))(?=[=+\-@\t\uff1d\uff0b\uff0d\uff20])/g
 
 function cellsOf({ domain, ...event }: Event): unknown[] {
   return [

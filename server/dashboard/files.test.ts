@@ -14,6 +14,6 @@ test('files are kept for a year, pages are asked for again, and what is not ther
   expect(await get(`assets/${script}`)).toEqual([200, 'public, max-age=31536000, immutable'])
   expect(await get('monitors/mon_1')).toEqual([200, 'no-cache'])
   for (const path of ['assets/gone-4f3a.js', 'assets/..%2f..%2fpackage.json', 'assets/%00.js', `assets/${script}.br`]) {
-    expect(await get(path), path).toEqual([404, null])
+    expect(await get(path), path).toEqual([404, 'private, no-store'])
   }
 })

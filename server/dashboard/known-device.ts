@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Guarded } from '../access/attempts.ts'
+import { cookiePrefixFor } from '../access/auth.ts'
 import type { Doors } from '../outside.ts'
 import { subjectOf } from './account-attempts.ts'
 
@@ -24,9 +25,9 @@ export function signInSubject({ seal }: DeviceDoors, request: FastifyRequest, em
 export function rememberDevice({ seal, config }: DeviceDoors, reply: FastifyReply, email: string): void {
   const nonce = randomBytes(12).toString('base64url')
   const signature = seal.sign(`device ${nonce} of ${subjectOf('account', email)}`).toString('base64url')
-  const secure = config.baseUrl.startsWith('https:') ? '; Secure' : ''
-  const attributes = `Path=/dashboard; Max-Age=${YEAR_SECONDS}; HttpOnly; SameSite=Lax${secure}`
-  reply.header('set-cookie', `${NAME}=${nonce}.${signature}; ${attributes}`)
+  const prefix = cookiePrefixFor(config.baseUrl)
+  const attributes = `Path=/; Max-Age=${YEAR_SECONDS}; HttpOnly; SameSite=Lax${prefix === '' ? '' : '; Secure'}`
+  reply.header('set-cookie', `${prefix}${NAME}=${nonce}.${signature}; ${attributes}`)
 }
 
-const COOKIE = /(?:^|;\s*)zonewatch\.device=([\w-]{16})\.([\w-]{22})(?:;|$)/
+const COOKIE = /(?:^|;\s*)(?:__Host-)?zonewatch\.device=([\w-]{16})\.([\w-]{22})(?:;|$)/

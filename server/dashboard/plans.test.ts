@@ -27,7 +27,7 @@ function expectIndexes(engine: Engine, plan: string): void {
 }
 
 onBothEngines('what the dashboard asks', (_fresh, engine) => {
-  test('is read from indexes, however many monitors and events there are', { timeout: 60_000 }, async () => {
+  test('is read from indexes, however many monitors and events there are', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine)
     const { organizationId, monitor } = await givenMonitors(db)
     const seal = createSeal('x'.repeat(32))

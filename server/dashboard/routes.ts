@@ -1,20 +1,28 @@
 import { Type } from 'typebox'
+import { PageOf } from '#contract/common.ts'
 import {
   Acceptance,
   ImportPlan,
   ImportRequest,
+  ImportUpdated,
+  ImportUpdates,
   Lookup,
   LookupRequest,
+  MOST_COUNTED,
+  MonitorCounts,
   Overview,
   TIMELINE_RANGES,
   Timeline,
   ValueDifference,
 } from '#contract/dashboard.ts'
-import { EventQuery } from '#contract/events.ts'
-import { Include, MonitorAnswer } from '#contract/monitors.ts'
+import { Event, EventQuery } from '#contract/events.ts'
+import { Include, MonitorAnswer, MonitorQuery } from '#contract/monitors.ts'
+import { listEvents } from '../events/list.ts'
 import type { Gate } from '../http/gate.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { parseInclude } from '../monitors/include.ts'
+import { countMonitors } from '../monitors/list.ts'
 import { toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
@@ -22,11 +30,13 @@ import { Problem } from '../problem.ts'
 import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
 import { planImport } from './import/plan.ts'
+import { updateExpectations } from './import/updates.ts'
 import type { LiveStreams } from './live/streams.ts'
 import { lookUp } from './lookup.ts'
 import { readOverview } from './overview.ts'
 import { oneAtATime } from './overview-turns.ts'
 import { readTimeline } from './timeline-store.ts'
+import { webhookLogRoutes } from './webhook-log.ts'
 
 /** A file of 1,048,576 characters, most of which may be escaped in JSON. */
 const IMPORT_BYTES = 4 * 1024 * 1024
@@ -40,6 +50,8 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
+
+    await app.register(webhookLogRoutes(doors))
 
     app.get('/dashboard/api/live', { ...onlyGet, schema: { querystring: OfOrganization } }, async (request, reply) => {
       const { organizationId, personId, actor } = request.caller
@@ -56,25 +68,52 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
       ({ caller: { organizationId } }) => inTurn(organizationId, () => readOverview(doors, organizationId)),
     )
 
-    app.post('/dashboard/api/lookup', { schema: { body: LookupRequest, response: Answers(200, Lookup) } }, ({ body }) =>
-      lookUp(doors, body),
+    app.post(
+      '/dashboard/api/lookup',
+      { config: { writesNothing: true }, schema: { body: LookupRequest, response: Answers(200, Lookup) } },
+      ({ body }) => lookUp(doors, body),
     )
 
     app.post(
       '/dashboard/api/import',
-      { bodyLimit: IMPORT_BYTES, schema: { body: ImportRequest, response: Answers(200, ImportPlan) } },
+      {
+        bodyLimit: IMPORT_BYTES,
+        config: { writesNothing: true },
+        schema: { body: ImportRequest, response: Answers(200, ImportPlan) },
+      },
       ({ body, caller }) => planImport(doors, caller.organizationId, body),
+    )
+
+    app.post(
+      '/dashboard/api/import/updates',
+      { bodyLimit: IMPORT_BYTES, schema: { body: ImportUpdates, response: Answers(200, ImportUpdated) } },
+      ({ body, caller }) => updateExpectations(doors.db, caller.organizationId, body, doors.clock.now()),
+    )
+
+    app.get(
+      '/dashboard/api/events',
+      { schema: { querystring: EventsQuery, response: Answers(200, PageOf(Event)) } },
+      ({ query, caller }) => {
+        const { organization: _, is_change: isChange = false, ...wanted } = query
+        return listEvents(doors.db, doors.seal, caller.organizationId, wanted, { isChange })
+      },
     )
 
     app.get(
       '/dashboard/api/events.csv',
-      { ...onlyGet, schema: { querystring: EventsQuery } },
+      { ...onlyGet, schema: { querystring: EventsExport } },
       async ({ query, caller }, reply) => {
         const { organization: _, ...wanted } = query
         const csv = await eventsCsv(doors, caller.organizationId, wanted)
         reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="events.csv"')
         return reply.send(csv)
       },
+    )
+
+    app.get(
+      '/dashboard/api/monitors/counts',
+      { schema: { querystring: CountsQuery, response: Answers(200, MonitorCounts) } },
+      ({ query, caller }) => countMonitors(doors.db, caller.organizationId, query, MOST_COUNTED),
     )
 
     app.get(
@@ -92,6 +131,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     app.post(
       '/dashboard/api/accept/:monitor',
       {
+        serializerCompiler: asItIs,
         schema: {
           params: Params('monitor'),
           querystring: Type.Object({ include: Include }, { additionalProperties: false }),
@@ -99,10 +139,14 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
           response: Answers(200, MonitorAnswer),
         },
       },
-      async ({ params, query, body, caller }) => {
+      (request, reply) => {
+        const { params, query, body, caller } = request
         const included = parseInclude(query.include)
-        await acceptCurrent(doors.db, caller.organizationId, { ...params, ...body }, doors.clock.now())
-        return toMonitor(await getMonitor(doors.db, caller.organizationId, params.monitor, included), included)
+        return once(request, reply, doors.db, {
+          effect: (db) => acceptCurrent(db, caller.organizationId, { ...params, ...body }, doors.clock.now()),
+          answer: async (db) =>
+            toMonitor(await getMonitor(db, caller.organizationId, params.monitor, included), included),
+        })
       },
     )
   }
@@ -123,8 +167,13 @@ async function unlessAway(isWelcome: () => Promise<boolean>): Promise<boolean> {
 /** Links and streams cannot carry a header, so that whoever is signed in names the organization here. */
 const ofOrganization = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
 const OfOrganization = Type.Object(ofOrganization, { additionalProperties: false })
+const ofChanges = { is_change: Type.Optional(Type.Boolean({ description: 'Without first results.' })) }
+const { after_id: ____, order_by: _____, ...feedQuery } = EventQuery.properties
+const EventsQuery = Type.Object({ ...ofOrganization, ...ofChanges, ...feedQuery }, { additionalProperties: false })
 const { after: _, before: __, limit: ___, ...eventQuery } = EventQuery.properties
-const EventsQuery = Type.Object({ ...ofOrganization, ...eventQuery }, { additionalProperties: false })
+const EventsExport = Type.Object({ ...ofOrganization, ...ofChanges, ...eventQuery }, { additionalProperties: false })
+const { search, record_type, group } = MonitorQuery.properties
+const CountsQuery = Type.Object({ search, record_type, group }, { additionalProperties: false })
 const TimelineQuery = Type.Object(
   { ...ofOrganization, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
   { additionalProperties: false },

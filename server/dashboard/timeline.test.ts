@@ -34,11 +34,27 @@ test('before the monitor was made nothing is known; then it is UNSET until its f
     ['UNSET', 1],
     ['VALID', 9],
   ])
-  expect(timelineOf(first).valid).toBe(0.9)
+  expect(timelineOf(first)).toMatchObject({ valid: 1, changes: 0 })
   expect(shape(course({ madeHoursAgo: 10, state: 'UNSET' }))).toEqual([
     [null, 14],
     ['UNSET', 10],
   ])
+  expect(timelineOf(course({ madeHoursAgo: 10, state: 'UNSET' })).valid).toBe(null)
+})
+
+test('of the time before the first check nothing is counted, however long it was', () => {
+  const slow = course({
+    madeHoursAgo: 20,
+    state: 'VALID',
+    turns: [turn(5, 'UNSET', 'MISMATCH'), turn(4, 'MISMATCH', 'VALID')],
+  })
+  expect(timelineOf(slow)).toMatchObject({ valid: 0.8, changes: 1 })
+})
+
+test('the first outcome after a changed expectation is no change, other values in the same state are one', () => {
+  const before = turn(30, 'UNSET', 'VALID')
+  const turns = [turn(9, 'UNSET', 'MISMATCH'), turn(8, 'MISMATCH', 'MISMATCH'), turn(7, 'UNSET', 'VALID')]
+  expect(timelineOf(course({ madeHoursAgo: 99, state: 'VALID', before, turns })).changes).toBe(1)
 })
 
 test('what began before the range goes on into it, and equal states are one stretch', () => {
@@ -87,13 +103,14 @@ test('a monitor that changes all the time has at most 500 stretches without gaps
       new: isValid ? ('VALID' as const) : ('MISMATCH' as const),
     }
   })
-  const { stretches, valid, from, to } = timelineOf(
+  const { stretches, changes, valid, from, to } = timelineOf(
     course({ madeHoursAgo: 20, state: 'VALID', turns: [{ ...turns[0]!, old: 'UNSET' }, ...turns.slice(1)] }),
   )
   expect(stretches.length).toBeGreaterThan(2)
   expect(stretches.length).toBeLessThanOrEqual(500)
   expect([stretches[0]!.from, stretches.at(-1)!.to]).toEqual([from, to])
   for (const [place, { to }] of stretches.slice(0, -1).entries()) expect(stretches[place + 1]!.from).toBe(to)
+  expect(changes).toBe(20_000)
   expect(valid).toBeCloseTo((20 * HOUR - 10_000 * 3_000) / (20 * HOUR), 5)
 })
 

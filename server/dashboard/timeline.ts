@@ -24,7 +24,8 @@ const MOST = 500
 /** In which state a monitor was, without gaps. Pure. */
 export function timelineOf(course: Course): Timeline {
   const stretches = joinEqual(stretchesOf(course))
-  const known = stretches.filter(({ state }) => state !== null)
+  // A monitor that waits for a check is neither valid nor invalid: that time says nothing of the record.
+  const known = stretches.filter(({ state }) => state !== null && state !== 'UNSET')
   const knownMs = lengthOf(known)
   return {
     from: isoOf(course.from),
@@ -35,6 +36,7 @@ export function timelineOf(course: Course): Timeline {
       state,
       event_id: event,
     })),
+    changes: course.turns.filter((turn) => turn.old !== 'UNSET').length,
     valid: knownMs === 0 ? null : lengthOf(known.filter(({ state }) => state === 'VALID')) / knownMs,
   }
 }

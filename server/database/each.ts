@@ -73,14 +73,34 @@ export async function insertEach(
   rows: readonly Row[],
 ): Promise<void> {
   if (rows.length === 0) return
+  if (engineOf(db) === 'sqlite') await runForEach(db, insertText(table, columns), listsOf(columns, rows))
+  else await insertAll(table, columns, rows).execute(db)
+}
+
+/** Leaves out each row whose `key` another row has. Says of each whether it was inserted. */
+export async function insertEachFree(
+  db: Database,
+  { table, columns, key }: { table: keyof Tables; columns: Columns; key: string },
+  rows: readonly Row[],
+): Promise<boolean[]> {
+  if (rows.length === 0) return []
+  const skip = `on conflict (${key}) do nothing`
+  if (engineOf(db) === 'sqlite') return await changedOnes(db, `${insertText(table, columns)} ${skip}`, columns, rows)
+  const { rows: inserted } = await sql<{ key: unknown }>`${insertAll(table, columns, rows)} ${sql.raw(skip)}
+    returning ${sql.ref(key)} as key`.execute(db)
+  const free = new Set(inserted.map((row) => row.key))
+  // Of rows with one key the first is inserted.
+  return rows.map((row) => free.delete(row[key]))
+}
+
+const insertText = (table: keyof Tables, columns: Columns) => {
   const names = Object.keys(columns)
-  if (engineOf(db) === 'sqlite') {
-    const text = `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
-    await runForEach(db, text, listsOf(columns, rows))
-    return
-  }
-  const refs = sql.join(names.map((name) => sql.ref(name)))
-  await sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${given(columns, rows)}`.execute(db)
+  return `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
+}
+
+function insertAll(table: keyof Tables, columns: Columns, rows: readonly Row[]) {
+  const refs = sql.join(Object.keys(columns).map((name) => sql.ref(name)))
+  return sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${given(columns, rows)}`
 }
 
 const equalities = (key: Columns) =>

@@ -8,6 +8,13 @@ import { accounts } from './migrations/0005-accounts.ts'
 import { overview } from './migrations/0006-overview.ts'
 import { placesByNumber } from './migrations/0007-places-by-number.ts'
 import { failingInGroups } from './migrations/0008-failing-in-groups.ts'
+import { eventBodies } from './migrations/0009-event-bodies.ts'
+import { codesOnce } from './migrations/0010-codes-once.ts'
+import { versionsAndAnswers } from './migrations/0011-versions-and-answers.ts'
+import { eventsInOrder } from './migrations/0012-events-in-order.ts'
+import { secretCheck } from './migrations/0013-secret-check.ts'
+import { health } from './migrations/0014-health.ts'
+import { rotation } from './migrations/0015-rotation.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -34,6 +41,13 @@ const MIGRATIONS: Migration[] = [
   overview,
   placesByNumber,
   failingInGroups,
+  eventBodies,
+  codesOnce,
+  versionsAndAnswers,
+  eventsInOrder,
+  secretCheck,
+  health,
+  rotation,
 ]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -1,10 +1,11 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
+import { Heart } from '../heart.ts'
 import { onBothEngines } from '../testing/database.ts'
 import type { Database } from './database.ts'
 import { claimDue } from './due.ts'
-import { enterProcess, leaveProcess, runPresence } from './processes.ts'
+import { countWorking, enterProcess, leaveProcess, report, runPresence } from './processes.ts'
 
 const here = { pid: 100, machine: 'here', isAlive: (pid: number) => pid === 100 }
 
@@ -27,6 +28,23 @@ onBothEngines('processes that share a database', (fresh, engine) => {
     expect(taken).toHaveLength(engine === 'sqlite' ? 1 : 0)
   })
 
+  test('one that stood still and was forgotten is there again, with what it does', async () => {
+    const db = await fresh()
+    const id = await enterProcess(db, here, 0)
+    expect(await countWorking(db, 0)).toEqual({ checking: 1, cutOff: 0, delivering: 1 })
+    const doors = doorsOf(db, id, { now: () => 60_000, elapsed: () => 60_000, sleep: async () => {} })
+    doors.heart.beat('checker', 59_000)
+    doors.heart.beat('courier', 51_000)
+    await db.deleteFrom('processes').execute()
+    let probes = 0
+    const network = async () => probes++
+    await report({ ...doors, canaries: { lastFound: () => 'gone', network } })
+    expect(probes).toBe(1)
+    expect(await countWorking(db, 68_000)).toEqual({ checking: 1, cutOff: 1, delivering: 0 })
+    expect(await countWorking(db, 68_001)).toEqual({ checking: 0, cutOff: 0, delivering: 0 })
+    expect(await enterProcess(db, here, 70_000)).not.toBe(id)
+  })
+
   test('one on another machine that falls silent is taken over from with SQLite alone, one that speaks never', async () => {
     const db = await givenOneDue(await fresh())
     const other = await enterProcess(db, { ...here, machine: 'there' }, 0)
@@ -42,6 +60,11 @@ onBothEngines('processes that share a database', (fresh, engine) => {
   })
 })
 
+const doorsOf = (db: Database, process: number, clock: Clock) => ({
+  ...{ db, clock, process, self: here, log: pino({ level: 'silent' }) },
+  ...{ heart: new Heart(), canaries: undefined },
+})
+
 /** One beat at the given time. */
 async function beatUntil(db: Database, process: number, now: number): Promise<void> {
   const stop = new AbortController()
@@ -53,7 +76,7 @@ async function beatUntil(db: Database, process: number, now: number): Promise<vo
     },
   }
   let beats = 0
-  await runPresence({ db, clock, log: pino({ level: 'silent' }), process }, { stop: stop.signal })
+  await runPresence({ ...doorsOf(db, process, clock) }, { stop: stop.signal })
 }
 
 async function givenOneDue(db: Database): Promise<Database> {

@@ -1,14 +1,26 @@
+import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import type { Heart } from '../heart.ts'
 import { type Database, engineOf } from './database.ts'
 import { releaseClaims } from './due.ts'
 
 export type ThisProcess = { pid: number; machine: string; isAlive(pid: number): boolean }
-export type PresenceDoors = { db: Database; clock: Clock; log: Logger; process: number }
+export type PresenceDoors = {
+  db: Database
+  clock: Clock
+  log: Logger
+  heart: Heart
+  canaries: { lastFound(): 'well' | 'captive' | 'gone'; network(): Promise<unknown> } | undefined
+  self: ThisProcess
+  process: number
+}
 
 const BEAT_MS = 2_000
 /** Three beats missed: a container that was put in place of another cannot ask for the old one's process number. */
 const SILENT_MS = 6_000
+/** Of a loop: one that made no turn for this long does not work. */
+const HANGS_MS = 8_000
 /** Long after every lease of it has run out. */
 const FORGOTTEN_MS = 24 * 60 * 60_000
 
@@ -36,12 +48,50 @@ export async function runPresence(doors: PresenceDoors, { stop }: { stop: AbortS
   while (!stop.aborted) {
     await clock.sleep(BEAT_MS, stop)
     try {
-      await db.updateTable('processes').set({ seen_at: clock.now() }).where('id', '=', process).execute()
+      await report(doors)
       await takeOverFromSilent(db, process, clock.now())
     } catch (err) {
       log.error({ err }, 'This process could not say that it lives; it tries again.')
     }
   }
+}
+
+/** A process that stood still may have been forgotten by another one, and enters again under its number. */
+export async function report({ db, clock, heart, canaries, self, process }: PresenceDoors): Promise<void> {
+  // No check may be asking any more, and then nobody else would notice the end of an outage. It fails while DNS is being closed.
+  if (canaries && canaries.lastFound() !== 'well') void canaries.network().catch(() => {})
+  const said = {
+    seen_at: clock.now(),
+    loops: heart.working(clock.elapsed(), HANGS_MS).join(),
+    network: canaries?.lastFound() ?? null,
+  }
+  const { numUpdatedRows } = await db
+    .updateTable('processes')
+    .set(said)
+    .where('id', '=', process)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows > 0n) return
+  const given = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
+  await sql`insert into processes (id, pid, machine, started_at, seen_at, loops, network) ${given}
+    values (${process}, ${self.pid}, ${self.machine}, ${said.seen_at}, ${said.seen_at}, ${said.loops}, ${said.network})`.execute(
+    db,
+  )
+}
+
+export type Workforce = { checking: number; cutOff: number; delivering: number }
+
+/** How many processes check, how many of these cannot resolve their canary names, and how many deliver. */
+export async function countWorking(db: Database, now: number): Promise<Workforce> {
+  const rows = await db
+    .selectFrom('processes')
+    .select(['loops', 'network'])
+    .where('seen_at', '>=', now - HANGS_MS)
+    .execute()
+  // One that has not said yet what it does has just started.
+  const doing = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))
+  const checking = doing('checker')
+  const cutOff = checking.filter(({ network }) => network !== null && network !== 'well')
+  return { checking: checking.length, cutOff: cutOff.length, delivering: doing('courier').length }
 }
 
 /**

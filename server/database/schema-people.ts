@@ -61,6 +61,8 @@ export type SecondFactorsTable = {
   secret: string
   backup_codes: string
   verified: Truth
+  /** Of the last code that was accepted: RFC 6238 section 4.2. */
+  last_step: Generated<number>
 }
 
 /** How often a secret was tried lately for one account or from one address, and when the next try is free. */
@@ -82,6 +84,7 @@ export type AgentsTable = {
   role: AgentRole
   notification_email: string | null
   last_seen_at: number | null
+  version: Generated<number>
 }
 
 export type InvitationsTable = {
@@ -101,7 +104,7 @@ export type InvitationsTable = {
   revoked_at: number | null
 }
 
-export type BillingDetailsTable = { organization_id: Once<string> } & Billing
+export type BillingDetailsTable = { organization_id: Once<string>; version: Generated<number> } & Billing
 
 /** What an organization pays for. Without a row it has the first free plan. */
 export type SubscriptionsTable = {
@@ -120,6 +123,7 @@ export type SubscriptionsTable = {
   subscribed_at: number | null
   /** When we asked Stripe for what the row says; an older answer does not replace it. */
   as_of: number
+  version: Generated<number>
 }
 
 /** Invoices as Stripe last told them; the amounts in the smallest unit of the currency. */

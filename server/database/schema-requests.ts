@@ -10,7 +10,7 @@ export type RateLogTable = {
   counted_at: Once<number>
 }
 
-/** A POST that carried an `Idempotency-Key`: reserved while it runs, then its answer. */
+/** A POST that carried an `Idempotency-Key` and its answer, written in the transaction of what it changed. */
 export type IdempotentRequestsTable = {
   organization_id: Once<string>
   /** The API key's id: an answer is given only to the key that it was made for. */
@@ -20,11 +20,21 @@ export type IdempotentRequestsTable = {
   /** SHA-256 of path and body. */
   fingerprint: string
   created_at: number
-  /** Until then the request is taken to be running; a process that died does not hold it for ever. */
+  /** Only the version before wrote it, while a request was running. */
   leased_until: number
-  /** Null while it runs. */
+  /** Null where the request works in steps and is not done. */
   status: number | null
   headers: string | null
   /** Sealed, because answers can hold secrets; null without a body, or when it was too large to keep. */
   body: Buffer | null
+  /** JSON, sealed: what to answer from where the body is not kept, or how far the steps came. */
+  made: Buffer | null
+  /** What the row takes, as `idempotency_usage` counts it. */
+  octets: number
+}
+
+/** What the answers that are kept for an organization take together. */
+export type IdempotencyUsageTable = {
+  organization_id: Once<string>
+  octets: number
 }

@@ -13,6 +13,7 @@ export type Tables = {
   monitors: MonitorsTable
   due_checks: DueChecksTable
   events: EventsTable
+  last_event_times: LastEventTimesTable
   webhooks: WebhooksTable
   group_webhooks: GroupWebhooksTable
   webhook_requests: WebhookRequestsTable
@@ -20,6 +21,9 @@ export type Tables = {
   due_requests: DueRequestsTable
   due_webhooks: DueWebhooksTable
   removed_webhooks: RemovedWebhooksTable
+  event_bodies: EventBodiesTable
+  fan_outs: FanOutsTable
+  webhook_storage: WebhookStorageTable
   people: people.PeopleTable
   credentials: people.CredentialsTable
   sessions: people.SessionsTable
@@ -35,14 +39,19 @@ export type Tables = {
   mails: people.MailsTable
   due_mails: people.DueMailsTable
   processes: ProcessesTable
+  secret_check: SecretCheckTable
   rate_log: requests.RateLogTable
   organization_changes: OrganizationChangesTable
   idempotent_requests: requests.IdempotentRequestsTable
+  idempotency_usage: requests.IdempotencyUsageTable
 }
 
 type Truth = 0 | 1
 type Json = string
 type Once<T> = ColumnType<T, T, never>
+
+/** One row: a value that only the SECRET of the database gives. */
+export type SecretCheckTable = { number: Once<number>; value: Buffer }
 
 export type OrganizationsTable = {
   id: Once<string>
@@ -53,6 +62,7 @@ export type OrganizationsTable = {
   /** Days; null: as long as the plan allows. */
   event_retention_days: number | null
   alert_emails: Generated<Json>
+  version: Generated<number>
 }
 
 export type ApiKeysTable = {
@@ -78,6 +88,7 @@ export type GroupsTable = {
   is_default: Truth
   /** How many monitors the group has: counted as they come and go, so that a page never counts rows. */
   monitors: number
+  version: Generated<number>
 }
 
 /** The wide row. A check that finds nothing new does not touch it. */
@@ -102,13 +113,15 @@ export type MonitorsTable = {
   incidence_count: number
   /** The evidence of the check that found `state`. */
   diagnosis: Json | null
+  rotation: Json | null // see checks/rotation.ts
   /** The monitor's place in `due_checks`, which no other monitor has. */
   slot: number
+  version: Generated<number>
 }
 
 /**
- * What is due to be checked, in a narrow table of its own that lies in the order of `slot`. A monitor's due times follow its
- * slot, so rows that fall due together lie together, and a row is found by its monitor without an index that moves.
+ * What is due to be checked, in a narrow table in the order of `slot`. Due times follow the slot, so rows that fall due together
+ * lie together, and a row is found by its monitor without an index that moves.
  */
 export type DueChecksTable = {
   slot: Once<number>
@@ -148,6 +161,14 @@ export type EventsTable = {
   expected_values: Json
   is_exact_match: Truth
   diagnosis: Json | null
+  /** Values were cut to the bound of an event. */
+  truncated: Generated<Truth>
+}
+
+/** The time within the newest event id of an organization. Whoever makes event ids locks the row until the end of the transaction. */
+export type LastEventTimesTable = {
+  organization_id: Once<string>
+  last_at: number
 }
 
 export type WebhooksTable = {
@@ -164,6 +185,11 @@ export type WebhooksTable = {
   state: 'active' | 'paused'
   last_error: string | null
   last_executed_at: number | null
+  version: Generated<number>
+  /** One more with every change of what is sent or whether: url, headers, secret, `is_active`, `state`. */
+  target_version: Generated<number>
+  /** Waiting requests that were removed because they were too many, too old or too large. */
+  dropped: Generated<number>
 }
 
 export type GroupWebhooksTable = {
@@ -179,8 +205,9 @@ export type WebhookRequestsTable = {
   event_id: Once<string | null>
   monitor_id: Once<string | null>
   created_at: Once<number>
-  /** The bytes to send: written once, with the event. */
+  /** The bytes to send, or those around the event's (`event_bodies`), which go in at `event_at`. */
   body: Once<Buffer>
+  event_at: ColumnType<number | null, number | null | undefined, never>
   status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
   attempts: number
   /** Of the schedule's nine; a probe of a paused webhook uses none up. */
@@ -237,6 +264,30 @@ export type RemovedWebhooksTable = {
   removed_at: Once<number>
 }
 
+/** The event as JSON, once for all requests that carry it; `requests` counts them, and its unfinished fan-out as one. */
+export type EventBodiesTable = {
+  event_id: Once<string>
+  organization_id: Once<string>
+  octets: Once<Buffer>
+  requests: number
+}
+
+/** Events whose requests are not all written yet: those for the webhooks with ids after `after_webhook` are missing. */
+export type FanOutsTable = {
+  organization_id: Once<string>
+  event_id: Once<string>
+  monitor_id: Once<string>
+  /** JSON: the ids of those that the event's own transaction left, in their order. */
+  webhooks: Once<string>
+  after_webhook: string
+}
+
+/** How much is stored of what an organization's webhooks were sent and answered. */
+export type WebhookStorageTable = {
+  organization_id: Once<string>
+  octets: number
+}
+
 /** The processes that share this database, so that the leases of a dead one are known. */
 export type ProcessesTable = {
   id: Generated<number>
@@ -245,6 +296,10 @@ export type ProcessesTable = {
   started_at: number
   /** When it last said that it lives. */
   seen_at: number
+  /** The loops of it that work, comma separated; null until it has said so. */
+  loops: Generated<string | null>
+  /** What its canary names came to; null without any. */
+  network: Generated<'well' | 'captive' | 'gone' | null>
 }
 
 /** How often people changed a list of an organization: what the processes tell each other's open pages. */

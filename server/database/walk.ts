@@ -42,15 +42,17 @@ export const walking = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
   sql`${sql.ref(table)}`.as<string>(sql`${sql.ref(table)} indexed by ${sql.ref(index)}`)
 
 async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promise<number> {
-  const [row] = await runPrepared<{ count: number }>(db, {
-    key: `count ${way.index}`,
-    values: [...way.values, FEW],
-    build: () => {
-      let rows = db.selectFrom(walking(table, way)).select(sql`1`.as('one'))
-      way.columns.forEach((column, place) => {
-        rows = rows.where(sql<boolean>`${sql.ref(column)} = ${way.values[place]}`)
+  const { values, ...shape } = way
+  const [row] = await runPrepared(db, {
+    name: `count ${table}`,
+    shape,
+    values: [...values, FEW],
+    build: ({ index, columns, where }) => {
+      let rows = db.selectFrom(walking(table, { index })).select(sql`1`.as('one'))
+      columns.forEach((column, place) => {
+        rows = rows.where(sql<boolean>`${sql.ref(column)} = ${values[place]}`)
       })
-      if (way.where !== undefined) rows = rows.where(sql.raw<boolean>(way.where))
+      if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
       return db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
     },
   })

@@ -12,6 +12,8 @@ export type NetworkState = 'well' | 'captive' | 'gone'
 /** Names that resolve as long as our own network and recursive servers work. One state for all checks of the process. */
 export type Canaries = {
   network(): Promise<NetworkState>
+  /** What was found last, without asking; `well` before anything was. */
+  lastFound(): NetworkState
   /** To be told of an answer, so that the end of an outage is noticed without waiting for another failure. */
   noteAnswer(): void
 }
@@ -55,6 +57,7 @@ export function createCanaries({ dns, clock, names, onOutage, onRecovery }: Cana
 
   return {
     network,
+    lastFound: () => known?.state ?? 'well',
     noteAnswer() {
       if (isOut) void network().catch(() => {}) // the client is being closed
     },

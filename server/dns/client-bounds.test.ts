@@ -63,6 +63,10 @@ test('the same question in flight is asked once, and the next one afresh', async
     client.ask(www, { servers: [dns.address] }),
     client.ask(www, { checkingDisabled: true }),
     client.ask(www, { recursionDesired: false }),
+    client.ask(www, { timeoutMs: 1_000 }),
+    client.ask(www, { tries: 1 }),
+    client.ask(www, { withinMs: 1_000 }),
+    client.ask(www, { mostWaitMs: 1_000 }),
   ]
   const replies = await Promise.all(Array.from({ length: 1_000 }, () => client.ask(www)))
   await Promise.all(others)

@@ -85,6 +85,8 @@ export function createDnsClient({
     return {
       recursionDesired: options.recursionDesired ?? true,
       checkingDisabled: options.checkingDisabled ?? false,
+      // Some name servers say NXDOMAIN to mixed case: what confirms a change, and names its servers, is sent in lower case.
+      mixesCase: options.servers === undefined,
       timeoutMs: eachMs,
       tries: most,
       mostWaitMs: options.mostWaitMs ?? MOST_WAIT_MS,
@@ -127,7 +129,8 @@ export function createDnsClient({
 function keyOf({ name, type }: Question, options: AskOptions): string {
   const { recursionDesired = true, checkingDisabled = false, servers } = options
   const bits = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
-  const bounds = `${options.timeoutMs ?? ''} ${options.tries ?? ''} ${options.withinMs ?? ''}`
+  const { timeoutMs = '', tries = '', withinMs = '', mostWaitMs = '' } = options
+  const bounds = `${timeoutMs} ${tries} ${withinMs} ${mostWaitMs}`
   return `${type} ${bits} ${bounds} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 

@@ -21,6 +21,10 @@ export type Exchange = {
   signal: AbortSignal | undefined
   /** Whether it stepped aside among the slots, because no answer came for so long that others need not wait for it. */
   isAside: boolean
+  /** Whether letters of the name may be sent in mixed case. */
+  mixesCase: boolean
+  /** Whether all that came until the time limit were packets that are no response to the query. */
+  isStray: boolean
 }
 
 /** Nearly every answer is here by then, and the server waits for somebody else. */
@@ -36,7 +40,7 @@ export function exchange({ clock, deadlines }: Doors, one: Exchange): Promise<Ev
     let takeBack =
       timeoutMs > SILENCE_MS ? deadlines.add(sentAt + SILENCE_MS, waitOn) : deadlines.add(sentAt + timeoutMs, end)
     signal?.addEventListener('abort', abort, { once: true })
-    const giveUp = one.send(packet, finish)
+    const giveUp = one.send(packet, finish, one.mixesCase)
 
     function finish(received: Received | Timeout): void {
       takeBack()
@@ -53,9 +57,11 @@ export function exchange({ clock, deadlines }: Doors, one: Exchange): Promise<Ev
       one.isAside = one.slots.stepAside()
     }
 
+    // A packet that answers another question may be a forger's, so that the true one is awaited. RFC 5452 section 9.1.
     function end(): void {
-      giveUp()
-      finish({ kind: 'timeout' })
+      const stray = giveUp()
+      one.isStray = stray !== undefined
+      finish(stray ? { kind: 'packet', packet: stray } : { kind: 'timeout' })
     }
 
     function abort(): void {

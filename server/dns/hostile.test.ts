@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../clock.ts'
 import type { DnsServer } from '../testing/dns-server.ts'
 import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
 import type { DnsClient } from './client.ts'
@@ -53,28 +54,137 @@ test('a packet from another port of the same address is ignored', async () => {
 })
 
 test('ids and ports are not to be guessed from those before', async () => {
-  const { dns, client } = await givenServerAndClient()
+  const dns = await givenDnsServer()
+  let passed = 0
+  const clock = { ...systemClock, elapsed: () => systemClock.elapsed() + passed }
+  const client = givenDnsClient([dns], { clock })
   dns.set('www.example.com', 'A', ['192.0.2.1'])
-  for (let asked = 0; asked < 1_000; asked++) await client.ask(www)
+  for (let asked = 0; asked < 1_000; asked++) {
+    await client.ask(www)
+    passed += 15
+  }
   const { log } = dns.asked
   // Of 65,536 ids, 1,000 draws meet about 8 twice; a counter or a constant would show far from it.
   expect(new Set(log.map((asked) => asked.id)).size).toBeGreaterThan(950)
   const steps = new Set(log.slice(1).map((asked, at) => (asked.id - log[at]!.id) & 0xffff))
   expect(steps.size).toBeGreaterThan(900)
-  expect(new Set(log.map((asked) => asked.port)).size).toBeGreaterThanOrEqual(10)
+  expect(new Set(log.map((asked) => asked.port)).size).toBeGreaterThanOrEqual(200)
+})
+
+const otherName = (query: Buffer) =>
+  Buffer.from(answerTo(query, FORGED).toString('latin1').replace(/www/i, 'wwx'), 'latin1')
+const otherType = (query: Buffer) => {
+  const reply = answerTo(query, FORGED)
+  reply.writeUInt16BE(28, query.length - 11 - 4) // AAAA
+  return reply
+}
+const STRAYS: [string, (query: Buffer) => Buffer][] = [
+  ['an answer for another name', otherName],
+  ['an answer for another type', otherType],
+  ['the query sent back', (query) => query],
+  [
+    'an answer without the question',
+    (query) => Buffer.concat([query.subarray(0, 2), Buffer.from('81800000000000000000', 'hex')]),
+  ],
+  ['an id and nothing more', (query) => query.subarray(0, 2)],
+  ['garbage', (query) => Buffer.concat([query.subarray(0, 2), Buffer.alloc(200, 0xff)])],
+]
+
+describe('a packet with the right id that answers something else', () => {
+  test.each(STRAYS)('is ignored: %s', async (_, stray) => {
+    const { dns, client } = await givenServerAndClient()
+    dns.respond('*', (query) => [stray(query), stray(query), answerTo(query, RECORD)])
+    const { outcome, evidence } = await client.ask(www)
+    expect(outcome).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] } })
+    expect(evidence).toHaveLength(1)
+  })
+
+  test.each(STRAYS)('is the outcome where nothing else comes, each time: %s', async (_, stray) => {
+    const dns = await givenDnsServer()
+    dns.respond('*', (query) => stray(query))
+    const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, tries: 2 }).ask(www)
+    expect([outcome.kind, evidence.length]).toEqual(['malformed', 2])
+  })
+
+  test('is silence where it came once', async () => {
+    const dns = await givenDnsServer()
+    const replies = [otherName]
+    dns.respond('*', (query) => replies.shift()?.(query) ?? null)
+    const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, tries: 3 }).ask(www)
+    expect(outcome).toEqual({ kind: 'timeout' })
+    expect(evidence.map((one) => one.outcome?.kind)).toEqual(['malformed', 'timeout', 'timeout'])
+  })
+})
+
+describe('the case of letters', () => {
+  const nameIn = (query: Buffer) => query.toString('latin1', 12, query.indexOf(0, 12))
+  const lowerCase = (packet: Buffer) =>
+    Buffer.from(
+      packet.toString('latin1').replace(/(?<=^.{12}.*)[A-Z]/gs, (letter) => letter.toLowerCase()),
+      'latin1',
+    )
+  const lookUpAll = async (client: DnsClient, count: number) => {
+    const outcomes: string[] = []
+    for (let at = 0; at < count; at++) {
+      const { outcome } = await client.ask(www)
+      outcomes.push(outcome.kind === 'answer' ? outcome.rrset.values.join() : outcome.kind)
+    }
+    return outcomes
+  }
+
+  test('is mixed at random in the first query, and in lower case towards servers that are named', async () => {
+    const { dns, client } = await givenServerAndClient()
+    const names: string[] = []
+    dns.respond('*', (query) => {
+      names.push(nameIn(query))
+      return answerTo(query, RECORD)
+    })
+    await lookUpAll(client, 50)
+    expect(new Set(names).size).toBeGreaterThan(40)
+    expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(1)
+    names.length = 0
+    await client.ask(www, { servers: [dns.address] })
+    expect(names).toEqual([names[0]!.toLowerCase()])
+  })
+
+  test('tells a forged answer from the true one, once the server is known to repeat it', async () => {
+    const { dns, client } = await givenServerAndClient()
+    dns.respond('*', (query) => answerTo(query, RECORD))
+    await lookUpAll(client, 1)
+    dns.respond('*', (query) => [lowerCase(answerTo(query, FORGED)), answerTo(query, RECORD)])
+    expect(new Set(await lookUpAll(client, 20))).toEqual(new Set(['192.0.2.1']))
+  })
+
+  test('costs nothing towards a server that sends back lower case', async () => {
+    const { dns, client } = await givenServerAndClient()
+    const names: string[] = []
+    dns.respond('*', (query) => {
+      names.push(nameIn(query))
+      return lowerCase(answerTo(query, RECORD))
+    })
+    expect(await lookUpAll(client, 5)).toEqual(new Array(5).fill('192.0.2.1'))
+    expect(new Set(names.slice(1))).toEqual(new Set([names[0]!.toLowerCase()]))
+  })
+
+  test('changes no outcome where a server repeats it at times only, or does not answer mixed case', async () => {
+    const { dns, client } = await givenServerAndClient(100)
+    dns.respond('*', (query) => answerTo(query, RECORD))
+    await lookUpAll(client, 1)
+    dns.respond('*', (query) => lowerCase(answerTo(query, RECORD)))
+    expect(await lookUpAll(client, 3)).toEqual(new Array(3).fill('192.0.2.1'))
+    const silent = await givenDnsServer()
+    silent.respond('*', (query) => (nameIn(query) === nameIn(query).toLowerCase() ? answerTo(query, RECORD) : null))
+    expect(await lookUpAll(givenDnsClient([silent], { timeoutMs: 100, tries: 2 }), 3)).toEqual(
+      new Array(3).fill('192.0.2.1'),
+    )
+    expect(silent.asked.total).toBe(4)
+  })
 })
 
 describe('a packet with the right id is malformed when', () => {
   test.each<[string, (query: Buffer) => Buffer]>([
-    [
-      'it answers another name',
-      (query) => Buffer.from(answerTo(query, RECORD).toString('latin1').replace('www', 'wwx'), 'latin1'),
-    ],
-    ['it is the query sent back', (query) => query],
     ['it is cut off', (query) => answerTo(query, RECORD).subarray(0, -1)],
     ['it has octets too many', (query) => Buffer.concat([answerTo(query, RECORD), Buffer.alloc(1)])],
-    ['it is an id and nothing more', (query) => query.subarray(0, 2)],
-    ['it is garbage', (query) => Buffer.concat([query.subarray(0, 2), Buffer.alloc(200, 0xff)])],
     ['a name in it is a loop', (query) => answerTo(query, Buffer.from('c021000100010000003c0004c0000201', 'hex'))],
   ])('%s', async (_, respond) => {
     const { dns, client } = await givenServerAndClient()
@@ -130,6 +240,7 @@ describe('over TCP', () => {
       'malformed',
       (socket, query) => socket.write(framed(answerTo(query, RECORD), 30)),
     ],
+    ['an answer for another name', 'malformed', (socket, query) => socket.write(framed(otherName(query)))],
     ['a length of nothing', 'malformed', (socket) => socket.write(Buffer.alloc(2))],
     [
       'another id',

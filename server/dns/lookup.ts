@@ -9,6 +9,7 @@ import type { QueryOptions } from './query.ts'
 export type Lookup = {
   recursionDesired: boolean
   checkingDisabled: boolean
+  mixesCase: boolean
   timeoutMs: number
   tries: number
   mostWaitMs: number
@@ -29,10 +30,12 @@ const FIRST_WAY: Way = { transport: 'udp', edns: true }
 export async function tryServers(doors: Doors, paths: Path[], question: Question, lookup: Lookup): Promise<Outcome> {
   const candidates = [...paths]
   const failures: Outcome[] = []
+  const strays = new Set<Outcome>()
   for (let tries = 0; tries < lookup.tries && lookup.leftMs > 0; tries++) {
     const path = candidates.shift()
     if (!path) break
     let last: Evidence | undefined
+    let isStray = false
     for (let way: Way | undefined = FIRST_WAY; way && lookup.leftMs > 0; way = otherWay(way, last)) {
       const turn = turnAt(path, lookup)
       if (turn) await turn
@@ -42,6 +45,7 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
       } finally {
         path.slots.release(one.isAside)
       }
+      isStray = one.isStray
       lookup.leftMs -= last.ms
       lookup.evidence.push(last)
       if (last.outcome) noteExchange(path, question.type, isUsable(last.outcome))
@@ -49,10 +53,13 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
     if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.recursionDesired)) return outcome
     failures.push(outcome)
+    if (isStray) strays.add(outcome)
     // Only silence may be a lost packet; asked again, a server would fail in the same way.
-    if (outcome.kind === 'timeout') candidates.push(path)
+    if (outcome.kind === 'timeout' || isStray) candidates.push(path)
   }
-  return mostTelling(failures)
+  // What anybody may have sent counts only where it came each time.
+  const isSilent = failures.some(({ kind }) => kind === 'timeout')
+  return mostTelling(isSilent ? failures.filter((outcome) => !strays.has(outcome)) : failures)
 }
 
 /** Undefined where nothing is to be waited for. */
@@ -62,7 +69,7 @@ function turnAt({ pace, slots }: Path, { mostWaitMs, signal }: Lookup): Promise<
 }
 
 function newExchange(path: Path, { transport, edns }: Way, question: Question, lookup: Lookup): Exchange {
-  const { recursionDesired, checkingDisabled } = lookup
+  const { recursionDesired, checkingDisabled, mixesCase } = lookup
   return {
     server: path.address,
     transport,
@@ -73,6 +80,8 @@ function newExchange(path: Path, { transport, edns }: Way, question: Question, l
     timeoutMs: Math.min(lookup.timeoutMs, lookup.leftMs),
     signal: lookup.signal,
     isAside: false,
+    mixesCase,
+    isStray: false,
   }
 }
 

@@ -53,6 +53,11 @@ export function reverseName(ip: string): string | undefined {
   return `${digits.reverse().join('.')}.ip6.arpa`
 }
 
+/** Whether the last label is a number, which no top-level domain is: so that it is not taken for an address. RFC 3696 section 2. */
+export function endsInNumber(name: string): boolean {
+  return /(?:^|\.)\d+$/.test(name)
+}
+
 /** Whether a canonical name is the zone's apex or stands below it. */
 export function isBelow(name: string, zone: string): boolean {
   return zone === '' || name === zone || name.endsWith(`.${zone}`)

@@ -29,6 +29,7 @@ export function tcpTo(server: ServerAddress): Send {
     return () => {
       over = true
       socket.destroy()
+      return undefined
     }
   }
 }

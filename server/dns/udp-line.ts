@@ -2,11 +2,13 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import type { ServerAddress } from './outcome.ts'
+import { compareQuestion } from './question-bytes.ts'
 import { type Received, type Send, unreachable } from './transport.ts'
 
 /** One UDP socket on a port of its own, connected to one server, with many questions in flight told apart by their ids. */
 export type UdpLine = {
-  send: Send
+  /** `onCase`: told whether a response has the letters as they were sent. It says whether one that has not may be the answer. */
+  send(query: Buffer, done: (received: Received) => void, onCase: (isSame: boolean) => boolean): ReturnType<Send>
   /** Questions sent so far. */
   asked(): number
   /** False once the socket failed or was retired: no further question may be sent. */
@@ -15,9 +17,17 @@ export type UdpLine = {
   retire(): void
 }
 
+type Waiting = {
+  query: Buffer
+  done: (received: Received) => void
+  onCase: (isSame: boolean) => boolean
+  stray: Buffer | undefined
+  isOtherCase: boolean
+}
+
 export function openUdpLine(server: ServerAddress): UdpLine {
   const socket = createSocket(isIPv6(server.ip) ? 'udp6' : 'udp4')
-  const inFlight = new Map<number, (received: Received) => void>()
+  const inFlight = new Map<number, Waiting>()
   const unsent = new Map<number, Buffer>()
   let peer: { address: string; port: number } | undefined
   let asked = 0
@@ -36,9 +46,17 @@ export function openUdpLine(server: ServerAddress): UdpLine {
     // Before it was connected the socket heard anyone.
     if (packet.length < 2 || sender.address !== peer?.address || sender.port !== peer.port) return
     const id = packet.readUInt16BE(0)
-    const done = inFlight.get(id)
+    const waiting = inFlight.get(id)
+    if (!waiting) return
+    const found = compareQuestion(waiting.query, packet)
+    if (found === 'other' || !waiting.onCase(found === 'same')) {
+      // Of those that are none, one that differs by the case of its letters says most.
+      if (found !== 'other' || !waiting.isOtherCase) waiting.stray = packet
+      waiting.isOtherCase ||= found !== 'other'
+      return
+    }
     forget(id)
-    done?.({ kind: 'packet', packet })
+    waiting.done({ kind: 'packet', packet })
   })
   socket.connect(server.port, server.ip)
 
@@ -53,7 +71,7 @@ export function openUdpLine(server: ServerAddress): UdpLine {
     inFlight.clear()
     unsent.clear()
     closeWhenDone()
-    for (const done of failed) done(unreachable(error))
+    for (const { done } of failed) done(unreachable(error))
   }
 
   function forget(id: number): void {
@@ -69,15 +87,19 @@ export function openUdpLine(server: ServerAddress): UdpLine {
   }
 
   return {
-    send(query, done) {
+    send(query, done, onCase) {
       let id = randomInt(0x10000)
       while (inFlight.has(id)) id = randomInt(0x10000)
       query.writeUInt16BE(id, 0)
       asked++
-      inFlight.set(id, done)
+      const waiting: Waiting = { query, done, onCase, stray: undefined, isOtherCase: false }
+      inFlight.set(id, waiting)
       if (peer) socket.send(query, onSent)
       else unsent.set(id, query)
-      return () => forget(id)
+      return () => {
+        forget(id)
+        return waiting.stray
+      }
     },
     asked: () => asked,
     isOpen: () => open,

@@ -35,7 +35,7 @@ export function readName(packet: Packet, at: number, end: number): { name: strin
   return readLabels(packet, at, end, 0)
 }
 
-/** As `readName`, for the name after the header, which in nearly every response is `expected`, letter for letter. */
+/** As `readName`, for the name after the header, which in nearly every response is `expected`, but for the case of letters. */
 export function readQuestionName(packet: Packet, expected: string): { name: string; next: number } {
   const next = endOfSame(packet.octets, expected)
   if (next === undefined) return readName(packet, HEADER_LENGTH, packet.octets.length)
@@ -43,7 +43,7 @@ export function readQuestionName(packet: Packet, expected: string): { name: stri
   return { name: expected, next }
 }
 
-/** Undefined where the octets of the name are not just those of its text. */
+/** Undefined where the octets of the name are not just those of its text, letters in either case. */
 function endOfSame(octets: Buffer, name: string): number | undefined {
   if (name === '') return undefined
   let labelAt = HEADER_LENGTH // where the length of the label stands
@@ -54,10 +54,12 @@ function endOfSame(octets: Buffer, name: string): number | undefined {
     if (code === DOT) {
       if (octets[labelAt] !== at - labelAt - 1) return undefined
       labelAt = at
-    } else if (octets[at] !== code) return undefined
+    } else if (octets[at] !== code && !isUpperOf(octets[at]!, code)) return undefined
   }
   return octets[labelAt] === at - labelAt - 1 && octets[at] === 0 ? at + 1 : undefined
 }
+
+const isUpperOf = (octet: number, code: number) => octet === code - 0x20 && octet >= 0x41 && octet <= 0x5a
 
 function readLabels(packet: Packet, at: number, end: number, pointers: number): Tail & { next: number } {
   let name = ''

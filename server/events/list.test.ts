@@ -121,6 +121,25 @@ onBothEngines('events', (_fresh, engine) => {
     }
   })
 
+  test('belong to the group of their time, also after the monitor moved and after the group was deleted', async () => {
+    const world = await givenApp(engine)
+    const { shop, events } = await givenEvents(world)
+    const { id: group } = (await world.call('/groups/shop')).body
+    const before = events.flatMap(({ id, monitor_id }) => (monitor_id === shop ? [id] : []))
+    const of = async (named: string, key?: string) => {
+      const { data } = (await world.call(`/events?group=${named}`, key === undefined ? {} : { key })).body
+      return data.map(({ id }: { id: string }) => id)
+    }
+    await world.call(`/monitors/${shop}`, { method: 'PATCH', body: { group: 'other' } })
+    expect([await of('shop'), await of(group), await of('other')]).toEqual([before, before, []])
+    await world.call('/groups/shop', { method: 'DELETE' })
+    expect([await of(group), await of('shop'), await of('other')]).toEqual([before, [], []])
+    expect(await of(group, (await world.organization('Other')).key)).toEqual([])
+    // A new group of that name is another one.
+    await world.call('/groups', { method: 'POST', body: { name: 'Shop', slug: 'shop' } })
+    expect([await of('shop'), await of(group)]).toEqual([[], before])
+  })
+
   test('come once each, both ways, also within bounds of time and where many occurred at once', async () => {
     const world = await givenApp(engine)
     const { events } = await givenEvents(world)

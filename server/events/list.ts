@@ -2,46 +2,88 @@ import { sql } from 'kysely'
 import type { Event, EventQuery } from '#contract/events.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { narrowestWay, type Way, walking } from '../database/walk.ts'
+import { isGroupId } from '../groups/slug.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pages.ts'
 import type { Builder } from '../http/stretches.ts'
 import { parseTimes } from '../http/times.ts'
+import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type ShownEvent, toEvent } from './store.ts'
 
-/** The organization's events, or those of one monitor, in the order in which they occurred. */
+/**
+ * The organization's events, or those of one monitor, in the order in which they occurred. `isChange`: without first results,
+ * of a new monitor or a new expectation.
+ */
 export async function listEvents(
   db: Database,
   seal: Seal,
   organizationId: string,
   query: EventQuery,
+  { isChange = false }: { isChange?: boolean } = {},
 ): Promise<Page<Event>> {
-  const { occurred_after: above, occurred_before: below } = parseTimes(query, ['occurred_after', 'occurred_before'])
+  const order_by = query.order_by ?? (query.after_id === undefined ? 'occurred' : 'recorded')
+  const { occurred_after: above, occurred_before: below } = parseTimes(
+    query,
+    ['occurred_after', 'occurred_before'],
+    refusedOf({ ...query, order_by }),
+  )
   const filters = await filtersOf(db, organizationId, query)
-  const index = await indexFor(db, organizationId, filters)
+  const index = await indexFor(db, organizationId, order_by, filters, isChange)
   const page = await listPage<ShownEvent>(
     {
       db,
-      key: ['events', index, ...Object.keys(filters)].join(' '),
+      name: 'events',
+      shape: { index, columns: Object.keys(filters), isChange },
       values: [organizationId, ...Object.values(filters)],
-      build: () => {
+      build: ({ index, columns, isChange }: Shape) => {
         const events = index === undefined ? 'events' : (walking('events', { index }) as never as 'events')
         let rows = db.selectFrom(events).select(SHOWN).where('events.organization_id', '=', organizationId)
-        for (const [column, value] of Object.entries(filters)) {
-          rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
+        for (const column of columns) {
+          rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${filters[column as keyof Filters]}`)
         }
+        if (isChange) rows = rows.where(IS_CHANGE)
         return rows as unknown as Builder<ShownEvent>
       },
     },
     {
       seal,
-      query,
+      query: { ...query, order_by },
       id: 'events.id',
-      orders: { occurred: { column: 'events.occurred_at', above, below } },
-      scope: ['events', organizationId, Object.entries(filters), above, below],
+      orders: {
+        occurred: { column: 'events.occurred_at', above, below },
+        recorded: { column: 'events.id', above: query.after_id },
+      },
+      scope: ['events', organizationId, Object.entries(filters), above, below, query.after_id, isChange],
     },
   )
   return { ...page, data: page.data.map(toEvent) }
+}
+
+/** In the order in which they were recorded there is an index of all events, and none of those that a filter wants. */
+function refusedOf({ order_by, after_id, ...query }: EventQuery): FieldErrors {
+  if (order_by !== 'recorded') {
+    return after_id === undefined ? {} : { order_by: 'must be recorded together with after_id; leave it out.' }
+  }
+  const given = FILTERS.filter((name) => query[name] !== undefined)
+  return Object.fromEntries(given.map((name) => [name, ONLY_WHEN_OCCURRED]))
+}
+
+const FILTERS = ['old_state', 'new_state', 'group', 'monitor_id', 'occurred_after', 'occurred_before'] as const
+const ONLY_WHEN_OCCURRED =
+  'cannot be given together with after_id or order_by=recorded; leave it out, and filter the events that come back.'
+
+/** What the text of the statement depends on. */
+type Shape = { index: string | undefined; columns: string[]; isChange: boolean }
+
+// In the words of the migration, so that the partial index is used.
+const IS_CHANGE = sql<boolean>`events.old_state <> 'UNSET'`
+
+/** Partial indexes in place of those that hold every event. */
+const OF_CHANGES: Record<string, string> = {
+  events_by_organization: 'changes_by_organization',
+  events_by_group: 'changes_by_group',
+  events_by_new_state: 'changes_by_new_state',
 }
 
 type Filters = Partial<Record<'monitor_id' | 'group_id' | 'old_state' | 'new_state', string>>
@@ -50,21 +92,34 @@ async function filtersOf(db: Database, organizationId: string, query: EventQuery
   const { monitor_id, group, old_state, new_state } = query
   const filters: Filters = {}
   if (monitor_id !== undefined) filters.monitor_id = monitor_id
-  if (group !== undefined) filters.group_id = (await findGroupRow(db, organizationId, group))?.id ?? ''
+  // By its id a group that was deleted is found, too: its events stay.
+  if (group !== undefined) {
+    filters.group_id = isGroupId(group) ? group : ((await findGroupRow(db, organizationId, group))?.id ?? '')
+  }
   if (old_state !== undefined) filters.old_state = old_state
   if (new_state !== undefined) filters.new_state = new_state
   return filters
 }
 
 /** The index that a page walks; undefined where the planner decides. */
-async function indexFor(db: Database, organizationId: string, filters: Filters): Promise<string | undefined> {
+async function indexFor(
+  db: Database,
+  organizationId: string,
+  order: string,
+  filters: Filters,
+  isChange: boolean,
+): Promise<string | undefined> {
   if (engineOf(db) === 'postgres') return undefined
+  if (order === 'recorded') return 'events_by_id'
   const ways: Way[] = Object.entries(filters).map(([column, value]) =>
     column === 'monitor_id' || column === 'group_id'
       ? { index: `events_by_${column.slice(0, -3)}`, columns: [column], values: [value] }
       : { index: `events_by_${column}`, columns: ['organization_id', column], values: [organizationId, value] },
   )
-  if (ways.length < 2) return ways[0]?.index ?? 'events_by_organization'
+  if (ways.length < 2) {
+    const index = ways[0]?.index ?? 'events_by_organization'
+    return isChange ? (OF_CHANGES[index] ?? index) : index
+  }
   return (await narrowestWay(db, 'events', ways))?.way.index
 }
 
@@ -76,6 +131,7 @@ const SHOWN = [
   'events.new_state',
   'events.previous_values',
   'events.current_values',
+  'events.truncated',
   'events.incidence_count',
   'events.domain',
   'events.subdomain',

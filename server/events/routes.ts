@@ -1,6 +1,6 @@
 import { PageOf } from '#contract/common.ts'
 import { Event, EventAnswer, EventQuery, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
 import type { Doors } from '../outside.ts'
 import { listEvents } from './list.ts'
@@ -26,6 +26,7 @@ export function eventRoutes({ db, seal }: Doors): Routes {
     app.get(
       '/monitors/:monitor/events/:event',
       {
+        serializerCompiler: asItIs,
         schema: {
           params: Params('monitor', 'event'),
           querystring: OneEventQuery,

@@ -1,12 +1,13 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Event, EventAnswer } from '#contract/events.ts'
 import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { isoOf } from '../http/times.ts'
+import { idsAt } from '../ids.ts'
 import { notFound } from '../problem.ts'
 
-export type EventRow = Selectable<EventsTable>
+export type EventRow = Omit<Selectable<EventsTable>, 'truncated'> & { truncated?: 0 | 1 }
 /** What a representation is made of: without the evidence, which is wide. */
 export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization_id'>
 
@@ -28,6 +29,30 @@ export async function getEvent(
   return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : JSON.parse(row.diagnosis) }
 }
 
+/**
+ * An id for an event of each of these organizations: greater than every id of that organization before, whichever process
+ * made it and whatever its clock says. Until the transaction ends no other one gets ids for these organizations, so events
+ * are committed in the order of their ids. Call it right before the events are written.
+ */
+export async function newEventIds(db: Database, organizationIds: readonly string[], now: number): Promise<string[]> {
+  if (organizationIds.length === 0) return []
+  // In one order, so that two transactions do not wait for each other.
+  const rows = [...new Set(organizationIds)].sort().map((organization_id) => ({ organization_id, last_at: now }))
+  const times = await db
+    .insertInto('last_event_times')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.column('organization_id').doUpdateSet({
+        last_at: sql`case when excluded.last_at > last_event_times.last_at
+          then excluded.last_at else last_event_times.last_at + 1 end`,
+      }),
+    )
+    .returning(['organization_id', 'last_at'])
+    .execute()
+  const next = new Map(times.map(({ organization_id, last_at }) => [organization_id, idsAt('evt', last_at)]))
+  return organizationIds.map((id) => next.get(id)!())
+}
+
 /** One multi-row statement; `rows` is at most a batch of checks. */
 export async function insertEvents(db: Database, rows: readonly EventRow[]): Promise<void> {
   if (rows.length > 0) await db.insertInto('events').values(rows).execute()
@@ -41,6 +66,7 @@ export function toEvent(row: ShownEvent): Event {
     occurred: isoOf(row.occurred_at),
     ...(row.previous_values === null ? {} : { previous_value: JSON.parse(row.previous_values) }),
     ...(row.current_values === null ? {} : { current_value: JSON.parse(row.current_values) }),
+    ...(row.truncated === 1 ? { truncated: true as const } : {}),
     old_state: row.old_state as MonitorState,
     new_state: row.new_state as MonitorState,
     incidence_count: row.incidence_count,

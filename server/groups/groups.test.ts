@@ -45,7 +45,12 @@ onBothEngines('groups', (_fresh, engine) => {
     expect((await change(world, '/groups/partner', { slug: 'default' })).status).toBe(409)
     expect((await change(world, '/groups', { name: 'x', slug: 'partner' }, 'POST')).status).toBe(409)
     expect((await change(world, '/groups', { name: 'Kunden, Partner' }, 'POST')).body.slug).toBe('kunden-partner')
-    expect((await change(world, '/groups', { name: 'Kunden-Partner' }, 'POST')).body.slug).toBe('kunden-partner-2')
+    const taken = await change(world, '/groups', { name: 'Kunden-Partner' }, 'POST')
+    expect(taken.body).toEqual({
+      code: 409,
+      error: 'The slug "kunden-partner" is taken by another group; give another slug.',
+      errors: { slug: 'is taken by another group. Use another slug.' },
+    })
     for (const [body, field] of [
       [{ name: '' }, 'name'],
       [{ name: null }, 'name'],
@@ -59,6 +64,18 @@ onBothEngines('groups', (_fresh, engine) => {
     }
     const { key } = await world.organization('Other')
     expect((await world.call(`/groups/${made.body.id}`, { key })).status).toBe(404)
+  })
+
+  test('are listed as they were made, also after the clock was set back and where a thread makes them', async () => {
+    const world = await givenApp(engine)
+    world.pass(86_400_000)
+    await change(world, '/groups', { name: 'tomorrow' }, 'POST')
+    world.pass(-86_400_000)
+    await change(world, '/groups', { name: 'first' }, 'POST')
+    await givenMonitors(world, 'second', 1)
+    await change(world, '/groups', { name: 'third' }, 'POST')
+    const { data } = (await world.call('/groups')).body
+    expect(data.map(({ slug }: { slug: string }) => slug)).toEqual(['first', 'second', 'third', 'default', 'tomorrow'])
   })
 
   test('are refused with everything that is wrong, a webhook that is not there too', async () => {
@@ -156,6 +173,19 @@ onBothEngines('groups', (_fresh, engine) => {
         .execute()
       expect(rows).toHaveLength(monitors)
     }
+  })
+})
+
+onBothEngines('POST /groups', (_fresh, engine) => {
+  test('six times at once makes one group', async () => {
+    const world = await givenApp(engine)
+    const make = () => change(world, '/groups', { name: 'Production' }, 'POST')
+    const answers = await Promise.all(Array.from({ length: 6 }, make))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
+    expect((await world.call('/groups')).body.data.map(({ slug }: { slug: string }) => slug)).toEqual([
+      'default',
+      'production',
+    ])
   })
 })
 

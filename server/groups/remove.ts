@@ -1,24 +1,31 @@
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { inSlices } from '../database/slices.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { conflict } from '../problem.ts'
+import { lockLinks, replaceLinks } from './links.ts'
 import { getDefaultGroup } from './resolve.ts'
 import { countMonitors, getGroupRow } from './store.ts'
 
 /**
- * Its monitors move to the default group, slice by slice, and then the group goes. Throws `not_found`, and 409 for the
- * default group itself.
+ * Its monitors move to the default group, slice by slice, and then the group goes. Throws `not_found`, 412, and 409
+ * for the default group itself.
  */
-export async function deleteGroup(db: Database, organizationId: string, named: string): Promise<void> {
-  const { id, is_default } = await getGroupRow(db, organizationId, named)
+export async function deleteGroup(db: Database, organizationId: string, named: string, match?: Match): Promise<void> {
+  const row = await getGroupRow(db, organizationId, named)
+  const { id, is_default } = row
   if (is_default) throw conflict('The default group cannot be deleted; its monitors would have no group.')
+  refuseStale(row, match)
   const target = (await getDefaultGroup(db, organizationId)).id
   const move = { organizationId, from: id, to: target }
   await inSlices(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
   await inTransaction(db, async (transaction) => {
+    await lockLinks(transaction, organizationId)
     // Whoever makes a monitor in it meanwhile was before us or finds no group.
-    const groups = transaction.selectFrom('groups').select('id').where('organization_id', '=', organizationId)
-    await groups.where('id', '=', id).modifyEnd(forUpdate(transaction)).execute()
+    const groups = transaction.selectFrom('groups').select('version').where('organization_id', '=', organizationId)
+    const last = await groups.where('id', '=', id).modifyEnd(forUpdate(transaction)).executeTakeFirst()
+    if (last) refuseStale(last, match)
     await moveSome(transaction, move, MOST_LATE)
+    await replaceLinks(transaction, { organizationId, side: 'group', id, wanted: new Map() })
     await transaction.deleteFrom('groups').where('organization_id', '=', organizationId).where('id', '=', id).execute()
   })
 }
@@ -42,7 +49,7 @@ async function moveSome(db: Database, { organizationId, from, to }: Move, limit:
   for (let at = 0; at < ids.length; at += STATEMENT) {
     await db
       .updateTable('monitors')
-      .set({ group_id: to })
+      .set({ group_id: to, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', 'in', ids.slice(at, at + STATEMENT))
       .execute()

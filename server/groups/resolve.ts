@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
+import { isOneOf } from '../database/each.ts'
 import { newId } from '../ids.ts'
 import type { FieldErrors } from '../problem.ts'
 import { isGroupId, isSlug, NO_SUCH_GROUP } from './slug.ts'
@@ -57,7 +58,12 @@ export async function getDefaultGroup(db: Database, organizationId: string): Pro
     .executeTakeFirstOrThrow()
 }
 
-async function findGroups(db: Database, organizationId: string, named: string[]): Promise<Map<string, NamedGroup>> {
+/** By what names each. Kept from being deleted until the transaction ends. */
+export async function findGroups(
+  db: Database,
+  organizationId: string,
+  named: string[],
+): Promise<Map<string, NamedGroup>> {
   const found = new Map<string, NamedGroup>()
   const [ids, slugs] = [named.filter((name) => name.startsWith('grp_')), named.filter((name) => isSlug(name))]
   for (const [column, names] of [['id', ids] as const, ['slug', slugs] as const]) {
@@ -66,7 +72,7 @@ async function findGroups(db: Database, organizationId: string, named: string[])
       .selectFrom('groups')
       .select(['id', 'slug'])
       .where('organization_id', '=', organizationId)
-      .where(column, 'in', names)
+      .where(isOneOf(db, column, names))
       .modifyEnd(engineOf(db) === 'postgres' ? sql`for key share` : sql``)
       .execute()
     for (const row of rows) found.set(row[column], row)

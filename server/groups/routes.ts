@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { PageOf } from '#contract/common.ts'
 import { Group, GroupChange, GroupQuery, NewGroup } from '#contract/groups.ts'
+import { once } from '../http/idempotency.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
@@ -9,7 +10,7 @@ import { deleteGroup } from './remove.ts'
 import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup } from './store.ts'
 
 /** A group is named by its id or by its slug. */
-export function groupRoutes({ db, clock, seal }: Doors): Routes {
+export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
   return async (app) => {
     const params = Params('group')
     // What the schema refuses and what only we can judge are reported together.
@@ -31,17 +32,22 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
       {
         attachValidation,
         schema: {
-          description: 'Without a `slug` it is made from the name. A slug that is taken is a 409.',
+          description:
+            'Without a `slug` it is made from the name. A slug that is taken is a 409, also one that is made from the name.',
           body: NewGroup,
           response: Answers(201, Group),
         },
       },
-      async (request, reply) => {
-        await refuseWrong(request)
+      (request, reply) => {
         const { body, caller } = request
-        const id = await insertGroup(db, caller.organizationId, body, clock.now())
-        reply.code(201).header('location', `/groups/${id}`)
-        return await getGroup(db, caller.organizationId, id)
+        return once(request, reply, db, {
+          prepare: () => refuseWrong(request),
+          effect: (db) => insertGroup(db, caller.organizationId, body, clock.now(), config),
+          answer: (db, id) => {
+            reply.code(201).header('location', `/groups/${id}`)
+            return getGroup(db, caller.organizationId, id)
+          },
+        })
       },
     )
 
@@ -52,6 +58,7 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
     app.patch(
       '/groups/:group',
       {
+        config: { takesIfMatch: true },
         attachValidation,
         schema: {
           description:
@@ -64,21 +71,22 @@ export function groupRoutes({ db, clock, seal }: Doors): Routes {
       async (request) => {
         await refuseWrong(request)
         const { params, body, caller } = request
-        return await updateGroup(db, caller.organizationId, params.group, body)
+        return await updateGroup(db, caller.organizationId, params.group, body, config, request.match)
       },
     )
 
     app.delete(
       '/groups/:group',
       {
+        config: { takesIfMatch: true },
         schema: {
           description: 'Its monitors move to the default group, which itself cannot be deleted (409).',
           params,
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller }, reply) => {
-        await deleteGroup(db, caller.organizationId, params.group)
+      async ({ params, caller, match }, reply) => {
+        await deleteGroup(db, caller.organizationId, params.group, match)
         return reply.code(204).send(null)
       },
     )

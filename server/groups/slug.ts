@@ -18,6 +18,6 @@ export function slugOf(name: string): string {
   const slug = letters
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, MAX_SLUG)
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
   return slug || 'group'
 }

@@ -1,14 +1,17 @@
 import { type Selectable, sql } from 'kysely'
-import { type Group, type GroupChange, MOST_WEBHOOKS } from '#contract/groups.ts'
+import { MOST_NAMED } from '#contract/common.ts'
+import type { Group, GroupChange } from '#contract/groups.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
 import type { GroupsTable } from '../database/schema.ts'
+import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { newId } from '../ids.ts'
 import { conflict, type FieldErrors, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { isGroupName, MAX_SLUG, slugOf } from './slug.ts'
+import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
+import { isGroupName, slugOf } from './slug.ts'
 
 type GroupRow = Selectable<GroupsTable>
 
@@ -45,11 +48,12 @@ export async function getGroupRow(db: Database, organizationId: string, named: s
 
 export async function findGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow | undefined> {
   if (!isGroupName(named)) return undefined
-  const column = named.startsWith('grp_') ? 'id' : 'slug'
-  const [row] = await runPrepared<GroupRow>(db, {
-    key: `group by ${column}`,
+  const column = named.startsWith('grp_') ? ('id' as const) : ('slug' as const)
+  const [row] = await runPrepared(db, {
+    name: 'group',
+    shape: column,
     values: [organizationId, named],
-    build: () =>
+    build: (column) =>
       db.selectFrom('groups').selectAll().where('organization_id', '=', organizationId).where(column, '=', named),
   })
   return row
@@ -63,10 +67,11 @@ export async function insertGroup(
   organizationId: string,
   given: NewGroupRow,
   now: number,
+  limits: LinkLimits = NO_LIMITS,
 ): Promise<string> {
   return await inTransaction(db, async (transaction) => {
     const id = newId('grp', now)
-    const slug = given.slug ?? (await freeSlug(transaction, organizationId, slugOf(given.name)))
+    const slug = given.slug ?? slugOf(given.name)
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('groups')
       .values({
@@ -81,7 +86,8 @@ export async function insertGroup(
       .onConflict((conflict) => conflict.columns(['organization_id', 'slug']).doNothing())
       .executeTakeFirst()
     if (numInsertedOrUpdatedRows === 0n) throw slugTaken(slug)
-    if (given.webhooks) await setWebhooks(transaction, organizationId, id, given.webhooks)
+    const webhookIds = given.webhooks ?? []
+    if (webhookIds.length > 0) await setWebhooks(transaction, { organizationId, groupId: id, webhookIds }, limits)
     return id
   })
 }
@@ -91,19 +97,26 @@ export async function updateGroup(
   organizationId: string,
   named: string,
   change: GroupChange,
+  limits: LinkLimits,
+  match?: Match,
 ): Promise<Group> {
   return await inTransaction(db, async (transaction) => {
+    if (change.webhooks !== undefined) await lockLinks(transaction, organizationId)
     const row = await getGroupRow(transaction, organizationId, named)
     if (change.slug !== undefined && change.slug !== row.slug) {
       if (await findGroupRow(transaction, organizationId, change.slug)) throw slugTaken(change.slug)
     }
-    await transaction
+    const { numUpdatedRows } = await transaction
       .updateTable('groups')
-      .set({ name: change.name ?? row.name, slug: change.slug ?? row.slug })
+      .set({ name: change.name ?? row.name, slug: change.slug ?? row.slug, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', '=', row.id)
-      .execute()
-    if (change.webhooks !== undefined) await setWebhooks(transaction, organizationId, row.id, change.webhooks ?? [])
+      .where(isMatch(match))
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) throw changedNothing(match)
+    if (change.webhooks !== undefined) {
+      await setWebhooks(transaction, { organizationId, groupId: row.id, webhookIds: change.webhooks ?? [] }, limits)
+    }
     return await getGroup(transaction, organizationId, row.id)
   })
 }
@@ -128,17 +141,14 @@ export async function lockGroups(db: Database, organizationId: string, ids: read
     order by id for no key update`.execute(db)
 }
 
-async function setWebhooks(db: Database, organizationId: string, groupId: string, webhookIds: string[]): Promise<void> {
+async function setWebhooks(
+  db: Database,
+  { organizationId, groupId, webhookIds }: { organizationId: string; groupId: string; webhookIds: string[] },
+  limits: LinkLimits,
+): Promise<void> {
   refuse(await refuseUnknownWebhooks(db, organizationId, webhookIds))
-  const ids = [...new Set(webhookIds)]
-  await db
-    .deleteFrom('group_webhooks')
-    .where('organization_id', '=', organizationId)
-    .where('group_id', '=', groupId)
-    .execute()
-  if (ids.length === 0) return
-  const rows = ids.map((id) => ({ organization_id: organizationId, group_id: groupId, webhook_id: id }))
-  await db.insertInto('group_webhooks').values(rows).execute()
+  const wanted = new Map(webhookIds.map((id, index) => [id, `webhooks.${index}`]))
+  await replaceLinks(db, { organizationId, side: 'group', id: groupId, wanted }, limits)
 }
 
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
@@ -147,14 +157,14 @@ export async function refuseUnknownWebhooks(
   organizationId: string,
   given: unknown,
 ): Promise<FieldErrors> {
-  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_WEBHOOKS) : []
+  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_NAMED) : []
   const ids = [...new Set(named.filter((each) => typeof each === 'string'))]
   if (ids.length === 0) return {}
   const rows = await db
     .selectFrom('webhooks')
     .select('id')
     .where('organization_id', '=', organizationId)
-    .where('id', 'in', ids)
+    .where(isOneOf(db, 'id', ids))
     .execute()
   const known = new Set<unknown>(rows.map(({ id }) => id))
   const unknown = named.flatMap((id, index) =>
@@ -178,22 +188,20 @@ async function toGroups(db: Database, organizationId: string, rows: GroupRow[]):
     .orderBy('webhook_id')
     .execute()
   const linksOf = Map.groupBy(links, (link) => link.group_id)
-  return rows.map((row) => ({
-    id: row.id,
-    slug: row.slug,
-    name: row.name,
-    is_default: row.is_default === 1,
-    monitors: row.monitors,
-    webhooks: (linksOf.get(row.id) ?? []).map((link) => link.webhook_id),
-  }))
+  return rows.map((row) => {
+    const group = {
+      id: row.id,
+      slug: row.slug,
+      name: row.name,
+      is_default: row.is_default === 1,
+      monitors: row.monitors,
+      webhooks: (linksOf.get(row.id) ?? []).map((link) => link.webhook_id),
+    }
+    return withVersion(group, row.version)
+  })
 }
 
-/** A slug made from a name gets a number when it is taken; only a slug that the caller chose is a conflict. */
-async function freeSlug(db: Database, organizationId: string, wanted: string): Promise<string> {
-  for (let number = 1; ; number++) {
-    const slug = number === 1 ? wanted : `${wanted.slice(0, MAX_SLUG - 8)}-${number}`
-    if (!(await findGroupRow(db, organizationId, slug))) return slug
-  }
-}
-
-const slugTaken = (slug: string) => conflict(`The slug "${slug}" is taken by another group; choose another.`)
+const slugTaken = (slug: string) =>
+  conflict(`The slug "${slug}" is taken by another group; give another slug.`, {
+    slug: 'is taken by another group. Use another slug.',
+  })

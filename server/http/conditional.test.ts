@@ -1,11 +1,39 @@
 import { expect, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenAgent } from '../testing/people.ts'
 
 async function givenGroup(world: AppWorld): Promise<{ path: string; tag: string }> {
   const { body } = await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })
   const path = `/groups/${body.id}`
   return { path, tag: (await world.call(path)).headers.etag! }
+}
+
+const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
+const DELETED = ['/monitors/{monitor}', '/groups/{group}', '/webhooks/{webhook}', '/agents/{agent}']
+
+type Resource = [path: string, change: (number: number) => unknown, name: string]
+
+/** One of each that a PATCH can change. */
+async function resourcesOf(world: AppWorld): Promise<Resource[]> {
+  const make = async (path: string, body: unknown) =>
+    `${path}/${(await world.call(path, { method: 'POST', body })).body.id}`
+  return [
+    [await make('/monitors', WWW), (number) => ({ frequency: 10 + number }), '/monitors/{monitor}'],
+    [await make('/groups', { name: 'Shop' }), (number) => ({ name: `Shop ${number}` }), '/groups/{group}'],
+    [
+      await make('/webhooks', { url: 'http://127.0.0.1:9999/' }),
+      (number) => ({ url: `http://127.0.0.1:9999/${number}` }),
+      '/webhooks/{webhook}',
+    ],
+    [
+      `/agents/${await givenAgent(world, { name: 'Second' })}`,
+      (number) => ({ name: `Second ${number}` }),
+      '/agents/{agent}',
+    ],
+    ['/organization', (number) => ({ name: `Acme ${number}` }), '/organization'],
+    ['/organization/billing', (number) => ({ city: `City ${number}` }), '/organization/billing'],
+  ]
 }
 
 onBothEngines('conditional requests', (_fresh, engine) => {
@@ -82,16 +110,111 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect((await world.call(`/monitors/${id}`, remove)).status).toBe(204)
   })
 
-  test('looking at the resource again costs the caller nothing, and the way in is closed to others', async () => {
-    const world = await givenApp(engine, { READ_LIMIT: '2', WRITE_LIMIT: '50' })
-    const { path, tag } = await givenGroup(world)
-    for (let turn = 0; turn < 5; turn++) {
-      const headers = { 'if-match': '"other"' }
-      expect((await world.call(path, { method: 'PATCH', body: { name: 'x' }, headers })).status).toBe(412)
+  test('of many changes with one ETag at two servers of one database, one is made', async () => {
+    const world = await givenApp(engine)
+    const other = await givenApp(engine, {}, world.url)
+    const { key } = await world.organization()
+    for (const [path, change] of await resourcesOf(world)) {
+      const tag = (await world.call(path)).headers.etag!
+      const answers = await Promise.all(
+        [1, 2, 3, 4].map((number) =>
+          (number % 2 === 0 ? world : other).call(path, {
+            method: 'PATCH',
+            key,
+            body: change(number),
+            headers: { 'if-match': tag },
+          }),
+        ),
+      )
+      expect([path, answers.map(({ status }) => status).sort()]).toEqual([path, [200, 412, 412, 412]])
     }
-    const { status, headers } = await world.call(path, { method: 'PATCH', body: {}, headers: { 'if-match': tag } })
-    expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([200, '50', '43'])
-    const outside = { 'x-zonewatch-look': '7f4c1c52-8e0e-4f3c-9a39-111111111111' }
-    expect((await world.call(path, { key: null, headers: outside })).status).toBe(401)
+  })
+
+  test('whatever can be changed or deleted refuses a stale ETag and takes a fresh one, as the description says', async () => {
+    const world = await givenApp(engine)
+    const { paths } = (await world.call('/openapi.json', { key: null })).body
+    const resources = await resourcesOf(world)
+    const described = Object.keys(paths).flatMap((path) =>
+      ['patch', 'delete', 'put']
+        .filter((method) => JSON.stringify(paths[path][method]?.parameters ?? []).includes('/IfMatch'))
+        .map((method) => `${method} ${path}`),
+    )
+    expect(described.sort()).toEqual(
+      [...resources.values().map(([, , name]) => `patch ${name}`), ...DELETED.map((name) => `delete ${name}`)].sort(),
+    )
+    for (const [path, change, name] of resources) {
+      const read = (await world.call(path)).headers.etag!
+      const patch = (number: number, match: string) =>
+        world.call(path, { method: 'PATCH', body: change(number), headers: { 'if-match': match } })
+      const changed = await patch(1, read)
+      const now = await world.call(path)
+      expect([path, changed.status, changed.headers.etag]).toEqual([path, 200, now.headers.etag])
+      expect([path, (await patch(2, read)).status, (await world.call(path)).text]).toEqual([path, 412, now.text])
+      if (!DELETED.includes(name)) continue
+      const remove = (match: string) => world.call(path, { method: 'DELETE', headers: { 'if-match': match } })
+      expect([path, (await remove(read)).status, (await world.call(path)).text]).toEqual([path, 412, now.text])
+      expect([path, (await remove(now.headers.etag!)).status]).toEqual([path, 204])
+    }
+    for (const [method, path] of [
+      ['PATCH', '/groups/default/monitors'],
+      ['DELETE', '/organization/subscription'],
+    ] as const) {
+      const headers = { 'if-match': (await world.call('/groups/default')).headers.etag! }
+      const answer = await world.call(path, {
+        method,
+        headers,
+        ...(method === 'PATCH' ? { body: { frequency: 10 } } : {}),
+      })
+      expect([path, answer.status, answer.body.error]).toEqual([path, 412, expect.stringMatching(/without it/)])
+    }
+  })
+
+  test('an action answers with the ETag that its resource then has', async () => {
+    const world = await givenApp(engine)
+    const post = (path: string, body?: unknown) =>
+      world.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })
+    const monitor = await post('/monitors', WWW)
+    expect(monitor.headers.etag).toBe((await world.call(`/monitors/${monitor.body.id}`)).headers.etag)
+    const webhook = await post('/webhooks', { url: 'http://127.0.0.1:9999/' })
+    for (const path of [`/monitors/${monitor.body.id}`, `/webhooks/${webhook.body.id}`]) {
+      for (const action of ['disable', 'enable']) {
+        const { status, headers } = await post(`${path}/${action}`)
+        expect([path, action, status, headers.etag]).toEqual([path, action, 200, (await world.call(path)).headers.etag])
+      }
+    }
+  })
+
+  test('what changes a resource from elsewhere makes a tag stale, and a check does not', async () => {
+    const world = await givenApp(engine)
+    const post = async (path: string, body?: unknown) =>
+      (await world.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })).body
+    const group = `/groups/${(await post('/groups', { name: 'Shop' })).id}`
+    const webhook = `/webhooks/${(await post('/webhooks', { url: 'http://127.0.0.1:9999/' })).id}`
+    const monitor = `/monitors/${(await post('/monitors', { ...WWW, group: 'shop' })).id}`
+    const patch = (path: string, body: unknown) => () => world.call(path, { method: 'PATCH', body })
+    for (const [path, elsewhere] of [
+      [monitor, () => post(`${monitor}/disable`)],
+      [monitor, patch(`${group}/monitors`, { frequency: 30 })],
+      [webhook, () => post(`${webhook}/disable`)],
+      [webhook, () => post(`${webhook}/rotate-secret`)],
+      [webhook, patch(group, { webhooks: [webhook.slice('/webhooks/'.length)] })],
+      [group, patch(webhook, { groups: [] })],
+      [webhook, patch(webhook, { groups: ['shop'] })],
+      [monitor, () => world.call(group, { method: 'DELETE' })],
+    ] as const) {
+      const { etag } = (await world.call(path)).headers
+      await elsewhere()
+      const answer = await world.call(path, { method: 'DELETE', headers: { 'if-match': etag! } })
+      expect([path, elsewhere.toString(), answer.status]).toEqual([path, elsewhere.toString(), 412])
+    }
+    const { etag } = (await world.call(monitor)).headers
+    const id = monitor.slice('/monitors/'.length)
+    await world.doors.db
+      .updateTable('monitors')
+      .set({ state: 'VALID', incidence_count: 1 })
+      .where('id', '=', id)
+      .execute()
+    expect((await world.call(monitor, { headers: { 'if-none-match': etag! } })).status).toBe(200)
+    expect((await world.call(monitor, { method: 'DELETE', headers: { 'if-match': etag! } })).status).toBe(204)
   })
 })

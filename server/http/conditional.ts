@@ -1,74 +1,93 @@
+import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { type Match, versionOf } from '../database/versions.ts'
 import { Problem } from '../problem.ts'
-import { conditionsOf, entityTagOf, namesTag } from './entity-tags.ts'
-import type { Looks } from './looks.ts'
-import { Turns } from './turns.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The handler compares `request.match` in the change itself. */
+    takesIfMatch?: boolean
+  }
   interface FastifyRequest {
-    endTurn: (() => void) | null
+    /** Which versions of the resource may be changed. */
+    match: Match
+  }
+  interface FastifyReply {
+    /** Of the resource that is answered, where it has one. */
+    version: number | undefined
   }
 }
 
 type ObjectSchema = { type?: string; properties?: Record<string, unknown> }
 
 /**
- * Conditional requests, RFC 9110 section 13: `ETag` and `If-None-Match` where one resource is read, `If-Match` where it is
- * changed or deleted. `If-Match` reads the resource again just before the change. In one process such changes of one
- * address wait for each other, so of two with the same tag only the first is made; between two processes a moment stays.
+ * Conditional requests, RFC 9110 section 13: `ETag` where an answer is one resource, `If-None-Match` where it is read, and
+ * `If-Match` where it is changed or deleted. A tag is the resource's version and a digest of the representation.
+ * `If-None-Match` compares all of it. `If-Match` compares the version, in the statement that changes the row, so that of two
+ * requests with one tag only the first changes something, in whichever processes they are.
  */
-export function heedConditions(app: FastifyInstance, looks: Looks): void {
-  /** Addresses of single resources, and the fields that a PATCH of each can change. */
+export function heedConditions(app: FastifyInstance): void {
+  /** Addresses of single resources. */
   const resources = new Set<string>()
-  const changeable = new Map<string, ReadonlySet<string>>()
-  const turns = new Turns()
-  app.decorateRequest('endTurn', null)
+  app.decorateRequest('match', undefined)
+  app.decorateReply('version', undefined)
 
   app.addHook('onRoute', (route) => {
-    const methods = [route.method].flat()
-    if (methods.includes('GET') && answersOne(route)) resources.add(route.url)
-    if (methods.includes('PATCH')) changeable.set(route.url, new Set(Object.keys(bodyOf(route))))
+    if ([route.method].flat().includes('GET') && answersOne(route)) resources.add(route.url)
   })
 
   app.addHook('preHandler', async (request) => {
-    const header = request.headers['if-match']
-    const { config, url } = request.routeOptions
-    if (header === undefined || !config.needsKey || !CHANGING.has(request.method)) return
-    if (url === undefined || !resources.has(url)) throw stale()
-    const [path = ''] = request.url.split('?')
-    request.endTurn = await turns.enter(`${request.caller.organizationId} ${path}`)
-    for (const { query, isMet } of conditionsOf(header)) {
-      const answer = await looks.look(app, request.caller, query === '' ? path : `${path}?${query}`)
-      if (answer.statusCode === 404) return // the handler says so
-      if (answer.statusCode >= 500) throw new Problem(503, 'The resource cannot be read at the moment; try again.')
-      if (answer.statusCode === 200 && isMet(String(answer.headers.etag))) return
-    }
-    throw stale()
+    const header = request.headers['if-match']?.trim()
+    const { config } = request.routeOptions
+    if (header === undefined || header === '*' || !config.needsKey || !CHANGING.has(request.method)) return
+    if (!config.takesIfMatch) throw notTaken()
+    request.match = versionsIn(header)
+  })
+
+  app.addHook('preSerialization', async (_request, reply, payload) => {
+    reply.version = versionOf(payload)
+    return payload
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
-    request.endTurn?.()
-    const { url } = request.routeOptions
-    if (url === undefined || typeof payload !== 'string' || !isResource(request, reply, resources)) return payload
-    const tag = entityTagOf(payload, changeable.get(url), request.url.split('?')[1] ?? '')
-    reply.header('etag', tag)
+    if (typeof payload !== 'string' || reply.statusCode >= 300) return payload
+    const isRead = reply.statusCode === 200 && READING.has(request.method) && isResource(request, resources)
+    if (reply.version !== undefined || isRead) tag(reply, reply.version, payload)
     const known = request.headers['if-none-match']
-    if (known === undefined || request.method === 'PATCH' || !namesTag(known, tag)) return payload
+    if (!isRead || known === undefined || !namesTag(known, String(reply.getHeader('etag')))) return payload
     reply.code(304).removeHeader('content-type')
     return request.method === 'HEAD' ? '' : null
   })
-
-  app.addHook('onResponse', async (request) => request.endTurn?.())
 }
 
-const CHANGING = new Set(['PATCH', 'DELETE'])
-const SHOWING = new Set(['GET', 'HEAD', 'PATCH'])
-
-function isResource(request: FastifyRequest, reply: FastifyReply, resources: ReadonlySet<string>): boolean {
-  const { config, url } = request.routeOptions
-  if (!config.needsKey || url === undefined || !resources.has(url)) return false
-  return reply.statusCode === 200 && SHOWING.has(request.method)
+/** For an answer that is written before it is sent. */
+export function tagWritten(reply: FastifyReply, representation: unknown, text: string): void {
+  const version = versionOf(representation)
+  if (version !== undefined) tag(reply, version, text)
 }
+
+function tag(reply: FastifyReply, version: number | undefined, text: string): void {
+  const digest = hash('sha256', text, 'base64url').slice(0, 16)
+  reply.header('etag', version === undefined ? `"${digest}"` : `"${version}.${digest}"`)
+}
+
+/** What an `If-Match` names; strong comparison, RFC 9110 section 13.1.1. */
+function versionsIn(header: string): number[] {
+  const versions = listOf(header).map((each) => /^"(\d{1,15})\.[\w-]{16}"$/.exec(each)?.[1])
+  return versions.filter((each) => each !== undefined).map(Number)
+}
+
+/** Whether an `If-None-Match` names this tag; weak comparison, RFC 9110 section 13.1.2. */
+const namesTag = (header: string, tag: string) =>
+  header.trim() === '*' || listOf(header).some((each) => each.replace(/^W\//, '') === tag)
+
+const listOf = (header: string) => header.split(',').map((each) => each.trim())
+
+const CHANGING = new Set(['PUT', 'PATCH', 'DELETE'])
+const READING = new Set(['GET', 'HEAD'])
+
+const isResource = ({ routeOptions: { config, url } }: FastifyRequest, resources: ReadonlySet<string>) =>
+  config.needsKey === true && url !== undefined && resources.has(url)
 
 /** A page or a bare list is not one resource. */
 function answersOne({ schema }: RouteOptions): boolean {
@@ -76,7 +95,5 @@ function answersOne({ schema }: RouteOptions): boolean {
   return answer?.type === 'object' && !('has_more' in (answer.properties ?? {}))
 }
 
-const bodyOf = ({ schema }: RouteOptions): object => (schema?.body as ObjectSchema | undefined)?.properties ?? {}
-
-const stale = () =>
-  new Problem(412, 'The resource has changed since you read it, or has no such ETag; read it again, then decide.')
+const notTaken = () =>
+  new Problem(412, 'Nothing at this address has an ETag that If-Match could name; send the request without it.')

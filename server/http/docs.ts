@@ -42,7 +42,8 @@ export async function documentationPage(app: FastifyInstance): Promise<void> {
       'cache-control': 'public, max-age=3600',
     })
   })
-  let reference: Promise<string> | undefined
+  /** Octets, not text: text would be copied for each connection that does not read on. */
+  let reference: Promise<Buffer> | undefined
   app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
   app.get('/docs/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
   app.get('/docs/reference.js', async (_request, reply) => {
@@ -52,11 +53,11 @@ export async function documentationPage(app: FastifyInstance): Promise<void> {
 }
 
 /** The script lies within a large module that only offers it to a server: read when somebody first opens the page. */
-async function loadReference(): Promise<string> {
+async function loadReference(): Promise<Buffer> {
   const { default: reference } = await import('@scalar/fastify-api-reference')
   const holder = fastify()
   await holder.register(reference, { routePrefix: '/', configuration: { url: '/openapi.json' } })
-  const { body } = await holder.inject('/js/scalar.js')
+  const { rawPayload } = await holder.inject('/js/scalar.js')
   await holder.close()
-  return body
+  return rawPayload
 }

@@ -11,8 +11,9 @@ export function answerErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) => send(reply, { code: 404, error: 'Not found' }))
   // Before the body is read: what it holds does not matter to a route that is not there.
   app.addHook('preParsing', async (request, reply) => {
-    if (!request.is404) return
     const allowed = allowedMethods(request.url.split('?')[0]!)
+    // `/monitors/bulk` is no monitor, although GET of any other path like it is one. Files below a wildcard are not listed.
+    if (!request.is404 && (allowed.length === 0 || allowed.includes(request.method))) return
     if (allowed.length === 0 || allowed.includes(request.method)) throw new Problem(404, 'Not found')
     reply.header('allow', allowed.join(', '))
     throw new Problem(405, `${request.method} is not possible here; possible: ${allowed.join(', ')}.`)
@@ -29,7 +30,8 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   if (known) return send(reply, known)
   if (isTaken(error))
     return send(reply, { code: 409, error: 'Another request changed the same thing just now; try again.' })
-  if (isDatabaseAway(error)) {
+  // What carries a status came with the request: a connection that its client broke off is no fault of the database.
+  if (error.statusCode === undefined && isDatabaseAway(error)) {
     request.log.error({ err: error }, 'The database does not answer.')
     reply.header('retry-after', '5')
     return send(reply, { code: 503, error: 'The database does not answer at the moment; try again in 5 seconds.' })
@@ -67,15 +69,20 @@ function isTaken(error: FastifyError & { errcode?: number }): boolean {
   return error.code === '23505' || error.errcode === 2067 || error.errcode === 1555
 }
 
-/** Which methods a path has, for 405 and `Allow`. */
+/** Which methods a path has, for 405 and `Allow`. A path without parameters has its own methods alone. */
 function methodsByPath(app: FastifyInstance): (path: string) => string[] {
+  const fixed = new Map<string, string[]>()
   const routes: { pattern: RegExp; methods: string[] }[] = []
+  const plain = (path: string) => path.replace(/(?<=.)\/$/, '')
   app.addHook('onRoute', ({ url, method }) => {
+    const methods = [method].flat()
+    if (!/[:*]/.test(url)) return void fixed.set(plain(url), [...(fixed.get(plain(url)) ?? []), ...methods])
     const pattern = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')
-    routes.push({ pattern: new RegExp(`^${pattern.replace(/\/$/, '')}/?$`), methods: [method].flat() })
+    routes.push({ pattern: new RegExp(`^${pattern.replace(/\/$/, '')}/?$`), methods })
   })
   return (path) => {
-    const found = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
+    const found =
+      fixed.get(plain(path)) ?? routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
     return [...new Set(found)].sort()
   }
 }

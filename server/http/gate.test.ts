@@ -24,10 +24,26 @@ onBothEngines('the gate', (_fresh, engine) => {
     const refused = await call('/monitors')
     const seconds = Number(refused.headers['retry-after'])
     expect(refused.status).toBe(429)
-    expect(refused.body).toEqual({ code: 429, error: `Too many requests; try again in ${seconds} seconds.` })
-    expect(seconds).toBeGreaterThan(55)
+    expect(refused.body).toEqual({
+      code: 429,
+      error: `Too many requests: the limit for reads (GET, HEAD) with one API key is 20 per minute. Try again in ${seconds} seconds, or ask the operator of the server to raise READ_LIMIT.`,
+    })
+    expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(60)
     expect(limitsOf(refused)[1]).toBe(0)
+  })
+
+  test.each([
+    ['WRITE_LIMIT', 'writes (POST, PUT, PATCH, DELETE) with one API key', '/groups', undefined],
+    ['CREATE_LIMIT', 'requests that create monitors with one API key', '/monitors', undefined],
+    ['WRITE_LIMIT', 'writes (POST, PUT, PATCH, DELETE) without a valid API key', '/groups', null],
+  ] as const)('a 429 names the limit and the setting %s: %s', async (setting, sentence, path, key) => {
+    const { call } = await givenApp(engine, { [setting]: '1' })
+    const ask = () => call(path, { method: 'POST', body: {}, ...(key === undefined ? {} : { key }) })
+    await ask()
+    const { status, body } = await ask()
+    expect([status, body.error]).toEqual([429, expect.stringContaining(`the limit for ${sentence} is 1 per minute.`)])
+    expect(body.error).toContain(setting)
   })
 
   test('a request that is refused for its content is counted, one that is refused by the limit is not', async () => {

@@ -3,8 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
-import { classOf, limitHeaders, type Standing, secondsToWait } from './limits.ts'
-import type { Looks } from './looks.ts'
+import { type Counted, classOf, limitHeaders, limitReached, type Standing, secondsToWait } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,7 +15,6 @@ declare module 'fastify' {
 export type Gate = {
   clock: Clock
   limiter: Limiter
-  looks: Looks
   /** Who sends the request; undefined without a valid key. */
   identify: (request: FastifyRequest) => Promise<FastifyRequest['caller'] | undefined>
   /** Throws 403 where the request's caller may not do this. */
@@ -27,7 +25,7 @@ export type Gate = {
 const Nothing = { type: 'object', properties: {}, additionalProperties: false }
 /** Fastify gives a body that was not sent to the validator as null. */
 const NoBody = { ...Nothing, type: ['object', 'null'] }
-const WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Makes every route of this scope, and of the scopes in it, one that needs a key and takes what it describes. */
 export function needKey(scope: FastifyInstance): void {
@@ -50,8 +48,7 @@ export function guard(app: FastifyInstance, gate: Gate): void {
   app.addHook('onRequest', async (request, reply) => {
     const isApi = request.routeOptions.config.needsKey === true
     if (!isApi && !request.is404) return
-    const inside = gate.looks.callerOf(request)
-    const caller = inside ?? (await count(gate, request, reply))
+    const caller = await count(gate, request, reply)
     if (!isApi) return
     if (!caller) throw unauthorized()
     request.caller = caller
@@ -69,18 +66,21 @@ export async function count({ clock, limiter, identify }: Gate, request: Fastify
   const caller = identified.status === 'fulfilled' ? identified.value : undefined
   const kind = caller?.personId === undefined ? kindOfKey : 'dashboard'
   const standing = await limiter.take(caller?.personId ?? caller?.actor ?? networkOf(request.ip), kind)
-  heed(standing, clock.now(), reply)
+  heed(standing, clock.now(), reply, { kind, whose: whoseOf(caller) })
   if (identified.status === 'rejected') throw identified.reason
   return caller
 }
 
-/** Tells how a window stands. Throws 429 when the request found no place in it. */
-export function heed(standing: Standing, now: number, reply: FastifyReply): void {
+const whoseOf = (caller: FastifyRequest['caller'] | undefined): Counted['whose'] =>
+  caller === undefined ? 'without a valid API key' : caller.personId === undefined ? 'with one API key' : 'of one user'
+
+/** Sets the headers of the limit. Throws 429 when it is reached. */
+export function heed(standing: Standing, now: number, reply: FastifyReply, counted: Counted): void {
   reply.headers(limitHeaders(standing, now))
   if (!standing.isRefused) return
   const seconds = secondsToWait(standing, now)
   reply.header('retry-after', String(seconds))
-  throw new Problem(429, `Too many requests; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
+  throw new Problem(429, limitReached(counted, standing, seconds))
 }
 
 /** Who is refused is counted like everybody else. What is no refusal fails at once. */
@@ -92,9 +92,13 @@ async function settled<T>(work: Promise<T>) {
 
 /** An IPv4 address, or the /64 of an IPv6 address: whoever has one address of it has them all. */
 export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return 'unknown'
+  return ipv6NetworkOf(address, 64) ?? (ipaddr.isValid(address) ? ipaddr.process(address).toString() : 'unknown')
+}
+
+/** Undefined for what is no IPv6 address. */
+export function ipv6NetworkOf(address: string, bits: number): string | undefined {
+  if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)
-  if (parsed instanceof ipaddr.IPv6)
-    return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toNormalizedString()}/64`)}/64`
-  return parsed.toString()
+  if (!(parsed instanceof ipaddr.IPv6)) return undefined
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toNormalizedString()}/${bits}`)}/${bits}`
 }

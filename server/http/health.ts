@@ -1,16 +1,50 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { Type } from 'typebox'
+import { ErrorBody, Exactly } from '#contract/common.ts'
 import { isMigrated } from '../database/migrate.ts'
 import type { Doors } from '../outside.ts'
+import { asItIs } from './routes.ts'
 
 /** A loop that made no turn for this long hangs. */
 const SILENT_MS = 30_000
 
+const Healthy = Exactly({ status: Type.Literal('ok') }, { title: 'Healthy', description: 'The process runs.' })
+const Ready = Exactly({ status: Type.Literal('ready') }, { title: 'Ready', description: 'The server can be used.' })
+const NotReady = Exactly(
+  { status: Type.Literal('not ready'), problems: Type.Array(Type.String()) },
+  { title: 'NotReady', description: 'What does not work.' },
+)
+
+/** `security`: no key is needed. */
+const shared = { tags: ['Health'], security: [] }
+
 /** For whoever runs the server: no key is needed and nothing is told but whether it works. */
 export function healthRoutes({ db, clock, heart }: Doors): FastifyPluginAsync {
   return async (app) => {
-    app.get('/healthz', async () => ({ status: 'ok' }))
+    app.setSerializerCompiler(asItIs)
+    const healthz = {
+      ...shared,
+      operationId: 'getHealth',
+      summary: 'Whether the process runs',
+      description: 'Also answered while the server starts.',
+      response: { 200: Healthy },
+    }
+    app.get('/healthz', { schema: healthz }, async () => ({ status: 'ok' }))
 
-    app.get('/readyz', async (_request, reply) => {
+    const readyz = {
+      ...shared,
+      operationId: 'getReadiness',
+      summary: 'Whether the server can be used',
+      description: 'The database answers, all migrations have run, and no loop has been silent for 30 seconds.',
+      response: {
+        200: Ready,
+        503: Type.Union([NotReady, ErrorBody], {
+          title: 'ReadinessProblem',
+          description: 'What does not work; while the server starts or stops, an Error.',
+        }),
+      },
+    }
+    app.get('/readyz', { schema: readyz }, async (_request, reply) => {
       const problems: string[] = []
       const migrated = await isMigrated(db).catch(() => null)
       if (migrated === null) problems.push('the database does not answer')

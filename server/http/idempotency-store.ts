@@ -1,124 +1,141 @@
 import { sql } from 'kysely'
-import type { Database } from '../database/database.ts'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import type { Seal } from '../seal.ts'
 
 /** How long an answer is kept. */
 export const KEPT_MS = 24 * 60 * 60 * 1_000
-/** Longer than any request runs: then its process is taken to be dead. */
-export const LEASE_MS = 60_000
-/** Characters of an answer that is kept: far more than a thousand usual monitors have. */
-const MOST_KEPT = 4 * 1024 * 1024
+/** Octets of a body that is kept; a longer one is made again from the database. */
+export const MOST_KEPT = 256 * 1_024
+/** What a row takes beside its body, roughly. */
+const ROW_OCTETS = 512
 const PRUNE_BATCH = 200
 
-/** Which request is meant: only the API key that sent it first sees its answer. */
-export type RequestName = { organizationId: string; keyId: string; name: string }
+/** Which request is meant: only the API key that sent it first sees its answer. `fingerprint`: of its path and body. */
+export type RequestName = { organizationId: string; keyId: string; name: string; fingerprint: string }
 export type KeptAnswer = { status: number; headers: Record<string, string>; body: string | null }
 
-export type Reservation =
-  | { kind: 'reserved'; leasedUntil: number }
-  | { kind: 'running' }
+export type Found =
+  | { kind: 'none' }
   | { kind: 'otherRequest' }
+  /** The version before still runs it. */
+  | { kind: 'running' }
   | { kind: 'answered'; answer: KeptAnswer }
-  /** It was carried out, and its answer was too large to keep. */
-  | { kind: 'answerNotKept' }
+  /** It was carried out; its body is to be made again from this. */
+  | { kind: 'made'; made: unknown }
+  /** Some of its steps were carried out. */
+  | { kind: 'begun'; made: unknown }
 
-/** Reserves the name for this request, or says what became of the one that has it. */
-export async function reserve(
-  db: Database,
-  seal: Seal,
-  request: RequestName,
-  fingerprint: string,
-  now: number,
-): Promise<Reservation> {
-  const reserved: Reservation = { kind: 'reserved', leasedUntil: now + LEASE_MS }
-  for (;;) {
-    if (await insert(db, request, fingerprint, now)) return reserved
-    const row = await select(db, request).selectAll().executeTakeFirst()
-    if (!row) continue // given back just now
-    const isOver = row.created_at <= now - KEPT_MS
-    const isDead = row.status === null && row.leased_until <= now
-    if (!isOver && row.fingerprint !== fingerprint) return { kind: 'otherRequest' }
-    if (isOver || isDead) {
-      if (await takeOver(db, request, fingerprint, row.leased_until, now)) return reserved
-      continue
-    }
-    if (row.status === null) return { kind: 'running' }
-    if (row.headers === null) return { kind: 'answerNotKept' }
-    const body = row.body === null ? null : seal.open(row.body, contextOf(request))
-    return { kind: 'answered', answer: { status: row.status, headers: JSON.parse(row.headers), body } }
-  }
+/** What became of the request. */
+export async function findAnswer(db: Database, seal: Seal, request: RequestName, now: number): Promise<Found> {
+  const row = await whereNamed(db.selectFrom('idempotent_requests'), request).selectAll().executeTakeFirst()
+  if (!row || row.created_at <= now - KEPT_MS) return { kind: 'none' }
+  if (row.fingerprint !== request.fingerprint) return { kind: 'otherRequest' }
+  const { status, headers, body } = row
+  const made = row.made && JSON.parse(seal.open(row.made, contextOf(request, 'made')))
+  if (status === null && !row.made) return { kind: row.leased_until > now ? 'running' : 'none' }
+  if (status === null) return { kind: 'begun', made }
+  if (headers === null) return { kind: 'made', made }
+  const text = body === null ? null : seal.open(body, contextOf(request, 'answer'))
+  return { kind: 'answered', answer: { status, headers: JSON.parse(headers), body: text } }
 }
 
-/** Keeps the answer for whoever asks again, while the reservation is still this request's own. */
+/** Whether nobody else carries the request out, until the transaction ends. SQLite has one writer at a time. */
+export async function lockRequest(db: Database, request: RequestName, canWait: boolean): Promise<boolean> {
+  if (engineOf(db) === 'sqlite') return true
+  const key = Buffer.from(request.name, 'hex').readBigInt64BE().toString()
+  if (canWait) await sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(db)
+  if (canWait) return true
+  const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${key}::bigint) as locked`.execute(
+    db,
+  )
+  return rows[0]!.locked
+}
+
+/** What to keep of a request. Without an answer it is not done. */
+export type Keeping = { made: unknown; answer?: KeptAnswer; most: number }
+
+/** Keeps the answer, in the transaction of what the request changed. `most`: see `octetsLeft`. */
 export async function keepAnswer(
   db: Database,
   seal: Seal,
   request: RequestName,
-  leasedUntil: number,
-  answer: KeptAnswer,
+  { made, answer, most }: Keeping,
+  now: number,
 ): Promise<void> {
-  const { status, headers, body } = answer
-  const isKept = body === null || body.length <= MOST_KEPT
-  await whereNamed(db.updateTable('idempotent_requests'), request)
-    .set({
-      status,
-      headers: isKept ? JSON.stringify(headers) : null,
-      body: isKept && body !== null ? seal.close(body, contextOf(request)) : null,
-    })
-    .where('leased_until', '=', leasedUntil)
-    .where('status', 'is', null)
-    .execute()
-}
-
-/** Gives the name back: what failed here may be sent again. */
-export async function giveBack(db: Database, request: RequestName, leasedUntil: number): Promise<void> {
-  await whereNamed(db.deleteFrom('idempotent_requests'), request)
-    .where('leased_until', '=', leasedUntil)
-    .where('status', 'is', null)
-    .execute()
-}
-
-/** Removes a batch of what was kept long enough. Returns whether there may be more. */
-export async function pruneIdempotentRequests(db: Database, now: number): Promise<boolean> {
-  const { rows } = await sql`
-    delete from idempotent_requests where (organization_id, key_id, name) in (
-      select organization_id, key_id, name from idempotent_requests
-      where created_at <= ${now - KEPT_MS} order by created_at limit ${PRUNE_BATCH}
-    ) returning 1 as gone`.execute(db)
-  return rows.length === PRUNE_BATCH
-}
-
-async function insert(db: Database, request: RequestName, fingerprint: string, now: number): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
+  await forget(db, request)
+  const sealedMade = made === undefined ? null : seal.close(JSON.stringify(made), contextOf(request, 'made'))
+  const body = answer?.body == null ? null : seal.close(answer.body, contextOf(request, 'answer'))
+  const least = ROW_OCTETS + (sealedMade?.length ?? 0)
+  const isWhole =
+    body === null || (body.length <= MOST_KEPT && least + body.length <= (await octetsLeft(db, request, most / 2)))
+  // A refusal made nothing: what is not kept is judged again.
+  if (answer && !isWhole && !sealedMade) return
+  const octets = isWhole ? ROW_OCTETS + (body?.length ?? 0) : least
+  await db
     .insertInto('idempotent_requests')
     .values({
       organization_id: request.organizationId,
       key_id: request.keyId,
       name: request.name,
-      fingerprint,
+      fingerprint: request.fingerprint,
       created_at: now,
-      leased_until: now + LEASE_MS,
-      status: null,
-      headers: null,
-      body: null,
+      leased_until: 0,
+      status: answer?.status ?? null,
+      headers: answer && isWhole ? JSON.stringify(answer.headers) : null,
+      body: isWhole ? body : null,
+      made: answer && isWhole ? null : sealedMade,
+      octets,
     })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 1n
+    .execute()
+  await countOctets(db, request.organizationId, octets)
 }
 
-async function takeOver(
+/** How many octets may still be kept for the organization, of `most`. */
+export async function octetsLeft(
   db: Database,
-  request: RequestName,
-  fingerprint: string,
-  leasedUntil: number,
-  now: number,
-): Promise<boolean> {
-  const { numUpdatedRows } = await whereNamed(db.updateTable('idempotent_requests'), request)
-    .set({ fingerprint, created_at: now, leased_until: now + LEASE_MS, status: null, headers: null, body: null })
-    .where('leased_until', '=', leasedUntil)
+  { organizationId }: Pick<RequestName, 'organizationId'>,
+  most: number,
+): Promise<number> {
+  const usage = await db
+    .selectFrom('idempotency_usage')
+    .select('octets')
+    .where('organization_id', '=', organizationId)
     .executeTakeFirst()
-  return numUpdatedRows === 1n
+  return most - (usage?.octets ?? 0)
+}
+
+/** Removes a batch of what was kept long enough. Returns whether there may be more. */
+export async function pruneIdempotentRequests(db: Database, now: number): Promise<boolean> {
+  return await inTransaction(db, async (transaction) => {
+    const { rows } = await sql<{ organization_id: string; octets: number }>`
+      delete from idempotent_requests where (organization_id, key_id, name) in (
+        select organization_id, key_id, name from idempotent_requests
+        where created_at <= ${now - KEPT_MS} order by created_at limit ${PRUNE_BATCH}
+      ) returning organization_id, octets`.execute(transaction)
+    const freed = Map.groupBy(rows, ({ organization_id }) => organization_id)
+    // In one order, so that two processes do not wait for each other.
+    for (const [organizationId, its] of [...freed].sort()) {
+      await countOctets(transaction, organizationId, -its.reduce((sum, { octets }) => sum + octets, 0))
+    }
+    return rows.length === PRUNE_BATCH
+  })
+}
+
+/** What is left of an earlier request of this name: its steps, or an answer that was kept long enough. */
+async function forget(db: Database, request: RequestName): Promise<void> {
+  const gone = await whereNamed(db.deleteFrom('idempotent_requests'), request).returning('octets').executeTakeFirst()
+  if (gone && gone.octets > 0) await countOctets(db, request.organizationId, -gone.octets)
+}
+
+/** Comes last in a transaction, because others of the organization wait for it. */
+async function countOctets(db: Database, organizationId: string, octets: number): Promise<void> {
+  await db
+    .insertInto('idempotency_usage')
+    .values({ organization_id: organizationId, octets: Math.max(octets, 0) })
+    .onConflict((conflict) =>
+      conflict.column('organization_id').doUpdateSet({ octets: sql`idempotency_usage.octets + ${octets}` }),
+    )
+    .execute()
 }
 
 type Named<T> = { where(column: 'organization_id' | 'key_id' | 'name', operator: '=', value: string): T }
@@ -128,6 +145,5 @@ function whereNamed<T extends Named<T>>(query: T, { organizationId, keyId, name 
   return query.where('organization_id', '=', organizationId).where('key_id', '=', keyId).where('name', '=', name)
 }
 
-const select = (db: Database, request: RequestName) => whereNamed(db.selectFrom('idempotent_requests'), request)
-
-const contextOf = ({ organizationId, keyId, name }: RequestName) => `answer ${organizationId} ${keyId} ${name}`
+const contextOf = ({ organizationId, keyId, name }: RequestName, what: 'answer' | 'made') =>
+  `${what} ${organizationId} ${keyId} ${name}`

@@ -1,78 +1,247 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Clock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { Doors } from '../outside.ts'
 import { conflict, invalid, Problem } from '../problem.ts'
-import type { Seal } from '../seal.ts'
-import { giveBack, type KeptAnswer, keepAnswer, type RequestName, reserve } from './idempotency-store.ts'
+import { giveWay } from '../turns.ts'
+import { tagWritten } from './conditional.ts'
+import {
+  findAnswer,
+  type KeptAnswer,
+  keepAnswer,
+  lockRequest,
+  MOST_KEPT,
+  octetsLeft,
+  type RequestName,
+} from './idempotency-store.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A POST that makes and changes nothing here: it has no answer worth keeping. */
+    writesNothing?: boolean
+  }
   interface FastifyRequest {
-    reservation: (RequestName & { leasedUntil: number }) | null
+    /** Of a POST with an `Idempotency-Key`. */
+    idempotent: Idempotent | null
   }
 }
 
-const SHAPE = /^[\x20-\x7e]{1,255}$/
+type IdempotencyDoors = Pick<Doors, 'db' | 'seal' | 'clock'> & { config: Pick<Doors['config'], 'idempotencyOctets'> }
+
+type Idempotent = {
+  doors: IdempotencyDoors
+  name: RequestName
+  /** Its answer is kept, or is one that was. */
+  isDone: boolean
+  /** Some of its steps were carried out before. */
+  hasBegun?: boolean
+  /** What an earlier request made, whose answer was too large to keep. */
+  earlier?: { made: unknown }
+}
+
+const SHAPE = /^[\x21-\x7e]{1,255}$/
 const KEPT_HEADERS = ['content-type', 'location', 'etag']
 
 /**
- * `Idempotency-Key` on every POST of the API: the first answer is kept for 24 hours and given again. The name is reserved
- * before the body is judged and before anything is done. After a crash in the middle the reservation runs out after a
- * minute, and the request can be sent again.
+ * `Idempotency-Key` on every POST that changes something: its answer is kept for 24 hours, in the transaction of the change
+ * (`once`), and given again. While a request runs, the same one is refused.
  */
-export function repeatAnswers(
-  app: FastifyInstance,
-  { db, seal, clock }: { db: Database; seal: Seal; clock: Clock },
-): void {
-  app.decorateRequest('reservation', null)
+export function repeatAnswers(app: FastifyInstance, doors: IdempotencyDoors): void {
+  const { db, seal, clock, config } = doors
+  /** Fingerprints of the requests that this process carries out now. */
+  const running = new Map<string, string>()
+  const placeOf = ({ organizationId, keyId, name }: RequestName) => `${organizationId} ${keyId} ${name}`
+  app.decorateRequest('idempotent', null)
 
   app.addHook('preValidation', async (request, reply) => {
     const given = request.headers['idempotency-key']
-    if (given === undefined || request.method !== 'POST' || !request.routeOptions.config.needsKey) return
+    const { needsKey, writesNothing } = request.routeOptions.config
+    if (given === undefined || request.method !== 'POST' || !needsKey || writesNothing) return
     if (typeof given !== 'string' || !SHAPE.test(given)) {
-      throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters.' })
+      throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters, without blanks.' })
     }
     const { organizationId, actor: keyId } = request.caller
-    const named = { organizationId, keyId, name: hash('sha256', given) }
     const fingerprint = hash('sha256', `${request.url}\n${request.bodyHash}`)
-    const found = await reserve(db, seal, named, fingerprint, clock.now())
-    switch (found.kind) {
-      case 'reserved':
-        request.reservation = { ...named, leasedUntil: found.leasedUntil }
-        return
-      case 'running':
-        reply.header('retry-after', '1')
-        throw conflict('The first request with this Idempotency-Key is still running; ask again in a second.')
-      case 'otherRequest':
-        throw otherRequest()
-      case 'answerNotKept':
-        throw conflict('The first request with this Idempotency-Key was carried out; its answer was too large to keep.')
-      case 'answered':
-        return repeat(found.answer, reply)
+    const name: RequestName = { organizationId, keyId, name: hash('sha256', given), fingerprint }
+    const other = running.get(placeOf(name))
+    if (other !== undefined) throw other === fingerprint ? stillRunning(reply) : otherRequest()
+    running.set(placeOf(name), fingerprint)
+    request.idempotent = { doors, name, isDone: false }
+
+    const found = await findAnswer(db, seal, name, clock.now())
+    if (found.kind === 'none' || found.kind === 'begun') {
+      request.idempotent.hasBegun = found.kind === 'begun'
+      if ((await octetsLeft(db, name, config.idempotencyOctets)) > 0) return
+      request.idempotent.isDone = true
+      throw full(reply, config.idempotencyOctets)
     }
+    if (found.kind === 'made') {
+      request.idempotent.earlier = { made: found.made }
+      return
+    }
+    request.idempotent.isDone = true
+    if (found.kind === 'answered') return repeat(found.answer, reply)
+    throw found.kind === 'running' ? stillRunning(reply) : otherRequest()
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
-    const { reservation } = request
-    if (!reservation) return payload
-    request.reservation = null
+    const { idempotent } = request
+    if (!idempotent) return payload
     try {
-      if (reply.statusCode >= 500 || reply.statusCode === 429) {
-        await giveBack(db, reservation, reservation.leasedUntil)
-      } else {
-        await keepAnswer(db, seal, reservation, reservation.leasedUntil, answerOf(reply, payload))
+      if (!idempotent.isDone && reply.statusCode < 500 && reply.statusCode !== 429) {
+        await keepRefusal(idempotent, answerOf(reply, payload))
       }
     } catch (err) {
       request.log.error({ err }, 'The answer to a request with an Idempotency-Key could not be kept.')
+    } finally {
+      running.delete(placeOf(idempotent.name))
     }
     return payload
   })
 }
 
-function repeat({ status, headers, body }: KeptAnswer, reply: FastifyReply) {
-  reply.code(status).headers(headers).header('idempotent-replayed', 'true')
-  return reply.serializer((text: string) => text).send(body ?? undefined)
+/** How a POST does what it does. `M`: JSON, the little by which its answer is made again. */
+export type Work<P, M, T> = {
+  /** What takes long or asks the network; it writes nothing. */
+  prepare?: () => Promise<P>
+  /** What the request changes, all of it in this database. */
+  effect: (db: Database, prepared: P) => Promise<M>
+  /** Reads and describes what was made, and sets status and headers. */
+  answer: (db: Database, made: M) => T | Promise<T>
 }
+
+/**
+ * Carries a POST out. With an `Idempotency-Key` its effect and its answer are written in one transaction: whoever asks
+ * again after a crash gets the answer, or has the work done where there was no effect.
+ */
+export async function once<P, M, T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  db: Database,
+  { prepare, effect, answer }: Work<P, M, T>,
+): Promise<T> {
+  const { idempotent } = request
+  if (idempotent?.earlier) return await answerAgain(idempotent.earlier.made as M, idempotent, reply, answer)
+  const prepared = (await prepare?.()) as P
+  if (!idempotent) return await answer(db, await effect(db, prepared))
+  const step = async (transaction: Database) => ({ made: await effect(transaction, prepared), isDone: true })
+  return await carryOut(idempotent, reply, step, answer)
+}
+
+/** Work in short transactions, each of which goes on where the one before it ended. `start`, `M`: JSON. */
+export type Steps<M, T> = {
+  /** Writes nothing. */
+  start: () => Promise<M>
+  step: (db: Database, made: M) => Promise<{ made: M; isDone: boolean }>
+  answer: (db: Database, made: M) => T | Promise<T>
+}
+
+/** As `once`. How far the work came is written with each step, and a request that is sent again goes on from there. */
+export async function inSteps<M, T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  db: Database,
+  { start, step, answer }: Steps<M, T>,
+): Promise<T> {
+  const { idempotent } = request
+  if (idempotent?.earlier) return await answerAgain(idempotent.earlier.made as M, idempotent, reply, answer)
+  const first = idempotent?.hasBegun ? undefined : await start()
+  if (idempotent) {
+    return await carryOut(idempotent, reply, async (db, made) => step(db, made ?? first ?? (await start())), answer)
+  }
+  for (let made = first as M; ; ) {
+    const done = await inTransaction(db, (transaction) => step(transaction, made))
+    if (done.isDone) return await answer(db, done.made)
+    made = done.made
+    await giveWay()
+  }
+}
+
+async function carryOut<M, T>(
+  idempotent: Idempotent,
+  reply: FastifyReply,
+  step: (db: Database, made: M | undefined) => Promise<{ made: M; isDone: boolean }>,
+  answer: Work<unknown, M, T>['answer'],
+): Promise<T> {
+  const { doors, name } = idempotent
+  const { db, seal, clock, config } = doors
+  const most = config.idempotencyOctets
+  for (let isFirst = true; ; isFirst = false) {
+    const done = await inTransaction(db, async (transaction) => {
+      if (!(await lockRequest(transaction, name, !isFirst))) return { kind: 'running' } as const
+      // Another process may have been first.
+      const found = await findAnswer(transaction, seal, name, clock.now())
+      if (found.kind !== 'none' && found.kind !== 'begun') return found
+      const { made, isDone } = await step(transaction, found.kind === 'begun' ? (found.made as M) : undefined)
+      if (!isDone) {
+        await keepAnswer(transaction, seal, name, { made, most }, clock.now())
+        return { kind: 'begun' } as const
+      }
+      const representation = await answer(transaction, made)
+      const body = reply.serialize(representation) as string
+      tagWritten(reply, representation, body)
+      const kept = answerOf(reply.type(JSON_TYPE), body)
+      await keepAnswer(transaction, seal, name, { made, answer: kept, most }, clock.now())
+      return { kind: 'done', body } as const
+    })
+    if (done.kind === 'begun') {
+      await giveWay()
+      continue
+    }
+    idempotent.isDone = true
+    switch (done.kind) {
+      case 'done':
+        return sentAs<T>(done.body, reply)
+      case 'answered':
+        return sentAs<T>(done.answer.body ?? '', withHeadersOf(done.answer, reply))
+      case 'made':
+        return await answerAgain(done.made as M, idempotent, reply, answer)
+      case 'running':
+        throw stillRunning(reply)
+      case 'otherRequest':
+        throw otherRequest()
+    }
+  }
+}
+
+async function answerAgain<M, T>(
+  made: M,
+  idempotent: Idempotent,
+  reply: FastifyReply,
+  answer: Work<unknown, M, T>['answer'],
+): Promise<T> {
+  idempotent.isDone = true
+  reply.header('idempotent-replayed', 'true')
+  return await answer(idempotent.doors.db, made)
+}
+
+/** A refusal has no effect to be written with. One that is not kept is judged again. */
+async function keepRefusal({ doors, name }: Idempotent, answer: KeptAnswer): Promise<void> {
+  const { db, seal, clock, config } = doors
+  if ((answer.body?.length ?? 0) > MOST_KEPT) return
+  await inTransaction(db, async (transaction) => {
+    if (!(await lockRequest(transaction, name, false))) return
+    if ((await findAnswer(transaction, seal, name, clock.now())).kind !== 'none') return
+    await keepAnswer(transaction, seal, name, { made: undefined, answer, most: config.idempotencyOctets }, clock.now())
+  })
+}
+
+function repeat(answer: KeptAnswer, reply: FastifyReply) {
+  return withHeadersOf(answer, reply)
+    .serializer((text: string) => text)
+    .send(answer.body ?? undefined)
+}
+
+const withHeadersOf = ({ status, headers }: KeptAnswer, reply: FastifyReply) =>
+  reply.code(status).headers(headers).header('idempotent-replayed', 'true')
+
+/** What a handler returns for a body that is written already; it reads as the type that it was written from. */
+function sentAs<T>(body: string, reply: FastifyReply): T {
+  reply.serializer((text: string) => text)
+  return body as T
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 function answerOf(reply: FastifyReply, payload: unknown): KeptAnswer {
   const headers = KEPT_HEADERS.flatMap((name) => {
@@ -86,8 +255,21 @@ function answerOf(reply: FastifyReply, payload: unknown): KeptAnswer {
   }
 }
 
+function stillRunning(reply: FastifyReply): Problem {
+  reply.header('retry-after', '1')
+  return conflict('The first request with this Idempotency-Key is still running; ask again in a second.')
+}
+
 function otherRequest(): Problem {
   return new Problem(422, 'This Idempotency-Key belongs to another request; use a new one.', {
     'Idempotency-Key': 'was used with another path or another body within the last 24 hours.',
   })
+}
+
+function full(reply: FastifyReply, most: number): Problem {
+  reply.header('retry-after', '600')
+  return new Problem(
+    429,
+    `The answers kept for your requests with an Idempotency-Key take ${most} bytes, which is the limit (IDEMPOTENCY_BYTES). They are kept for 24 hours: try again later, or send the request without the header.`,
+  )
 }

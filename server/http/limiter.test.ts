@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../clock.ts'
 import { type Database, openDatabase } from '../database/database.ts'
-import { migrate } from '../database/migrate.ts'
-import { newDatabaseUrl, onBothEngines } from '../testing/database.ts'
+import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { Limiter } from './limiter.ts'
 import { limitHeaders, secondsToWait } from './limits.ts'
 import { pruneRateLog } from './rate-log.ts'
@@ -87,13 +86,12 @@ onBothEngines('rate limits', (fresh, engine) => {
   })
 
   test('processes that share a database cannot together take more than one', async () => {
-    const { url, drop } = await newDatabaseUrl(engine)
+    const { url, drop } = await migratedDatabaseUrl(engine)
     const dbs = Array.from({ length: 4 }, () => openDatabase(url, { connections: 4 }))
     onTestFinished(async () => {
       await Promise.all(dbs.map((db) => db.destroy()))
       await drop()
     })
-    await migrate(dbs[0]!, 0)
     const clock = givenClock()
     const processes = dbs.map((db) => new Limiter({ db, clock, limits }))
     for (let minute = 0; minute < 3; minute++) {

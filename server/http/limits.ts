@@ -3,6 +3,23 @@ export type LimitClass = 'read' | 'write' | 'create' | 'dashboard'
 /** Requests per minute; 0 = no limit. */
 export type Limits = Record<LimitClass, number>
 
+/** What is counted in each class, and the setting with which an operator changes how much. */
+const COUNTED: Record<LimitClass, { what: string; setting: string }> = {
+  read: { what: 'reads (GET, HEAD)', setting: 'READ_LIMIT' },
+  write: { what: 'writes (POST, PUT, PATCH, DELETE)', setting: 'WRITE_LIMIT' },
+  create: { what: 'requests that create monitors', setting: 'CREATE_LIMIT' },
+  dashboard: { what: 'requests', setting: 'DASHBOARD_LIMIT' },
+}
+
+export type Counted = { kind: LimitClass; whose: 'with one API key' | 'without a valid API key' | 'of one user' }
+
+/** The sentence of a 429. */
+export function limitReached({ kind, whose }: Counted, { limit }: Standing, seconds: number): string {
+  const { what, setting } = COUNTED[kind]
+  const wait = `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
+  return `Too many requests: the limit for ${what} ${whose} is ${limit} per minute. Try again in ${wait}, or ask the operator of the server to raise ${setting}.`
+}
+
 export const WINDOW_MS = 60_000
 
 /** How a bucket stands after a request. Instants in UTC epoch milliseconds. */

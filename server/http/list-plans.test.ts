@@ -90,7 +90,7 @@ function expectPostgres(plan: string, { isDeep }: { isDeep: boolean }): void {
 }
 
 onBothEngines('every list, in every order and with every filter', (_fresh, engine) => {
-  test('monitors are read from an index, without reading or sorting them all', { timeout: 120_000 }, async () => {
+  test('monitors are read from an index, without reading or sorting them all', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     const organizationId = await givenMonitors(db)
@@ -149,7 +149,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     expect(plans.find(({ sql }) => sql.includes('order by'))?.plan).toContain('monitors_failing_in_group')
   })
 
-  test('events are read from an index, without reading or sorting them all', { timeout: 60_000 }, async () => {
+  test('events are read from an index, without reading or sorting them all', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     const { organizationId, monitorId } = await givenEvents(db)
@@ -163,6 +163,13 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       { occurred_before: '9000' },
       { occurred_after: '0', occurred_before: '9000' },
     ]
+    for (const query of [{ order_by: 'recorded' }, { after_id: `evt_${'0'.repeat(26)}` }] as const) {
+      for (const order_way of WAYS) {
+        await inspect(recording, engine, false, (page) =>
+          listEvents(db, seal, organizationId, { ...query, ...page, order_way, limit: 3 }),
+        )
+      }
+    }
     for (const { query } of all) {
       for (const time of times) {
         for (const order_way of WAYS) {
@@ -202,7 +209,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
   })
 })
 
-test("PostgreSQL's planner takes the indexes by itself when there are many rows", { timeout: 60_000 }, async () => {
+test("PostgreSQL's planner takes the indexes by itself when there are many rows", async () => {
   const recording = await givenRecordingDatabase('postgres', { free: true })
   const { db } = recording
   const organizationId = await givenMonitors(db, 20_000)

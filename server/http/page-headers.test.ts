@@ -21,7 +21,10 @@ describe('everything below /dashboard', () => {
   test('asks browsers to come by https where the server is reached so', async () => {
     const { call } = await givenApp('sqlite', { BASE_URL: 'https://dns.example.com' })
     const { headers } = await call('/dashboard/api/welcome', { key: null })
-    expect(headers).toMatchObject({ 'strict-transport-security': 'max-age=31536000', 'cache-control': 'no-store' })
+    expect(headers).toMatchObject({
+      'strict-transport-security': 'max-age=31536000',
+      'cache-control': 'private, no-store',
+    })
   })
 })
 

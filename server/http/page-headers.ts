@@ -9,20 +9,25 @@ const POLICY = [
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
-/** What a browser must know of everything below `/dashboard`: pages, answers and errors alike. */
-export function protectDashboard(app: FastifyInstance, { baseUrl }: Pick<Doors['config'], 'baseUrl'>): void {
+/**
+ * What a browser must know of every answer, errors included: that its type is the one that is stated, and that no cache keeps
+ * what was asked for with a key or a session. Of everything below `/dashboard` it must know more.
+ */
+export function protectAnswers(app: FastifyInstance, { baseUrl }: Pick<Doors['config'], 'baseUrl'>): void {
   const isSecure = baseUrl.startsWith('https:')
-  app.addHook('onSend', async ({ url }, reply) => {
+  app.addHook('onSend', async ({ url, is404, routeOptions }, reply) => {
+    reply.header('x-content-type-options', 'nosniff')
+    const isPrivate = routeOptions.config.needsKey === true || is404 || reply.statusCode >= 400
+    if (isPrivate && !reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-store')
     if (!/^\/dashboard(?:[/?]|$)/.test(url)) return
     reply.headers({
       'content-security-policy': POLICY,
-      'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',
       'cross-origin-opener-policy': 'same-origin',
     })
     if (isSecure) reply.header('strict-transport-security', `max-age=${YEAR_SECONDS}`)
     // What somebody reads about an account stands in no cache.
     if (/^\/dashboard\/(?:api|auth)\//.test(url) && !reply.hasHeader('cache-control'))
-      reply.header('cache-control', 'no-store')
+      reply.header('cache-control', 'private, no-store')
   })
 }

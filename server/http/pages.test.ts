@@ -259,7 +259,7 @@ onBothEngines('cursors', (_fresh, engine) => {
         'one of created, domain, subdomain, record_type, state, last_checked, incidence_count',
       ],
       ['/groups', 'one of created, name, slug'],
-      ['/events', 'occurred'],
+      ['/events', 'one of occurred, recorded'],
     ]) {
       const answer = await world.call(`${path}?order_by=colour`)
       expect([answer.status, answer.body.errors]).toEqual([400, { order_by: `must be ${allowed}.` }])

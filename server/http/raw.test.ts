@@ -92,3 +92,16 @@ test('pages of the origins that are set, and only these, may call the API', asyn
   const plain = await givenApp('sqlite')
   expect((await plain.call('/monitors', ask)).status).toBe(405)
 })
+
+test('an upload that its client breaks off is no failure of the database', async () => {
+  const world = await givenApp('sqlite')
+  const port = await givenPort(world)
+  const { key } = await world.organization()
+  const aborted = new Promise((resolve) => world.app.server.on('request', (request) => request.on('close', resolve)))
+  const socket = connect(port, '127.0.0.1')
+  const head = `Host: x\r\nX-Api-Key: ${key}\r\nContent-Type: application/json\r\nContent-Length: 5000`
+  socket.write(`POST /groups HTTP/1.1\r\n${head}\r\n\r\n{"name": "half`, () => socket.resetAndDestroy())
+  await aborted
+  await world.close()
+  expect(world.logged).toEqual([])
+})

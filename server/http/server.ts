@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastJson from 'fast-json-stringify'
 import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, fastify, LogController } from 'fastify'
 import type { Doors } from '../outside.ts'
 import { invalid, Problem } from '../problem.ts'
+import { oncePerSchema } from './compiled.ts'
 import { heedConditions } from './conditional.ts'
 import { allowOrigins } from './cors.ts'
 import { answer, answerErrors } from './errors.ts'
@@ -13,25 +15,28 @@ import { repeatAnswers } from './idempotency.ts'
 import { takeJsonOnly } from './json.ts'
 import { Limiter } from './limiter.ts'
 import { limitHeaders, unlimited } from './limits.ts'
-import { Looks } from './looks.ts'
-import { protectDashboard } from './page-headers.ts'
+import { protectAnswers } from './page-headers.ts'
 import { answerRawErrors } from './raw-errors.ts'
 import { validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
+/** How long a connection may take and give nothing while it is answered: what a client does not read stays in memory. */
+const STALLED_MS = 120_000
+
+const serializerOf = oncePerSchema((schema) => fastJson(schema))
 
 /** A server without routes: what every route shares. */
 export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | 'permit'>) {
   const { clock, db, config } = doors
   const log: FastifyBaseLogger = doors.log
-  const looks = new Looks()
-  const gate: Gate = { clock, looks, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
+  const gate: Gate = { clock, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MEBIBYTE,
     genReqId: requestId,
     requestTimeout: 30_000,
+    connectionTimeout: STALLED_MS,
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -48,14 +53,15 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(({ schema }) => serializerOf(schema))
   app.addHook('onRequest', async (request, reply) => {
     const now = clock.now()
     reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))
   })
-  protectDashboard(app, config)
+  protectAnswers(app, config)
   allowOrigins(app, config.corsOrigins)
   refuseWhileStarting(app, doors)
-  refuseWhileStopping(app)
+  refuseWhileStopping(app, doors)
   refuseOddHeaders(app)
   guard(app, gate)
   answerErrors(app)
@@ -64,7 +70,7 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   takeJsonOnly(app)
-  heedConditions(app, looks)
+  heedConditions(app)
   repeatAnswers(app, doors)
   keepHouse(app, doors)
   return app
@@ -87,14 +93,14 @@ function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }:
   })
 }
 
-/** Connections that are kept alive may bring requests after the server began to stop. */
-function refuseWhileStopping(app: FastifyInstance): void {
-  let isStopping = false
+/** The port stays open for a moment, and connections that are kept alive may bring requests after that. */
+function refuseWhileStopping(app: FastifyInstance, doors: Doors): void {
+  let isClosing = false
   app.addHook('preClose', async () => {
-    isStopping = true
+    isClosing = true
   })
   app.addHook('onRequest', async (_request, reply) => {
-    if (!isStopping) return
+    if (!isClosing && !doors.isStopping?.()) return
     reply.headers({ 'retry-after': '5', connection: 'close' })
     throw new Problem(503, 'The server is stopping; try again in 5 seconds.')
   })

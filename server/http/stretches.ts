@@ -9,16 +9,24 @@ export type Builder<R extends Listed> = SelectQueryBuilder<Tables, never, R>
 /** Whatever is listed has an id, which breaks ties. */
 export type Listed = { id: string }
 
-/** A list's rows: a query that selects and filters, or one that is built once for its key and has these parameters. */
-export type Rows<R extends Listed> =
-  | Builder<R>
-  | { db: Database; key: string; values: readonly unknown[]; build: () => Builder<R> }
+/** A query that selects and filters, compiled once for each shape: see `runPrepared`. */
+type PreparedRows<R extends Listed> = {
+  db: Database
+  name: string
+  shape: unknown
+  values: readonly unknown[]
+  /** Its parameter has the type of `shape`. */
+  build(shape: unknown): Builder<R>
+}
+/** A list's rows. */
+export type Rows<R extends Listed> = Builder<R> | PreparedRows<R>
 
 /**
  * `column`: what is ordered by, besides the id that breaks ties. Nulls sort last in both directions. `above` and `below`:
  * only rows whose value lies between; kept here because a cursor within them says more.
  */
-export type Order = { column: string; isNullable?: boolean; above?: number | undefined; below?: number | undefined }
+type Limit = number | string | undefined
+export type Order = { column: string; isNullable?: boolean; above?: Limit; below?: Limit }
 
 export type List<R extends Listed> = { rows: Rows<R>; id: string; order: Order; isDescending: boolean }
 /** What a row is ordered by; undefined where that is its id. */
@@ -75,11 +83,21 @@ async function segment<R extends Listed>(list: List<R>, start: Start, part: Part
     return query.orderBy(sql`${id} ${way}`).limit(part.limit)
   }
   if (!('build' in rows)) return await complete(rows).execute()
-  const shape = [rows.key, order.column, isDescending, part.hasValue, part.isProbe, ...bounds.map(({ name }) => name)]
+  const { hasValue, isProbe } = part
   return await runPrepared(rows.db, {
-    key: shape.join(' '),
+    name: rows.name,
+    // All that `complete` goes by.
+    shape: {
+      rows: rows.shape,
+      id: list.id,
+      order,
+      isDescending,
+      hasValue,
+      isProbe,
+      bounds: bounds.map(({ name }) => name),
+    },
     values: [...rows.values, ...bounds.flatMap(({ values }) => values), part.limit],
-    build: () => complete(rows.build()),
+    build: (shape) => complete(rows.build(shape.rows)),
   })
 }
 
@@ -98,7 +116,7 @@ function boundsOf<R extends Listed>(
   }
   const bounds: Bound[] = []
   if (order.isNullable) bounds.push({ name: 'some', values: [], where: ({ column }) => sql`${column} is not null` })
-  const limit = (name: 'above' | 'below', value: number | undefined) => {
+  const limit = (name: 'above' | 'below', value: Limit) => {
     if (value === undefined) return
     const side = name === 'above' ? '>' : '<'
     bounds.push({ name, values: [value], where: ({ column }) => sql`${column} ${sql.raw(side)} ${value}` })

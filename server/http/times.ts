@@ -54,7 +54,7 @@ export function parseTimes<F extends string>(
   const errors: FieldErrors = {}
   for (const field of fields) {
     if (given[field] === undefined) continue
-    const instant = instantOf(String(given[field]))
+    const instant = instantOf(given[field])
     if (Number.isNaN(instant)) {
       errors[field] = 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.'
     } else times[field] = instant
@@ -64,12 +64,24 @@ export function parseTimes<F extends string>(
 }
 
 /** NaN for what is no time. */
-function instantOf(text: string): number {
-  if (/^\d{1,12}(\.\d{1,3})?$/.test(text)) return Math.round(Number(text) * 1_000)
-  const [iso, date, time, zone] = /^(\d{4}-\d\d-\d\d)(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
-  if (iso === undefined || !isDate(date!)) return Number.NaN
-  return Date.parse(time && !zone ? `${iso}Z` : iso)
+function instantOf(given: string | number): number {
+  const text = String(given)
+  const [iso, year, , month, day, time] = ISO.exec(text) ?? []
+  const date = `${year}-${month}-${day}`
+  // Eight digits in a text are a date of the basic format: as Unix seconds they would lie before 1974.
+  if (iso === undefined || typeof given === 'number' || !isDate(date)) {
+    return /^\d{1,12}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1_000) : Number.NaN
+  }
+  if (time === undefined) return Date.parse(date)
+  const [, hours, , minutes = '00', seconds = '00', fraction = '0', sign, ahead = '00', more = '00'] =
+    TIME.exec(time) ?? []
+  const zone = sign === undefined ? 'Z' : `${sign}${ahead}:${more}`
+  return Date.parse(`${date}T${hours}:${minutes}:${seconds}.${fraction}${zone}`)
 }
+
+/** ISO 8601 in the extended format (2026-11-21T09:30:00Z) or the basic one (20261121T093000Z). */
+const ISO = /^(\d{4})(-?)(\d\d)\2(\d\d)(?:T(.+))?$/i
+const TIME = /^(\d\d)(?:(:?)(\d\d)(?:\2(\d\d)(?:[.,](\d+))?)?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?$/i
 
 /** The runtime takes 30 February for 2 March. */
 function isDate(date: string): boolean {

@@ -2,30 +2,36 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { SchemaOptions } from '#contract/common.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
+import { oncePerSchema } from './compiled.ts'
 import { findImpossible } from './impossible.ts'
 
+const compile = oncePerSchema<ValidateFunction>((schema) => ajv.compile(schema))
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
 
 /** Carries every field at fault from the validator to the error handler. */
 export class InvalidInput extends Error {
   readonly errors: FieldErrors
+  /** Nobody need look further at the input: it may be very large. */
+  readonly isImpossible: boolean
 
-  constructor(errors: FieldErrors) {
+  constructor(errors: FieldErrors, { isImpossible = false } = {}) {
     super('invalid input')
     this.errors = errors
+    this.isImpossible = isImpossible
   }
 }
 
 export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const isQuery = httpPart === 'querystring'
-  const validate: ValidateFunction = ajv.compile(schema)
+  const validate = compile(schema)
   return (input: unknown) => {
     if (isQuery) readTexts(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
     const impossible = findImpossible(value)
     if (!impossible && validate(value)) return { value }
     if (httpPart === 'params') return { error: notFound() } // nothing has such a name
-    return { error: new InvalidInput(impossible ?? fieldErrors(validate.errors ?? [], value, isQuery)) }
+    if (impossible) return { error: new InvalidInput(impossible, { isImpossible: true }) }
+    return { error: new InvalidInput(fieldErrors(validate.errors ?? [], value, isQuery)) }
   }
 }
 

@@ -11,7 +11,7 @@ export function newMessage(subject: string, blocks: readonly Block[]): Message {
       : `<p><a href="${escaped(block.href)}">${escaped(block.label)}</a></p>`,
   )
   return {
-    subject: oneLine(subject),
+    subject: oneLine(subject).slice(0, 200),
     text: `${text.join('\n\n')}\n`,
     html: `<!doctype html><html lang="en"><body style="font-family:sans-serif">${html.join('')}</body></html>\n`,
   }
@@ -21,5 +21,5 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-/** A line break in a subject would begin another header. */
-const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, 200)
+/** A line break in a subject would begin another header, and one in a sentence another paragraph. */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')

@@ -17,7 +17,7 @@ const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 /** The door to the mail server. Opens a connection for each mail and closes it again. */
 export function openSmtp({ url, from }: { url: string; from: string }): Post {
   const transport = createTransport({ ...TIMEOUTS, url, disableFileAccess: true, disableUrlAccess: true })
-  const ourDomain = from.replace(/^.*@|>$/g, '')
+  const ourDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')
   return async ({ id, to, at }, message, signal) => {
     try {
       // The id stays the same over all tries, so that a mail which arrives twice can be recognised.

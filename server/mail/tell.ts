@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts'
+import { lowestIdAt } from '../ids.ts'
 import type { MailContent } from './content.ts'
 import { queueMail } from './outbox.ts'
 
@@ -30,6 +31,17 @@ export async function tellWebhookActive(
   await tell(db, organizationId, webhookId, (organization) => ({ kind: 'webhook_active', organization, url }), now)
 }
 
+/** Tells the same people how many of its waiting requests were dropped so far. Call it in the transaction that drops. */
+export async function tellWebhookDropped(
+  db: Database,
+  organizationId: string,
+  { webhookId, url, dropped }: { webhookId: string; url: string; dropped: number },
+  now: number,
+): Promise<void> {
+  const contentFor = (organization: string) => ({ kind: 'webhook_dropped' as const, organization, url, dropped })
+  await tell(db, organizationId, webhookId, contentFor, now)
+}
+
 async function tell(
   db: Database,
   organizationId: string,
@@ -37,6 +49,7 @@ async function tell(
   contentFor: (organization: string) => MailContent,
   now: number,
 ): Promise<void> {
+  if (await hasManyMails(db, organizationId, now)) return
   const organization = await db
     .selectFrom('organizations')
     .select(['name', 'alert_emails'])
@@ -57,3 +70,34 @@ async function tell(
 }
 
 const MOST_OWNERS = 20
+/**
+ * Mails in 24 hours of an organization and the others that its owners own; whoever may name recipients could else have any
+ * number sent to strangers. The dashboard shows the webhook all the same.
+ */
+const MOST_MAILS = 500
+const DAY_MS = 24 * 60 * 60_000
+
+async function hasManyMails(db: Database, organizationId: string, now: number): Promise<boolean> {
+  const rows = await db
+    .selectFrom('mails')
+    .select('id')
+    .where(({ eb, or, selectFrom }) =>
+      or([
+        eb('organization_id', '=', organizationId),
+        eb(
+          'organization_id',
+          'in',
+          selectFrom('agents as owners')
+            .innerJoin('agents as owned', 'owned.person_id', 'owners.person_id')
+            .select('owned.organization_id')
+            .where('owners.organization_id', '=', organizationId)
+            .where('owners.role', '=', 'owner')
+            .where('owned.role', '=', 'owner'),
+        ),
+      ]),
+    )
+    .where('id', '>=', lowestIdAt('mail', now - DAY_MS))
+    .limit(MOST_MAILS)
+    .execute()
+  return rows.length === MOST_MAILS
+}

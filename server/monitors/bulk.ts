@@ -1,4 +1,4 @@
-import type { NewMonitor, NewMonitors } from '#contract/monitors.ts'
+import { MOST_IN_BULK, type NewMonitor, type NewMonitors } from '#contract/monitors.ts'
 import type { FieldErrors } from '../problem.ts'
 import { giveWay } from '../turns.ts'
 import { type MonitorDraft, parseMonitor } from './monitor.ts'
@@ -15,10 +15,9 @@ export async function parseMonitors(given: NewMonitors): Promise<{ drafts: Monit
   const preset = Object.fromEntries(
     Object.entries({ group, notify, frequency }).filter(([, value]) => value !== undefined),
   )
-  const items = Array.isArray(given.monitors) ? given.monitors : []
   const drafts: MonitorDraft[] = []
   const errors: FieldErrors = {}
-  for (const [place, item] of items.entries()) {
+  for (const [place, item] of itemsOf(given).entries()) {
     if (place % SLICE === SLICE - 1) await giveWay()
     if (typeof item !== 'object' || item === null || Array.isArray(item)) continue
     const parsed = parseMonitor({ ...preset, ...item })
@@ -29,9 +28,14 @@ export async function parseMonitors(given: NewMonitors): Promise<{ drafts: Monit
 }
 
 /** Every group that the request names, by its field. */
-export function groupsNamed({ group, monitors }: NewMonitors): Record<string, unknown> {
-  const items: (Partial<NewMonitor> | null)[] = Array.isArray(monitors) ? monitors : []
-  return Object.fromEntries([['group', group], ...items.map((item, place) => [`monitors.${place}.group`, item?.group])])
+export function groupsNamed(given: NewMonitors): Record<string, unknown> {
+  const named = itemsOf(given).map((item, place) => [`monitors.${place}.group`, item?.group])
+  return Object.fromEntries([['group', given.group], ...named])
+}
+
+/** What may be anything where the schema refused it. Those beyond the limit are not looked at: a body has room for very many. */
+function itemsOf({ monitors }: NewMonitors): (NewMonitor | null)[] {
+  return Array.isArray(monitors) ? monitors.slice(0, MOST_IN_BULK) : []
 }
 
 /** The path of an item's field; a group that an item takes from beside the list is at fault there. */

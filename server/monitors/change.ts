@@ -54,7 +54,7 @@ function differences(row: MonitorRow, draft: MonitorDraft): Changed {
     notify: draft.notify,
     frequency: draft.frequency,
     ...(isNewQuestion ? { state: 'UNSET', diagnosis: null } : {}),
-    ...(isOtherRecord ? { current_values: null } : {}),
+    ...(isOtherRecord ? { current_values: null, rotation: null } : {}),
   }
   // Every column that is written costs its index.
   const columns = Object.fromEntries(

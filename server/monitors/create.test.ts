@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 
 const KEYS = [
   'id',
@@ -53,6 +53,29 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
     expect(Object.keys(more.body)).toEqual([...KEYS, 'frequency', 'group', 'diagnosis'])
     expect(more.body).toMatchObject({ frequency: 5, group: 'shop', diagnosis: null })
     expect(await counts(world)).toEqual({ default: 1, shop: 1 })
+  })
+
+  test('refuses what no records can ever meet, and says what to write instead', async () => {
+    const world = await givenApp(engine)
+    for (const [given, field, remedy] of [
+      [{ record_type: 'MX', expected_value: ['10'] }, 'expected_value.0', 'write both, as in 10 mail.example.com'],
+      [{ record_type: 'MX', expected_value: ['10 20'] }, 'expected_value.0', 'write one like host.example.com'],
+      [{ record_type: 'PTR', expected_value: ['300.1.1.1'] }, 'expected_value.0', 'write one like host.example.com'],
+      [{ record_type: 'PTR', full_domain: '300.1.1.1' }, 'full_domain', 'for PTR a whole IP address'],
+      [{ record_type: 'CNAME', expected_value: ['a.example', 'b.example'] }, 'expected_value', 'expect one value'],
+      [{ record_type: 'SPF', expected_value: ['v=spf1 a', 'v=spf1 mx'] }, 'expected_value', 'expect one value'],
+    ] as const) {
+      const body = { full_domain: 'www.example.com', expected_value: ['host.example.com'], ...given }
+      const answer = await world.call('/monitors', { method: 'POST', body })
+      expect([given, answer.status, answer.body.errors]).toEqual([
+        given,
+        400,
+        { [field]: expect.stringContaining(remedy) },
+      ])
+    }
+    const blank = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: [' '] }
+    const { status, body } = await world.call('/monitors', { method: 'POST', body: blank })
+    expect([status, body.expected_value]).toEqual([201, ['" "']])
   })
 
   test('reports everything that is wrong at once, what the schema sees and what it cannot', async () => {
@@ -207,7 +230,9 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
 })
 
 test('a full disk is a 503 that leaves nothing, and what was asked for works once there is room', async () => {
-  const world = await givenApp('sqlite')
+  const { url, drop } = await migratedDatabaseUrl('sqlite') // its file has no free pages that another test left
+  onTestFinished(drop)
+  const world = await givenApp('sqlite', {}, url)
   const letThereBePages = (most: number) => sql`pragma max_page_count = ${sql.lit(most)}`.execute(world.doors.db)
   const monitors = Array.from({ length: 500 }, (_, at) => ({
     ...WWW,

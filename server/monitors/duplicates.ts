@@ -33,22 +33,30 @@ export function samenessOf({ group_id, owner, record_type, is_exact_match, expec
   return JSON.stringify([group_id, owner, record_type, is_exact_match, JSON.parse(expected_values).sort()])
 }
 
-/** Those among the rows that the organization has already, by `samenessOf`. Reads only, and keeps nobody from making one. */
-export async function findKnown(
-  db: Database,
-  organizationId: string,
-  rows: readonly Sameness[],
-): Promise<ReadonlySet<string>> {
+/** `same`: by `samenessOf`. `others`: of the same name and type, by `recordOf`; the oldest of them, at most ten for a record. */
+export type Known = { same: ReadonlySet<string>; others: ReadonlyMap<string, readonly (Sameness & { id: string })[]> }
+
+export const recordOf = ({ owner, record_type }: Pick<Sameness, 'owner' | 'record_type'>) => `${owner} ${record_type}`
+const MOST_OTHERS = 10
+
+/** What the organization has already of the rows' names. Reads only, and keeps nobody from making one. */
+export async function findKnown(db: Database, organizationId: string, rows: readonly Sameness[]): Promise<Known> {
   const wanted = new Set(rows.map(samenessOf))
-  const known = new Set<string>()
+  const records = new Set(rows.map(recordOf))
+  const same = new Set<string>()
+  const others = new Map<string, (Sameness & { id: string })[]>()
   const owners = [...new Set(rows.map(({ owner }) => owner))].sort()
   for (let from = 0; from < owners.length; from += SLICE) {
     for await (const row of rowsOfAll(db, organizationId, owners.slice(from, from + SLICE))) {
       const text = samenessOf(row)
-      if (wanted.has(text)) known.add(text)
+      if (wanted.has(text)) same.add(text)
+      const record = recordOf(row)
+      const known = others.get(record) ?? []
+      if (wanted.has(text) || !records.has(record) || known.length === MOST_OTHERS) continue
+      others.set(record, [...known, row])
     }
   }
-  return known
+  return { same, others }
 }
 
 /** Rows read before others have a turn. */
@@ -58,7 +66,8 @@ const SLICE = 500
 async function* rowsOf(db: Database, organizationId: string, owner: string) {
   for (let after = ''; ; ) {
     const rows: (Sameness & { id: string })[] = await runPrepared(db, {
-      key: 'monitors of one name',
+      name: 'monitors of one name',
+      shape: null,
       values: [organizationId, owner, after, SLICE],
       build: () =>
         db
@@ -78,7 +87,11 @@ async function* rowsOf(db: Database, organizationId: string, owner: string) {
 }
 
 /** Of many names, in the order of the index. */
-async function* rowsOfAll(db: Database, organizationId: string, owners: readonly string[]) {
+async function* rowsOfAll(
+  db: Database,
+  organizationId: string,
+  owners: readonly string[],
+): AsyncGenerator<Sameness & { id: string }> {
   for (let last = { owner: '', id: '' }; ; ) {
     const rows = await db
       .selectFrom('monitors')

@@ -43,8 +43,10 @@ async function updateSlice(
     id: row.id,
     new_frequency: wanted.frequency,
     new_notify: wanted.notify,
+    new_version: 1,
   }))
-  await updateEach(db, { table: 'monitors', key: ID, set: { frequency: 'bigint', notify: 'text' } }, monitors)
+  const set = { frequency: 'bigint', notify: 'text' } as const
+  await updateEach(db, { table: 'monitors', key: ID, set, add: { version: 'bigint' } }, monitors)
   await updateEach(
     db,
     { table: 'monitors', key: ID, set: { is_active: 'bigint' } },

@@ -1,24 +1,51 @@
 import { expect, test } from 'vitest'
+import { inTransaction } from '../database/database.ts'
+import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { takeFreeSlots } from './insert.ts'
+import { insertPlaces } from './insert.ts'
+import { SLOTS } from './schedule.ts'
 
-onBothEngines('the slots of new monitors', (fresh) => {
-  test('are the next ones where another monitor has theirs, and differ among themselves', async () => {
+const newPlaces = (name: string, slots: number[]) =>
+  slots.map((slot, place) => ({
+    id: `mon_${name}_${place}`,
+    organization_id: 'org_1',
+    slot,
+    is_active: 1 as const,
+    owner: 'example.com',
+    record_type: 'A',
+    is_exact_match: 1 as const,
+    frequency: 5,
+  }))
+
+onBothEngines('the slots of new monitors', (fresh, engine) => {
+  test('are the next free ones where other monitors have theirs, and differ among themselves', async () => {
     const db = await fresh()
-    const other = {
-      slot: 2 ** 51,
-      monitor_id: 'mon_1',
-      organization_id: 'org_1',
-      owner: 'example.com',
-      record_type: 'A',
-      is_exact_match: 1 as const,
-      frequency: 5,
-      streak: 0,
-      doubts: 0,
-    }
-    await db.insertInto('due_checks').values(other).execute()
-    const rows = [2 ** 51, 7, 7, 2 ** 51].map((slot) => ({ slot }))
-    await takeFreeSlots(db, rows)
-    expect(rows.map(({ slot }) => slot)).toEqual([2 ** 51 + 1, 7, 8, 2 ** 51 + 2])
+    await insertPlaces(db, newPlaces('other', [2 ** 51, 2 ** 51 + 1, 2 ** 51 + 3, SLOTS - 1]), 0)
+    const rows = newPlaces('new', [2 ** 51, 7, 7, 2 ** 51, SLOTS - 1])
+    await insertPlaces(db, rows, 0)
+    expect(rows.map(({ slot }) => slot)).toEqual([2 ** 51 + 2, 7, 8, 2 ** 51 + 4, 0])
+    const stored = await db.selectFrom('due_checks').select(['slot', 'monitor_id as id']).execute()
+    for (const { id, slot } of rows) expect(stored).toContainEqual({ id, slot })
+  })
+
+  test('of many transactions that want the same ones at the same time, all get one', async () => {
+    const db = await fresh()
+    const wanted = [9, 7, 8, 7, 12]
+    await Promise.all(
+      Array.from({ length: 8 }, (_, number) =>
+        inTransaction(db, (transaction) => insertPlaces(transaction, newPlaces(`n${number}`, wanted), 0)),
+      ),
+    )
+    const stored = await db.selectFrom('due_checks').select('slot').orderBy('slot').execute()
+    expect(stored.map(({ slot }) => slot)).toEqual(Array.from({ length: 40 }, (_, index) => 7 + index))
+  })
+
+  test('make no conflict of many creations at the same time', async () => {
+    const world = await givenApp(engine)
+    const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], group: 'shop' }
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => world.call('/monitors', { method: 'POST', body })),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(201))
   })
 })

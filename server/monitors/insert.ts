@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import { insertEach, isOneOf } from '../database/each.ts'
+import { insertEach, insertEachFree } from '../database/each.ts'
 import { inWriter } from '../database/in-thread.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
@@ -9,7 +9,7 @@ import { type Room, within } from '../organization/room.ts'
 import { invalid } from '../problem.ts'
 import { withoutKnown } from './duplicates.ts'
 import type { MonitorDraft, MonitorRow, ShownMonitor } from './monitor.ts'
-import { slotOf } from './schedule.ts'
+import { SLOTS, slotOf } from './schedule.ts'
 
 export type MadeMonitor = MonitorRow & ShownMonitor
 export type InsertOptions = {
@@ -50,10 +50,8 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
   const rows = inserting.ignore ? await withoutKnown(db, organizationId, given) : given
-  await takeFreeSlots(db, rows)
+  await insertPlaces(db, rows, now)
   await insertEach(db, 'monitors', MONITOR, rows)
-  const due = rows.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
-  await insertEach(db, 'due_checks', DUE_CHECK, due)
   const counts = new Map<string, number>()
   for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
   await countMonitors(db, organizationId, counts)
@@ -90,26 +88,34 @@ function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, 
     current_values: null,
     incidence_count: 0,
     diagnosis: null,
+    rotation: null,
     slot: slotOf(id),
     last_checked_at: null,
+    version: 1,
     group_slug: group.slug,
   }
 }
 
-/** No two monitors have one slot: whose slot is taken gets the next. */
-export async function takeFreeSlots(db: Database, rows: readonly { slot: number }[]): Promise<void> {
-  const slots = rows.map(({ slot }) => slot)
-  const others = await db
-    .selectFrom('due_checks')
-    .select('slot')
-    .where(isOneOf(db, 'slot', slots, 'bigint'))
-    .execute()
-  const taken = new Set(others.map(({ slot }) => slot))
-  for (const row of rows) {
-    while (taken.has(row.slot)) row.slot++
-    taken.add(row.slot)
+/**
+ * No two monitors have one slot: whose slot is taken gets the next free one. It is free when its row was inserted, whatever
+ * another transaction inserts at this moment.
+ */
+export async function insertPlaces(db: Database, rows: readonly Placed[], now: number): Promise<void> {
+  let waiting = [...rows]
+  while (waiting.length > 0) {
+    // In the order of the key, so that two transactions do not wait for each other.
+    waiting.sort((one, other) => one.slot - other.slot)
+    const due = waiting.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
+    const placed = await insertEachFree(db, { table: 'due_checks', columns: DUE_CHECK, key: 'slot' }, due)
+    waiting = waiting.filter((_, index) => !placed[index])
+    for (const row of waiting) row.slot = (row.slot + 1) % SLOTS
   }
 }
+
+type Placed = Pick<
+  MonitorRow,
+  'id' | 'organization_id' | 'slot' | 'is_active' | 'owner' | 'record_type' | 'is_exact_match' | 'frequency'
+>
 
 const MONITOR = {
   id: 'text',

@@ -1,4 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
 import { inReader } from '../database/in-thread.ts'
@@ -11,7 +12,7 @@ import { invalid } from '../problem.ts'
 import { createSigner, type Seal, type Signer } from '../seal.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
-import { foundIds, foundValues, isInRange, parseSearch, rangeValues } from './search.ts'
+import { foundIds, foundValues, isInRange, parseSearch, rangeValues, someFoundIds } from './search.ts'
 import { columnsOf } from './store.ts'
 import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
 
@@ -59,18 +60,11 @@ export async function listMonitors(
   const walk = await walkFor(db, organizationId, filters, orderBy, search)
   const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
   const isByDue = walk.table === 'due_checks'
-  const columns = columnsOf(included)
   return await listPage<ShownMonitor>(
     {
       db,
-      key: [
-        'monitors',
-        walk.index,
-        walk.table,
-        ...(search ? [walk.isFound ? 'found' : 'searched'] : []),
-        ...Object.keys(filters),
-        ...columns,
-      ].join(' '),
+      name: 'monitors',
+      shape: { walk, columns: Object.keys(filters), isSearch: search !== undefined, included },
       values: [
         ...(search && walk.isFound ? foundValues(organizationId, search) : []),
         organizationId,
@@ -78,15 +72,15 @@ export async function listMonitors(
         ...Object.values(filters),
         ...(search && !walk.isFound ? rangeValues(search) : []),
       ],
-      build: () => {
+      build: ({ walk, columns, included }: Shape) => {
         const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
         let rows = (from(db, walk, found) as Joined)
-          .select(columns)
+          .select(columnsOf(included))
           .where('monitors.organization_id', '=', organizationId)
         if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
-        if (isByDue) rows = rows.where('due_checks.organization_id', '=', organizationId)
-        for (const [column, value] of Object.entries(filters)) {
-          rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
+        if (walk.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
+        for (const column of columns) {
+          rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${filters[column as keyof Filters]}`)
         }
         if (search && !walk.isFound) rows = rows.where(isInRange(search))
         if (!included.group) return rows as unknown as Builder<ShownMonitor>
@@ -102,6 +96,46 @@ export async function listMonitors(
       scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
     },
   )
+}
+
+/** What the text of the statement depends on. */
+type Shape = { walk: Walk; columns: string[]; isSearch: boolean; included: Inclusion }
+
+/** How many monitors the filters leave, active ones by state; at most `most` are counted. Throws a 400 for a wrong filter. */
+export async function countMonitors(
+  db: Database,
+  organizationId: string,
+  query: Pick<MonitorQuery, 'search' | 'record_type' | 'group'>,
+  most: number,
+): Promise<MonitorCounts> {
+  const filters = await filtersOf(db, organizationId, query, undefined)
+  const search = query.search === undefined ? undefined : parseSearch(query.search)
+  const { index, where } = await walkFor(db, organizationId, filters, 'created', search)
+  const found = search && someFoundIds(db, organizationId, search, most)
+  let rows = found
+    ? amongThose(db, found)
+    : db.selectFrom((index === undefined ? 'monitors' : walking('monitors', { index })) as 'monitors')
+  rows = rows.where('monitors.organization_id', '=', organizationId)
+  if (!found && where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  for (const [column, value] of Object.entries(filters)) {
+    rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
+  }
+  const some = rows.select(['monitors.state', 'monitors.is_active']).limit(most)
+  const counted = await db
+    .selectFrom(some.as('some'))
+    .select(['state', 'is_active', db.fn.countAll<number>().as('count')])
+    .groupBy(['state', 'is_active'])
+    .execute()
+  const sum = (isActive: number) =>
+    counted.reduce((all, { is_active, count }) => (is_active === isActive ? all + count : all), 0)
+  return {
+    states: Object.fromEntries(
+      counted.flatMap(({ state, is_active, count }) => (is_active === 1 ? [[state, count]] : [])),
+    ),
+    active: sum(1),
+    disabled: sum(0),
+    is_partial: sum(1) + sum(0) >= most,
+  }
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   RECORD_TYPES,
 } from '#contract/monitors.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import { withVersion } from '../database/versions.ts'
 import { GROUP_RULE, isGroupName } from '../groups/slug.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
@@ -31,6 +32,7 @@ export type ShownMonitor = Pick<
   | 'incidence_count'
   | 'is_active'
   | 'notify'
+  | 'version'
 > &
   Partial<Pick<MonitorRow, 'frequency' | 'diagnosis'>> & { last_checked_at: number | null; group_slug?: string }
 
@@ -110,5 +112,5 @@ export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer
   if (included.frequency && row.frequency !== undefined) monitor.frequency = row.frequency
   if (included.group && row.group_slug !== undefined) monitor.group = row.group_slug
   if (included.diagnosis) monitor.diagnosis = row.diagnosis ? JSON.parse(row.diagnosis) : null
-  return monitor
+  return withVersion(monitor, row.version)
 }

@@ -90,6 +90,9 @@ describe('what is wrong is said for every field at once', () => {
     [{ domain: 'example.com', subdomain: `${'a.'.repeat(121)}bb` }, { subdomain: /253 characters/ }],
     [{ full_domain: 'a'.repeat(513) }, { full_domain: /512 characters/ }],
     [{ domain: '', full_domain: '..' }, { full_domain: /empty label/ }],
+    [{ full_domain: '300.1.1.1' }, { full_domain: /ends in a number, which no top-level domain is/ }],
+    [{ domain: '1.1', subdomain: '300.1' }, { domain: /ends in a number/ }],
+    [{ domain: '.', subdomain: 'a.1' }, { subdomain: /ends in a number/ }],
     [{ domain: 'example..com', subdomain: '0/25' }, { domain: /empty label/ }],
     [{ domain: 'example.com', subdomain: '0/25' }, { subdomain: /"\/" is not allowed/ }],
   ])('%o', (input, reasons) => {

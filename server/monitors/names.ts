@@ -1,6 +1,6 @@
 import { parse as splitAtPublicSuffix } from 'tldts'
 import type { MonitorRecordType } from '#contract/monitors.ts'
-import { normalizeName, reverseName } from '../dns/names.ts'
+import { endsInNumber, normalizeName, reverseName } from '../dns/names.ts'
 
 /** As a caller gives it. `full_domain` overrides the other two, as it does in the list's filter. */
 export type NameInput = {
@@ -31,6 +31,7 @@ export function parseMonitorName(
   if (input.full_domain !== undefined) {
     const parsed = parseName('full_domain', input.full_domain, recordType === 'PTR')
     if (!parsed.ok) return { ok: false, problems: { full_domain: parsed.reason } }
+    if (endsInNumber(parsed.name)) return { ok: false, problems: { full_domain: noTopLevel(parsed.name) } }
     return { ok: true, name: split(parsed.name) }
   }
   const problems: NameProblems = {}
@@ -39,7 +40,10 @@ export function parseMonitorName(
   const subdomain = parseSubdomain(input.subdomain ?? '', domain.ok ? domain.name : undefined)
   if (!subdomain.ok) problems.subdomain = subdomain.reason
   if (!domain.ok || !subdomain.ok) return { ok: false, problems }
-  return { ok: true, name: joined(subdomain.name, domain.name) }
+  const name = joined(subdomain.name, domain.name)
+  if (endsInNumber(name.owner))
+    return { ok: false, problems: { [domain.name === '' ? 'subdomain' : 'domain']: noTopLevel(name.owner) } }
+  return { ok: true, name }
 }
 
 /** The filters of a list in the form in which monitors are stored. With `full_domain` the other two are ignored. */
@@ -107,9 +111,12 @@ function joined(subdomain: string, domain: string): MonitorName {
   return { domain: domain || '.', subdomain, owner: [subdomain, domain].filter((part) => part !== '').join('.') }
 }
 
+const noTopLevel = (name: string) =>
+  `"${name}" ends in a number, which no top-level domain is; write a name like www.example.com, or for PTR a whole IP address.`
+
 function overlong(field: Field, text: string): string | undefined {
   const allowed = MAX_CHARACTERS[field]
-  if (text.length <= allowed || Array.from(text).length <= allowed) return undefined
+  if (text.length <= allowed || (text.length <= 2 * allowed && Array.from(text).length <= allowed)) return undefined
   return `A ${field} has at most ${allowed} characters.`
 }
 

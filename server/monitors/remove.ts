@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../database/database.ts'
+import { type Match, refuseStale } from '../database/versions.ts'
 import { countMonitors } from '../groups/store.ts'
-import { notFound } from '../problem.ts'
 import { giveWay } from '../turns.ts'
 import { lockMonitor } from './store.ts'
 
@@ -9,21 +9,21 @@ const SLICE = 200
 
 /**
  * Its events go with it; webhook requests already made are still delivered. A long history goes slice by slice before the
- * monitor does, so that nobody waits; whoever is interrupted finds the monitor there and deletes it again. Throws `not_found`.
+ * monitor does, so that nobody waits; whoever is interrupted finds the monitor there and deletes it again. Throws `not_found` and 412.
  */
-export async function deleteMonitor(db: Database, organizationId: string, id: string): Promise<void> {
+export async function deleteMonitor(db: Database, organizationId: string, id: string, match?: Match): Promise<void> {
   if (await hasLongHistory(db, organizationId, id)) {
-    await stopChecks(db, organizationId, id)
+    await stopChecks(db, organizationId, id, match)
     while ((await deleteEvents(db, organizationId, id)) === SLICE) await giveWay()
   }
   await inTransaction(db, async (transaction) => {
+    refuseStale(await lockMonitor(transaction, organizationId, id), match)
     const deleted = await transaction
       .deleteFrom('monitors')
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .returning(['group_id', 'slot'])
-      .executeTakeFirst()
-    if (!deleted) throw notFound()
+      .executeTakeFirstOrThrow()
     await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).execute()
     await countMonitors(transaction, organizationId, [[deleted.group_id, -1]])
   })
@@ -35,9 +35,10 @@ async function hasLongHistory(db: Database, organizationId: string, monitorId: s
 }
 
 /** So that no check makes a further event meanwhile. */
-async function stopChecks(db: Database, organizationId: string, id: string): Promise<void> {
+async function stopChecks(db: Database, organizationId: string, id: string, match: Match): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const { slot } = await lockMonitor(transaction, organizationId, id)
+    const monitor = await lockMonitor(transaction, organizationId, id)
+    refuseStale(monitor, match)
     await transaction
       .updateTable('monitors')
       .set({ is_active: 0 })
@@ -47,7 +48,7 @@ async function stopChecks(db: Database, organizationId: string, id: string): Pro
     await transaction
       .updateTable('due_checks')
       .set({ due_at: null, claimed_by: null })
-      .where('slot', '=', slot)
+      .where('slot', '=', monitor.slot)
       .execute()
   })
 }

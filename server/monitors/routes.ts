@@ -11,6 +11,7 @@ import {
 } from '#contract/monitors.ts'
 import { refuseUnknownIds } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
+import { once } from '../http/idempotency.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
 import { paceOf, roomFor } from '../organization/room.ts'
@@ -21,9 +22,9 @@ import { updateGroupMonitors } from './group-wide.ts'
 import { parseInclude } from './include.ts'
 import { insertMonitors } from './insert.ts'
 import { type ListedMonitors, listMonitorsAsJson } from './list.ts'
-import { parseMonitor, toMonitor } from './monitor.ts'
+import { parseMonitor, type ShownMonitor, toMonitor } from './monitor.ts'
 import { deleteMonitor } from './remove.ts'
-import { checkSoon, getMonitor } from './store.ts'
+import { checkSoon, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
 
 const MonitorPage = PageOf(MonitorAnswer)
@@ -44,7 +45,7 @@ export function monitorRoutes(doors: Doors): Routes {
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
       return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, organizationId, wanted))
     }
-    const shown = async (organizationId: string, id: string, include: string | undefined) => {
+    const shown = async (db: Doors['db'], organizationId: string, id: string, include: string | undefined) => {
       const included = parseInclude(include)
       return toMonitor(await getMonitor(db, organizationId, id, included), included)
     }
@@ -94,21 +95,30 @@ export function monitorRoutes(doors: Doors): Routes {
           response: Answers(201, MonitorAnswer),
         },
       },
-      async (request, reply) => {
-        const refused = refusedBySchema(request)
-        const included = parseInclude(request.query.include)
-        const parsed = parseMonitor(request.body)
+      (request, reply) => {
         const { organizationId } = request.caller
-        if (!parsed.ok || refused) {
-          const unknown = await refuseUnknownIds(db, organizationId, { group: request.body.group })
-          throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
-        }
-        const pace = await paceOf(doors, organizationId)
-        const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-        const room = await roomFor(doors, organizationId, 'monitors')
-        const [made] = await insertMonitors(db, organizationId, [draft], clock.now(), { room })
-        reply.code(201).header('location', `/monitors/${made!.id}`)
-        return toMonitor(made!, included)
+        const included = parseInclude(request.query.include)
+        return once(request, reply, db, {
+          prepare: async () => {
+            const refused = refusedBySchema(request)
+            const parsed = parseMonitor(request.body)
+            if (!parsed.ok || refused) {
+              const unknown = await refuseUnknownIds(db, organizationId, { group: request.body.group })
+              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
+            }
+            const pace = await paceOf(doors, organizationId)
+            const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
+            return { draft, room: await roomFor(doors, organizationId, 'monitors') }
+          },
+          effect: async (db, { draft, room }) => {
+            const [made] = await insertMonitors(db, organizationId, [draft], clock.now(), { room })
+            return made!
+          },
+          answer: (_db, made) => {
+            reply.code(201).header('location', `/monitors/${made.id}`)
+            return toMonitor(made, included)
+          },
+        })
       },
     )
 
@@ -122,43 +132,57 @@ export function monitorRoutes(doors: Doors): Routes {
             'All or none: one item that is not valid and nothing is made, with every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that do not say it themselves. Answers a list of the monitors made, in the order of the request.',
           querystring,
           body: NewMonitors,
-          response: Answers(201, Type.Array(MonitorAnswer)),
+          response: Answers(201, Type.Array(MonitorAnswer, { title: 'MonitorList' })),
         },
       },
-      async (request, reply) => {
+      (request, reply) => {
         const { body, caller } = request
-        const refused = refusedBySchema(request)
-        const included = parseInclude(request.query.include)
-        const { drafts, errors } = await parseMonitors(body)
         const { organizationId } = caller
-        if (refused || Object.keys(errors).length > 0) {
-          throw invalid({ ...errors, ...(await refuseUnknownIds(db, organizationId, groupsNamed(body))), ...refused })
-        }
-        const pace = await paceOf(doors, organizationId)
-        const paced = drafts.map((draft, place) => ({
-          ...draft,
-          frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
-        }))
-        const made = await insertMonitors(db, organizationId, paced, clock.now(), {
-          ignore: body.ignore ?? false,
-          groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
-          room: await roomFor(doors, organizationId, 'monitors'),
+        const included = parseInclude(request.query.include)
+        let rows: ShownMonitor[] | undefined
+        return once(request, reply, db, {
+          prepare: async () => {
+            const refused = refusedBySchema(request)
+            const { drafts, errors } = await parseMonitors(body)
+            if (refused || Object.keys(errors).length > 0) {
+              const unknown = await refuseUnknownIds(db, organizationId, groupsNamed(body))
+              throw invalid({ ...errors, ...unknown, ...refused })
+            }
+            const pace = await paceOf(doors, organizationId)
+            const paced = drafts.map((draft, place) => ({
+              ...draft,
+              frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
+            }))
+            return { paced, room: await roomFor(doors, organizationId, 'monitors') }
+          },
+          effect: async (db, { paced, room }) => {
+            rows = await insertMonitors(db, organizationId, paced, clock.now(), {
+              ignore: body.ignore ?? false,
+              groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
+              room,
+            })
+            return rows.map(({ id }) => id)
+          },
+          answer: async (db, ids) => {
+            reply.code(201)
+            const shown = rows ?? (await getMonitors(db, organizationId, ids, included))
+            return shown.map((row) => toMonitor(row, included))
+          },
         })
-        reply.code(201)
-        return made.map((row) => toMonitor(row, included))
       },
     )
 
     app.get(
       '/monitors/:monitor',
       { schema: { ...one, response: Answers(200, MonitorAnswer) } },
-      ({ params, query, caller }) => shown(caller.organizationId, params.monitor, query.include),
+      ({ params, query, caller }) => shown(db, caller.organizationId, params.monitor, query.include),
     )
 
     app.patch(
       '/monitors/:monitor',
       {
         attachValidation,
+        config: { takesIfMatch: true },
         schema: {
           description:
             'What is absent stays. Another name or record type clears `current_value`; these and another expectation set `state` to UNSET, and it is checked at once.',
@@ -171,8 +195,9 @@ export function monitorRoutes(doors: Doors): Routes {
         const { params, body, caller } = request
         const refused = refusedBySchema(request)
         if (!refused) (await paceOf(doors, caller.organizationId))(body.frequency)
-        await updateMonitor(db, caller.organizationId, params.monitor, body, clock.now(), refused)
-        return await shown(caller.organizationId, params.monitor, request.query.include)
+        const { match } = request
+        await updateMonitor(db, caller.organizationId, params.monitor, body, clock.now(), { refused, match })
+        return await shown(db, caller.organizationId, params.monitor, request.query.include)
       },
     )
 
@@ -183,9 +208,12 @@ export function monitorRoutes(doors: Doors): Routes {
       app.post(
         `/monitors/:monitor/${verb}`,
         { schema: { description, ...one, response: Answers(200, MonitorAnswer) } },
-        async ({ params, query, caller }) => {
-          await updateMonitor(db, caller.organizationId, params.monitor, { is_active }, clock.now())
-          return await shown(caller.organizationId, params.monitor, query.include)
+        (request, reply) => {
+          const { params, query, caller } = request
+          return once(request, reply, db, {
+            effect: (db) => updateMonitor(db, caller.organizationId, params.monitor, { is_active }, clock.now()),
+            answer: (db) => shown(db, caller.organizationId, params.monitor, query.include),
+          })
         },
       )
     }
@@ -200,24 +228,30 @@ export function monitorRoutes(doors: Doors): Routes {
           response: Answers(202, MonitorAnswer),
         },
       },
-      async ({ params, query, caller }, reply) => {
-        await checkSoon(db, caller.organizationId, params.monitor, clock.now())
-        reply.code(202)
-        return await shown(caller.organizationId, params.monitor, query.include)
+      (request, reply) => {
+        const { params, query, caller } = request
+        return once(request, reply, db, {
+          effect: (db) => checkSoon(db, caller.organizationId, params.monitor, clock.now()),
+          answer: (db) => {
+            reply.code(202)
+            return shown(db, caller.organizationId, params.monitor, query.include)
+          },
+        })
       },
     )
 
     app.delete(
       '/monitors/:monitor',
       {
+        config: { takesIfMatch: true },
         schema: {
           description: 'Its events go with it; webhook requests that were made for them are still delivered.',
           params: Params('monitor'),
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller }, reply) => {
-        await deleteMonitor(db, caller.organizationId, params.monitor)
+      async ({ params, caller, match }, reply) => {
+        await deleteMonitor(db, caller.organizationId, params.monitor, match)
         return reply.code(204).send(null)
       },
     )

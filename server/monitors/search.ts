@@ -36,6 +36,19 @@ export const foundIds = (db: Database, organizationId: string, [from, to]: NameR
     union
     select id from ${by(db, 'domain')}
       where organization_id = ${organizationId} and domain >= ${from} and domain < ${to})`
+/** The same, at most `most` from either index. */
+export function someFoundIds(
+  db: Database,
+  organizationId: string,
+  [from, to]: NameRange,
+  most: number,
+): RawBuilder<{ id: string }> {
+  const some = (column: 'owner' | 'domain') => sql`select id from (select id from ${by(db, column)}
+    where organization_id = ${organizationId} and ${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${to}
+    limit ${most}) as ${sql.ref(`of_${column}`)}`
+  return sql`(${some('owner')} union ${some('domain')})`
+}
+
 export const foundValues = (organizationId: string, range: NameRange): unknown[] => [
   organizationId,
   ...range,
@@ -47,10 +60,11 @@ export const foundValues = (organizationId: string, range: NameRange): unknown[]
 export async function countFound(db: Database, organizationId: string, range: NameRange): Promise<number> {
   let most = 0
   for (const column of ['owner', 'domain'] as const) {
-    const [row] = await runPrepared<{ count: number }>(db, {
-      key: `count names by ${column}`,
+    const [row] = await runPrepared(db, {
+      name: 'count names',
+      shape: column,
       values: [organizationId, ...range, FEW],
-      build: () => {
+      build: (column) => {
         const of = sql.ref(column)
         const few = sql`(select 1 as one from ${by(db, column)}
           where organization_id = ${organizationId} and ${of} >= ${range[0]} and ${of} < ${range[1]} limit ${FEW})`

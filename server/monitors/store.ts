@@ -1,4 +1,5 @@
 import { type Database, forUpdate } from '../database/database.ts'
+import { isOneOf } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
 import { conflict, notFound } from '../problem.ts'
 import type { Inclusion, MonitorRow, ShownMonitor } from './monitor.ts'
@@ -22,6 +23,7 @@ const SHOWN = [
   'incidence_count',
   'is_active',
   'notify',
+  'version',
 ] as const
 
 /** Throws `not_found` when the monitor does not exist or is another organization's. */
@@ -31,22 +33,42 @@ export async function getMonitor(
   id: string,
   included: Inclusion = { frequency: true, group: true, diagnosis: true },
 ): Promise<ShownMonitor> {
-  const columns = columnsOf(included)
-  const [row] = await runPrepared<ShownMonitor>(db, {
-    key: `monitor ${columns.join(' ')}`,
+  const [row] = await runPrepared<Inclusion, ShownMonitor>(db, {
+    name: 'monitor',
+    shape: included,
     values: [organizationId, id],
-    build: () =>
+    build: (included) =>
       db
         .selectFrom('monitors')
         .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
         .innerJoin('groups', 'groups.id', 'monitors.group_id')
-        .select(columns)
+        .select(columnsOf(included))
         .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
         .where('monitors.organization_id', '=', organizationId)
         .where('monitors.id', '=', id),
   })
   if (!row) throw notFound()
   return row
+}
+
+/** Those of the ids that there still are, in the order of the ids. */
+export async function getMonitors(
+  db: Database,
+  organizationId: string,
+  ids: readonly string[],
+  included: Inclusion,
+): Promise<ShownMonitor[]> {
+  const rows: ShownMonitor[] = await db
+    .selectFrom('monitors')
+    .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
+    .innerJoin('groups', 'groups.id', 'monitors.group_id')
+    .select(columnsOf(included))
+    .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
+    .where('monitors.organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitors.id', ids))
+    .execute()
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 /** The whole row, locked until the transaction ends: a check that would record something waits. Throws `not_found`. */

@@ -1,5 +1,6 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
@@ -9,14 +10,14 @@ import type { MonitorRow } from './monitor.ts'
 import { replan } from './schedule.ts'
 import { lockMonitor } from './store.ts'
 
-/** Throws `not_found`, and a 400 with what the schema refused already and what the change itself has wrong. */
+/** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
 export async function updateMonitor(
   db: Database,
   organizationId: string,
   id: string,
   given: MonitorChange,
   now: number,
-  refused: FieldErrors = {},
+  { refused = {}, match }: { refused?: FieldErrors | undefined; match?: Match } = {},
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const row = await lockMonitor(transaction, organizationId, id)
@@ -25,13 +26,14 @@ export async function updateMonitor(
     if (!parsed.ok || Object.keys(errors).length > 0) {
       throw invalid({ ...errors, ...(await refuseUnknownIds(transaction, organizationId, { group: given.group })) })
     }
+    refuseStale(row, match)
     const { changed } = parsed
     const groupId = changed.group === null ? row.group_id : await groupOf(transaction, organizationId, changed, now)
     const columns = groupId === row.group_id ? changed.columns : { ...changed.columns, group_id: groupId }
     if (Object.keys(columns).length === 0) return
     await transaction
       .updateTable('monitors')
-      .set(columns)
+      .set({ ...columns, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()

@@ -1,5 +1,6 @@
 import type { Billing, BillingChange } from '#contract/organization.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { type Match, refuseStale, versionOf, withVersion } from '../database/versions.ts'
 import type { FieldErrors } from '../problem.ts'
 import { isCountry, isCurrency } from './codes.ts'
 import { lockOrganization } from './lock.ts'
@@ -21,9 +22,12 @@ export async function getBilling(db: Database, organizationId: string): Promise<
   const row = await db
     .selectFrom('billing_details')
     .select(Object.keys(NOTHING) as (keyof Billing)[])
+    .select('version')
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()
-  return row ?? NOTHING
+  if (!row) return withVersion({ ...NOTHING }, 0)
+  const { version, ...billing } = row
+  return withVersion(billing, version)
 }
 
 /** What the schema cannot judge; it may be called with what the schema refuses. */
@@ -39,16 +43,25 @@ export function refusalsOfBilling({ country, currency }: BillingChange): FieldEr
 }
 
 /** `change`: judged already. What is absent stays; null and empty text clear. Country and currency are kept in capitals. */
-export async function updateBilling(db: Database, organizationId: string, change: BillingChange): Promise<Billing> {
+export async function updateBilling(
+  db: Database,
+  organizationId: string,
+  change: BillingChange,
+  match?: Match,
+): Promise<Billing> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    const billing = newBilling(await getBilling(transaction, organizationId), change)
+    const before = await getBilling(transaction, organizationId)
+    const version = versionOf(before)!
+    refuseStale({ version }, match)
+    const billing = newBilling(before, change)
+    const row = { ...billing, version: version + 1 }
     await transaction
       .insertInto('billing_details')
-      .values({ organization_id: organizationId, ...billing })
-      .onConflict((conflict) => conflict.column('organization_id').doUpdateSet(billing))
+      .values({ organization_id: organizationId, ...row })
+      .onConflict((conflict) => conflict.column('organization_id').doUpdateSet(row))
       .execute()
-    return billing
+    return withVersion(billing, row.version)
   })
 }
 

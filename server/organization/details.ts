@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { OrganizationsTable } from '../database/schema.ts'
+import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { isoOf } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
@@ -28,6 +29,7 @@ export async function updateOrganization(
   plans: Plans,
   organizationId: string,
   change: OrganizationChange,
+  match?: Match,
 ): Promise<Organization> {
   const { name, slug, settings = {} } = change
   return await inTransaction(db, async (transaction) => {
@@ -39,6 +41,7 @@ export async function updateOrganization(
       .modifyEnd(forUpdate(transaction))
       .executeTakeFirst()
     if (!row) throw notFound()
+    refuseStale(row, match)
     if (slug !== undefined && slug !== row.slug) await refuseTakenSlug(transaction, slug)
     const alerts = settings.alert_emails
     const set = {
@@ -49,13 +52,17 @@ export async function updateOrganization(
         settings.event_retention_days === undefined ? row.event_retention_days : settings.event_retention_days,
       alert_emails: alerts === undefined ? row.alert_emails : JSON.stringify([...new Set(alerts ?? [])]),
     }
-    await transaction.updateTable('organizations').set(set).where('id', '=', organizationId).execute()
-    return toOrganization({ ...row, ...set })
+    await transaction
+      .updateTable('organizations')
+      .set({ ...set, ...nextVersion })
+      .where('id', '=', organizationId)
+      .execute()
+    return toOrganization({ ...row, ...set, version: row.version + 1 })
   })
 }
 
 function toOrganization(row: Selectable<OrganizationsTable>): Organization {
-  return {
+  const organization: Organization = {
     id: row.id,
     name: row.name,
     slug: row.slug,
@@ -66,6 +73,7 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
       alert_emails: JSON.parse(row.alert_emails),
     },
   }
+  return withVersion(organization, row.version)
 }
 
 async function refuseRetention(db: Database, plans: Plans, organizationId: string, days: number | null | undefined) {

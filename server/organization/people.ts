@@ -1,9 +1,11 @@
 import type { AgentRole } from '#contract/agents.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { nextVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 
 export type Person = { id: string; email: string; name: string }
-export type NewPerson = { email: string; name?: string; passwordHash?: string }
+/** `isVerified`: mail to the address reached the person. */
+export type NewPerson = { email: string; name?: string; passwordHash?: string; isVerified?: boolean }
 
 /** Two spellings of one address are one person. */
 export const emailOf = (text: string): string => text.trim().toLowerCase()
@@ -25,7 +27,7 @@ export async function insertPerson(db: Database, given: NewPerson, now: number):
   return await inTransaction(db, async (transaction) => {
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('people')
-      .values({ ...person, created_at: now, updated_at: now })
+      .values({ ...person, email_verified: given.isVerified ? 1 : 0, created_at: now, updated_at: now })
       .onConflict((conflict) => conflict.column('email').doNothing())
       .executeTakeFirst()
     if (numInsertedOrUpdatedRows === 0n) return undefined
@@ -41,7 +43,11 @@ export async function findPerson(db: Database, email: string): Promise<Person | 
 
 /** Lists of a team show what a person is called now. */
 export async function renameAgents(db: Database, personId: string, name: string): Promise<void> {
-  await db.updateTable('agents').set({ name }).where('person_id', '=', personId).execute()
+  await db
+    .updateTable('agents')
+    .set({ name, ...nextVersion })
+    .where('person_id', '=', personId)
+    .execute()
 }
 
 /** Undefined where there is no such person, or one who cannot sign in yet. */
@@ -54,6 +60,17 @@ export async function findPasswordHash(db: Database, email: string): Promise<str
     .where('provider_id', '=', 'credential')
     .executeTakeFirst()
   return row?.password ?? undefined
+}
+
+/** Replaces the password, or gives one to a person who had none. */
+export async function setPassword(db: Database, personId: string, password: string, now: number): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('credentials')
+    .set({ password, updated_at: now })
+    .where('person_id', '=', personId)
+    .where('provider_id', '=', 'credential')
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) await insertCredential(db, personId, password, now)
 }
 
 async function insertCredential(db: Database, personId: string, password: string, now: number): Promise<void> {

@@ -13,10 +13,10 @@ const LIMITS = {
 }
 
 describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engine) => {
-  test('a self-hosted server has one plan, without limits and without payment', async () => {
+  test("a self-hosted server has one plan, whose only limit is the server's own for webhooks, and no payment", async () => {
     const world = await givenApp(engine)
     const none = { monitors: null, min_frequency: null, event_retention_days: null }
-    const limits = { ...none, webhooks: null, agents: null, api_keys: null }
+    const limits = { ...none, webhooks: 1_000, agents: null, api_keys: null }
 
     const { body: plans } = await world.call('/organization/plans')
     const { body: subscription } = await world.call('/organization/subscription')

@@ -24,6 +24,7 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
       '/organization',
       {
         attachValidation,
+        config: { takesIfMatch: true },
         schema: {
           description: 'What is absent stays, in `settings` too.',
           body: OrganizationChange,
@@ -34,7 +35,7 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
         const { body, caller } = request
         const refused = refusedBySchema(request)
         refuse({ ...refusalsOfOrganization(body), ...refused })
-        return updateOrganization(db, config.plans, caller.organizationId, body)
+        return updateOrganization(db, config.plans, caller.organizationId, body, request.match)
       },
     )
 
@@ -46,7 +47,7 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
       '/organization/billing',
       {
         attachValidation,
-        config: { changedBy: 'owner' },
+        config: { changedBy: 'owner', takesIfMatch: true },
         schema: {
           description: 'What is absent stays; null clears a field.',
           body: BillingChange,
@@ -54,10 +55,10 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
         },
       },
       async (request) => {
-        const { body, caller, log } = request
+        const { body, caller, log, match } = request
         const refused = refusedBySchema(request)
         refuse({ ...refusalsOfBilling(body), ...refused })
-        const billing = await updateBilling(db, caller.organizationId, body)
+        const billing = await updateBilling(db, caller.organizationId, body, match)
         await passOnBilling(doors, payments, caller.organizationId).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
         )

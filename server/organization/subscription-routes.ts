@@ -54,6 +54,7 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
     app.post(
       '/organization/subscription/portal',
       {
+        config: { writesNothing: true },
         schema: {
           summary: 'Open the customer portal',
           description:

@@ -1,8 +1,6 @@
 import net from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { refusalOfRange } from './special-ranges.ts'
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6
+import { type Address, parseAddress, specialNameOf } from '../dns/special-addresses.ts'
 
 /** A block of addresses that the operator allows although it is special. */
 export type Network = { address: Address; bits: number }
@@ -47,7 +45,7 @@ export function refusalOf(ip: string, allowedNetworks: Networks): string | null 
   const address = parseAddress(ip)
   if (address === null) return `${ip} is not an IP address.`
   if (allowedNetworks.some((network) => contains(network, address))) return null
-  const what = refusalOfRange(address)
+  const what = specialNameOf(address)
   return what === null ? null : `${ip} is ${what}; use a public address, or ask the operator to allow its network.`
 }
 
@@ -109,15 +107,6 @@ function parseNetwork(entry: string): Network | string {
   const first = firstAddress(address, bits)
   if (first !== address.toString()) return `"${entry}" has bits set beyond its prefix; write ${first}/${bits}.`
   return { address, bits }
-}
-
-/** IPv4-mapped addresses come out as IPv4. The zone of a link-local address is dropped. Null for any other text. */
-function parseAddress(ip: string): Address | null {
-  if (net.isIPv4(ip)) return ipaddr.IPv4.parse(ip)
-  if (!net.isIPv6(ip)) return null
-  // ipaddr.js takes ::192.0.2.1 for a mapped address, so that the URL parser writes the groups in hexadecimal first.
-  const groups = new URL(`http://[${ip.replace(/%.*/, '')}]`).hostname.slice(1, -1)
-  return ipaddr.process(groups)
 }
 
 function firstAddress(address: Address, bits: number): string {

@@ -52,7 +52,10 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   #chunks: Buffer[] = []
   #bodyBytes = 0
 
-  constructor(clock: Clock, deadlines: Deadlines, limits: Limits) {
+  readonly #mayWrite: (() => Promise<boolean>) | undefined
+
+  constructor(clock: Clock, deadlines: Deadlines, limits: Limits, mayWrite?: () => Promise<boolean>) {
+    this.#mayWrite = mayWrite
     const { promise, resolve } = Promise.withResolvers<PostResult | Stale>()
     this.result = promise
     this.#settle = resolve
@@ -66,6 +69,14 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   /** Gives up: the receiver may have got the request. */
   breakOff(): void {
     this.#fail('the attempt was broken off because this server is stopping')
+  }
+
+  /** Whether the request may be written on the connection that was opened for it. */
+  async mayWrite(): Promise<boolean> {
+    if (this.#mayWrite === undefined || this.#isOver) return true
+    if (await this.#mayWrite().catch(() => false)) return true
+    this.#finish({ kind: 'withdrawn', timings: this.#total() })
+    return false
   }
 
   /** Called when it is over, whatever it came to. */

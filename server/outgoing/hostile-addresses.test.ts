@@ -101,7 +101,11 @@ describe('without an allowed network, nothing connects', () => {
 
     for (const scheme of ['http', 'https']) {
       const result = await safeFetch.post(`${scheme}://receiver.test:${listener.port}/`, {}, body)
-      expect(result).toMatchObject({ kind: 'refused', reason: expect.stringContaining(`receiver.test leads to ${ip}`) })
+      expect(result).toMatchObject({
+        kind: 'refused',
+        reason: expect.stringContaining('receiver.test has an address that is not public'),
+      })
+      expect(result).not.toMatchObject({ reason: expect.stringContaining(ip) })
     }
 
     expect(connects).not.toHaveBeenCalled()

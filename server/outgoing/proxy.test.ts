@@ -181,6 +181,6 @@ test('the name of a URL is judged before it is saved, as far as it can be', asyn
   expect(await safeFetch.refusalOf('https://fine.test/')).toBeNull()
   expect(await safeFetch.refusalOf('https://none.test/')).toBeNull()
   expect(await safeFetch.refusalOf('https://away.test/')).toBeNull()
-  expect(await safeFetch.refusalOf('https://inside.test/')).toMatch(/^inside\.test leads to 192\.0\.2\.1: /)
+  expect(await safeFetch.refusalOf('https://inside.test/')).toMatch(/^inside\.test has an address that is not public; /)
   expect(await safeFetch.refusalOf('ftp://fine.test/')).toBe('The URL must begin with https:// or http://.')
 })

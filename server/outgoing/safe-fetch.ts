@@ -27,10 +27,21 @@ export type PostResult =
   /** `phase` is what did not end in time. */
   | { kind: 'timeout'; phase: Phase; reason: string; timings: Timings }
   | { kind: 'failed'; reason: string; timings: Timings }
+  /** `mayWrite` said no: nothing was written. */
+  | { kind: 'withdrawn'; timings: Timings }
 
 export type SafeFetch = {
-  /** Never rejects. With `signal`, gives up early: `failed`, without knowing whether the receiver got the request. */
-  post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal): Promise<PostResult>
+  /**
+   * Never rejects. With `signal`, gives up early: `failed`, without knowing whether the receiver got the request. `mayWrite` is
+   * asked on a connection that was just opened, right before the request is written.
+   */
+  post(
+    url: string,
+    headers: Record<string, string>,
+    body: Buffer,
+    signal?: AbortSignal,
+    mayWrite?: () => Promise<boolean>,
+  ): Promise<PostResult>
   /**
    * Why the URL would be refused, in one sentence, or null. Its name is looked up; one that cannot be is not refused, since
    * it may exist later and is judged again at every connection.
@@ -108,11 +119,11 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return now
   }
 
-  async function post(url: string, headers: Record<string, string>, body: Buffer, signal?: AbortSignal) {
+  const post: SafeFetch['post'] = async (url, headers, body, signal, mayWrite) => {
     const to = judged(url)
     if (to.refusal !== null) return { kind: 'refused', reason: to.refusal, timings: { totalMs: 0 } } as const
     const send = (connections: Connections) => {
-      const exchange = new Exchange(clock, deadlines, limits)
+      const exchange = new Exchange(clock, deadlines, limits, mayWrite)
       const { client, giveBack } = connections.take(to.origin, exchange)
       exchange.onEnd(giveBack)
       if (signal) breaks.watch(signal, exchange)

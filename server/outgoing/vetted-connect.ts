@@ -15,7 +15,12 @@ export type Lookup = (hostname: string, signal: AbortSignal) => Promise<string[]
 export type Phase = 'name' | 'connect' | 'tls' | 'answer' | 'body'
 
 /** What a connection tells the exchange it is opened for, and how that exchange gives up. */
-export type Opening = { signal: AbortSignal; entered(phase: Phase): void }
+export type Opening = {
+  signal: AbortSignal
+  entered(phase: Phase): void
+  /** Asked once the connection stands: opening it may have taken long. */
+  mayWrite?(): Promise<boolean>
+}
 
 /** The address, or one of the name's addresses, must not be connected to. The message says why. */
 export class RefusedAddress extends Error {}
@@ -52,11 +57,18 @@ export function vettedConnector(doors: Doors): Connect {
     }
     vettedAddresses(target.hostname, doors, exchange)
       .then((addresses) => open(target, addresses, { trust, proxy: doors.proxy }, exchange))
+      .then((socket) => unlessWithdrawn(socket, exchange))
       .then(
         (socket) => callback(null, socket),
         (error: Error) => callback(error, null),
       )
   }
+}
+
+async function unlessWithdrawn(socket: net.Socket, exchange: Opening): Promise<net.Socket> {
+  if ((await exchange.mayWrite?.()) ?? true) return socket
+  socket.destroy()
+  throw new Orphaned('the exchange is over')
 }
 
 /** What the name leads to, all of it judged. Rejects with `RefusedAddress` or `NameFailure`. */
@@ -65,10 +77,14 @@ export async function vettedAddresses(hostname: string, doors: Doors, exchange: 
   const addresses = isLiteral ? [hostname] : await resolved(hostname, doors.lookup, exchange)
   for (const address of addresses) {
     const refusal = refusalOf(address, doors.allowedNetworks)
-    if (refusal !== null) throw new RefusedAddress(isLiteral ? refusal : `${hostname} leads to ${address}: ${refusal}`)
+    if (refusal !== null) throw new RefusedAddress(isLiteral ? refusal : refusedName(hostname))
   }
   return addresses.slice(0, ADDRESSES_TRIED)
 }
+
+/** Without the address: whoever names a receiver is not told what the names of this network lead to. */
+const refusedName = (hostname: string) =>
+  `${hostname} has an address that is not public; use a public name, or ask the operator to allow its network.`
 
 async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Promise<string[]> {
   exchange.entered('name')

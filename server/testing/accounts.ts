@@ -1,8 +1,9 @@
-import { hashPassword } from 'better-auth/crypto'
+import { TOTP, URI } from 'otpauth'
 import type { AgentRole } from '#contract/agents.ts'
 import { insertAgent, insertPerson } from '../organization/people.ts'
 import type { AppWorld } from './app-world.ts'
 import { type Browser, openBrowser } from './browser.ts'
+import { cheapHash } from './passwords.ts'
 
 export const PASSWORD = 'correct horse battery'
 
@@ -12,7 +13,7 @@ export async function givenPerson(
   { name, role = 'member', of = ['First'] }: { name: string; role?: AgentRole; of?: string[] },
 ): Promise<{ id: string; email: string }> {
   const now = doors.clock.now()
-  const passwordHash = await hashPassword(PASSWORD)
+  const passwordHash = cheapHash(PASSWORD)
   const given = { name, email: `${name.toLowerCase()}@example.com`, passwordHash }
   const person = (await insertPerson(doors.db, given, now))!
   for (const each of of) await insertAgent(doors.db, (await organization(each)).id, { person, role }, now)
@@ -34,4 +35,29 @@ export async function givenSignedIn(
   const browser = openBrowser(world, from)
   await signIn(browser, email)
   return browser
+}
+
+/** Ada, who signs in with a password and a code. */
+export async function givenSecondFactor(world: AppWorld) {
+  const browser = await givenSignedIn(world, { name: 'Ada' })
+  const { body } = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
+  const { totpURI: uri, backupCodes }: { totpURI: string; backupCodes: string[] } = body
+  await confirm(browser, codeNow(uri))
+  return { world, browser, uri, backupCodes }
+}
+
+export const codeNow = (uri: string): string => codeAt(uri, Date.now())
+
+/** The code after the present one, which is accepted already: each is accepted once. */
+export const nextCode = (uri: string): string => codeAt(uri, Date.now() + 30_000)
+
+function codeAt(uri: string, timestamp: number): string {
+  const totp = URI.parse(uri)
+  if (!(totp instanceof TOTP)) throw new Error(uri)
+  return totp.generate({ timestamp })
+}
+
+export async function confirm(browser: Browser, code: string, more: object = {}): Promise<void> {
+  const answer = await browser.call('/dashboard/auth/two-factor/verify-totp', { body: { code, ...more } })
+  if (answer.status !== 200) throw new Error(`The code ${code} was refused: ${answer.text}`)
 }

@@ -9,8 +9,9 @@ import type { Engine } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { closeDoors, type Doors, openDoors } from '../outside.ts'
-import { newDatabaseUrl } from './database.ts'
+import { createCheapPasswords } from './passwords.ts'
 import type { Settings } from './server-process.ts'
+import { borrowDatabase } from './shared-databases.ts'
 
 export type Answer = {
   status: number
@@ -34,12 +35,13 @@ export type Call = {
 
 /** The API without its loops and without a port, on a database of the test's own, with a clock that the test moves. */
 export async function givenApp(engine: Engine, settings: Settings = {}, sharedUrl?: string) {
-  const database = sharedUrl === undefined ? await newDatabaseUrl(engine) : { url: sharedUrl, drop: async () => {} }
+  const borrowed = sharedUrl === undefined ? await borrowDatabase(engine) : undefined
+  const url = borrowed?.url ?? sharedUrl
   let passed = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed }
   const config = readConfig({
     DATA_DIR: tmpdir(),
-    DATABASE_URL: database.url,
+    DATABASE_URL: url,
     SECRET: 'a secret of the test, longer than 32 characters',
     DNS_SERVERS: '127.0.0.1:1',
     READ_LIMIT: '0',
@@ -51,8 +53,10 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const doors: Doors = openDoors(config, config.secret!, log, clock)
-  await migrate(doors.db, clock.now())
-  const app = await createApp(doors)
+  if (borrowed) doors.db = borrowed.db
+  else await migrate(doors.db, clock.now())
+  const passwords = createCheapPasswords()
+  const app = await createApp(doors, passwords)
   await app.ready()
   let isClosed = false
   const close = async () => {
@@ -63,7 +67,7 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   }
   onTestFinished(async () => {
     await close()
-    await database.drop()
+    await borrowed?.giveBack()
   })
 
   const organizations = new Map<string, Promise<{ id: string; key: string }>>()
@@ -77,7 +81,8 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   return {
     app,
     doors,
-    url: database.url,
+    url: config.databaseUrl,
+    passwords,
     /** Every error that the server logged, as JSON. */
     logged,
     organization,

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import type { NewMonitor } from '#contract/monitors.ts'
-import { runCheck } from '../checks/run-check.ts'
-import { recordChecks } from '../checks/store.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { runCheck } from '../checks/driver.ts'
+import { recordChecks, recordedLoader } from '../checks/store.ts'
+import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/due.ts'
 import { createCanaries } from '../dns/canaries.ts'
@@ -14,6 +14,7 @@ import { getMonitor } from '../monitors/store.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
+import { patientClock } from './patient-clock.ts'
 
 const MINUTE_MS = 60_000
 const everything = { frequency: true, group: true, diagnosis: true }
@@ -36,7 +37,7 @@ export async function givenChecks(
   const servers: DnsServer[] = []
   for (let count = 0; count < resolvers; count++) servers.push(await startDnsServer())
   const addresses = servers.map(({ address }) => address)
-  const dns = createDnsClient({ servers: addresses, clock: systemClock, timeoutMs: 150, tries: 2 })
+  const dns = createDnsClient({ servers: addresses, clock: patientClock, timeoutMs: 150, tries: 2 })
   onTestFinished(async () => {
     await dns.close()
     for (const server of servers) await server.close()
@@ -68,7 +69,8 @@ export async function givenChecks(
       now += afterMs
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
       const { signal } = new AbortController()
-      const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, signal)))
+      const load = recordedLoader(db)
+      const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, load, signal)))
       return await recordChecks(db, results, now)
     },
     read: async (id: string) => toMonitor(await getMonitor(db, organization.id, id), everything),

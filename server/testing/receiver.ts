@@ -83,7 +83,7 @@ export async function startReceiver(
       received.length = 0
       reply = () => 200
     },
-    waitFor: (count, timeoutMs = 5000) => arrival(received, waiting, count, timeoutMs),
+    waitFor: (count, timeoutMs = 60_000) => arrival(received, waiting, count, timeoutMs),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

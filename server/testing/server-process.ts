@@ -34,7 +34,8 @@ export type ServerProcess = RunningProcess & {
 
 /** Ports below those that the system gives to outgoing connections, so that a server can come back on its own port. */
 const PORTS = { from: 20_000, count: 12_000 }
-const READY_MS = 20_000
+/** For one that hangs: on a busy machine a start may take half a minute. */
+const READY_MS = 100_000
 
 /** `npm start` itself, for what only shows there. */
 export const NPM_START = ['npm', 'start']

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { systemClock } from '../clock.ts'
 import type { Engine } from '../database/database.ts'
 import { formatServer } from '../dns/servers.ts'
-import { newDatabaseUrl } from './database.ts'
+import { migratedDatabaseUrl, newDatabaseUrl } from './database.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type ServerProcess, type Settings, startServer } from './server-process.ts'
@@ -21,21 +21,27 @@ export const ADMIN: Settings = {
 /** What a server needs around it, on loopback only. All of it goes away when the test is over. */
 export type World = { dns: DnsServer; receiver: Receiver; settings: Settings; databaseUrl: string }
 
-/** `settings` start a server on an empty database of the test's own. */
-export async function givenWorld(engine: Engine): Promise<World> {
+/** `settings` start a server on a database of the test's own, without rows. `isMigrated`: false, and the server creates its tables. */
+export async function givenWorld(engine: Engine, { isMigrated = true } = {}): Promise<World> {
   const [dns, receiver, database, folder] = await Promise.all([
     startDnsServer(),
     startReceiver(),
-    newDatabaseUrl(engine),
+    isMigrated ? migratedDatabaseUrl(engine) : newDatabaseUrl(engine),
     givenFolder(),
   ])
   onTestFinished(async () => {
     await Promise.all([dns.close(), receiver.close()])
     await database.drop()
   })
-  const settings = {
+  const settings = settingsOf({ dns, databaseUrl: database.url, folder })
+  return { dns, receiver, settings, databaseUrl: database.url }
+}
+
+/** Of a server that uses nothing outside of the test's world, without limits. */
+export function settingsOf({ dns, databaseUrl, folder }: { dns: DnsServer; databaseUrl: string; folder: string }) {
+  return {
     DATA_DIR: folder,
-    DATABASE_URL: database.url,
+    DATABASE_URL: databaseUrl,
     SECRET: 'a secret of the test, longer than 32 characters',
     DNS_SERVERS: formatServer(dns.address),
     DNS_ROOTS: 'off',
@@ -45,7 +51,6 @@ export async function givenWorld(engine: Engine): Promise<World> {
     WRITE_LIMIT: '0',
     CREATE_LIMIT: '0',
   }
-  return { dns, receiver, settings, databaseUrl: database.url }
 }
 
 export async function givenFolder(): Promise<string> {
@@ -64,11 +69,11 @@ export async function givenServer(
   return server
 }
 
-/** Asks again and again until the answer is accepted; throws with the last answer when that takes too long. */
+/** Asks again and again until the answer is accepted; throws with the last answer when that takes forever. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   isAccepted: (answer: T) => boolean,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const giveUpAt = systemClock.elapsed() + timeoutMs
   for (;;) {

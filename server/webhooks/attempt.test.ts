@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { parseNetworks } from '../outgoing/addresses.ts'
 import { createSafeFetch } from '../outgoing/safe-fetch.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'
-import { type AttemptRequest, attempt } from './attempt.ts'
+import { type AttemptRequest, type AttemptResult, attempt } from './attempt.ts'
 import { newWebhookSecret } from './signature.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -33,7 +33,7 @@ async function givenAttempts(changed: Partial<AttemptRequest> = {}, clock: Clock
     secret: newWebhookSecret(),
     ...changed,
   }
-  return { receiver, request, send: () => attempt(request, { safeFetch, clock }) }
+  return { receiver, request, send: async () => (await attempt(request, { safeFetch, clock })) as AttemptResult }
 }
 
 describe('an attempt', () => {

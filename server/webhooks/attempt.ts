@@ -36,12 +36,15 @@ export type AttemptResult = {
 
 const USER_AGENT = `Zonewatch/${packageJson.version}`
 
-/** Signs and sends a request once. Never rejects; `signal` gives up early, which looks like a failure. */
+/**
+ * Signs and sends a request once. Never rejects; `signal` gives up early, which looks like a failure. `mayWrite` is asked when
+ * a new connection was opened, which can take long: where it says no, nothing is written, and the attempt is withdrawn.
+ */
 export async function attempt(
   request: AttemptRequest,
   { safeFetch, clock }: { safeFetch: SafeFetch; clock: Clock },
-  signal?: AbortSignal,
-): Promise<AttemptResult> {
+  { signal, mayWrite }: { signal?: AbortSignal | undefined; mayWrite?: (() => Promise<boolean>) | undefined } = {},
+): Promise<AttemptResult | 'withdrawn'> {
   const at = clock.now()
   const { id: requestId, body, secret, previousSecret } = request
   const headers = {
@@ -51,7 +54,8 @@ export async function attempt(
     'user-agent': USER_AGENT,
     ...signatureHeaders({ requestId, body, secret, previousSecret, sentAt: at }),
   }
-  const result = await safeFetch.post(request.url, headers, body, signal)
+  const result = await safeFetch.post(request.url, headers, body, signal, mayWrite)
+  if (result.kind === 'withdrawn') return 'withdrawn'
   const resultOf = { at, timings: result.timings, statusCode: null, excerpt: null, delivered: false, gone: false }
   if (result.kind !== 'response') return { ...resultOf, error: result.reason }
   const retryAfterMs = askedToWait(result, clock.now())

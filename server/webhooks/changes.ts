@@ -1,12 +1,15 @@
 import type { WebhookChange } from '#contract/webhooks.ts'
-import { type Database, inTransaction } from '../database/database.ts'
-import { notFound } from '../problem.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
+import { type LinkLimits, lockLinks } from '../groups/links.ts'
+import { notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { unmaskedHeaders } from './custom-headers.ts'
 import { linkGroups } from './links.ts'
 import { newWebhookSecret } from './signature.ts'
-import { lookSoon, probeSoon } from './states.ts'
+import { lookSoon, NEXT_VERSION, probeSoon } from './states.ts'
 import { getWebhookRow } from './store.ts'
-import { headersContext, secretContext } from './webhook.ts'
+import { headersContext, openedHeaders, secretContext } from './webhook.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -18,24 +21,31 @@ export async function changeWebhook(
   id: string,
   { url, headers, groups, is_active }: WebhookChange,
   now: number,
+  limits: LinkLimits,
+  match?: Match,
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const isNew = url !== undefined || headers !== undefined
-    const set = {
-      ...(url === undefined ? {} : { url }),
-      ...(headers === undefined ? {} : { headers: seal.close(JSON.stringify(headers ?? {}), headersContext(id)) }),
+    if (groups !== undefined) await lockLinks(transaction, organizationId)
+    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    refuseStale(row, match)
+    if (isNew || groups !== undefined) {
+      const unmasked = unmaskedHeaders(headers ?? {}, openedHeaders(row, seal))
+      refuse(unmasked.errors)
+      const set = {
+        ...NEXT_VERSION,
+        ...(url === undefined ? {} : { url }),
+        ...(headers === undefined ? {} : { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
+      }
+      await transaction
+        .updateTable('webhooks')
+        .set({ ...set, ...nextVersion })
+        .where('organization_id', '=', organizationId)
+        .where('id', '=', id)
+        .execute()
     }
-    const row = isNew
-      ? await transaction
-          .updateTable('webhooks')
-          .set(set)
-          .where('organization_id', '=', organizationId)
-          .where('id', '=', id)
-          .returning('state')
-          .executeTakeFirst()
-      : await getWebhookRow(transaction, organizationId, id)
-    if (!row) throw notFound()
-    if (groups !== undefined) await linkGroups(transaction, organizationId, id, groups ?? [])
+    if (groups !== undefined)
+      await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
     if (is_active !== undefined) await setActive(transaction, organizationId, id, is_active, now)
     if (isNew && row.state === 'paused') await probeSoon(transaction, id, now)
   })
@@ -55,7 +65,7 @@ export async function setActive(
   await inTransaction(db, async (transaction) => {
     const row = await transaction
       .updateTable('webhooks')
-      .set({ is_active: isActive ? 1 : 0 })
+      .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...NEXT_VERSION })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .returning('state')
@@ -76,11 +86,13 @@ export async function rotateSecret(
   now: number,
 ): Promise<string> {
   return await inTransaction(db, async (transaction) => {
-    const row = await getWebhookRow(transaction, organizationId, id)
+    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
     const hasGrace = graceHours > 0
     await transaction
       .updateTable('webhooks')
       .set({
+        ...nextVersion,
+        ...NEXT_VERSION,
         secret: seal.close(secret, secretContext(id)),
         previous_secret: hasGrace ? row.secret : null,
         previous_secret_until: hasGrace ? now + graceHours * HOUR_MS : null,

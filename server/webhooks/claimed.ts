@@ -3,39 +3,52 @@ import type { Database } from '../database/database.ts'
 import { deleteEach, isOneOf } from '../database/each.ts'
 import type { WebhookRequestsTable } from '../database/schema.ts'
 import type { Seal } from '../seal.ts'
-import type { AttemptRequest } from './attempt.ts'
 import type { RequestClaim } from './claims.ts'
+import { joinedBody } from './payload.ts'
+import { TARGET, type Target, type TargetRow, targetOf } from './targets.ts'
 import type { Standing } from './transition.ts'
-import { headersContext, secretContext, type WebhookRow } from './webhook.ts'
 
 /** A request that this process has claimed, with all that is needed to send it and to record what came of it. */
 export type ClaimedRequest = {
   claim: RequestClaim
+  organizationId: string
   standing: Standing
   attempts: number
   deliveredAt: number | null
-  request: AttemptRequest
+  /** As it was when it was claimed; it is read anew before it is used. */
+  target: Target
+  stored: StoredBody
 }
 
-type Target = Pick<AttemptRequest, 'url' | 'headers' | 'secret' | 'previousSecret'>
+/** The octets of a request as they are stored; those of its event are shared by all requests that carry it. */
+export type StoredBody = { body: Buffer; eventAt: number | null; event: Buffer | undefined }
 
-const TARGET = ['id', 'url', 'secret', 'previous_secret', 'previous_secret_until', 'headers'] as const
-type TargetRow = Pick<WebhookRow, (typeof TARGET)[number]>
-
-const REQUEST = ['id', 'body', 'status', 'attempts', 'retries', 'delivered_at', 'next_attempt_at'] as const
+const REQUEST = [
+  'id',
+  'organization_id',
+  'event_id',
+  'event_at',
+  'body',
+  'status',
+  'attempts',
+  'retries',
+  'delivered_at',
+  'next_attempt_at',
+] as const
 type RequestRow = Omit<Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>, 'body'> & { octets: number }
 
-/** What claimed requests are to send, and where, as it stands in the database. */
+/** What claimed requests are to send, and where, as it is in the database. */
 export type ReadClaims = {
   requests: { claim: RequestClaim; row: RequestRow }[]
-  /** In the order of the requests, one after the other: many small ones take longer from thread to thread. */
+  events: { id: string; octets: number }[]
+  /** Of the requests, then of the events, one after the other: many small ones take longer from thread to thread. */
   bodies: Uint8Array
   targets: TargetRow[]
 }
 
 /** A request that is gone, or whose webhook is, leaves the queue. */
 export async function readClaimed(db: Database, claims: readonly RequestClaim[]): Promise<ReadClaims> {
-  if (claims.length === 0) return { requests: [], bodies: new Uint8Array(), targets: [] }
+  if (claims.length === 0) return { requests: [], events: [], bodies: new Uint8Array(), targets: [] }
   const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
   const targets = await db
     .selectFrom('webhooks')
@@ -63,38 +76,69 @@ export async function readClaimed(db: Database, claims: readonly RequestClaim[])
     return [{ claim, row: { ...row, octets: body.byteLength } }]
   })
   await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, gone)
-  return { requests, bodies: Buffer.concat(bodies), targets }
+  const eventIds = requests.flatMap(({ row }) => (row.event_at === null ? [] : [row.event_id!]))
+  const events = await readEventBodies(db, [...new Set(eventIds)])
+  bodies.push(...events.map(({ octets }) => octets))
+  return {
+    requests,
+    events: events.map(({ event_id, octets }) => ({ id: event_id, octets: octets.byteLength })),
+    bodies: Buffer.concat(bodies),
+    targets,
+  }
+}
+
+async function readEventBodies(db: Database, ids: readonly string[]) {
+  if (ids.length === 0) return []
+  return await db
+    .selectFrom('event_bodies')
+    .select(['event_id', 'octets'])
+    .where(isOneOf(db, 'event_id', ids))
+    .execute()
 }
 
 /** The same with secrets in the clear, ready to be sent. */
-export function opened({ requests, bodies, targets }: ReadClaims, seal: Seal, now: number): ClaimedRequest[] {
-  const byId = new Map(targets.map((row) => [row.id, targetOf(row, seal, now)]))
+export function opened({ requests, events, bodies, targets }: ReadClaims, seal: Seal): ClaimedRequest[] {
+  const byId = new Map(targets.map((row) => [row.id, targetOf(row, seal)]))
   let at = 0
-  return requests.map(({ claim, row }) => {
-    const { id, status, retries, attempts, octets } = row
-    const standing = { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at }
-    // A copy: a request that hangs must not keep the bodies of all the others in memory.
-    const body = Buffer.from(bodies.subarray(at, at + octets))
+  // A copy: a request that hangs must not keep the bodies of all the others in memory.
+  const next = (octets: number) => {
     at += octets
+    return Buffer.from(bodies.subarray(at - octets, at))
+  }
+  const claimed = requests.map(({ claim, row }) => {
+    const { id, status, retries, attempts, octets } = row
     return {
       claim,
-      standing,
+      organizationId: row.organization_id,
+      standing: { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at },
       attempts,
       deliveredAt: row.delivered_at,
-      request: { id, body, ...byId.get(claim.webhook_id)! },
+      target: byId.get(claim.webhook_id)!,
+      stored: { body: next(octets), eventAt: row.event_at, event: undefined as Buffer | undefined },
     }
   })
+  const byEvent = new Map(events.map(({ id, octets }) => [id, next(octets)]))
+  for (const [index, { row }] of requests.entries()) {
+    if (row.event_at !== null) claimed[index]!.stored.event = byEvent.get(row.event_id!)
+  }
+  return claimed
+}
+
+/** The octets that are sent. */
+export function bodyOf({ body, eventAt, event }: StoredBody): Buffer {
+  if (eventAt === null) return body
+  if (event === undefined) throw new Error('The body of the event is not in the database.')
+  return joinedBody({ body, eventAt }, event)
+}
+
+/** What a request sends, for whoever shows it. */
+export async function readBody(
+  db: Database,
+  { body, event_at, event_id }: Pick<Selectable<WebhookRequestsTable>, 'body' | 'event_at' | 'event_id'>,
+): Promise<Buffer> {
+  const [event] = event_at === null ? [] : await readEventBodies(db, [event_id!])
+  return bodyOf({ body: Buffer.from(body), eventAt: event_at, event: event && Buffer.from(event.octets) })
 }
 
 /** Requests of tests tell themselves apart by their ids, also to receivers. */
 export const isTestId = (requestId: string): boolean => requestId.startsWith('req_test_')
-
-function targetOf({ id, url, secret, headers, ...row }: TargetRow, seal: Seal, now: number): Target {
-  const hasGrace = row.previous_secret !== null && (row.previous_secret_until ?? 0) > now
-  return {
-    url,
-    headers: JSON.parse(seal.open(headers, headersContext(id))),
-    secret: seal.open(secret, secretContext(id)),
-    previousSecret: hasGrace && row.previous_secret ? seal.open(row.previous_secret, secretContext(id)) : undefined,
-  }
-}

@@ -5,7 +5,7 @@ import { isOneOf, updateEach } from '../database/each.ts'
 import { inWriter } from '../database/in-thread.ts'
 import type { Seal } from '../seal.ts'
 import { type ClaimedRequest, opened, type ReadClaims, readClaimed } from './claimed.ts'
-import { type Found, findByHand, findDue, findKept, findOldest } from './due-requests.ts'
+import { type Found, findDue, findKept, findOldest } from './due-requests.ts'
 import { type Lane, modeOf } from './lane.ts'
 import { PROBE_MS } from './transition.ts'
 
@@ -48,7 +48,7 @@ export async function claimRequests(db: Database, seal: Seal, options: ClaimOpti
   if (ids.length === 0) return { claimed: [], full: [], looked: 0 }
   const rooms = Object.fromEntries(ids.map((id) => [id, roomOf(id)]))
   const { read, full } = await inWriter(db, { module: import.meta.url, work: claimOf }, { now, process, room, rooms })
-  return { claimed: opened(read, seal, now), full, looked: ids.length }
+  return { claimed: opened(read, seal), full, looked: ids.length }
 }
 
 async function findDueWebhooks(db: Database, now: number, limit: number): Promise<string[]> {
@@ -75,7 +75,7 @@ type Claiming = {
 export async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
   const lanes = await lockLanes(db, Object.keys(claiming.rooms))
   const ids = lanes.map(({ webhook_id }) => webhook_id)
-  const asked = await findByHand(db, ids, BY_HAND, claiming.now)
+  const asked = await findDue(db, ids, { limit: BY_HAND, now: claiming.now, isByHand: true })
   const { found, full } = await findInTurn(db, lanes, claiming)
   const taken = new Set(asked.map(({ request_id }) => request_id))
   const others = found.filter(({ request_id }) => !taken.has(request_id))
@@ -136,7 +136,7 @@ async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inA
     }
   }
   for (const [room, ids] of open) {
-    const due = await findDue(db, ids, room, now)
+    const due = await findDue(db, ids, { limit: room, now })
     found.push(...due)
     const counts = Map.groupBy(due, ({ webhook_id }) => webhook_id)
     full.push(...ids.filter((id) => counts.get(id)?.length === room))

@@ -3,8 +3,11 @@ import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import { replay } from '../testing/replay.ts'
+import { askForTest } from './by-hand.ts'
+import { setActive } from './changes.ts'
 import { claimRequests } from './claims.ts'
-import { replay } from './replay.ts'
+import { lookSoon } from './states.ts'
 import { giveBackStrays } from './strays.ts'
 import { headersContext, secretContext } from './webhook.ts'
 
@@ -43,6 +46,29 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
 
     expect(healthy.sent()).toHaveLength(1)
     expect(world.clock.elapsed()).toBeLessThanOrEqual(5_000)
+  })
+
+  test("one webhook's hundreds of retries by hand do not hold back another's", async () => {
+    const world = await givenDeliveries(await fresh())
+    const crowd = await world.webhook()
+    await world.events(300)
+    await world.settle()
+    const single = await world.webhook()
+    await askForTest(world.db, world.organizationId, single.id, world.clock.now())
+    await world.settle()
+    crowd.answers('hang')
+    for (const { id } of [crowd, single]) await setActive(world.db, world.organizationId, id, false, world.clock.now())
+    const requests = [...(await crowd.requests()), ...(await single.requests())]
+    const asked = requests.map(({ webhook_id, id }) => {
+      return { webhook_id, request_id: id, due_at: world.clock.now(), by_hand: 1 as const }
+    })
+    await world.db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('due_requests').values(asked).execute()
+      await lookSoon(transaction, [crowd.id, single.id], world.clock.now())
+    })
+    await world.settle()
+
+    expect(single.sent()).toHaveLength(2)
   })
 
   test('two processes share the work: everything is sent, nothing twice', async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
+import { replay } from '../testing/replay.ts'
 import { askForRetry, askForTest } from './by-hand.ts'
 import { changeWebhook, setActive } from './changes.ts'
-import { replay } from './replay.ts'
 import { getRequestInFull } from './request-store.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -72,7 +72,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
       await setActive(db, organizationId, webhook.id, true, clock.now())
     } else {
       const change = what === 'its url changes' ? { url: webhook.url } : { headers: { 'X-New': '1' } }
-      await changeWebhook(db, seal, organizationId, webhook.id, change, clock.now())
+      await changeWebhook(db, seal, organizationId, webhook.id, change, clock.now(), { webhooksPerGroup: 100 })
     }
     await world.settle()
 

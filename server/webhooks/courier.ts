@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Bell } from '../bell.ts'
 import { type Clock, watchClock } from '../clock.ts'
+import { isDatabaseAway } from '../database/away.ts'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
@@ -8,11 +9,13 @@ import type { Heart } from '../heart.ts'
 import type { SafeFetch } from '../outgoing/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import { type AttemptResult, attempt } from './attempt.ts'
-import type { ClaimedRequest } from './claimed.ts'
+import { bodyOf, type ClaimedRequest } from './claimed.ts'
 import { claimRequests, LANES_PER_ROUND } from './claims.ts'
+import { fanOut, type Turn } from './fan-out.ts'
 import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
-import { type Recorded, recordAttempts } from './record.ts'
+import { pausesWebhook, type Recorded, recordAttempts } from './record.ts'
 import { giveBackStrays } from './strays.ts'
+import { maySend, Targets } from './targets.ts'
 import { bringBack } from './wall-clock.ts'
 
 export type CourierDoors = {
@@ -48,6 +51,7 @@ export async function runCourier(
 ): Promise<void> {
   const { clock, log, heart, bell } = doors
   const lanes = new Lanes(limits)
+  const targets = new Targets(doors.db, doors.seal)
   const underWay = new Set<Promise<void>>()
   const records = new WriteBatches<Recorded>((items) => record(items, doors), {
     clock,
@@ -57,22 +61,38 @@ export async function runCourier(
   })
 
   // A fault of ours must neither end the process nor be met again at once: it counts as an attempt that failed.
-  const brokenOff = ({ request }: ClaimedRequest, err: unknown): AttemptResult => {
-    log.error({ err, request: request.id }, 'An attempt broke off; it counts as failed.')
+  const brokenOff = ({ claim }: ClaimedRequest, err: unknown): AttemptResult => {
+    log.error({ err, request: claim.request_id }, 'An attempt broke off; it counts as failed.')
     const error = 'this server made a mistake while it sent; its log says which'
     const nothing = { statusCode: null, excerpt: null, timings: { totalMs: 0 }, delivered: false, gone: false }
     return { at: clock.now(), error, ...nothing }
   }
+  /** What is sent is decided here, and on a connection that had to be opened once more. Null: it is not sent. */
+  const tried = async (claimed: ClaimedRequest): Promise<AttemptResult | null> => {
+    const { webhook_id: webhookId, request_id: id, occasion, due_at } = claimed.claim
+    while (clock.now() <= due_at - LEASE_MS + START_WITHIN_MS) {
+      const target = await targets.current(webhookId, claimed.target)
+      if (!target || !maySend(target, occasion)) return null
+      claimed.target = target
+      const { url, headers, secret } = target
+      const previousSecret = target.previousSecretUntil > clock.now() ? target.previousSecret : undefined
+      const result = await attempt({ id, url, headers, body: bodyOf(claimed.stored), secret, previousSecret }, doors, {
+        signal: abandon,
+        mayWrite: () => targets.isCurrent(webhookId, target),
+      })
+      if (result !== 'withdrawn') return result
+    }
+    return null
+  }
   const send = async (flight: Flight) => {
     const { claimed } = flight
-    const isLate = clock.now() > claimed.claim.due_at - LEASE_MS + START_WITHIN_MS
-    const result = isLate
-      ? null
-      : await attempt(claimed.request, doors, abandon).catch((err) => brokenOff(claimed, err))
-    if (lanes.ended(flight, result, clock.elapsed())) bell.ring()
+    const result = await tried(claimed).catch((err) => (isDatabaseAway(err) ? null : brokenOff(claimed, err)))
+    const isPausing = result !== null && pausesWebhook(claimed, result, clock.now())
+    if (lanes.ended(flight, result, clock.elapsed(), isPausing)) bell.ring()
     startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
-    lanes.settled(claimed)
+    lanes.settled(claimed, isPausing)
+    if (isPausing) startAll()
   }
   const startAll = () => {
     if (stop.aborted) return
@@ -85,6 +105,7 @@ export async function runCourier(
   const wasSetBack = watchClock(clock)
   let isPlanned = false
   let mayHaveStrays = false
+  const turn: Turn = { after: '' }
   while (!stop.aborted) {
     heart.beat('courier', clock.elapsed())
     try {
@@ -93,10 +114,11 @@ export async function runCourier(
       isPlanned = true
       if (mayHaveStrays) await giveBackStrays(doors.db, doors.process, lanes.held(), clock.now())
       mayHaveStrays = false
+      const written = await fanOut(doors.db, turn, clock.now())
       const looked = await claimRound(doors, lanes)
       startAll()
       if (looked > 0 && looked < LANES_PER_ROUND) await clock.sleep(LOOK_AGAIN_MS, stop)
-      if (looked < LANES_PER_ROUND) await bell.heard(IDLE_MS, clock, stop)
+      if (looked < LANES_PER_ROUND && written === undefined) await bell.heard(IDLE_MS, clock, stop)
     } catch (err) {
       mayHaveStrays = true // the answer to a commit may be what was lost
       log.error({ err }, 'The courier cannot read what is due; it tries again.')

@@ -1,3 +1,6 @@
+import { VALUE_LIMIT } from '#contract/webhooks.ts'
+import type { FieldErrors } from '../problem.ts'
+
 /** Names that the service sets itself, or that belong to the connection (RFC 9110 section 7.6.1), in lower case. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   'accept-encoding',
@@ -23,7 +26,6 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
 ])
 
 const NAME_LIMIT = 100
-const VALUE_LIMIT = 4000
 
 /** Says in one sentence why a webhook must not have this header, or null. */
 export function refusalOfHeader(name: string, value: string): string | null {
@@ -38,3 +40,39 @@ export function refusalOfHeader(name: string, value: string): string | null {
   }
   return null
 }
+
+type Headers = Readonly<Record<string, string>>
+
+const MASK = '*'.repeat(8)
+/** Of a shorter value the last four characters would show most. */
+const LEAST_SHOWN_OF = 12
+
+/** What reads show of a secret: its last 4 characters at most. */
+export const masked = (secret: string): string => MASK + (secret.length < LEAST_SHOWN_OF ? '' : secret.slice(-4))
+
+export const maskedHeaders = (headers: Headers): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, masked(value)]))
+
+/**
+ * The headers to store when `given` replace `stored`: a value that equals the mask of the stored header of that name keeps
+ * the stored value, so that what was read can be sent back. Any other mask is refused, because it would be sent as it is.
+ */
+export function unmaskedHeaders(
+  given: Headers,
+  stored: Headers,
+): { headers: Record<string, string>; errors: FieldErrors } {
+  const storedValues = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]))
+  const headers: Record<string, string> = {}
+  const errors: FieldErrors = {}
+  for (const [name, value] of Object.entries(given)) {
+    const before = storedValues.get(name.toLowerCase())
+    headers[name] = before !== undefined && value === masked(before) ? before : value
+    if (headers[name] === value && isMask(value)) {
+      errors[`headers.${name}`] =
+        `${value} is the mask of a value; give the value itself, or the mask that ${name} is shown with to keep it.`
+    }
+  }
+  return { headers, errors }
+}
+
+const isMask = (value: unknown) => typeof value === 'string' && /^\*{8}[^*]{0,4}$/.test(value)

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, engineOf, skipLocked } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 import type { Occasion } from './transition.ts'
 
 /** A request that may be claimed, and why. */
@@ -12,34 +11,18 @@ const COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, by_hand')
 // What follows is read in the order of an index and stops at its limit. Conditions beside the index's own are looked at
 // here: a planner that takes them for rare would read and sort the whole backlog instead.
 
-const MOST_BY_HAND = 200
 /** So many rows of a lane may be under way among those that are read for more. */
 const SLACK = 32
 
-/** What persons asked for, up to `limit` of each webhook. */
-export async function findByHand(
-  db: Database,
-  webhookIds: readonly string[],
-  limit: number,
-  now: number,
-): Promise<Found[]> {
-  const { rows } = await sql<Row>`select ${COLUMNS} from due_requests
-    where by_hand = 1 and ${isOneOf(db, 'webhook_id', webhookIds)} and due_at <= ${now}
-    order by due_at limit ${MOST_BY_HAND} ${skipLocked(db)}`.execute(db)
-  return [...Map.groupBy(rows, ({ webhook_id }) => webhook_id).values()].flatMap((its) =>
-    its.slice(0, limit).map(foundBySchedule),
-  )
-}
-
-/** What is due, longest overdue first, up to `limit` of each webhook. */
+/** What is due, longest overdue first, up to `limit` of each webhook. `isByHand`: only what persons asked for. */
 export async function findDue(
   db: Database,
   webhookIds: readonly string[],
-  limit: number,
-  now: number,
+  { limit, now, isByHand = false }: { limit: number; now: number; isByHand?: boolean },
 ): Promise<Found[]> {
   const first = (columns: RawBuilder<unknown>) => sql`select ${columns} from due_requests
-    where webhook_id = lanes.id and due_at <= ${now} order by due_at, request_id limit ${limit} ${skipLocked(db)}`
+    where webhook_id = lanes.id and due_at <= ${now} ${sql.raw(isByHand ? 'and by_hand = 1' : '')}
+    order by due_at, request_id limit ${limit} ${skipLocked(db)}`
   // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would walk the lane.
   const statement =
     engineOf(db) === 'postgres'

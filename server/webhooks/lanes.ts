@@ -14,9 +14,9 @@ const SLOW_MS = 250
 const SLOW_FACTOR = 10
 /** So many times `inAll` may wait here, claimed, so that the next ones need no look at the database first. */
 const AHEAD_FACTOR = 5
-/** A claimed request is to start within this, well before its lease runs out. */
-const AHEAD_MS = 5_000
-const MOST_AHEAD = 1_024
+/** A claimed request is to start within this. Whoever claims little has little to give back when its webhook changes. */
+const AHEAD_MS = 1_000
+const MOST_AHEAD = 512
 /** Beside the others of the webhook, because a person waits. */
 const BY_HAND = 2
 const FIRST_WINDOW = 2
@@ -31,6 +31,8 @@ type Lane = {
   window: number
   /** Milliseconds that an attempt takes, smoothed; 0 before the first. */
   pace: number
+  /** Attempts that pause the webhook and are not recorded yet. */
+  pausing: number
 }
 
 /** A request under way. */
@@ -69,6 +71,7 @@ export class Lanes {
   roomOf(webhookId: string): number {
     const lane = this.#lanes.get(webhookId)
     if (!lane) return Math.min(FIRST_WINDOW, this.#limits.perWebhook)
+    if (lane.pausing > 0) return 0
     const rounds = Math.max(1, Math.floor(AHEAD_MS / Math.max(lane.pace, 1)))
     const isSteady = lane.window === this.#limits.perWebhook && lane.pace > 0
     const most = isSteady ? Math.max(lane.window, Math.min(lane.window * rounds, MOST_AHEAD)) : lane.window
@@ -117,12 +120,16 @@ export class Lanes {
     return undefined
   }
 
-  /** Frees the request's place in its lane. Whether there is more of its webhook to claim now. */
-  ended({ claimed, timing }: Flight, result: AttemptResult | null, now: number): boolean {
+  /**
+   * Frees the request's place in its lane. One that pauses its webhook stops the lane until it is settled. Whether there is
+   * more of its webhook to claim now.
+   */
+  ended({ claimed, timing }: Flight, result: AttemptResult | null, now: number, isPausing = false): boolean {
     const { claim } = claimed
     const lane = this.#lanes.get(claim.webhook_id)!
     if (claim.occasion === 'hand') lane.handUnderWay--
     else lane.underWay--
+    if (isPausing) lane.pausing++
     if (timing.isSlow) this.#slow--
     else this.#quick.delete(timing)
     if (result) {
@@ -135,9 +142,13 @@ export class Lanes {
     return this.#full.has(claim.webhook_id) && this.#isLow(claim.webhook_id)
   }
 
-  /** The request is written back and no longer this process's. */
-  settled({ claim }: ClaimedRequest): void {
+  /** The request is written back and no longer this process's. `isPausing`: as it ended. */
+  settled({ claim }: ClaimedRequest, isPausing = false): void {
     this.#held.delete(claim.request_id)
+    const lane = isPausing ? this.#lanes.get(claim.webhook_id) : undefined
+    if (!lane) return
+    lane.pausing--
+    this.#ready.add(claim.webhook_id)
   }
 
   /** The ids of the requests that are this process's now. */
@@ -149,7 +160,7 @@ export class Lanes {
     const known = this.#lanes.get(webhookId)
     if (known) return known
     const window = Math.min(FIRST_WINDOW, this.#limits.perWebhook)
-    const lane = { waiting: [], byHand: [], underWay: 0, handUnderWay: 0, window, pace: 0 }
+    const lane = { waiting: [], byHand: [], underWay: 0, handUnderWay: 0, window, pace: 0, pausing: 0 }
     this.#lanes.set(webhookId, lane)
     return lane
   }
@@ -159,7 +170,7 @@ export class Lanes {
       lane.handUnderWay++
       return lane.byHand.shift()
     }
-    if (lane.waiting.length === 0 || lane.underWay >= lane.window) return undefined
+    if (lane.waiting.length === 0 || lane.underWay >= lane.window || lane.pausing > 0) return undefined
     lane.underWay++
     return lane.waiting.shift()
   }
@@ -185,14 +196,17 @@ export class Lanes {
 
   /** What was learned of a webhook is kept for its next requests, of the latest ones at least. */
   #remember(webhookId: string, lane: Lane): void {
-    if (lane.underWay + lane.handUnderWay + lane.waiting.length + lane.byHand.length > 0) return
+    if (isBusy(lane)) return
     this.#lanes.delete(webhookId)
     this.#lanes.set(webhookId, lane)
     if (this.#lanes.size <= MOST_KNOWN) return
-    for (const [id, { underWay, handUnderWay, waiting, byHand }] of this.#lanes) {
-      if (underWay + handUnderWay + waiting.length + byHand.length > 0) continue
+    for (const [id, known] of this.#lanes) {
+      if (isBusy(known)) continue
       this.#lanes.delete(id)
       return
     }
   }
 }
+
+const isBusy = ({ underWay, handUnderWay, waiting, byHand, pausing }: Lane): boolean =>
+  underWay + handUnderWay + waiting.length + byHand.length + pausing > 0

@@ -1,41 +1,38 @@
-import { MOST_GROUPS } from '#contract/webhooks.ts'
+import { MOST_NAMED } from '#contract/common.ts'
 import type { Database } from '../database/database.ts'
-import { findGroupRow } from '../groups/store.ts'
+import { type LinkLimits, replaceLinks } from '../groups/links.ts'
+import { findGroups } from '../groups/resolve.ts'
 import { type FieldErrors, refuse } from '../problem.ts'
 
-/** Makes the webhook hear of exactly these groups, named by id or slug. Throws a 400 for one that does not exist. */
+/** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
 export async function linkGroups(
   db: Database,
-  organizationId: string,
-  webhookId: string,
-  named: readonly string[],
+  { organizationId, webhookId, named }: { organizationId: string; webhookId: string; named: readonly string[] },
+  limits: LinkLimits,
 ): Promise<void> {
-  const { ids, unknown } = await findGroups(db, organizationId, named)
+  const { fields, unknown } = await fieldsOfGroups(db, organizationId, named)
   refuse(unknown)
-  await db
-    .deleteFrom('group_webhooks')
-    .where('organization_id', '=', organizationId)
-    .where('webhook_id', '=', webhookId)
-    .execute()
-  const rows = [...ids].map((id) => ({ organization_id: organizationId, group_id: id, webhook_id: webhookId }))
-  if (rows.length > 0) await db.insertInto('group_webhooks').values(rows).execute()
+  await replaceLinks(db, { organizationId, side: 'webhook', id: webhookId, wanted: fields }, limits)
 }
 
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
 export async function refuseUnknownGroups(db: Database, organizationId: string, given: unknown): Promise<FieldErrors> {
-  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_GROUPS) : []
-  return (await findGroups(db, organizationId, named)).unknown
+  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_NAMED) : []
+  return (await fieldsOfGroups(db, organizationId, named)).unknown
 }
 
-async function findGroups(db: Database, organizationId: string, named: readonly unknown[]) {
-  const ids = new Set<string>()
+/** The fields that name the groups, by the groups' ids. */
+async function fieldsOfGroups(db: Database, organizationId: string, named: readonly unknown[]) {
+  const names = named.filter((each): each is string => typeof each === 'string')
+  const groups = await findGroups(db, organizationId, [...new Set(names)])
+  const fields = new Map<string, string>()
   const unknown: FieldErrors = {}
   for (const [index, each] of named.entries()) {
-    const group = typeof each === 'string' ? await findGroupRow(db, organizationId, each) : undefined
-    if (group) ids.add(group.id)
+    const group = groups.get(each as string)
+    if (group) fields.set(group.id, `groups.${index}`)
     else unknown[`groups.${index}`] = 'is not the id or slug of a group of yours.'
   }
-  return { ids, unknown }
+  return { fields, unknown }
 }
 
 /** The ids of the groups of each webhook, sorted. */

@@ -1,32 +1,72 @@
 import { type Database, inTransaction } from '../database/database.ts'
-import { insertEach } from '../database/each.ts'
+import { insertEach, isOneOf } from '../database/each.ts'
 import { newId } from '../ids.ts'
-import { type EventPayload, newPayload } from './payload.ts'
+import { type EventPayload, eventOctets, joinedBody, newEnvelope, newPayload } from './payload.ts'
 import { lookSoon } from './states.ts'
+import { countStored, REQUEST_OCTETS } from './storage.ts'
 
 /** An event in its form on the wire, and whose it is. */
 export type Reported = { organizationId: string; groupId: string; event: EventPayload }
 
+/** Requests that one event, and that all events of a transaction, may write in it. The rest is left to the fan-out. */
+const MOST_OF_EVENT = 50
+const MOST_AT_ONCE = 500
+
 /**
  * Writes what each webhook of the events' groups is to be sent, in the transaction that writes the events, and makes it due
- * at once. A paused webhook's requests are kept until it is active again; one that is disabled gets none.
+ * at once. Where that is much, the rest is noted in the same transaction and written afterwards, slice by slice
+ * (`fan-out.ts`). A paused webhook's requests are kept until it is active again; one that is disabled gets none.
  */
 export async function insertRequests(db: Database, reported: readonly Reported[], now: number): Promise<void> {
   if (reported.length === 0) return
-  const links = await db
+  const groups = [...new Set(reported.map(({ groupId }) => groupId))]
+  const webhooks = await webhooksOf(db, groups)
+  const rows: NewRequest[] = []
+  const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
+  const rest: FanOut[] = []
+  for (const { organizationId, groupId, event } of reported) {
+    const ids = webhooks.get(groupId) ?? []
+    if (ids.length === 0) continue
+    const taken = ids.slice(0, Math.min(MOST_OF_EVENT, MOST_AT_ONCE - rows.length))
+    const isAll = taken.length === ids.length
+    const of = { organizationId, eventId: event.id, monitorId: event.monitor_id }
+    if (ids.length === 1 && isAll) {
+      // Most events have one request: it holds them whole, which saves a row and its look-up.
+      rows.push(newWhole({ ...of, webhookId: ids[0]!, event }, now))
+      continue
+    }
+    rows.push(...taken.map((webhookId) => newRequest({ ...of, webhookId }, now)))
+    bodies.push({
+      event_id: event.id,
+      organization_id: organizationId,
+      octets: eventOctets(event),
+      requests: taken.length + (isAll ? 0 : 1),
+    })
+    if (!isAll) rest.push({ ...of, webhooks: ids.slice(taken.length) })
+  }
+  await insertEach(db, 'event_bodies', BODY, bodies)
+  await insertEach(db, 'fan_outs', FAN_OUT, rest.map(fanOutRow))
+  await insertAll(db, rows, now)
+  const stored = bodies.map(({ organization_id, octets }) => [organization_id, octets.byteLength] as const)
+  await countStored(db, [...stored, ...storedBy(rows)])
+}
+
+/** The enabled webhooks of each group, in the order of their ids. */
+async function webhooksOf(db: Database, groupIds: readonly string[]): Promise<Map<string, string[]>> {
+  const rows = await db
     .selectFrom('group_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'group_webhooks.webhook_id')
-    .select(['group_webhooks.group_id', 'webhooks.id'])
-    .where('group_webhooks.group_id', 'in', [...new Set(reported.map(({ groupId }) => groupId))])
-    .where('webhooks.is_active', '=', 1)
+    .select(['group_id', 'webhook_id'])
+    .where(isOneOf(db, 'group_id', groupIds))
+    .where('is_active', '=', 1)
+    .orderBy('webhook_id')
     .execute()
-  const webhooks = Map.groupBy(links, ({ group_id }) => group_id)
-  const rows = reported.flatMap((each) =>
-    (webhooks.get(each.groupId) ?? []).map(({ id: webhookId }) =>
-      newRequest({ id: newId('req', now), webhookId, ...each }, now),
-    ),
+  return new Map(
+    [...Map.groupBy(rows, ({ group_id }) => group_id)].map(([id, its]) => [
+      id,
+      its.map(({ webhook_id }) => webhook_id),
+    ]),
   )
-  await insertAll(db, rows, now)
 }
 
 /**
@@ -57,23 +97,35 @@ export async function insertTest(
     },
   }
   const id = testId('req')
-  const row = newRequest({ id, webhookId, organizationId, event }, now)
-  const asked = { ...row, event_id: null, monitor_id: null, by_hand: 1 }
-  await inTransaction(db, (transaction) => insertAll(transaction, [asked], now))
+  const asked: NewRequest = {
+    ...newRequest({ organizationId, webhookId, eventId: null, monitorId: null }, now),
+    id,
+    request_id: id,
+    body: newPayload({ requestId: id, webhookId, event, createdAt: now }),
+    event_at: null,
+    by_hand: 1,
+  }
+  await inTransaction(db, async (transaction) => {
+    await insertAll(transaction, [asked], now)
+    await countStored(transaction, storedBy([asked]))
+  })
   return id
 }
 
-type Given = { id: string; webhookId: string; organizationId: string; event: EventPayload }
+type Given = { organizationId: string; webhookId: string; eventId: string | null; monitorId: string | null }
 
-function newRequest({ id, webhookId, organizationId, event }: Given, now: number) {
+export function newRequest({ organizationId, webhookId, eventId, monitorId }: Given, now: number) {
+  const id = newId('req', now)
+  const { body, eventAt } = newEnvelope({ requestId: id, webhookId, createdAt: now })
   return {
     id,
     organization_id: organizationId,
     webhook_id: webhookId,
-    event_id: event.id,
-    monitor_id: event.monitor_id,
+    event_id: eventId,
+    monitor_id: monitorId,
     created_at: now,
-    body: newPayload({ requestId: id, webhookId, event, createdAt: now }),
+    body,
+    event_at: eventAt as number | null,
     status: 'PENDING',
     next_attempt_at: now,
     request_id: id,
@@ -82,22 +134,22 @@ function newRequest({ id, webhookId, organizationId, event }: Given, now: number
   }
 }
 
-type NewRow = Omit<ReturnType<typeof newRequest>, 'event_id' | 'monitor_id'> & {
-  event_id: string | null
-  monitor_id: string | null
+function newWhole({ event, ...given }: Given & { event: EventPayload }, now: number): NewRequest {
+  const request = newRequest(given, now)
+  const envelope = { body: request.body, eventAt: request.event_at! }
+  return { ...request, body: joinedBody(envelope, eventOctets(event)), event_at: null }
 }
 
-async function insertAll(db: Database, rows: readonly NewRow[], now: number): Promise<void> {
-  for (let from = 0; from < rows.length; from += AT_ONCE) {
-    const some = rows.slice(from, from + AT_ONCE)
-    await insertEach(db, 'webhook_requests', REQUEST, some)
-    await insertEach(db, 'due_requests', DUE, some)
-  }
+export type NewRequest = ReturnType<typeof newRequest>
+
+export async function insertAll(db: Database, rows: readonly NewRequest[], now: number): Promise<void> {
+  await insertEach(db, 'webhook_requests', REQUEST, rows)
+  await insertEach(db, 'due_requests', DUE, rows)
   await lookSoon(db, [...new Set(rows.map(({ webhook_id }) => webhook_id))], now)
 }
 
-/** Bounds the memory of one statement; the rows are one transaction's in any case. */
-const AT_ONCE = 500
+export const storedBy = (rows: readonly NewRequest[]) =>
+  rows.map(({ organization_id, body }) => [organization_id, REQUEST_OCTETS + body.byteLength] as const)
 
 const REQUEST = {
   id: 'text',
@@ -107,8 +159,35 @@ const REQUEST = {
   monitor_id: 'text',
   created_at: 'bigint',
   body: 'bytea',
+  event_at: 'bigint',
   status: 'text',
   next_attempt_at: 'bigint',
 } as const
 
 const DUE = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', by_hand: 'bigint' } as const
+
+const BODY = { event_id: 'text', organization_id: 'text', octets: 'bytea', requests: 'bigint' } as const
+
+/** An event whose requests are not all written: those for these webhooks are missing. */
+type FanOut = {
+  organizationId: string
+  eventId: string
+  monitorId: string
+  webhooks: readonly string[]
+}
+
+const FAN_OUT = {
+  organization_id: 'text',
+  event_id: 'text',
+  monitor_id: 'text',
+  webhooks: 'text',
+  after_webhook: 'text',
+} as const
+
+const fanOutRow = ({ organizationId, eventId, monitorId, webhooks }: FanOut) => ({
+  organization_id: organizationId,
+  event_id: eventId,
+  monitor_id: monitorId,
+  webhooks: JSON.stringify(webhooks),
+  after_webhook: '',
+})

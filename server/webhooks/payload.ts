@@ -7,6 +7,8 @@ export type EventPayload = {
   previous_value?: string[] | undefined
   /** Left out where the check learned no value. */
   current_value?: string[] | undefined
+  /** Present where values were cut to the bound of an event. */
+  truncated?: true | undefined
   old_state: string
   new_state: string
   incidence_count: number
@@ -19,40 +21,53 @@ export type EventPayload = {
   }
 }
 
-/**
- * The body of a webhook request, in the order of the specification. It is written once and stored: every attempt and every
- * replay sends these octets. `createdAt` is the instant at which the request was made.
- */
+/** What differs from request to request: the octets around the event's, which go in at `eventAt`. */
+export type Envelope = { body: Buffer; eventAt: number }
+
+/** `createdAt` is the instant at which the request was made. */
+export function newEnvelope(request: { requestId: string; webhookId: string; createdAt: number }): Envelope {
+  const id = JSON.stringify({ id: request.requestId, webhook_id: request.webhookId })
+  const head = `${id.slice(0, -1)},"event":`
+  const created = JSON.stringify(new Date(request.createdAt).toISOString())
+  return { body: Buffer.from(`${head},"created":${created}}`), eventAt: Buffer.byteLength(head) }
+}
+
+/** The event in the order of the specification. It is written once and stored, and so are the octets around it. */
+export function eventOctets(event: EventPayload): Buffer {
+  return Buffer.from(
+    // JSON leaves out what is undefined, which is how values and `truncated` disappear.
+    JSON.stringify({
+      id: event.id,
+      monitor_id: event.monitor_id,
+      occurred: event.occurred,
+      previous_value: event.previous_value,
+      current_value: event.current_value,
+      truncated: event.truncated,
+      old_state: event.old_state,
+      new_state: event.new_state,
+      incidence_count: event.incidence_count,
+      domain: {
+        domain: event.domain.domain,
+        subdomain: event.domain.subdomain,
+        record_type: event.domain.record_type,
+        expected_value: event.domain.expected_value,
+        is_exact_match: event.domain.is_exact_match,
+      },
+    }),
+  )
+}
+
+/** The whole body of a request. */
 export function newPayload(request: {
   requestId: string
   webhookId: string
   event: EventPayload
   createdAt: number
 }): Buffer {
-  const { event } = request
-  return Buffer.from(
-    // JSON leaves out what is undefined, which is how the two values disappear.
-    JSON.stringify({
-      id: request.requestId,
-      webhook_id: request.webhookId,
-      event: {
-        id: event.id,
-        monitor_id: event.monitor_id,
-        occurred: event.occurred,
-        previous_value: event.previous_value,
-        current_value: event.current_value,
-        old_state: event.old_state,
-        new_state: event.new_state,
-        incidence_count: event.incidence_count,
-        domain: {
-          domain: event.domain.domain,
-          subdomain: event.domain.subdomain,
-          record_type: event.domain.record_type,
-          expected_value: event.domain.expected_value,
-          is_exact_match: event.domain.is_exact_match,
-        },
-      },
-      created: new Date(request.createdAt).toISOString(),
-    }),
-  )
+  return joinedBody(newEnvelope(request), eventOctets(request.event))
+}
+
+/** The body of a request: stored octets joined, so that every attempt and every replay sends the same ones. */
+export function joinedBody({ body, eventAt }: Envelope, event: Uint8Array): Buffer {
+  return Buffer.concat([body.subarray(0, eventAt), event, body.subarray(eventAt)])
 }

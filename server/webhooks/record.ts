@@ -6,7 +6,8 @@ import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
 import type { RequestClaim } from './claims.ts'
-import { pause, resume } from './states.ts'
+import { lookSoon, pause, resume } from './states.ts'
+import { countStored } from './storage.ts'
 import { afterAttempt, type Transition } from './transition.ts'
 
 /** A claimed request and what its attempt came to; without a result it was not attempted and is given back. */
@@ -15,6 +16,7 @@ export type Recorded = { claimed: ClaimedRequest; result: AttemptResult | null }
 /** What is written of an attempt. */
 type Attempted = {
   claim: RequestClaim
+  organizationId: string
   /** Attempts before this one. */
   attempts: number
   result: AttemptResult
@@ -32,27 +34,45 @@ const CLAIM = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', claime
  * Returns the webhooks whose state changed by it.
  */
 export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {
-  const unsent = items.filter(({ result }) => result === null).map(({ claimed }) => claimed.claim)
+  const unsent = items.filter(({ result }) => result === null).map(({ claimed }) => newUnsent(claimed, now))
   const attempted = items.flatMap((item) => newAttempted(item, now))
   return await inWriter(db, { module: import.meta.url, work: record }, { unsent, attempted, now })
 }
 
-function newAttempted({ claimed, result }: Recorded, now: number): Attempted[] {
-  if (result === null) return []
-  const { claim, attempts, standing } = claimed
-  const transition = afterAttempt(standing, claim.occasion, result, now)
-  return [{ claim, attempts, result, transition, deliveredAt: result.delivered ? now : claimed.deliveredAt }]
+/** Whether the attempt pauses its webhook, which is so for everybody once it is recorded. */
+export function pausesWebhook({ claim, standing }: ClaimedRequest, result: AttemptResult, now: number): boolean {
+  return afterAttempt(standing, claim.occasion, result, now).webhook === 'pause'
 }
 
-type Recording = { unsent: RequestClaim[]; attempted: Attempted[]; now: number }
+/** It waits for its time again: a person's own request is due at once, the others by their schedule. */
+function newUnsent({ claim, standing }: ClaimedRequest, now: number): Unsent {
+  return { claim, dueAt: claim.occasion === 'hand' ? now : Math.max(now, standing.nextAttemptAt ?? now) }
+}
+
+function newAttempted({ claimed, result }: Recorded, now: number): Attempted[] {
+  if (result === null) return []
+  const { claim, organizationId, attempts, standing } = claimed
+  const transition = afterAttempt(standing, claim.occasion, result, now)
+  const deliveredAt = result.delivered ? now : claimed.deliveredAt
+  return [{ claim, organizationId, attempts, result, transition, deliveredAt }]
+}
+
+type Unsent = { claim: RequestClaim; dueAt: number }
+type Recording = { unsent: Unsent[]; attempted: Attempted[]; now: number }
 
 export async function record(db: Database, { unsent, attempted, now }: Recording): Promise<StateChange[]> {
-  const claims = [...unsent, ...attempted.map(({ claim }) => claim)]
+  const claims = [...unsent, ...attempted].map(({ claim }) => claim)
   const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
   await giveBack(db, unsent, now)
-  const kept = await writeQueue(db, attempted)
+  const held = new Set(await writeQueue(db, attempted))
+  const kept = attempted.filter((item) => held.has(item))
   await writeRequests(db, kept)
-  return await writeWebhooks(db, kept, paused, now)
+  const changes = await writeWebhooks(db, kept, paused, now)
+  const answers = kept.map(
+    ({ organizationId, result }) => [organizationId, Buffer.byteLength(result.excerpt ?? '')] as const,
+  )
+  await countStored(db, answers)
+  return changes
 }
 
 /**
@@ -71,10 +91,12 @@ async function lockWebhooks(db: Database, ids: readonly string[]): Promise<Reado
   return new Set(rows.filter(({ state }) => state === 'paused').map(({ id }) => id))
 }
 
-async function giveBack(db: Database, unsent: readonly RequestClaim[], now: number): Promise<void> {
+async function giveBack(db: Database, unsent: readonly Unsent[], now: number): Promise<void> {
   const set = { due_at: 'bigint', claimed_by: 'bigint' } as const
-  const rows = unsent.map((claim) => ({ ...claim, new_due_at: now, new_claimed_by: null }))
+  const rows = unsent.map(({ claim, dueAt }) => ({ ...claim, new_due_at: dueAt, new_claimed_by: null }))
   await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
+  // Its webhook was planned by the end of the lease.
+  await lookSoon(db, [...new Set(unsent.map(({ claim }) => claim.webhook_id))], now)
 }
 
 /** What is done with leaves the queue, the rest waits in it. Returns those whose claim was still their process's own. */
@@ -147,12 +169,7 @@ async function writeWebhooks(
   now: number,
 ): Promise<StateChange[]> {
   const byWebhook = Map.groupBy(items, ({ claim }) => claim.webhook_id)
-  // One success among several that are recorded together shows that the receiver is there.
-  const ends = [...byWebhook].map(([id, attempts]) => ({
-    id,
-    last: attempts.find(({ result }) => result.delivered) ?? attempts.at(-1)!,
-    pausing: attempts.find(({ transition }) => transition.webhook === 'pause'),
-  }))
+  const ends = [...byWebhook].map(([id, attempts]) => endOf(id, attempts))
   await updateEach(
     db,
     { table: 'webhooks', key: { id: 'text' }, set: { last_error: 'text', last_executed_at: 'bigint' } },
@@ -168,6 +185,17 @@ async function writeWebhooks(
     changes.push(change)
   }
   return changes
+}
+
+/**
+ * What several attempts that are recorded together, in the order of their answers, say of their webhook. One success shows
+ * that the receiver is there, unless it answered 410 after it.
+ */
+function endOf(id: string, attempts: readonly Attempted[]) {
+  const delivered = attempts.findLastIndex(({ result }) => result.delivered)
+  const gone = attempts.findLastIndex(({ result }) => result.gone)
+  const last = attempts[gone > delivered ? gone : delivered] ?? attempts.at(-1)!
+  return { id, last, pausing: attempts.find(({ transition }) => transition.webhook === 'pause') }
 }
 
 function changeOf(

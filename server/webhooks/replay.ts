@@ -1,43 +1,82 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
 import { invalid } from '../problem.ts'
 import { lookSoon } from './states.ts'
 import { getWebhookRow } from './store.ts'
 
-/** Requests made from `since` up to, not including, `until`. Tests are left out. */
-export type Period = { since: number; until: number; status?: (typeof REQUEST_STATUSES)[number] | undefined }
+type Status = (typeof REQUEST_STATUSES)[number]
+
+/** Requests made from `since` up to, not including, `until`. Tests are left out. Without `statuses`: all. */
+export type Period = { since: number; until: number; statuses?: readonly Status[] | undefined }
 
 /** One call sends at most so many; a longer period is refused before anything is sent. */
 export const MOST_REPLAYED = 100_000
 const AT_ONCE = 200
 const COUNTED_AT_ONCE = 2_000
 
-/**
- * Sends the requests of a period again, oldest first: the same ids, the same octets, a new schedule. In short transactions,
- * so that nothing waits for it; calling it again after it broke off does no harm. Returns how many there are.
- * Throws `not_found`, and a 400 when there are too many.
- */
-export async function replay(
+/** How far a replay came. JSON. */
+export type Replaying = { period: Period; count: number; from?: Place | undefined }
+
+/** Throws `not_found`, and a 400 when there are too many. */
+export async function newReplay(
   db: Database,
   organizationId: string,
   webhookId: string,
   period: Period,
-  now: number,
   most = MOST_REPLAYED,
-): Promise<number> {
+): Promise<Replaying> {
   await getWebhookRow(db, organizationId, webhookId)
   await refuseTooMany(db, webhookId, period, most)
-  let count = 0
-  let from: Place | undefined
-  for (;;) {
-    const rows = await readSome(db, webhookId, period, from, AT_ONCE)
-    if (rows.length === 0) return count
-    await inTransaction(db, (transaction) => putBack(transaction, webhookId, rows, now))
-    count += rows.length
-    from = rows.at(-1)
-    await turn()
+  return { period, count: 0 }
+}
+
+/**
+ * Sends the next requests of a period again, oldest first: the same ids, the same octets, a new schedule. For one short
+ * transaction, so that nothing waits for it. `count`: how many there were so far.
+ */
+export async function replaySome(db: Database, webhookId: string, { period, count, from }: Replaying, now: number) {
+  const rows = await readSome(db, webhookId, period, from, AT_ONCE)
+  if (rows.length > 0) await putBack(db, webhookId, rows, now)
+  const made: Replaying = { period, count: count + rows.length, from: rows.at(-1) }
+  return { made, isDone: rows.length < AT_ONCE }
+}
+
+/** How many requests of the period have each status, counted up to `most`. Throws `not_found`. */
+export async function countByStatus(
+  db: Database,
+  organizationId: string,
+  webhookId: string,
+  { since, until }: Period,
+  most: number,
+): Promise<Record<Status, number>> {
+  await getWebhookRow(db, organizationId, webhookId)
+  const ofPeriod = () =>
+    db
+      .selectFrom('webhook_requests')
+      .where('webhook_id', '=', webhookId)
+      .where('created_at', '>=', since)
+      .where('created_at', '<', until)
+      .where('event_id', 'is not', null)
+  const counted = async (status: Status) => {
+    // An index has those that are not delivered; of the others the newest of the period are looked through.
+    const rows =
+      status === 'DELIVERED'
+        ? ofPeriod().select('status').orderBy('created_at', 'desc').limit(MOST_REPLAYED)
+        : ofPeriod().select('status').where('status', '=', status).where('status', '<>', 'DELIVERED')
+    const some = db.selectFrom(rows.as('rows')).select('status').where('status', '=', status).limit(most)
+    const { count } = await db
+      .selectFrom(some.as('some'))
+      .select(db.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    return count
+  }
+  return {
+    PENDING: await counted('PENDING'),
+    RETRYING: await counted('RETRYING'),
+    FAILED: await counted('FAILED'),
+    DELIVERED: await counted('DELIVERED'),
   }
 }
 
@@ -61,7 +100,7 @@ async function refuseTooMany(db: Database, webhookId: string, period: Period, mo
 async function readSome(
   db: Database,
   webhookId: string,
-  { since, until, status }: Period,
+  { since, until, statuses }: Period,
   from: Place | undefined,
   limit: number,
 ): Promise<Place[]> {
@@ -71,7 +110,7 @@ async function readSome(
     .where('webhook_id', '=', webhookId)
     .where('created_at', '<', until)
     .where('event_id', 'is not', null)
-  if (status !== undefined) rows = rows.where('status', '=', status)
+  if (statuses !== undefined) rows = rows.where('status', 'in', statuses)
   rows = from
     ? rows.where(({ eb, refTuple, tuple }) => eb(refTuple('created_at', 'id'), '>', tuple(from.created_at, from.id)))
     : rows.where('created_at', '>=', since)

@@ -1,12 +1,13 @@
 import { PageOf } from '#contract/common.ts'
 import { Replay, Replayed, WebhookRequest, WebhookRequestInFull, WebhookRequestQuery } from '#contract/webhooks.ts'
+import { inSteps, once } from '../http/idempotency.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { askForRetry, askForTest } from './by-hand.ts'
-import { replay } from './replay.ts'
+import { newReplay, replaySome } from './replay.ts'
 import { listRequests } from './request-list.ts'
 import { getRequest, getRequestInFull } from './request-store.ts'
 
@@ -35,9 +36,11 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       params: both,
       response: Answers(200, WebhookRequestInFull),
     }
-    app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, caller }) =>
-      getRequestInFull(db, caller.organizationId, params.webhook, params.request, clock.now()),
-    )
+    app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, caller }, reply) => {
+      // By the schema optional keys would come last; the payload keeps the order of the octets that were sent.
+      reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
+      return getRequestInFull(db, caller.organizationId, params.webhook, params.request, clock.now())
+    })
 
     const test = {
       summary: 'Send a test',
@@ -47,13 +50,19 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       params,
       response: Answers(202, WebhookRequest),
     }
-    app.post('/webhooks/:webhook/test', { schema: test }, async ({ params, caller }, reply) => {
+    app.post('/webhooks/:webhook/test', { schema: test }, async (request, reply) => {
+      const { params, caller } = request
       const { organizationId } = caller
       const now = clock.now()
-      const id = await askForTest(db, organizationId, params.webhook, now)
+      const made = await once(request, reply, db, {
+        effect: (db) => askForTest(db, organizationId, params.webhook, now),
+        answer: (db, id) => {
+          reply.code(202)
+          return getRequest(db, organizationId, params.webhook, id, now)
+        },
+      })
       bell.ring()
-      reply.code(202)
-      return await getRequest(db, organizationId, params.webhook, id, now)
+      return made
     })
 
     const retry = {
@@ -64,12 +73,16 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       params: both,
       response: Answers(200, WebhookRequest),
     }
-    app.post('/webhooks/:webhook/requests/:request/retry', { schema: retry }, async ({ params, caller }) => {
+    app.post('/webhooks/:webhook/requests/:request/retry', { schema: retry }, async (request, reply) => {
+      const { params, caller } = request
       const { organizationId } = caller
       const now = clock.now()
-      await askForRetry(db, organizationId, params.webhook, params.request, now)
+      const retried = await once(request, reply, db, {
+        effect: (db) => askForRetry(db, organizationId, params.webhook, params.request, now),
+        answer: (db) => getRequest(db, organizationId, params.webhook, params.request, now),
+      })
       bell.ring()
-      return await getRequest(db, organizationId, params.webhook, params.request, now)
+      return retried
     })
 
     const again = {
@@ -89,11 +102,17 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       const times = parseTimes(body, ['since', 'until'], refused)
       const [since, until] = [times.since!, times.until ?? now]
       if (until <= since) throw invalid({ until: 'must be later than since.' })
-      const period = { since, until, status: body.status }
-      const count = await replay(db, caller.organizationId, params.webhook, period, now)
+      const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
+      const replayed = await inSteps(request, reply, db, {
+        start: () => newReplay(db, caller.organizationId, params.webhook, period),
+        step: (db, progress) => replaySome(db, params.webhook, progress, now),
+        answer: (_db, { count }) => {
+          reply.code(202)
+          return { count }
+        },
+      })
       bell.ring()
-      reply.code(202)
-      return { count }
+      return replayed
     })
   }
 }

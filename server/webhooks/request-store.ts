@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts'
 import type { WebhookRequestsTable } from '../database/schema.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { notFound } from '../problem.ts'
+import { readBody } from './claimed.ts'
 import { type NextAttempts, readNextAttempts } from './next-attempt.ts'
 import { getWebhookRow } from './store.ts'
 
@@ -57,7 +58,7 @@ export async function getRequestInFull(
   const last = attempted_at === null || timings === null ? [] : [{ ...row, number, attempted_at, timings }]
   return {
     ...toRequest(row, await readNextAttempts(db, webhookId, [id], now)),
-    payload: JSON.parse(Buffer.from(row.body).toString()),
+    payload: JSON.parse((await readBody(db, row)).toString()),
     attempts: [...earlier.reverse(), ...last].map((attempt) => ({
       number: attempt.number,
       attempted: isoOf(attempt.attempted_at),
@@ -67,6 +68,32 @@ export async function getRequestInFull(
       timings: JSON.parse(attempt.timings),
     })),
   }
+}
+
+/** The octets that every attempt sends, as text. Throws `not_found`. */
+export async function getRequestBody(
+  db: Database,
+  organizationId: string,
+  webhookId: string,
+  id: string,
+): Promise<string> {
+  return (await readBody(db, await getRequestRow(db, organizationId, webhookId, id))).toString()
+}
+
+/** How many attempts of each of these requests were made, retries by hand included. */
+export async function countAttempts(
+  db: Database,
+  webhookId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('webhook_requests')
+    .select(['id', 'attempts'])
+    .where('webhook_id', '=', webhookId)
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.map(({ id, attempts }) => [id, attempts]))
 }
 
 /** The schedule has ten, probes and retries by hand add some; beyond this the oldest are left out. */

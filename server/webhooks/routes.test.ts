@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
+import { openedHeaders } from './webhook.ts'
 
 const URL_OK = 'http://127.0.0.1:8/hook'
 const KEYS = [
@@ -110,7 +111,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
 
     const { status, body } = await world.call('/webhooks', { method: 'POST', body: { url: 'https://inside.example/' } })
     expect(status).toBe(400)
-    expect(body.errors.url).toMatch(/^inside\.example leads to \S+: /)
+    expect(body.errors.url).toMatch(/^inside\.example has an address that is not public; /)
     const webhook = await made(world, { url: 'https://fine.example/' })
     await made(world, { url: 'https://nothing.example/' })
     const change = { method: 'PATCH', body: { url: 'https://inside.example/' } }
@@ -125,10 +126,10 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
 
     expect(await patch({ url: 'http://127.0.0.1:10/' })).toMatchObject({
       url: 'http://127.0.0.1:10/',
-      headers: { A: '1', B: '2' },
+      headers: { A: '********', B: '********' },
       groups: webhook.groups,
     })
-    expect(await patch({ headers: { C: '3' } })).toMatchObject({ headers: { C: '3' } })
+    expect(Object.keys((await patch({ headers: { C: '3' } })).headers)).toEqual(['C'])
     expect(await patch({ headers: null, groups: null })).toMatchObject({ headers: {}, groups: [] })
     expect(await patch({ groups: ['default'] })).toMatchObject({ groups: webhook.groups })
     expect(await patch({ groups: [] })).toMatchObject({ groups: [] })
@@ -136,6 +137,37 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(await patch({})).toMatchObject({ is_active: false, url: 'http://127.0.0.1:10/' })
     expect((await patch({ url: null })).errors).toHaveProperty('url')
     expect((await patch({ secret: 'a new secret of ours' })).errors).toHaveProperty('secret')
+  })
+
+  test('a header sent back with its mask keeps its value, under whatever letter case; another mask is refused', async () => {
+    const world = await givenApp(engine)
+    const headers = { Authorization: 'Bearer 0123456789', 'X-Team': 'operations and more' }
+    const { id } = await made(world, { headers })
+    const stored = async () => {
+      const row = await world.doors.db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+      return openedHeaders(row, world.doors.seal)
+    }
+    const patch = (changed: object) => world.call(`/webhooks/${id}`, { method: 'PATCH', body: { headers: changed } })
+    const { body } = await world.call(`/webhooks/${id}`)
+    expect(body.headers).toEqual({ Authorization: '********6789', 'X-Team': '********more' })
+
+    expect((await patch(body.headers)).status).toBe(200)
+    expect(await stored()).toEqual(headers)
+    expect((await patch({ authorization: '********6789', 'X-Team': 'another team' })).status).toBe(200)
+    expect(await stored()).toEqual({ authorization: headers.Authorization, 'X-Team': 'another team' })
+
+    for (const [name, value] of [
+      ['X-Renamed', '********6789'],
+      ['Authorization', '********6780'],
+      ['X-Short', '********'],
+    ] as const) {
+      expect((await patch({ [name]: value })).body.errors).toEqual({
+        [`headers.${name}`]: `${value} is the mask of a value; give the value itself, or the mask that ${name} is shown with to keep it.`,
+      })
+    }
+    expect(await stored()).toHaveProperty('authorization', headers.Authorization)
+    const copied = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK, headers: body.headers } })
+    expect(Object.keys(copied.body.errors)).toEqual(['headers.Authorization', 'headers.X-Team'])
   })
 
   test('enable and disable answer with the webhook', async () => {

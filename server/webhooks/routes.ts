@@ -1,29 +1,34 @@
 import type { FastifyRequest } from 'fastify'
 import { Nullable, PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
+import { once } from '../http/idempotency.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { withRoom } from '../organization/room.ts'
 import type { Doors } from '../outside.ts'
-import { refuse } from '../problem.ts'
+import { invalid, refuse } from '../problem.ts'
 import { changeWebhook, rotateSecret, setActive } from './changes.ts'
 import { refuseUnknownGroups } from './links.ts'
-import { deleteWebhook, getWebhook, insertWebhook, listWebhooks } from './store.ts'
-import { refusalsOf } from './webhook.ts'
+import { refusalOfSecret } from './signature.ts'
+import { deleteWebhook, getWebhook, getWebhookRow, insertWebhook, listWebhooks } from './store.ts'
+import { openedHeaders, refusalsOf } from './webhook.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')
+const takesIfMatch = { takesIfMatch: true }
 
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(doors: Doors): Routes {
-  const { db, clock, seal, safeFetch, bell } = doors
+  const { db, clock, seal, safeFetch, bell, config } = doors
   // What the schema refuses and what only we can judge are reported together.
   const attachValidation = true
-  const refuseWrong = async (request: FastifyRequest) => {
+  const refuseWrong = async (request: FastifyRequest, id?: string) => {
     const refused = refusedBySchema(request)
-    const given = request.body as WebhookChange
-    const unknown = await refuseUnknownGroups(db, request.caller.organizationId, given.groups)
-    refuse({ ...(await refusalsOf(given, safeFetch)), ...unknown, ...refused })
+    const given = request.body as Partial<NewWebhook>
+    const { organizationId } = request.caller
+    const unknown = await refuseUnknownGroups(db, organizationId, given.groups)
+    const stored = id === undefined ? {} : openedHeaders(await getWebhookRow(db, organizationId, id), seal)
+    refuse({ ...(await refusalsOf(given, stored, safeFetch)), ...unknown, ...refused })
   }
 
   return async (app) => {
@@ -43,15 +48,22 @@ export function webhookRoutes(doors: Doors): Routes {
       body: NewWebhook,
       response: Answers(201, Webhook),
     }
-    app.post('/webhooks', { attachValidation, schema: create }, async (request, reply) => {
-      await refuseWrong(request)
+    app.post('/webhooks', { attachValidation, schema: create }, (request, reply) => {
       const { body, caller } = request
       const { organizationId } = caller
-      const webhook = await withRoom(doors, organizationId, 'webhooks', (transaction) =>
-        insertWebhook(transaction, seal, organizationId, body, clock.now()),
-      )
-      reply.code(201).header('location', `/webhooks/${webhook.id}`)
-      return webhook
+      return once(request, reply, db, {
+        prepare: () => refuseWrong(request),
+        effect: async (db) => {
+          const { id, secret } = await withRoom({ ...doors, db }, organizationId, 'webhooks', (transaction) =>
+            insertWebhook(transaction, seal, organizationId, body, clock.now(), config),
+          )
+          return { id, secret }
+        },
+        answer: (db, { id, secret }) => {
+          reply.code(201).header('location', `/webhooks/${id}`)
+          return getWebhook(db, seal, organizationId, id, { secret })
+        },
+      })
     })
 
     const read = { summary: 'Read a webhook', tags, params, response: Answers(200, Webhook) }
@@ -62,17 +74,17 @@ export function webhookRoutes(doors: Doors): Routes {
     const change = {
       summary: 'Change a webhook',
       description:
-        'Absent fields stay; headers and groups are replaced whole. A paused webhook whose url or headers change is tried at once.',
+        'Absent fields stay; headers and groups are replaced whole, and a header given with the masked value that it is shown with keeps its value. A paused webhook whose url or headers change is tried at once.',
       tags,
       params,
       body: WebhookChange,
       response: Answers(200, Webhook),
     }
-    app.patch('/webhooks/:webhook', { attachValidation, schema: change }, async (request) => {
-      await refuseWrong(request)
+    app.patch('/webhooks/:webhook', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
+      await refuseWrong(request, request.params.webhook)
       const { params, body, caller } = request
       const { organizationId } = caller
-      await changeWebhook(db, seal, organizationId, params.webhook, body, clock.now())
+      await changeWebhook(db, seal, organizationId, params.webhook, body, clock.now(), config, request.match)
       bell.ring()
       return await getWebhook(db, seal, organizationId, params.webhook)
     })
@@ -84,20 +96,28 @@ export function webhookRoutes(doors: Doors): Routes {
       params,
       response: Answers(204, NoContent),
     }
-    app.delete('/webhooks/:webhook', { schema: remove }, async ({ params, caller }, reply) => {
-      await deleteWebhook(db, caller.organizationId, params.webhook, clock.now())
-      return reply.code(204).send(null)
-    })
+    app.delete(
+      '/webhooks/:webhook',
+      { config: takesIfMatch, schema: remove },
+      async ({ params, caller, match }, reply) => {
+        await deleteWebhook(db, caller.organizationId, params.webhook, clock.now(), match)
+        return reply.code(204).send(null)
+      },
+    )
 
     for (const [path, isActive, summary, description] of [
       ['enable', true, 'Enable a webhook', 'Requests that waited are sent. A paused webhook is tried at once.'],
       ['disable', false, 'Disable a webhook', 'No new requests are made; those that wait are kept and not attempted.'],
     ] as const) {
       const schema = { summary, description, tags, params, response: Answers(200, Webhook) }
-      app.post(`/webhooks/:webhook/${path}`, { schema }, async ({ params, caller }) => {
-        await setActive(db, caller.organizationId, params.webhook, isActive, clock.now())
+      app.post(`/webhooks/:webhook/${path}`, { schema }, async (request, reply) => {
+        const { params, caller } = request
+        const webhook = await once(request, reply, db, {
+          effect: (db) => setActive(db, caller.organizationId, params.webhook, isActive, clock.now()),
+          answer: (db) => getWebhook(db, seal, caller.organizationId, params.webhook),
+        })
         bell.ring()
-        return await getWebhook(db, seal, caller.organizationId, params.webhook)
+        return webhook
       })
     }
 
@@ -110,11 +130,16 @@ export function webhookRoutes(doors: Doors): Routes {
       body: Nullable(SecretRotation), // a body that is not sent is null
       response: Answers(200, Webhook),
     }
-    app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, async ({ params, body, caller }) => {
+    app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, (request, reply) => {
+      const { params, body, caller } = request
       const { organizationId } = caller
+      const refusal = refusalOfSecret(body?.secret ?? '')
+      if (refusal !== null) throw invalid({ secret: refusal })
       const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
-      const secret = await rotateSecret(db, seal, organizationId, params.webhook, given, clock.now())
-      return await getWebhook(db, seal, organizationId, params.webhook, { secret })
+      return once(request, reply, db, {
+        effect: (db) => rotateSecret(db, seal, organizationId, params.webhook, given, clock.now()),
+        answer: (db, secret) => getWebhook(db, seal, organizationId, params.webhook, { secret }),
+      })
     })
   }
 }

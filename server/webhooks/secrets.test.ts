@@ -8,6 +8,29 @@ import { eventually } from '../testing/server-world.ts'
 import { runCourier } from './courier.ts'
 
 onBothEngines('what is secret about a webhook', (_fresh, engine) => {
+  test('a whsec_ secret that is not base64 is refused when it is given and when it is rotated', async () => {
+    const world = await givenApp(engine)
+    const send = (path: string, body: object) => world.call(path, { method: 'POST', body })
+    const sentence =
+      'begins with whsec_, and what follows is not base64 with its padding; encode the key, choose a secret without whsec_, or leave it out.'
+    const { id } = (await send('/webhooks', { url: 'http://127.0.0.1:2/hook' })).body
+    for (const secret of [
+      'whsec_this is not base64',
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS',
+      'whsec_aGVsbG8-d29ybGQ_',
+    ]) {
+      for (const [path, body] of [
+        ['/webhooks', { url: 'http://127.0.0.1:2/hook', secret }],
+        [`/webhooks/${id}/rotate-secret`, { secret }],
+      ] as const) {
+        const answer = await send(path, body)
+        expect([answer.status, answer.body.errors]).toEqual([400, { secret: sentence }])
+      }
+    }
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+    expect((await send(`/webhooks/${id}/rotate-secret`, { secret })).body.secret).toBe(secret)
+  })
+
   test('is in no log, error or mail, whatever its receiver does', async () => {
     const world = await givenApp(engine)
     const { db, seal } = world.doors

@@ -17,6 +17,14 @@ export function newWebhookSecret(): string {
   return STANDARD_PREFIX + randomBytes(32).toString('base64')
 }
 
+/** Says in one sentence why this cannot be a secret, or null: what follows `whsec_` is the base64 of a key. */
+export function refusalOfSecret(secret: string): string | null {
+  if (!secret.startsWith(STANDARD_PREFIX)) return null
+  const key = secret.slice(STANDARD_PREFIX.length)
+  if (key !== '' && standardKey(secret).toString('base64') === key) return null
+  return 'begins with whsec_, and what follows is not base64 with its padding; encode the key, choose a secret without whsec_, or leave it out.'
+}
+
 /**
  * The five headers that let a receiver trust a request. `X-Service-Signature` is the hex HMAC-SHA256 of the body alone, by
  * the new secret; the three of Standard Webhooks cover id and time as well, and during a rotation carry both signatures.

@@ -18,9 +18,16 @@ export async function lookSoon(db: Database, webhookIds: readonly string[], now:
     where ${isOneOf(db, 'webhook_id', webhookIds)}`.execute(db)
 }
 
+/** What was claimed before is sent by what the webhook is now, or not at all. Set it with every change of what is sent or whether. */
+export const NEXT_VERSION = { target_version: sql<number>`target_version + 1` }
+
 /** No more attempts but by hand, and one an hour to see whether the receiver is back. */
 export async function pause(db: Database, webhookId: string, now: number): Promise<void> {
-  await db.updateTable('webhooks').set({ state: 'paused' }).where('id', '=', webhookId).execute()
+  await db
+    .updateTable('webhooks')
+    .set({ state: 'paused', ...NEXT_VERSION })
+    .where('id', '=', webhookId)
+    .execute()
   await db
     .updateTable('due_webhooks')
     .set({ probe_at: now + PROBE_MS, drain_after: null, drain_to: null, due_at: now })
@@ -30,7 +37,11 @@ export async function pause(db: Database, webhookId: string, now: number): Promi
 
 /** What was kept is sent, oldest first. */
 export async function resume(db: Database, webhookId: string, now: number): Promise<void> {
-  await db.updateTable('webhooks').set({ state: 'active' }).where('id', '=', webhookId).execute()
+  await db
+    .updateTable('webhooks')
+    .set({ state: 'active', ...NEXT_VERSION })
+    .where('id', '=', webhookId)
+    .execute()
   await db
     .updateTable('due_webhooks')
     .set({ probe_at: null, drain_after: 'req_', drain_to: newId('req', now), due_at: now })

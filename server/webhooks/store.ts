@@ -1,5 +1,8 @@
+import { sql } from 'kysely'
 import type { NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Match, refuseStale } from '../database/versions.ts'
+import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pages.ts'
 import { newId } from '../ids.ts'
@@ -55,12 +58,19 @@ export async function getWebhook(
   return toWebhook(row, groups.get(id) ?? [], seal, shown)
 }
 
-export async function getWebhookRow(db: Database, organizationId: string, id: string): Promise<WebhookRow> {
+/** `lock`: `forUpdate` where the row is read for a change. */
+export async function getWebhookRow(
+  db: Database,
+  organizationId: string,
+  id: string,
+  lock = sql``,
+): Promise<WebhookRow> {
   const row = await db
     .selectFrom('webhooks')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
+    .modifyEnd(lock)
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
@@ -73,6 +83,7 @@ export async function insertWebhook(
   organizationId: string,
   given: NewWebhook,
   now: number,
+  limits: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY },
 ): Promise<Webhook> {
   return await inTransaction(db, async (transaction) => {
     const id = newId('whk', now)
@@ -91,20 +102,28 @@ export async function insertWebhook(
       })
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
-    await linkGroups(transaction, organizationId, id, given.groups ?? [])
+    await linkGroups(transaction, { organizationId, webhookId: id, named: given.groups ?? [] }, limits)
     return await getWebhook(transaction, seal, organizationId, id, { secret })
   })
 }
 
-/** At once for everyone who looks; its requests go in batches afterwards (`sweep.ts`). Throws `not_found`. */
-export async function deleteWebhook(db: Database, organizationId: string, id: string, now: number): Promise<void> {
+/** At once for everyone who looks; its requests go in batches afterwards (`sweep.ts`). Throws `not_found` and 412. */
+export async function deleteWebhook(
+  db: Database,
+  organizationId: string,
+  id: string,
+  now: number,
+  match?: Match,
+): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const { numDeletedRows } = await transaction
+    await lockLinks(transaction, organizationId)
+    refuseStale(await getWebhookRow(transaction, organizationId, id, forUpdate(transaction)), match)
+    await replaceLinks(transaction, { organizationId, side: 'webhook', id, wanted: new Map() })
+    await transaction
       .deleteFrom('webhooks')
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
-      .executeTakeFirst()
-    if (numDeletedRows === 0n) throw notFound()
+      .execute()
     await transaction.deleteFrom('due_webhooks').where('webhook_id', '=', id).execute()
     await transaction.insertInto('removed_webhooks').values({ webhook_id: id, removed_at: now }).execute()
   })

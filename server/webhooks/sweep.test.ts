@@ -3,14 +3,19 @@ import { expect, test } from 'vitest'
 import { SELF_HOSTED } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries } from '../testing/deliveries.ts'
+import { replay } from '../testing/replay.ts'
+import { setActive } from './changes.ts'
 import { deleteWebhook } from './store.ts'
-import { sweepOld, sweepRemoved } from './sweep.ts'
+import { sweepOld, sweepRemoved, sweepStored } from './sweep.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const never = new AbortController().signal
 
-function sweepDoors({ db, clock }: Deliveries) {
-  return { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED } }
+const KEEP = { waitingRequests: 0, waitingDays: 0, storedOctets: 0 }
+
+function sweepDoors({ db, clock }: Deliveries, keep: Partial<typeof KEEP> = {}) {
+  const webhookKeep = { ...KEEP, ...keep }
+  return { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED, webhookKeep } }
 }
 
 async function rowsIn({ db }: Deliveries) {
@@ -87,5 +92,76 @@ onBothEngines('clearing away', (fresh) => {
     await world.db.updateTable('organizations').set({ event_retention_days: 7 }).execute()
     await sweepOld(sweepDoors(world), never)
     expect((await rowsIn(world)).requests).toBe(0)
+  })
+})
+
+onBothEngines('what waits', (fresh) => {
+  test('of a paused webhook is bounded by age and by number: the oldest is dropped first, counted and reported', async () => {
+    const world = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    webhook.answers(410)
+    await world.events(1)
+    await world.settle()
+    await world.events(300)
+    await world.settle()
+    const ids = (await webhook.requests()).map(({ id }) => id)
+    const kept = async () => (await webhook.requests()).map(({ id }) => id)
+
+    await sweepOld(sweepDoors(world), never)
+    expect(await kept()).toEqual(ids)
+    await sweepOld(sweepDoors(world, { waitingRequests: 250 }), never)
+    expect(await kept()).toEqual(ids.slice(51))
+    expect(await webhook.row()).toMatchObject({ dropped: 51, state: 'paused' })
+    const mails = (await world.mails()).map(({ content }) => JSON.parse(content))
+    expect(mails.at(-1)).toMatchObject({ kind: 'webhook_dropped', dropped: 51 })
+
+    world.clock.moveTo(world.clock.now() + 31 * DAY_MS)
+    await world.settle()
+    await sweepOld(sweepDoors(world, { waitingDays: 30 }), never)
+    expect(await kept()).toEqual([])
+    expect(await webhook.row()).toMatchObject({ dropped: 301 })
+    expect(await world.db.selectFrom('event_bodies').selectAll().execute()).toEqual([])
+  })
+
+  test('a request that was delivered and replayed stays in the log when its wait is dropped', async () => {
+    const world = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    await world.events(2)
+    await world.settle()
+    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    const period = { since: 0, until: world.clock.now() + 1 }
+    await replay(world.db, world.organizationId, webhook.id, period, world.clock.now())
+    world.clock.moveTo(world.clock.now() + 31 * DAY_MS)
+    await sweepOld(sweepDoors(world, { waitingDays: 30 }), never)
+
+    expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED' }, { status: 'DELIVERED' }])
+    expect(await world.db.selectFrom('due_requests').selectAll().execute()).toEqual([])
+  })
+
+  test('beyond what an organization may store the log goes first, and what waits only where that is not enough', async () => {
+    const world = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    await world.events(300)
+    await world.settle()
+    const stored = async () => (await world.db.selectFrom('webhook_storage').select('octets').execute())[0]!.octets
+    const before = await stored()
+    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    const period = { since: 0, until: world.clock.now() + 1 }
+    expect(await replay(world.db, world.organizationId, webhook.id, period, world.clock.now())).toBe(300)
+    await setActive(world.db, world.organizationId, webhook.id, true, world.clock.now())
+    await world.settle()
+    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    const other = await world.webhook()
+    other.answers(410)
+    await world.events(250)
+    await world.settle()
+    expect(await stored()).toBeGreaterThan(before + 250 * 1_024)
+
+    await sweepStored(sweepDoors(world, { storedOctets: 400 * 1_024 }), never)
+    expect(await webhook.requests()).toEqual([])
+    expect(await other.requests()).toHaveLength(250)
+    await sweepStored(sweepDoors(world, { storedOctets: 100 * 1_024 }), never)
+    expect((await other.row()).dropped).toBe(200)
+    expect(await stored()).toBeLessThanOrEqual(100 * 1_024)
   })
 })

@@ -1,11 +1,12 @@
-import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { inTransaction } from '../database/database.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
+import { type DropDoors, dropWaiting, makeRoom } from './drop.ts'
+import { deleteRequests } from './storage.ts'
 
-export type SweepDoors = { db: Database; clock: Clock; log: Logger; config: { plans: Plans } }
+export type SweepDoors = DropDoors & { config: { plans: Plans } }
 
 const DAY_MS = 24 * 60 * 60_000
 /** Where neither the organization nor its plan says for how long. */
@@ -27,6 +28,7 @@ export async function runSweep(doors: SweepDoors, { stop }: { stop: AbortSignal 
   while (!stop.aborted) {
     try {
       await sweepRemoved(doors, stop)
+      await sweepStored(doors, stop)
       if (clock.elapsed() >= nextOldAt) {
         await sweepOld(doors, stop)
         nextOldAt = clock.elapsed() + OLD_EVERY_MS
@@ -55,8 +57,23 @@ export async function sweepRemoved({ db, clock }: SweepDoors, stop: AbortSignal)
   }
 }
 
-/** Requests that are done with and older than their organization keeps them. What still waits is never swept away. */
-export async function sweepOld({ db, clock, config }: SweepDoors, stop: AbortSignal): Promise<void> {
+/** What organizations store beyond their limit. */
+export async function sweepStored(doors: SweepDoors, stop: AbortSignal): Promise<void> {
+  const { storedOctets } = doors.config.webhookKeep
+  if (storedOctets === 0) return
+  const over = await doors.db
+    .selectFrom('webhook_storage')
+    .select('organization_id')
+    .where('octets', '>', storedOctets)
+    .orderBy('organization_id')
+    .limit(AT_ONCE)
+    .execute()
+  for (const { organization_id } of over) await makeRoom(doors, organization_id, stop)
+}
+
+/** Requests that are done with and older than their organization keeps them. What waits is kept within limits of its own. */
+export async function sweepOld(doors: SweepDoors, stop: AbortSignal): Promise<void> {
+  const { db, clock, config } = doors
   let after = ''
   for (;;) {
     const webhooks = await db
@@ -72,6 +89,7 @@ export async function sweepOld({ db, clock, config }: SweepDoors, stop: AbortSig
       for (const status of ['DELIVERED', 'FAILED'] as const) {
         await deleteAll(db, clock, stop, () => someOld(db, id, status, before))
       }
+      await dropWaiting(doors, id, stop)
       if (stop.aborted) return
       after = id
     }
@@ -88,13 +106,13 @@ async function deleteAll(
 ): Promise<void> {
   while (!stop.aborted) {
     const rows = await some()
-    if (rows.length > 0) await deleteRequests(db, rows)
+    if (rows.length > 0) await removeRequests(db, rows)
     if (rows.length < AT_ONCE) return
     await clock.sleep(PAUSE_MS, stop)
   }
 }
 
-async function deleteRequests(db: Database, rows: readonly { id: string; webhook_id: string }[]): Promise<void> {
+async function removeRequests(db: Database, rows: readonly { id: string; webhook_id: string }[]): Promise<void> {
   const ids = rows.map(({ id }) => id)
   await inTransaction(db, async (transaction) => {
     await transaction
@@ -102,8 +120,7 @@ async function deleteRequests(db: Database, rows: readonly { id: string; webhook
       .where('webhook_id', '=', rows[0]!.webhook_id)
       .where('request_id', 'in', ids)
       .execute()
-    await transaction.deleteFrom('webhook_attempts').where('request_id', 'in', ids).execute()
-    await transaction.deleteFrom('webhook_requests').where('id', 'in', ids).execute()
+    await deleteRequests(transaction, ids)
   })
 }
 

@@ -1,22 +1,30 @@
 import type { Selectable } from 'kysely'
-import { MOST_HEADERS, type Webhook, type WebhookChange } from '#contract/webhooks.ts'
+import { MOST_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema.ts'
+import { withVersion } from '../database/versions.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { SafeFetch } from '../outgoing/safe-fetch.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { refusalOfHeader } from './custom-headers.ts'
+import { masked, maskedHeaders, refusalOfHeader, unmaskedHeaders } from './custom-headers.ts'
+import { refusalOfSecret } from './signature.ts'
 
 export type WebhookRow = Selectable<WebhooksTable>
 
 /**
- * Checks what the schema cannot: where the address leads, and the names of the headers. Values of the wrong type are passed
- * over, because the schema reports them: so that all fields at fault are reported at once.
+ * Checks what the schema cannot: where the address leads, the form of the secret, and the names of the headers. Values of the
+ * wrong type are passed over, because the schema reports them: so that all fields at fault are reported at once.
  */
-export async function refusalsOf({ url, headers }: WebhookChange, safeFetch: SafeFetch): Promise<FieldErrors> {
-  const errors: FieldErrors = {}
+export async function refusalsOf(
+  { url, secret, headers }: Partial<NewWebhook>,
+  stored: Readonly<Record<string, string>>,
+  safeFetch: SafeFetch,
+): Promise<FieldErrors> {
+  const { errors } = unmaskedHeaders(headers ?? {}, stored)
   const refusal = typeof url === 'string' ? await safeFetch.refusalOf(url) : null
   if (refusal !== null) errors.url = refusal
+  const refusedSecret = typeof secret === 'string' ? refusalOfSecret(secret) : null
+  if (refusedSecret !== null) errors.secret = refusedSecret
   const names = new Set<string>()
   for (const [name, value] of Object.entries(headers ?? {}).slice(0, MOST_HEADERS)) {
     const header = refusalOfHeader(name, String(value))
@@ -31,21 +39,25 @@ export async function refusalsOf({ url, headers }: WebhookChange, safeFetch: Saf
 export const secretContext = (webhookId: string): string => `webhook secret ${webhookId}`
 export const headersContext = (webhookId: string): string => `webhook headers ${webhookId}`
 
+export const openedHeaders = (
+  { id, headers }: Pick<WebhookRow, 'id' | 'headers'>,
+  seal: Seal,
+): Record<string, string> => JSON.parse(seal.open(headers, headersContext(id)))
+
 /** `secret` is shown in full only when it was just made. */
 export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: { secret?: string } = {}): Webhook {
   const { id } = row
-  return {
+  const webhook: Webhook = {
     id,
     created: isoOf(row.created_at),
     url: row.url,
     secret: shown.secret ?? masked(seal.open(row.secret, secretContext(id))),
-    headers: JSON.parse(seal.open(row.headers, headersContext(id))),
+    headers: maskedHeaders(openedHeaders(row, seal)),
     groups,
     is_active: row.is_active === 1,
     state: row.state,
     last_error: row.last_error,
     last_executed: isoOrNull(row.last_executed_at),
   }
+  return withVersion(webhook, row.version)
 }
-
-const masked = (secret: string) => `${'*'.repeat(8)}${secret.slice(-4)}`

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Problem } from '../../problem.ts'
+import { turnsDuring } from '../../testing/turns.ts'
 import { readCsv } from './csv.ts'
+import { joinRecords } from './rows.ts'
 
-const made = (text: string, origin?: string) =>
-  readCsv(text, origin).map(({ name, type, values, fate }) => [name, type, ...values, ...(fate ? [fate] : [])])
+const read = (text: string, origin?: string) => joinRecords(readCsv(text, origin), 'csv')
+const made = async (text: string, origin?: string) =>
+  (await read(text, origin)).map(({ name, type, values, fate }) => [name, type, ...values, ...(fate ? [fate] : [])])
 
-test('columns are known by their usual names, in any order and with any separator', () => {
+test('columns are known by their usual names, in any order and with any separator', async () => {
   for (const text of [
     'name,type,value\nwww.example.com,A,192.0.2.1\n',
     'Type;Record Name;Content;TTL\r\nA;www.example.com;192.0.2.1;300\r\n',
@@ -13,16 +16,16 @@ test('columns are known by their usual names, in any order and with any separato
     'domain,subdomain,type,value\nexample.com,www,A,192.0.2.1',
     '"name","type","value"\n\n"www.example.com","A","192.0.2.1"\n,,\n',
   ]) {
-    expect(made(text)).toEqual([['www.example.com', 'A', '192.0.2.1']])
+    expect(await made(text)).toEqual([['www.example.com', 'A', '192.0.2.1']])
   }
-  expect(made('name,type,value\n@,A,192.0.2.1\nwww,A,192.0.2.2\nexample.com,AAAA,::1', 'example.com.')).toEqual([
+  expect(await made('name,type,value\n@,A,192.0.2.1\nwww,A,192.0.2.2\nexample.com,AAAA,::1', 'example.com.')).toEqual([
     ['example.com', 'A', '192.0.2.1'],
     ['www.example.com', 'A', '192.0.2.2'],
     ['example.com', 'AAAA', '::1'],
   ])
 })
 
-test('records of one name, type and settings are one row; a cell may hold a value a line, and MX its priority elsewhere', () => {
+test('records of one name, type and settings are one row; a cell may hold a value a line, and MX its priority elsewhere', async () => {
   const text = `name,type,value,priority,group
 a.example,A,192.0.2.1,,
 a.example,A,"192.0.2.2
@@ -32,22 +35,22 @@ a.example,A,192.0.2.5,,shop
 b.example,MX,mx1.example,10,
 b.example,MX,20 mx2.example,99,
 `
-  expect(readCsv(text, undefined).map(({ line, values, group }) => [line, values, group])).toEqual([
+  expect((await read(text)).map(({ line, values, group }) => [line, values, group])).toEqual([
     [2, ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'], undefined],
     [6, ['192.0.2.5'], 'shop'],
     [7, ['10 mx1.example', '20 mx2.example'], undefined],
   ])
 })
 
-test('the settings of a row are read', () => {
+test('the settings of a row are read', async () => {
   const text = 'name,type,value,exact,notify,frequency\na.example,TXT,hi,No,On_Success,30\nb.example,TXT,hi,,,\n'
-  expect(readCsv(text, undefined)).toEqual([
+  expect(await read(text)).toEqual([
     { line: 2, name: 'a.example', type: 'TXT', values: ['hi'], isExact: false, notify: 'on_success', frequency: 30 },
     { line: 3, name: 'b.example', type: 'TXT', values: ['hi'], isExact: true },
   ])
 })
 
-test('what is wrong with a row is said with what is allowed', () => {
+test('what is wrong with a row is said with what is allowed', async () => {
   const text = `name,type,value,exact,notify,frequency
 a.example,,1,,,
 a.example,FOO,1,,,
@@ -56,7 +59,7 @@ a.example,A,1,perhaps,,
 a.example,A,1,,sometimes,
 a.example,A,1,,,2.5
 `
-  expect(readCsv(text, undefined).map(({ line, fate, why }) => [line, fate, why])).toEqual([
+  expect((await read(text)).map(({ line, fate, why }) => [line, fate, why])).toEqual([
     [2, 'refuse', 'The type is empty.'],
     [3, 'refuse', 'The type is FOO; it must be one of A, AAAA, CNAME, MX, TXT, NS, PTR, SPF, CAA.'],
     [4, 'skip', 'SRV records are not watched.'],
@@ -64,21 +67,52 @@ a.example,A,1,,,2.5
     [6, 'refuse', 'notify is "sometimes"; it must be one of immediately, on_success, after_success.'],
     [7, 'refuse', 'frequency is "2.5"; it must be minutes from 5 to 120.'],
   ])
-  const [row] = readCsv('name,type,value\na.example,TXT,"say "hi""\n', undefined)
+  const [row] = await read('name,type,value\na.example,TXT,"say "hi""\n')
   expect([row?.fate, row?.line]).toEqual(['refuse', 2])
 })
 
-test('without column names nothing is guessed', () => {
+test('without column names nothing is guessed', async () => {
   for (const [text, sentence] of [
     ['', 'is empty; its first line names the columns: name, type, value.'],
     ['www.example.com,A,192.0.2.1', 'must begin with a line that names the columns; missing: name, type, value.'],
     ['name,value\n', 'must begin with a line that names the columns; missing: type.'],
   ] as const) {
     try {
-      readCsv(text, undefined)
+      await read(text)
       expect(text).toBe('refused')
     } catch (error) {
       expect((error as Problem).errors?.csv).toContain(sentence)
+    }
+  }
+})
+
+test('a cell holds any character inside quotes, and one that cannot be read takes only its row with it', async () => {
+  const cells = async (text: string) => await made(`name,type,value\n${text}`)
+  expect(await cells('a.example,TXT,"a, ""b""; c"\r\nb.example,TXT,\'x"y\rb.example')).toEqual([
+    ['a.example', 'TXT', 'a, "b"; c'],
+    ['b.example', 'TXT', '\'x"y\rb.example'],
+  ])
+  expect((await read('name,type,value\rb.example,A,192.0.2.1\r')).map(({ line }) => line)).toEqual([2])
+  for (const wrong of ['"x"y', '"', '"""', 'x,"\n']) {
+    const rows = await read(`name,type,value\na.example,A,192.0.2.1\nb.example,TXT,${wrong}`)
+    expect([wrong, ...rows.map(({ fate }) => fate)]).toEqual([wrong, undefined, 'refuse'])
+  }
+})
+
+test('a cell of many lines is one row that is refused', async () => {
+  const rows = await read(`name,type,value\na.example,A,"${'192.0.2.1\n'.repeat(125_000)}"\nb.example,A,192.0.2.1`)
+  expect(rows.map(({ line, fate, why }) => [line, fate, why])).toEqual([
+    [2, 'refuse', 'A cell has 1250002 characters; at most 65536 are allowed.'],
+    [125_003, undefined, undefined],
+  ])
+})
+
+test('whatever a file holds, others have their turn while it is read', async () => {
+  for (const part of ['"', 'a,', '\n', '""', '",', 'a\n', '"\n', '"a" b,', '|', '\r', '"a\nb",A,1\n', ' ']) {
+    for (const head of ['name,type,value\n', 'name,type,value\na,A,"']) {
+      const text = head + part.repeat(Math.floor(65_536 / part.length))
+      const turns = await turnsDuring(read(text).catch((problem) => problem.errors.csv))
+      expect([head, part, turns > 25 || part === 'a\n']).toEqual([head, part, true])
     }
   }
 })

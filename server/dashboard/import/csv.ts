@@ -1,7 +1,7 @@
-import papaparse from 'papaparse'
 import { NOTIFY, type Notify, RECORD_TYPES } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
-import { type InputRow, isUnwatched, joinRecords, whyUnwatched } from './rows.ts'
+import { csvRecords } from './csv-records.ts'
+import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
 
 /** The columns that are read, and what they are called elsewhere. Others are passed over. */
 const COLUMNS = {
@@ -24,37 +24,15 @@ const EXACT: Record<string, boolean> = {
   ...{ false: false, no: false, '0': false, flexible: false },
 }
 
-/** One row for each name, type and settings, in the order of the file. `origin`: what relative names belong to. Throws a 400 without column names. */
-export function readCsv(text: string, origin: string | undefined): InputRow[] {
+/** The rows of the file, in its order. `origin`: what relative names belong to. Throws a 400 without column names. */
+export async function* readCsv(text: string, origin: string | undefined): AsyncGenerator<InputRow> {
   let columns: (Column | undefined)[] | undefined
-  const records: InputRow[] = []
-  const each = (cells: string[], line: number, wrong: string | undefined) => {
-    if (cells.every((cell) => cell.trim() === '')) return
+  for await (const { cells, line, wrong } of csvRecords(text.replace(/^\ufeff/, ''))) {
+    if (wrong === undefined && cells.every((cell) => cell.trim() === '')) continue
     if (!columns) columns = columnsOf(cells)
-    else if (wrong !== undefined) records.push(refused(line, {}, wrong))
-    else records.push(readLine(named(columns, cells), line, origin))
+    else yield wrong === undefined ? readLine(named(columns, cells), line, origin) : refused(line, {}, wrong)
   }
-  eachLine(text.replace(/^\ufeff/, ''), each)
   if (!columns) throw invalid({ csv: 'is empty; its first line names the columns: name, type, value.' })
-  return joinRecords(records)
-}
-
-/** Calls with the cells of each row and the line on which it begins. */
-function eachLine(text: string, each: (cells: string[], line: number, wrong: string | undefined) => void): void {
-  let line = 1
-  let at = 0
-  papaparse.parse<string[]>(text, {
-    delimitersToGuess: [',', ';', '\t', '|'],
-    step: ({ data, errors, meta }) => {
-      const quotes = errors.find(({ type }) => type === 'Quotes')
-      each(
-        data,
-        line,
-        quotes && 'A quote is not closed, or stands in the middle of a cell; write it twice inside quotes.',
-      )
-      for (; at < meta.cursor; at++) if (text[at] === '\n') line++
-    },
-  })
 }
 
 function columnsOf(cells: readonly string[]): (Column | undefined)[] {

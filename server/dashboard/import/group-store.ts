@@ -20,3 +20,15 @@ export async function findGroupIds(
   }
   return found
 }
+
+/** Slugs of groups by their ids. */
+export async function findSlugs(
+  db: Database,
+  organizationId: string,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, string>> {
+  if (ids.size === 0) return new Map()
+  const groups = db.selectFrom('groups').select(['id', 'slug']).where('organization_id', '=', organizationId)
+  const rows = await groups.where(isOneOf(db, 'id', [...ids])).execute()
+  return new Map(rows.map(({ id, slug }) => [id, slug]))
+}

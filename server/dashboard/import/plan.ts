@@ -1,6 +1,6 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/monitors.ts'
-import { findKnown, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
+import { findKnown, type Known, recordOf, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/matching/expected-values.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/monitor.ts'
 import { paceOf } from '../../organization/room.ts'
@@ -9,12 +9,12 @@ import { invalid, Problem } from '../../problem.ts'
 import { giveWay } from '../../turns.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
-import { findGroupIds } from './group-store.ts'
-import { type InputRow, MOST_ROWS } from './rows.ts'
+import { findGroupIds, findSlugs } from './group-store.ts'
+import { type InputRow, joinRecords } from './rows.ts'
 import { readZone } from './zone-file.ts'
 
 /** Rows judged before others have a turn. */
-const SLICE = 100
+const SLICE = 20
 
 /** Characters of a row that is not made. */
 const MOST_SHOWN = 1_000
@@ -24,10 +24,6 @@ type Judged = { row: ImportRow; draft?: MonitorDraft }
 /** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
 export async function planImport(doors: Doors, organizationId: string, given: ImportRequest): Promise<ImportPlan> {
   const rows = await rowsOf(doors, given)
-  if (rows.length > MOST_ROWS) {
-    const field = given.zone === undefined ? 'csv' : 'zone'
-    throw invalid({ [field]: `comes to ${rows.length} monitors; import at most ${MOST_ROWS} at a time.` })
-  }
   const pace = await paceOf(doors, organizationId)
   const judged: Judged[] = []
   for (const [place, row] of rows.entries()) {
@@ -57,10 +53,7 @@ async function rowsOf(doors: Doors, { zone, csv, domain, origin }: ImportRequest
     throw invalid({ body: 'must have exactly one of zone, csv and domain.' })
   }
   if (domain !== undefined) return await discover(doors, domain)
-  if (csv !== undefined) return readCsv(csv, origin)
-  const { rows, needsOrigin } = readZone(zone!, origin)
-  if (needsOrigin) throw invalid({ origin: 'is required: the file has names without a dot at the end and no $ORIGIN.' })
-  return rows
+  return csv === undefined ? joinRecords(readZone(zone!, origin), 'zone') : joinRecords(readCsv(csv, origin), 'csv')
 }
 
 function judge(given: InputRow, preset: string | undefined, pace: (asked?: number) => number): Judged {
@@ -75,6 +68,7 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
     notify: given.notify ?? null,
     frequency: given.frequency ?? null,
     fate: given.fate ?? 'make',
+    monitor: null,
     why: given.why ?? '',
   }
   if (given.fate !== undefined) return { row }
@@ -114,10 +108,46 @@ async function markKnown({ db }: Doors, organizationId: string, judged: readonly
     if (!draft) continue
     const text = samenessOf(samenesses.get(draft)!)
     const earlier = first.get(text)
-    if (known.has(text)) Object.assign(row, { fate: 'exists', why: 'An equal monitor is there already.' })
+    if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An equal monitor is there already.' })
     else if (earlier) Object.assign(row, { fate: 'skip', why: `It is the same as line ${earlier.line}.` })
     else first.set(text, row)
   }
+  const made = judged.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
+  const differing = pairOthers(
+    made.map(({ row, draft }) => ({ row, sameness: samenesses.get(draft)! })),
+    known.others,
+  )
+  const slugs = await findSlugs(db, organizationId, new Set(differing.map(({ other }) => other.group_id)))
+  for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
+}
+
+type Other = Sameness & { id: string }
+
+/**
+ * A second monitor of a record that expects something else would contradict the first one. Of several the one in the row's own
+ * group is meant, then an exact one. Each is meant by one row at most. Where another group has an equal one, only monitors of
+ * the own group contradict.
+ */
+function pairOthers(rows: readonly { row: ImportRow; sameness: Sameness }[], others: Known['others']) {
+  const meant = new Set<string>()
+  return rows.flatMap(({ row, sameness }): { row: ImportRow; other: Other }[] => {
+    const isOwn = (other: Other) => other.group_id === sameness.group_id
+    const rank = (other: Other) => (isOwn(other) ? 2 : 0) + other.is_exact_match
+    const known = others.get(recordOf(sameness)) ?? []
+    const equal = samenessOf({ ...sameness, group_id: '' })
+    const contradicting = known.filter((other) => samenessOf({ ...other, group_id: '' }) !== equal)
+    const [other] = contradicting.filter(({ id }) => !meant.has(id)).sort((one, two) => rank(two) - rank(one))
+    if (!other || (!isOwn(other) && contradicting.length < known.length)) return []
+    meant.add(other.id)
+    return [{ row, other }]
+  })
+}
+
+function markDiffering(row: ImportRow, other: Other, group: string): void {
+  const expected_value: string[] = JSON.parse(other.expected_values)
+  const is_exact_match = other.is_exact_match === 1
+  const why = `Differs from an existing monitor in group ${group}, which expects ${expected_value.join(', ')} (${is_exact_match ? 'exact' : 'flexible'}).`
+  Object.assign(row, { fate: 'differs', why, monitor: { id: other.id, expected_value, is_exact_match, group } })
 }
 
 /** A group that is yet to be made stands for itself. */

@@ -1,4 +1,5 @@
 import type { Notify } from '#contract/monitors.ts'
+import { invalid } from '../../problem.ts'
 
 /** What of an input stands for one monitor. `why`: set where it is known already that none is made. */
 export type InputRow = {
@@ -16,7 +17,7 @@ export type InputRow = {
 }
 
 /** Rows that one plan holds. */
-export const MOST_ROWS = 5_000
+const MOST_ROWS = 5_000
 
 /** Types that a zone may hold and that no monitor watches. */
 const UNWATCHED = new Set(
@@ -35,14 +36,20 @@ export function whyUnwatched(type: string): string {
   return `${type} records are not watched.`
 }
 
-/** Records of one name, type and settings are one row, where the first of them stands. Order is kept. */
-export function joinRecords(records: readonly InputRow[]): InputRow[] {
+/**
+ * Records of one name, type and settings are one row, where the first of them stands. Order is kept. Throws a 400 that names
+ * `field` as soon as there are more rows than a plan holds.
+ */
+export async function joinRecords(records: AsyncIterable<InputRow>, field: 'zone' | 'csv'): Promise<InputRow[]> {
   const rows = new Map<string, InputRow>()
-  for (const record of records) {
+  for await (const record of records) {
     const key = keyOf(record)
     const row = rows.get(key)
-    if (!row) rows.set(key, { ...record, values: [...record.values] })
-    else row.values.push(...record.values)
+    if (row) for (const value of record.values) row.values.push(value)
+    else rows.set(key, { ...record, values: [...record.values] })
+    if (rows.size > MOST_ROWS) {
+      throw invalid({ [field]: `comes to more than ${MOST_ROWS} monitors; import at most ${MOST_ROWS} at a time.` })
+    }
   }
   return withoutParts([...rows.values()])
 }

@@ -1,12 +1,10 @@
 import { RECORD_TYPES } from '#contract/monitors.ts'
-import { type InputRow, isUnwatched, joinRecords, whyUnwatched } from './rows.ts'
-import { type Entry, type Token, zoneEntries } from './zone-tokens.ts'
+import { invalid } from '../../problem.ts'
+import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
+import { type Entry, MOST_CHARACTERS, type Token, zoneEntries } from './zone-tokens.ts'
 
 // dnsz, which is at hand for this, drops lines that it cannot read without a word, knows no line numbers, leaves names in
 // the data relative to the origin and folds blanks inside quoted text: too little for who must not lose a record.
-
-/** A zone file cannot be read at all without the name that its relative names belong to. */
-export type ZoneRows = { rows: InputRow[]; needsOrigin: boolean }
 
 type Reading = {
   /** With a dot at its end; undefined until it is known. */
@@ -17,17 +15,21 @@ type Reading = {
 
 const WATCHED: ReadonlySet<string> = new Set(RECORD_TYPES.filter((type) => type !== 'SPF'))
 const CLASSES = new Set(['IN', 'CH', 'HS', 'CS', 'ANY', 'NONE'])
-const TTL = /^(?:\d+[smhdw]?)+$/i
+const TTL = /^(?:\d+(?:[smhdw]|$))+$/i
 
-/** One row for each RRset, in the order of the file. `origin`: the zone's name, where the file has no $ORIGIN. */
-export function readZone(text: string, origin: string | undefined): ZoneRows {
+/**
+ * The records of the file, in its order. `origin`: the zone's name, where the file has no $ORIGIN. Throws a 400 where relative
+ * names belong to none.
+ */
+export async function* readZone(text: string, origin: string | undefined): AsyncGenerator<InputRow> {
   const reading: Reading = { origin: origin && absolute(origin), owner: undefined, needsOrigin: false }
-  const records: InputRow[] = []
-  for (const entry of zoneEntries(text)) {
+  for await (const entry of zoneEntries(text)) {
     const record = entry.wrong === undefined ? readEntry(entry, reading) : refused(entry, entry.wrong)
-    if (record) records.push(record)
+    if (record) yield record
   }
-  return { rows: joinRecords(records), needsOrigin: reading.needsOrigin }
+  if (reading.needsOrigin) {
+    throw invalid({ origin: 'is required: the file has names without a dot at the end and no $ORIGIN.' })
+  }
 }
 
 function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
@@ -49,6 +51,7 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   if (head.class !== 'IN') return { ...record, fate: 'skip', why: `The class ${head.class} is not watched, only IN.` }
   if (isUnwatched(type)) return { ...record, fate: 'skip', why: whyUnwatched(type) }
   if (!WATCHED.has(type)) return refused(entry, `${type} is no record type.`, reading.owner, type)
+  if (entry.isCut) return refused(entry, `It is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
   const value = expectationOf(type, head.data, reading)
   if (value === undefined) return refused(entry, WANTED[type]!, reading.owner, type)
   return { ...record, values: [value] }
@@ -117,9 +120,12 @@ function expectationOf(type: string, data: readonly Token[], reading: Reading): 
   }
 }
 
+/** A dot behind a backslash belongs to the last label. */
+const ENDS_WITH_DOT = /^(?:[^\\]|\\.)*\.$/su
+
 /** The whole name, as monitors are given names: escapes are written as octets. */
 function nameOf(raw: string, reading: Reading): string {
-  if (raw === '@' || !/(?:^|[^\\])(?:\\\\)*\.$/.test(raw)) {
+  if (raw === '@' || !ENDS_WITH_DOT.test(raw)) {
     if (reading.origin === undefined) reading.needsOrigin = true
     const origin = reading.origin ?? ''
     if (raw === '@') return origin

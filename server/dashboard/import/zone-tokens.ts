@@ -1,3 +1,5 @@
+import { giveWay } from '../../turns.ts'
+
 /** `raw`: as it stands in the file, escapes and all; of a quoted string what is inside its quotes. */
 export type Token = { raw: string; isQuoted: boolean }
 
@@ -7,46 +9,66 @@ export type Entry = {
   line: number
   /** It begins with a blank: the owner is that of the entry before. */
   isIndented: boolean
+  /** Of its first `MOST_CHARACTERS`. */
   tokens: Token[]
+  /** It has more of them. */
+  isCut: boolean
   /** Why it cannot be read. */
   wrong?: string
 }
 
-// A blank, the end of a line, a comment, a parenthesis, a quoted string on one line, other text, and what none of them is.
-const PART = /([^\S\n]+)|(\n)|(;[^\n]*)|([()])|"((?:[^"\\\n]|\\[^\n])*)"|((?:[^\s;()"\\]|\\[^\n])+)|(["\\])/g
+/** Characters of one entry, and of one line, that are read: the longest value that can be expected takes 4,000. */
+export const MOST_CHARACTERS = 16_384
+
+/** Characters read before others have a turn. */
+const SLICE = 2_048
+
+// Blanks, a comment, a parenthesis, a quoted string and whether it is closed, other text, and a backslash at the end.
+const PART = /([^\S\n]+)|(;.*)|([()])|"((?:[^"\\]|\\.)*)("?)|((?:[^\s;()"\\]|\\.)+)|\\/gsu
 
 /** RFC 1035 section 5.1. Never throws: what cannot be read is an entry that says why. */
-export function* zoneEntries(text: string): Generator<Entry> {
-  let line = 1
+export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
+  let number = 0
+  let unread = 0
   let depth = 0
+  let kept = 0
   let entry: Entry | undefined
-  let isLineStart = true
-  let isIndented = false
-  for (const [part, blank, end, comment, parenthesis, quoted, plain] of text.replace(/^\ufeff/, '').matchAll(PART)) {
-    if (end !== undefined) {
-      line++
-      if (depth > 0 && entry && entry.wrong === undefined) continue
-      if (entry) yield entry
-      entry = undefined
-      depth = 0
-      isLineStart = true
-      isIndented = false
-      continue
-    }
-    if (blank !== undefined) {
-      if (isLineStart) isIndented = true
-    } else if (comment === undefined) {
-      entry ??= { line, isIndented, tokens: [] }
+  for (const line of linesOf(text.replace(/^\ufeff/, ''))) {
+    number++
+    for (unread += line.length + 1; unread >= SLICE; unread -= SLICE) await giveWay()
+    let isCut = line.length > MOST_CHARACTERS
+    for (const match of line.slice(0, MOST_CHARACTERS).matchAll(PART)) {
+      const [part, blank, comment, parenthesis, quoted, close, plain] = match
+      if (comment !== undefined) isCut = false
+      if (blank !== undefined || comment !== undefined) continue
+      entry ??= { line: number, isIndented: /^\s/.test(line), tokens: [], isCut: false }
+      kept += part.length
       if (parenthesis === '(') depth++
       else if (parenthesis === ')') depth--
-      else if (quoted !== undefined) entry.tokens.push({ raw: quoted, isQuoted: true })
+      else if (kept > MOST_CHARACTERS) entry.isCut = true
+      else if (quoted !== undefined && close === '"') entry.tokens.push({ raw: quoted, isQuoted: true })
+      else if (quoted !== undefined) entry.wrong ??= 'A quote is not closed on its line.'
       else if (plain !== undefined) entry.tokens.push({ raw: plain, isQuoted: false })
-      else
-        entry.wrong ??= part === '"' ? 'A quote is not closed on its line.' : 'A backslash stands at the end of a line.'
+      else entry.wrong ??= 'A backslash stands at the end of a line.'
       if (depth < 0) entry.wrong ??= 'A parenthesis is closed that was not opened.'
     }
-    isLineStart = false
+    if (!entry || (depth > 0 && !isCut && entry.wrong === undefined)) continue
+    // Where the line goes on, what is wrong with its last part may be that it was cut.
+    yield isCut ? withoutReason(entry) : entry
+    entry = undefined
+    depth = 0
+    kept = 0
   }
-  if (entry && depth > 0) entry.wrong ??= 'A parenthesis is not closed.'
-  if (entry) yield entry
+  if (entry) yield { ...entry, wrong: 'A parenthesis is not closed.' }
+}
+
+const withoutReason = ({ wrong: _, ...entry }: Entry): Entry => ({ ...entry, isCut: true })
+
+function* linesOf(text: string): Generator<string> {
+  for (let from = 0; from <= text.length; ) {
+    const end = text.indexOf('\n', from)
+    yield end < 0 ? text.slice(from) : text.slice(from, end)
+    if (end < 0) return
+    from = end + 1
+  }
 }

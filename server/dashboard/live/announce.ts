@@ -41,11 +41,12 @@ export function announceChanges(app: FastifyInstance, { db, clock, log }: LiveDo
 }
 
 const MOST_REMEMBERED = 10_000
+const ACCEPTING = new Set(['/dashboard/api/accept/:monitor', '/dashboard/api/import/updates'])
 const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** What the pages show that a route changes. */
 function listsOf(url: string): readonly List[] {
-  if (url.startsWith('/monitors') || url.startsWith('/dashboard/api/accept')) return ['monitors', 'groups']
+  if (url.startsWith('/monitors') || ACCEPTING.has(url)) return ['monitors', 'groups']
   if (url.startsWith('/groups')) return ['groups', 'monitors', 'webhooks']
   if (url.startsWith('/webhooks')) return ['webhooks', 'requests', 'groups']
   return []

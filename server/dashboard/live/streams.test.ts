@@ -15,21 +15,37 @@ async function givenStreams(fresh: () => ReturnType<typeof import('../../testing
       passed += ms
     },
   }
-  const live = new LiveStreams({ db: await fresh(), clock, log: pino({ level: 'silent' }) })
+  const db = await fresh()
+  const live = new LiveStreams({ db, clock, log: pino({ level: 'silent' }) })
   onTestFinished(() => live.close())
-  return { live, elapsed: () => passed }
+  return { live, db, elapsed: () => passed }
 }
 
 onBothEngines('open streams', (fresh) => {
-  test('beat every 15 seconds while nothing happens', async () => {
+  test('beat at once and every 5 seconds while nothing happens', async () => {
     const { live, elapsed } = await givenStreams(fresh)
     const out = live.open({ organizationId: 'org_none', who: 'me', isWelcome: async () => true })
     const beats: number[] = []
     for await (const part of out) {
-      if (String(part).startsWith(':')) beats.push(elapsed())
-      if (beats.length === 3) break
+      if (String(part).startsWith('event: beat\n')) beats.push(elapsed())
+      if (beats.length === 4) break
     }
-    expect(beats.map((at, place) => at - (beats[place - 1] ?? 0))).toEqual([15_000, 15_000, 15_000])
+    expect(beats.map((at, place) => at - (beats[place - 1] ?? 0))).toEqual([0, 5_000, 5_000, 5_000])
+  })
+
+  test('do not beat while the database does not answer', async () => {
+    const { live, db, elapsed } = await givenStreams(fresh)
+    const out = live.open({ organizationId: 'org_none', who: 'me', isWelcome: async () => true })
+    const beats: number[] = []
+    const read = async () => {
+      for await (const part of out) if (String(part).startsWith('event: beat\n')) beats.push(elapsed())
+    }
+    void read()
+    while (beats.length < 2) await new Promise(setImmediate)
+    await db.destroy()
+    const until = elapsed() + 60_000
+    while (elapsed() < until) await new Promise(setImmediate)
+    expect(beats.at(-1)).toBeLessThanOrEqual(until - 55_000)
   })
 
   test('end within 30 seconds when the caller is not welcome any more', async () => {
@@ -49,5 +65,14 @@ onBothEngines('open streams', (fresh) => {
     out.push('x'.repeat(70_000))
     await new Promise((resolve) => out.once('close', resolve))
     expect(out.destroyed).toBe(true)
+  })
+
+  test('of one organization leave room for others, with however many keys it opens them', async () => {
+    const { live } = await givenStreams(fresh)
+    const open = (organizationId: string, who: string) =>
+      live.open({ organizationId, who, isWelcome: async () => true })
+    for (let number = 0; number < 100; number++) open('org_1', `key_${number}`)
+    expect(() => open('org_1', 'key_100')).toThrow('Your organization has 100 live pages open')
+    expect(open('org_2', 'key_1').destroyed).toBe(false)
   })
 })

@@ -13,11 +13,12 @@ export type LiveDoors = { db: Database; clock: Clock; log: Logger }
 /** How often the database is looked at while somebody watches. */
 const POLL_MS = 500
 const CHECKED_MS = 1_000
-const HEARTBEAT_MS = 15_000
+const HEARTBEAT_MS = 5_000
 const RECHECK_MS = 30_000
 /** How long before a page opened its stream it may have read what it shows. */
 const OVERLAP_MS = 10_000
 export const MOST_OF_ONE = 8
+export const MOST_OF_ORGANIZATION = 100
 const MOST_IN_ALL = 1_000
 /** Octets that wait for a page which does not read; beyond that it is cut off and comes again. */
 const MOST_WAITING = 64 * 1024
@@ -32,7 +33,14 @@ export type Listener = {
 
 /** Instants of `Clock.elapsed()`. */
 type Stream = Listener & { out: Readable; isOver: boolean; isGreeted: boolean; toldAt: number; askedAt: number }
-type Watched = { streams: Set<Stream>; snapshot: Snapshot | undefined; checked: Set<string>; checkedAt: number }
+type Watched = {
+  streams: Set<Stream>
+  snapshot: Snapshot | undefined
+  /** When the database last answered. */
+  readAt: number
+  checked: Set<string>
+  checkedAt: number
+}
 
 /**
  * The open pages of this process. While there are any, one loop looks at the database for each organization that is watched,
@@ -49,7 +57,7 @@ export class LiveStreams {
     this.#doors = doors
   }
 
-  /** Throws 429 where one caller has too many already, 503 where the process has or is stopping. */
+  /** Throws 429 where one caller or one organization has too many already, 503 where the process has or is stopping. */
   open(listener: Listener): Readable {
     const all = [...this.#watched.values()].flatMap(({ streams }) => [...streams])
     if (this.#stop.signal.aborted || all.length >= MOST_IN_ALL) {
@@ -57,6 +65,12 @@ export class LiveStreams {
     }
     if (all.filter(({ who }) => who === listener.who).length >= MOST_OF_ONE) {
       throw new Problem(429, `You have ${MOST_OF_ONE} live pages open; close one of them for this one to be live too.`)
+    }
+    if ((this.#watched.get(listener.organizationId)?.streams.size ?? 0) >= MOST_OF_ORGANIZATION) {
+      throw new Problem(
+        429,
+        `Your organization has ${MOST_OF_ORGANIZATION} live pages open on this server, which is the limit; this page refreshes by itself meanwhile.`,
+      )
     }
     const now = this.#doors.clock.elapsed()
     const stream: Stream = {
@@ -106,6 +120,7 @@ export class LiveStreams {
       const { lists, events, checked } = differenceOf(before, now)
       const monitors = await monitorsOfEvents(db, organizationId, events)
       watched.snapshot = now
+      watched.readAt = clock.elapsed()
       for (const id of checked) watched.checked.add(id)
       this.#greet(watched, now)
       if (lists.length > 0) this.#tellAll(watched, eventText('change', { lists, monitors }))
@@ -123,17 +138,21 @@ export class LiveStreams {
     const from = this.#doors.clock.now() - OVERLAP_MS
     const isRecent = events.values().some((at) => at > from)
     for (const stream of streams) {
-      if (isRecent && !stream.isGreeted) this.#tell(stream, eventText('change', RECENTLY))
+      if (!stream.isGreeted) this.#tell(stream, isRecent ? eventText('change', RECENTLY) : BEAT)
       stream.isGreeted = true
     }
   }
 
-  /** Heartbeats keep proxies from closing what is quiet; whoever signed out or is no member any more is not told further. */
+  /**
+   * A beat says that the page is current, so there is none while the database does not answer; and it keeps proxies from
+   * closing what is quiet. Whoever signed out or is no member any more is not told further.
+   */
   async #tend(): Promise<void> {
     const now = this.#doors.clock.elapsed()
-    for (const { streams } of this.#watched.values()) {
+    for (const { streams, readAt } of this.#watched.values()) {
+      const isCurrent = now - readAt < HEARTBEAT_MS
       for (const stream of streams) {
-        if (now - stream.toldAt >= HEARTBEAT_MS) this.#tell(stream, ':\n\n')
+        if (isCurrent && now - stream.toldAt >= HEARTBEAT_MS) this.#tell(stream, BEAT)
         if (now - stream.askedAt < RECHECK_MS) continue
         stream.askedAt = now
         if (!(await stream.isWelcome())) end(stream)
@@ -169,8 +188,16 @@ function end(stream: Stream): void {
 
 const RECENTLY: LiveChange = { lists: ['events', 'monitors', 'requests'], monitors: [] }
 
-const newlyWatched = (): Watched => ({ streams: new Set(), snapshot: undefined, checked: new Set(), checkedAt: 0 })
+const newlyWatched = (): Watched => ({
+  streams: new Set(),
+  snapshot: undefined,
+  readAt: Number.NEGATIVE_INFINITY,
+  checked: new Set(),
+  checkedAt: 0,
+})
 
 /** In the form of server-sent events: WHATWG HTML, section 9.2. */
 const eventText = (name: string, data: LiveChange | Pick<LiveChange, 'monitors'>) =>
   `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+const BEAT = 'event: beat\ndata: {}\n\n'

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { Busy } from '../busy.ts'
 import type { DnsClient } from '../client.ts'
 import type { Question, Reply, ServerAddress } from '../outcome.ts'
-import { isPrivateAddress } from '../private-addresses.ts'
+import { isSpecialAddress } from '../special-addresses.ts'
 import { createTogether } from '../together.ts'
 import { rootDelegation } from './delegation.ts'
 import { createDelegationCache } from './delegation-cache.ts'
@@ -61,8 +61,8 @@ export function createAuthorities({
 }): Authorities {
   const cache = createDelegationCache(rootDelegation(roots), clock)
   // A public tree must not lead us into the operator's own network.
-  const isPrivateTree = roots.some(({ ip }) => isPrivateAddress(ip))
-  const isAllowed = (ip: string) => isPrivateTree || !isPrivateAddress(ip)
+  const isPrivateTree = roots.some(({ ip }) => isSpecialAddress(ip))
+  const isAllowed = (ip: string) => isPrivateTree || !isSpecialAddress(ip)
   const descent: Descent = { dns, clock, cache, port: roots[0]?.port ?? 53, timeoutMs, isAllowed }
   const together = createTogether<AuthoritativeReply>()
   const reach = createReach({ dns, clock, roots, timeoutMs })

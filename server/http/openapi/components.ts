@@ -9,6 +9,7 @@ export const headers = {
   'X-RateLimit-Remaining': integer('Requests left in the window.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the oldest counted request leaves the window.'),
   'Retry-After': integer('Seconds to wait.'),
+  Allow: text('The methods that the path has.'),
   Location: text('Where the new resource is.'),
   ETag: text('Names this representation; for If-None-Match and If-Match.'),
   'WWW-Authenticate': text('How to send a key: `ApiKey realm="zonewatch", header="X-Api-Key"`.'),
@@ -54,9 +55,16 @@ export const failures: Record<number, { name: string; description: string; heade
   402: { name: 'PaymentRequired', description: "The plan's limit is reached." },
   403: { name: 'Forbidden', description: "The key's role does not allow this." },
   404: { name: 'NotFound', description: 'There is no such resource in this organization.' },
-  409: { name: 'Conflict', description: 'The state of the resource does not allow this; the sentence says why.' },
+  405: { name: 'MethodNotAllowed', description: 'The path does not have this method.', headers: ['Allow'] },
+  409: {
+    name: 'Conflict',
+    description:
+      'The state of the resource does not allow this; the sentence says why. With Retry-After where the first request with the same Idempotency-Key is still running.',
+    headers: ['Retry-After'],
+  },
   412: { name: 'PreconditionFailed', description: 'The resource was changed since the ETag in If-Match was read.' },
   413: { name: 'ContentTooLarge', description: 'The body is too large.' },
+  414: { name: 'UriTooLong', description: 'The address is too long.' },
   415: { name: 'UnsupportedMediaType', description: 'The body is not sent as application/json.' },
   422: { name: 'UnprocessableContent', description: 'The Idempotency-Key belongs to another request.' },
   429: {
@@ -64,6 +72,7 @@ export const failures: Record<number, { name: string; description: string; heade
     description: 'The limit is reached; wait for Retry-After.',
     headers: ['Retry-After'],
   },
+  431: { name: 'RequestHeaderFieldsTooLarge', description: 'The headers are too large.' },
   500: { name: 'InternalServerError', description: 'A fault of the server; `request_id` names it.' },
   503: {
     name: 'ServiceUnavailable',

@@ -1,4 +1,5 @@
 import { ErrorBody } from '#contract/common.ts'
+import { INCLUDES } from '#contract/monitors.ts'
 import { failures, type HeaderName, headerRefs, headers, parameters, responses, securitySchemes } from './components.ts'
 import { webhooks } from './deliveries.ts'
 import { errorStatusesOf } from './failures.ts'
@@ -11,7 +12,11 @@ export type Operation = {
   summary?: string
   description?: string
   tags?: string[]
+  /** Empty: no key is needed. */
+  security?: unknown[]
   parameters?: Parameter[]
+  'x-takes-if-match'?: boolean
+  'x-writes-nothing'?: boolean
   requestBody?: { required?: boolean; content: Record<string, { schema?: AnySchema }> }
   responses: Record<
     string,
@@ -20,7 +25,7 @@ export type Operation = {
 }
 /** A parameter, or a reference to a shared one. */
 export type Parameter = { name?: string; in?: string; description?: string; schema?: unknown; $ref?: string }
-type AnySchema = { type?: string; properties?: object; anyOf?: AnySchema[] }
+type AnySchema = { type?: string; title?: string; properties?: object; anyOf?: AnySchema[] }
 export type Document = {
   paths: Record<string, Record<string, Operation>>
   webhooks?: unknown
@@ -30,8 +35,12 @@ export type Document = {
 
 /** What the route schemas cannot say: shared headers, conditions, every error, names. For every route alike. */
 export function complete(document: Document): Document {
+  const versioned = versionedTitles(document)
   for (const [path, operations] of Object.entries(document.paths)) {
-    for (const [method, operation] of Object.entries(operations)) completeOperation(method, path, operation)
+    for (const [method, operation] of Object.entries(operations)) {
+      if (operation.security) completeOpen(operation)
+      else completeOperation(method, path, operation, versioned)
+    }
   }
   const schemas = hoistTitled(document.paths)
   document.webhooks = webhooks
@@ -46,14 +55,41 @@ export function complete(document: Document): Document {
   return document
 }
 
+/** The titles of what a PATCH with `If-Match` answers: resources that carry an ETag in whichever answer they come. */
+function versionedTitles({ paths }: Document): Set<string | undefined> {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path))
+  const patches = operations.filter((operation) => operation['x-takes-if-match'])
+  return new Set(
+    patches.flatMap(({ responses }) => responses['200']?.content?.['application/json']?.schema?.title ?? []),
+  )
+}
+
+/** An operation that needs no key, and describes its answers itself. */
+function completeOpen(operation: Operation): void {
+  delete operation['x-takes-if-match']
+  delete operation['x-writes-nothing']
+  for (const [status, response] of Object.entries(operation.responses)) {
+    response.headers = headerRefs(status === '503' ? ['Retry-After'] : [])
+  }
+  for (const status of [400, 405, 414, 431, 500, 503]) {
+    operation.responses[status] ??= { $ref: `#/components/responses/${failures[status]!.name}` } as never
+  }
+}
+
 /** The resource that a path begins with: `Monitors`. */
 function tagOf(path: string): string {
   const [, first = ''] = path.split('/')
   return first.charAt(0).toUpperCase() + first.slice(1)
 }
 
-function completeOperation(method: string, path: string, operation: Operation): void {
+function completeOperation(
+  method: string,
+  path: string,
+  operation: Operation,
+  versioned: Set<string | undefined>,
+): void {
   correctBody(operation)
+  for (const parameter of operation.parameters ?? []) listInclude(parameter)
   const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))
   const schema = answer?.[1].content?.['application/json']?.schema
   const answersPage = 'has_more' in (schema?.properties ?? {})
@@ -64,18 +100,22 @@ function completeOperation(method: string, path: string, operation: Operation): 
   if (answersPage) operation.description ??= 'One page of them, in the order asked for. Filters combine.'
   if (answersOne && method === 'get') operation.description ??= 'Answered with 304 while the ETag known is still right.'
 
-  const conditions = { get: answersOne ? 'IfNoneMatch' : undefined, post: 'IdempotencyKey' as const }
-  const parameter = method === 'patch' || method === 'delete' ? 'IfMatch' : conditions[method as 'get']
+  const { 'x-takes-if-match': takesIfMatch, 'x-writes-nothing': writesNothing } = operation
+  delete operation['x-takes-if-match']
+  delete operation['x-writes-nothing']
+  const isRepeatable = method === 'post' && !writesNothing
+  const isRead = method === 'get' && answersOne
+  const parameter = takesIfMatch ? 'IfMatch' : isRead ? 'IfNoneMatch' : isRepeatable ? 'IdempotencyKey' : undefined
   if (parameter) {
     operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${parameter}` }]
   }
   if (answer) {
     if (answer[1].description === 'Default Response') answer[1].description = 'Done.'
-    const tagged = answersOne && (method === 'get' || method === 'patch')
+    const tagged = answersOne && (method === 'get' || versioned.has(schema.title))
     const more: [HeaderName, boolean][] = [
       ['Location', answer[0] === '201' && answersOne],
       ['ETag', tagged],
-      ['Idempotent-Replayed', method === 'post'],
+      ['Idempotent-Replayed', isRepeatable],
     ]
     answer[1].headers = headerRefs(more.flatMap(([name, isSent]) => (isSent ? [name] : [])))
     if (tagged && method === 'get') {
@@ -94,6 +134,16 @@ function completeFailures(method: string, path: string, operation: Operation): v
   }
 }
 
+/** Several values, separated by commas. */
+function listInclude(parameter: Parameter): void {
+  if (parameter.name !== 'include') return
+  const { description } = parameter
+  const schema = { type: 'array', items: { type: 'string', enum: [...INCLUDES] } }
+  if ((parameter.schema as { enum?: unknown }).enum === undefined) {
+    Object.assign(parameter, { description, schema, style: 'form', explode: false, example: ['frequency', 'group'] })
+  }
+}
+
 /** A route that takes no body refuses one with fields; the document shows none. A body that may be null can be left out. */
 function correctBody(operation: Operation): void {
   const { requestBody } = operation
@@ -101,7 +151,10 @@ function correctBody(operation: Operation): void {
   if (!requestBody || !json?.schema) return
   const [object] = json.schema.anyOf ?? [json.schema]
   if (Object.keys(object?.properties ?? {}).length === 0) delete operation.requestBody
-  else requestBody.required = object === json.schema
+  else {
+    requestBody.required = object === json.schema
+    json.schema = object!
+  }
 }
 
 /** Schemas are made with hidden properties that are no part of the document. */

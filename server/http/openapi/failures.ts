@@ -11,13 +11,16 @@ export function errorStatusesOf({ method, path, hasParameters }: Shape): number[
     [402, creates],
     [403, writes],
     [404, hasParameters || path.includes('{')],
+    [405, true],
     [409, writes],
     [412, changes],
     // Also where no body is taken: one may be sent.
     [413, writes],
+    [414, true],
     [415, writes],
     [422, method === 'post'],
     [429, true],
+    [431, true],
     [500, true],
     [503, true],
   ]

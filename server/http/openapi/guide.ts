@@ -16,6 +16,7 @@ export async function readGuide(): Promise<Guide> {
       { name: 'Webhooks', description: webhooks! },
       { name: 'Agents', description: 'The people of the organization, and those who are invited.' },
       { name: 'Organization', description: 'Settings, billing and the plan.' },
+      { name: 'Health', description: 'For whoever runs the server. No key is needed.' },
     ],
   }
 }
@@ -25,7 +26,7 @@ async function textOf(file: string): Promise<string> {
   const text = await readFile(new URL(file, FOLDER), 'utf8')
   return text
     .replace(/^# .*\n+/, '')
-    .replaceAll(/^```mermaid\n.*?^```\n+/gms, '')
+    .replaceAll(/^```mermaid\n[^`]*```\n+/gm, '')
     .replaceAll('](webhooks.md)', '](#tag/webhooks)')
     .replaceAll('](matching.md)', '](#tag/monitors)')
 }

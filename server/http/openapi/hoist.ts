@@ -1,4 +1,32 @@
+import { AGENT_ROLES, INVITATION_STATES } from '#contract/agents.ts'
+import { NOTIFY, RECORD_TYPES, STATES } from '#contract/monitors.ts'
+import { INTERVALS, INVOICE_STATUSES, SUBSCRIPTION_STATUSES } from '#contract/subscription.ts'
+import { REQUEST_STATUSES } from '#contract/webhooks.ts'
+
 type Json = { [key: string]: unknown }
+
+const ENUMERATIONS = new Map(
+  Object.entries({
+    RecordType: RECORD_TYPES,
+    MonitorState: STATES,
+    Notify: NOTIFY,
+    AgentRole: AGENT_ROLES,
+    InvitationState: INVITATION_STATES,
+    RequestStatus: REQUEST_STATUSES,
+    WebhookState: ['active', 'paused'],
+    SubscriptionStatus: SUBSCRIPTION_STATUSES,
+    Interval: INTERVALS,
+    InvoiceStatus: INVOICE_STATUSES,
+    OrderWay: ['asc', 'desc'],
+  }).map(([name, values]) => [JSON.stringify(values), name]),
+)
+
+/** A choice of a plain type and null as one schema with two types: OpenAPI 3.1 has both, and one way is enough. */
+function nullable({ anyOf, ...beside }: Json): Json | undefined {
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return undefined
+  const [schema] = anyOf as Json[]
+  return typeof schema?.type === 'string' ? { ...schema, type: [schema.type, 'null'], ...beside } : undefined
+}
 
 /**
  * Replaces every schema that has a `title` by a reference to it, in place, and returns them by title: so a generated client
@@ -12,9 +40,19 @@ export function hoistTitled(root: unknown): Record<string, unknown> {
     if (value === null || typeof value !== 'object') return value
     if (Array.isArray(value)) return value.map(visit)
     const visited = Object.fromEntries(Object.entries(value as Json).map(([key, each]) => [key, visit(each)]))
+    const choice = nullable(visited)
+    if (choice) return visit(choice)
+    const named = ENUMERATIONS.get(JSON.stringify(visited.enum))
+    if (named !== undefined) {
+      const { type: _, enum: values, ...beside } = visited
+      schemas[named] = { type: 'string', enum: values }
+      return { $ref: `#/components/schemas/${named}`, ...beside }
+    }
     const { title } = visited
     if (typeof title !== 'string' || !('type' in visited || 'anyOf' in visited)) return visited
-    const text = JSON.stringify(visited)
+    // As a request's body it has its examples beside it, as a part of another schema within it.
+    const { examples: _, ...compared } = visited
+    const text = JSON.stringify(compared)
     texts[title] ??= text
     if (texts[title] !== text) throw new Error(`Two schemas have the title ${title}.`)
     schemas[title] = visited

@@ -1,5 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
+import { AGENT_ROLES } from '#contract/agents.ts'
+import { NOTIFY, RECORD_TYPES, STATES } from '#contract/monitors.ts'
+import { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { givenApp } from '../../testing/app-world.ts'
 import type { Document } from './document.ts'
 import { operationIdOf, summaryOf } from './names.ts'
@@ -39,7 +42,7 @@ test('what can be left out of a request is not required in the description', asy
   const { paths } = (await call('/openapi.json', { key: null })).body
   const rotation = paths['/webhooks/{webhook}/rotate-secret'].post.requestBody
   expect(rotation.required).toBe(false)
-  expect(JSON.stringify(rotation)).toContain('grace_hours')
+  expect(rotation.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/SecretRotation' })
   expect(paths['/monitors/{monitor}'].patch.requestBody.required).toBe(true)
   expect(paths['/monitors/{monitor}/check'].post.requestBody).toBeUndefined()
 })
@@ -54,6 +57,32 @@ test('whatever is shared is used, and a map is one to generators of clients', as
   expect(text).not.toContain('patternProperties')
 })
 
+test('bodies, answers and enumerations have names, and what may be null is written in one way', async () => {
+  const { call } = await givenApp('sqlite')
+  const { text, body } = await call('/openapi.json', { key: null })
+  const operations = Object.values(body.paths as Document['paths']).flatMap((path) => Object.values(path))
+  const bodies = operations.flatMap(({ requestBody, responses }) => [
+    requestBody?.content['application/json']?.schema,
+    ...Object.values(responses).map(({ content }) => content?.['application/json']?.schema),
+  ])
+  const anonymous = bodies.filter((schema) => schema !== undefined && !('$ref' in schema))
+  expect(anonymous).toEqual([])
+  for (const values of [RECORD_TYPES, STATES, NOTIFY, AGENT_ROLES, REQUEST_STATUSES]) {
+    expect(text.split(JSON.stringify(values))).toHaveLength(2)
+  }
+  // Beside a reference there is no other way.
+  expect(text.replaceAll(/\{"anyOf":\[\{"\$ref":"[^"]+"\},\{"type":"null"\}\]/g, '')).not.toContain('{"type":"null"}')
+  const { paths } = body
+  const named = (operation: { parameters?: { $ref?: string }[] }) => JSON.stringify(operation.parameters)
+  expect(named(paths['/monitors/{monitor}'].patch)).toContain('IfMatch')
+  for (const values of text.matchAll(/"name":"order_by"/g)) {
+    expect(text.slice(values.index - 300, values.index)).toMatch(/.*"\$ref":"#\/components\/schemas\/\w+Order"/)
+  }
+  expect(named(paths['/groups/{group}/monitors'].patch)).not.toContain('IfMatch')
+  expect(paths['/monitors'].get.responses).toMatchObject({ 405: {}, 414: {}, 431: {} })
+  expect(Object.keys(body.components.responses.Conflict.headers)).toContain('Retry-After')
+})
+
 test('every operation has a name of its own, a tag, a summary, described parameters and its errors', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
@@ -61,20 +90,25 @@ test('every operation has a name of its own, a tag, a summary, described paramet
   const wanting: string[] = []
   for (const [path, operations] of Object.entries(body.paths as Document['paths'])) {
     for (const [method, operation] of Object.entries(operations)) {
+      if (operation.security) expect(path).toMatch(/^\/(healthz|readyz)$/)
       names.push(operation.operationId ?? '')
       if (!operation.summary || operation.tags?.length !== 1) wanting.push(`${method} ${path}: summary or tag`)
       if (!operation.description) wanting.push(`${method} ${path}: what it does`)
       for (const parameter of operation.parameters ?? []) {
         if (!parameter.$ref && !parameter.description) wanting.push(`${method} ${path}: ${parameter.name}`)
       }
-      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '429', '500', '503']))
+      expect(Object.keys(operation.responses)).toEqual(
+        expect.arrayContaining(['400', ...(operation.security ? [] : ['401', '429']), '500', '503']),
+      )
       if (method !== 'get') expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['413', '415']))
       if (path.includes('{')) expect(Object.keys(operation.responses)).toContain('404')
     }
   }
   expect(new Set(names).size).toBe(names.length)
   expect(wanting).toEqual([])
-  expect(names).toEqual(expect.arrayContaining(['listMonitors', 'createMonitor', 'getGroup', 'listMonitorEvents']))
+  expect(names).toEqual(
+    expect.arrayContaining(['listMonitors', 'createMonitor', 'getGroup', 'listMonitorEvents', 'getHealth']),
+  )
 })
 
 test('the page of the reference needs nothing from elsewhere', async () => {

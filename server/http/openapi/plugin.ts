@@ -24,7 +24,13 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
     stripBasePath: false,
     transform: ({ schema, url, route }) => ({
       url,
-      schema: route.config?.needsKey && !url.startsWith('/dashboard/') ? schema : { ...schema, hide: true },
+      schema: {
+        ...schema,
+        ...(isDescribed(url, route.config?.needsKey, schema) ? {} : { hide: true }),
+        // Only on their way to the document.
+        'x-takes-if-match': route.config?.takesIfMatch,
+        'x-writes-nothing': route.config?.writesNothing,
+      },
     }),
     transformObject: (document) =>
       ('openapiObject' in document ? complete(document.openapiObject as Document) : {}) as never,
@@ -35,3 +41,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
     return reply.type('application/json; charset=utf-8').send(text)
   })
 }
+
+/** The API, and what else says of itself that it needs no key. */
+const isDescribed = (url: string, needsKey = false, schema: { security?: unknown } = {}) =>
+  (needsKey && !url.startsWith('/dashboard/')) || schema?.security !== undefined

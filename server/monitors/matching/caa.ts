@@ -33,6 +33,9 @@ const EXACT: Comparison<Property | undefined, Property | undefined> = {
   },
 }
 
+/** Its length is one octet. RFC 8659 section 4.1. */
+const MAX_TAG = 255
+
 function parseExpected(text: string): ParsedValue {
   const property = readProperty(text)
   if (property === undefined) {
@@ -41,6 +44,7 @@ function parseExpected(text: string): ParsedValue {
     )
   }
   const { flags, tag, value } = property
+  if (tag.length > MAX_TAG) return refused(`The CAA tag of ${quoted(text)} has more than ${MAX_TAG} characters.`)
   if (flags !== undefined && flags > 255)
     return refused(`The CAA flags of ${quoted(text)} are not a number from 0 to 255.`)
   const written = `${tag} "${writtenCaaValue(tag, value)}"`
@@ -53,7 +57,7 @@ function readComparable(text: string): Property | undefined {
 }
 
 function readProperty(text: string): Property | undefined {
-  const [, flags, tag = '', rest = ''] = text.trim().match(/^(?:(\d+)\s+)?([a-z0-9]+)\s+(.+)$/is) ?? []
+  const [, flags, tag = '', rest = ''] = text.trim().match(/^(?:(\d+)\s+)?([a-z0-9]+)\s+(\S.*)$/is) ?? []
   // `0 issue` lacks its value; it is not a tag named 0.
   if (tag === '' || /^\d+$/.test(tag)) return undefined
   const inside = rest.match(/^"((?:[^"\\]|\\.)*)"$/s)?.[1]

@@ -55,6 +55,6 @@ function sortedSet(values: readonly string[]): string[] {
 
 /** A value as it stands in a sentence about it. */
 export function quoted(text: string): string {
-  const shown = Array.from(text)
+  const shown = Array.from(text.slice(0, 122))
   return `"${shown.length > 60 ? `${shown.slice(0, 60).join('')}…` : text}"`
 }

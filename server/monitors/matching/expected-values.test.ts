@@ -25,7 +25,17 @@ test.each([
   ['CAA', '0 issue', true, /no CAA property/],
   ['CAA', '256 issue "ca.example"', true, /0 to 255/],
   ['CAA', 'issue "a" "b"', true, /no CAA property/],
-  ['TXT', ' \n', true, /must not be empty/],
+  ['TXT', '', true, /an empty TXT record is written ""/],
+  ['A', ' ', true, /not an IPv4 address/],
+  ['CNAME', '', true, /must not be empty/],
+  ['SPF', ' ', true, /begins with "v=spf1"/],
+  ['MX', '10', true, /priority without a host; write both, as in 10 mail\.example\.com/],
+  ['MX', '10 20', true, /ends in a number/],
+  ['MX', '10 mail.300', false, /ends in a number/],
+  ['PTR', '300.1.1.1', true, /ends in a number, which no host name does/],
+  ['NS', 'ns1.7.', true, /ends in a number/],
+  ['CNAME', '1.1.1', false, /ends in a number/],
+  ['CAA', `${'a'.repeat(256)} "x"`, true, /more than 255 characters/],
   ['TXT', 'x'.repeat(MAX_EXPECTED_VALUE + 1), true, /at most 1000 characters/],
 ] as const)('%s refuses "%s"', (type, text, isExactMatch, reason) => {
   expect(parseExpectedValues(text, type, isExactMatch)).toEqual({
@@ -42,6 +52,8 @@ test.each([
   ['CAA', 'iodef "mailto:a\\"b@example.com"', 'iodef "mailto:a\\"b@example.com"'],
   ['AAAA', '2001:DB8::0:1', '2001:db8::1'],
   ['TXT', '"a" "b"', 'ab'],
+  ['TXT', ' ', '" "'],
+  ['TXT', '" "', '" "'],
   ['TXT', '"\\"a\\""', '"\\"a\\""'],
   ['TXT', '"he said" hi', '"he said" hi'],
   ['SPF', ' "v=spf1  mx" " -all"', 'v=spf1 mx -all'],
@@ -52,6 +64,14 @@ test.each([
 test('duplicates are folded, and the order in which they were written is kept', () => {
   const parsed = parseExpectedValues(['B.example.', 'a.example', 'b.EXAMPLE'], 'NS', true)
   expect(parsed).toEqual({ ok: true, values: ['b.example', 'a.example'] })
+})
+
+test.each(['CNAME', 'SPF'] as const)('two %s values are refused in exact mode, since a name has one', (type) => {
+  const values = type === 'CNAME' ? ['a.example', 'b.example'] : ['v=spf1 mx', 'v=spf1 a']
+  const sentence = `A name has one ${type} record; expect one value, or set is_exact_match to false.`
+  expect(parseExpectedValues(values, type, true)).toEqual({ ok: false, problems: { expected_value: sentence } })
+  expect(parseExpectedValues([values[0]!, values[0]!], type, true)).toMatchObject({ ok: true })
+  expect(parseExpectedValues(values, type, false)).toEqual({ ok: true, values })
 })
 
 test('every value at fault is named by its place', () => {

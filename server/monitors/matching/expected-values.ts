@@ -31,19 +31,22 @@ export function parseExpectedValues(
     if (parsed.ok) values.add(parsed.value)
     else problems[typeof given === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
   }
+  if (values.size > 1 && isExactMatch && matcherFor(recordType).isSingle) {
+    problems.expected_value = `A name has one ${recordType} record; expect one value, or set is_exact_match to false.`
+  }
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
 }
 
 function parseOne(text: string, recordType: MonitorRecordType, isExactMatch: boolean): ParsedValue {
   if (isOverlong(text)) return refused(text)
-  if (text.trim() === '') return { ok: false, reason: 'An expected value must not be empty.' }
   const parsed = matcherFor(recordType).parseExpected(text, isExactMatch)
   // Escapes can make a value longer than what was written.
   return parsed.ok && isOverlong(parsed.value) ? refused(parsed.value) : parsed
 }
 
 function isOverlong(text: string): boolean {
-  return text.length > MAX_EXPECTED_VALUE && Array.from(text).length > MAX_EXPECTED_VALUE
+  if (text.length <= MAX_EXPECTED_VALUE || text.length > 2 * MAX_EXPECTED_VALUE) return text.length > MAX_EXPECTED_VALUE
+  return Array.from(text).length > MAX_EXPECTED_VALUE
 }
 
 function refused(text: string): ParsedValue {

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../../dns/addresses.ts'
-import { normalizeName } from '../../dns/names.ts'
+import { endsInNumber, normalizeName } from '../../dns/names.ts'
 import { compareTexts, observeAll, quoted } from './compare.ts'
 import type { Matcher, ParsedValue } from './matcher.ts'
 
@@ -21,5 +21,9 @@ export function parseHost(text: string): ParsedValue {
   }
   if (written === '.') return { ok: false, reason: 'The root "." is no host name; write one like host.example.com.' }
   const parsed = normalizeName(written)
+  if (parsed.ok && endsInNumber(parsed.name)) {
+    const reason = `${quoted(written)} ends in a number, which no host name does; write one like host.example.com.`
+    return { ok: false, reason }
+  }
   return parsed.ok ? { ok: true, value: parsed.name } : parsed
 }

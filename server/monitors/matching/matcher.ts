@@ -19,6 +19,8 @@ export type ParsedValue = { ok: true; value: string } | { ok: false; reason: str
 /** All that is particular to one record type. Every function is pure. */
 export type Matcher = {
   questionType: QuestionType
+  /** A name has at most one such record, so that in exact mode only one value can ever match. */
+  isSingle?: true
   /** One expected value as a person writes it. Given its own `value` again it returns the same. */
   parseExpected(text: string, isExactMatch: boolean): ParsedValue
   /** The values that a monitor shows, sorted, without duplicates; empty when the answer holds none of the type. */

@@ -20,6 +20,9 @@ export const mx: Matcher = {
 
 function parseExpected(text: string): ParsedValue {
   const [first = '', second, ...more] = text.trim().split(/\s+/)
+  if (second === undefined && /^\d+$/.test(first)) {
+    return { ok: false, reason: `${quoted(text)} is a priority without a host; write both, as in 10 mail.example.com.` }
+  }
   if (second === undefined) return parseExchange(first)
   const priority = Number(first)
   if (more.length > 0 || !/^\d{1,5}$/.test(first) || priority > 65_535) {

@@ -1,8 +1,5 @@
 import { utf8Text } from '../../dns/rdata.ts'
 
-// One or more quoted strings, as dig and zone files print them; opendkim-genkey adds the parentheses.
-const CHUNKS = /^\s*(\(?)\s*("(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*)\s*(\)?)\s*$/su
-
 /**
  * The text of a TXT expectation: the quoted strings of a zone file are joined and their escapes read (RFC 1035 section 5.1);
  * anything else is the text itself, blanks included.
@@ -29,8 +26,20 @@ export function unescaped(inside: string): Buffer {
   )
 }
 
+// Blanks, the inside of a string and whether it is closed. It matches at one place only, so that its cost is linear.
+const STRING = /\s*"((?:[^"\\]|\\.)*)("?)/suy
+
+/** Of one or more quoted strings, as dig and zone files print them; opendkim-genkey adds parentheses. Undefined for other text. */
 function quotedStrings(text: string): string[] | undefined {
-  const [, open, strings, close] = text.match(CHUNKS) ?? []
-  if (strings === undefined || (open === '') !== (close === '')) return undefined
-  return Array.from(strings.matchAll(/"((?:[^"\\]|\\.)*)"/gsu), ([, inside = '']) => inside)
+  const written = text.trim()
+  const isEnclosed = written.startsWith('(') && written.endsWith(')')
+  const list = isEnclosed ? written.slice(1, -1).trim() : written
+  const strings: string[] = []
+  STRING.lastIndex = 0
+  while (STRING.lastIndex < list.length) {
+    const [, inside, close] = STRING.exec(list) ?? []
+    if (inside === undefined || close === '') return undefined
+    strings.push(inside)
+  }
+  return strings.length > 0 ? strings : undefined
 }

@@ -6,6 +6,7 @@ import { isSpf, spfTerms } from './spf-terms.ts'
 /** The TXT records that are SPF. Exact: the same text but for runs of blanks. Flexible: every term present. */
 export const spf: Matcher = {
   questionType: 'TXT',
+  isSingle: true, // RFC 7208 section 4.5
   parseExpected,
   observe: (answer) => observeAll(answer).filter(isSpf),
   difference: (expected, observed, isExactMatch) =>

@@ -8,7 +8,7 @@ import { readTags } from './tag-list.ts'
 export const txt: Matcher = {
   questionType: 'TXT',
   parseExpected: (text) => {
-    if (text.trim() === '') return { ok: false, reason: 'The text is empty; an empty TXT record is written "".' }
+    if (text === '') return { ok: false, reason: 'The text is empty; an empty TXT record is written "".' }
     return { ok: true, value: writtenText(readPasted(text)) }
   },
   observe: observeAll,

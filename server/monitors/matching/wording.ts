@@ -16,7 +16,9 @@ export function differenceSentence(observed: readonly string[], { missing, extra
 
 /** Text from outside, fit to be quoted inside a sentence: of bounded length, without control characters or its own full stop. */
 export function plain(text: string): string {
-  return bounded(text).replace(/\.+$/, '')
+  let sentence = bounded(text)
+  while (sentence.endsWith('.')) sentence = sentence.slice(0, -1)
+  return sentence
 }
 
 function listed(values: readonly string[]): string {

@@ -1,9 +1,9 @@
+import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import type { Delivery } from '#contract/events.ts'
 import type { Monitor, MonitorRecordType } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
-import type { Diagnosis } from '../../checks/diagnosis.ts'
 import { systemClock } from '../../clock.ts'
-import type { Evidence, QuestionType } from '../../dns/outcome.ts'
+import type { QuestionType } from '../../dns/outcome.ts'
 import type { Received } from '../receiver.ts'
 import type { Screen } from './screen.ts'
 import { holdsServiceSignature, holdsStandardSignature } from './signatures.ts'
@@ -112,7 +112,7 @@ async function becomes(stage: Stage, id: string, isSo: (monitor: Diagnosed) => b
   }
 }
 
-function evidenceCells({ server, transport, rcode, ms, outcome }: Evidence): string[] {
+function evidenceCells({ server, transport, rcode, ms, outcome }: DiagnosisPath): string[] {
   const said = outcome?.kind === 'answer' ? outcome.rrset.values.join(', ') : (outcome?.kind ?? 'truncated')
   return [server, transport, rcode ?? '-', said, `${ms.toFixed(1)} ms`.padStart(8)]
 }

@@ -1,0 +1,107 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable } from './common.ts'
+
+const chain = Type.Array(Exactly({ name: Type.String(), target: Type.String(), ttl: Type.Integer() }), {
+  description: 'The CNAME records from the queried name on, in order.',
+})
+const ede = Type.Array(Exactly({ code: Type.Integer(), text: Type.String() }), {
+  description: 'Extended DNS errors, RFC 8914.',
+})
+const reason = Type.String({ description: 'Why, in a few words.' })
+const nameServers = Type.Array(Type.String())
+
+/** What one query came to. As `Outcome` of server/dns/outcome.ts, in JSON. */
+export const DnsOutcome = Type.Union(
+  [
+    Exactly({
+      kind: Type.Literal('answer'),
+      rrset: Exactly({
+        name: Type.String({ description: 'Owner name.' }),
+        type: Type.String({ description: 'Record type.' }),
+        ttl: Type.Integer({ description: 'Seconds; the lowest of the set.' }),
+        values: Type.Array(Type.String(), { description: 'Shortened where there are many.' }),
+      }),
+      chain,
+      pool: Type.Optional(
+        Type.Enum(['whole', 'part'], {
+          type: 'string',
+          description: 'The name servers give another part of the set each time: whether `values` are all of it.',
+        }),
+      ),
+    }),
+    Exactly({
+      kind: Type.Enum(['nodata', 'nxdomain', 'endless_alias'], {
+        type: 'string',
+        description:
+          '`nodata`: the name exists, without records of this type. `nxdomain`: the name does not exist. `endless_alias`: a CNAME loop, or more than 16 CNAME records.',
+      }),
+      chain,
+    }),
+    Exactly({
+      kind: Type.Literal('failure'),
+      rcode: Type.String(),
+      ede,
+      bogus: Type.Optional(Type.Literal(true, { description: 'DNSSEC validation failed.' })),
+    }),
+    Exactly({
+      kind: Type.Literal('referral'),
+      chain,
+      zone: Type.Optional(Type.String({ description: 'Absent where only a CNAME chain ended here.' })),
+      nameServers,
+      glue: Type.Array(Exactly({ name: Type.String(), ip: Type.String() })),
+      ttl: Type.Integer({ description: 'Seconds.' }),
+    }),
+    Exactly({ kind: Type.Literal('lame'), zone: Type.String(), nameServers, reason }),
+    Exactly({ kind: Type.Enum(['malformed', 'unreachable'], { type: 'string' }), reason }),
+    Exactly({ kind: Type.Literal('timeout') }),
+  ],
+  { title: 'DnsOutcome', description: 'What one query came to.' },
+)
+export type DnsOutcome = Static<typeof DnsOutcome>
+
+/** One exchange with one name server. */
+export const DiagnosisPath = Exactly(
+  {
+    at: Type.Optional(Instant('When the query was sent; diagnoses of older versions have none.')),
+    server: Type.String({ description: '`ip:port`, IPv6 in brackets.', examples: ['192.0.2.53:53'] }),
+    name: Type.Optional(Type.String({ description: 'Of the server, where it was found by following the delegation.' })),
+    path: Type.Enum(['recursive', 'authoritative'], { type: 'string' }),
+    transport: Type.Enum(['udp', 'tcp'], { type: 'string' }),
+    rcode: Nullable(Type.String({ description: 'Null when nothing readable came.' })),
+    flags: Type.Array(Type.String(), { description: 'Of aa, tc, rd, ra, ad, cd: those that were set.' }),
+    ede,
+    ms: Type.Number({ description: 'Milliseconds until the answer or the timeout.' }),
+    outcome: Nullable(DnsOutcome),
+  },
+  {
+    title: 'DiagnosisPath',
+    description:
+      'One exchange with one name server. `outcome` is null where the answer was truncated; the query was then repeated over TCP.',
+  },
+)
+export type DiagnosisPath = Static<typeof DiagnosisPath>
+
+const confirmation = {
+  decided: Type.String({ description: 'How it was reached, in a sentence.' }),
+  at: Type.Optional(Instant('When it was reached; diagnoses of older versions have none.')),
+  paths: Type.Array(DiagnosisPath, { description: 'The exchanges that led to it, in order.' }),
+}
+
+/** The evidence of a verdict: `?include=diagnosis` on a Monitor, and on one Event. At most 16 KiB of JSON. */
+export const Diagnosis = Exactly(
+  {
+    reason: Type.String({ description: 'Why the state is what it is, in a sentence.' }),
+    ...confirmation,
+    latest: Type.Optional(
+      Exactly(confirmation, {
+        title: 'Confirmation',
+        description: 'The latest check that sent more than one query and changed nothing.',
+      }),
+    ),
+  },
+  {
+    title: 'Diagnosis',
+    description: 'The evidence behind a state.',
+  },
+)
+export type Diagnosis = Static<typeof Diagnosis>

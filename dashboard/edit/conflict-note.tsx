@@ -1,0 +1,61 @@
+import { Users } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { Choices } from '../ui/choices.tsx'
+import type { Fields } from './rebase.ts'
+import type { Conflict } from './use-edit.ts'
+
+type NoteProps<Form> = {
+  conflict: Conflict<Form> | undefined
+  fields: Fields<Form>
+  choose: (name: keyof Form, whose: 'mine' | 'theirs') => void
+}
+
+/** Above the fields of a form: what somebody else saved meanwhile, and which value is kept where both changed it. */
+export function ConflictNote<Form extends object>({ conflict, fields, choose }: NoteProps<Form>) {
+  const note = useRef<HTMLElement>(null)
+  const theirs = conflict?.theirs
+  // Whoever pressed Save may be at the other end of a long form.
+  useEffect(() => {
+    if (theirs) note.current?.scrollIntoView({ block: 'nearest' })
+  }, [theirs])
+  if (!conflict || !theirs) return null
+  const { base, mine, conflicts, taken, chosen } = conflict
+  return (
+    <section ref={note} role="alert" className="flex flex-col gap-3 rounded-md bg-warn-wash px-3 py-2.5 text-sm">
+      <p className="flex gap-2.5 text-warn">
+        <Users className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
+        <span>
+          Not saved yet: someone else changed this while you were editing.{' '}
+          {conflicts.length > 0 ? 'Choose the values to keep, then save.' : 'Check the new values below, then save.'}
+        </span>
+      </p>
+      {conflicts.map((name) => (
+        <Choices
+          key={String(name)}
+          label={fields[name].label}
+          value={chosen.get(name) ?? ''}
+          choices={[
+            { value: 'mine', label: 'Keep your value', hint: shown(fields[name].text(mine[name])) },
+            { value: 'theirs', label: 'Use the saved value', hint: shown(fields[name].text(theirs[name])) },
+          ]}
+          onChange={(whose) => whose !== '' && choose(name, whose)}
+        />
+      ))}
+      {taken.length > 0 && (
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-1">
+          {taken.map((name) => (
+            <div key={String(name)} className="contents">
+              <dt className="font-medium">{fields[name].label}</dt>
+              <dd className="wrap-anywhere whitespace-pre-line">
+                {shown(fields[name].text(theirs[name]))}{' '}
+                <span className="text-faint">(was {shown(fields[name].text(base[name]))})</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  )
+}
+
+const shown = (text: string): string => (text === '' ? 'empty' : text)

@@ -1,0 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { Versioned } from '../api.ts'
+import { Bones } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { openedQuery } from './use-edit.ts'
+
+type OpenedProps<Resource> = { path: string; children: (opened: Versioned<Resource>) => ReactNode }
+
+/** A form of what is stored now. `path` with its query. */
+export function Opened<Resource>({ path, children }: OpenedProps<Resource>) {
+  const { data, error, refetch } = useQuery(openedQuery<Resource>(path))
+  if (data) return children(data)
+  return error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Bones lines={8} />
+}

@@ -1,0 +1,26 @@
+import { Link } from '@tanstack/react-router'
+import { CircleDashed } from 'lucide-react'
+import type { Overview } from '#contract/dashboard.ts'
+import { Time } from '../ui/time.tsx'
+
+const MOST_COUNTED = 10_000
+
+/** What the first checks of new monitors and new expectations came to in the last 24 hours, in one line. */
+export function FirstResults({ results: { count, to } }: { results: NonNullable<Overview['first_results']> }) {
+  const number = count >= MOST_COUNTED ? `${MOST_COUNTED.toLocaleString()} or more` : count.toLocaleString()
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 text-sm text-soft">
+      <CircleDashed className="size-4 shrink-0 text-idle" strokeWidth={2.25} aria-hidden="true" />
+      <span className="min-w-0 flex-1">
+        {number} first {count === 1 ? 'result' : 'results'} in the last 24 hours, the last one <Time at={to} />.
+      </span>
+      <Link
+        to="/events"
+        search={{ old: 'UNSET' }}
+        className="rounded-sm text-xs text-accent-ink underline-offset-2 hover:underline"
+      >
+        Show first results
+      </Link>
+    </p>
+  )
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { ADMIN } from '#server/testing/server-world.ts'
+import { givenDashboard } from './world.ts'
+
+/** The owner, on the overview, with a monitor that is valid and a webhook that delivered. */
+async function givenOverview() {
+  const world = await givenDashboard(ADMIN)
+  world.dns.set('www.shop.example', 'A', ['203.0.113.10'])
+  const { page, context } = await world.browse()
+  const headers = { origin: world.server.url }
+  const post = async (path: string, data: unknown) => (await page.request.post(path, { data, headers })).json()
+  await post('/dashboard/auth/sign-in/email', { email: ADMIN.ADMIN_EMAIL, password: ADMIN.ADMIN_PASSWORD })
+  const webhook = await post('/webhooks', { url: `${world.receiver.url}/hook`, groups: ['default'] })
+  await post('/monitors', { full_domain: 'www.shop.example', record_type: 'A', expected_value: ['203.0.113.10'] })
+  await page.clock.install()
+  await page.goto('/dashboard')
+  const verdict = (name: string) => page.getByRole('heading', { name, exact: true })
+  await verdict('1 monitor as expected').waitFor()
+  return { ...world, page, context, post, webhook, verdict }
+}
+
+test('a webhook that fails stands at the top of the overview, and is gone when it delivers again', async () => {
+  const { page, post, receiver, webhook, verdict } = await givenOverview()
+  receiver.answers(500)
+  await post(`/webhooks/${webhook.id}/test`, {})
+  await verdict('One thing needs attention').waitFor()
+  await page.getByRole('link', { name: /^The webhook .* fails: the last attempt was not accepted\.$/ }).waitFor()
+  await page.getByText('1 failing').waitFor()
+  receiver.answers(200)
+  await post(`/webhooks/${webhook.id}/test`, {})
+  await verdict('1 monitor as expected').waitFor()
+  await page.getByText('no failures').waitFor()
+})
+
+test('a server that says nothing any more and a lost network stand at the top, and pages go on when they are back', async () => {
+  const { page, context, server, verdict } = await givenOverview()
+  const alert = page.getByRole('alert')
+  server.send('SIGSTOP')
+  await page.clock.runFor(15_000)
+  await alert.getByText('Connection to the server lost.').waitFor()
+  await verdict('The current state is unknown').waitFor()
+  expect(await page.getByText('unknown', { exact: true }).count()).toBe(2)
+  await page.getByRole('link', { name: 'Groups' }).first().click()
+  await page.clock.runFor(15_000)
+  await page.getByRole('heading', { name: 'This could not be loaded' }).waitFor()
+  server.send('SIGCONT')
+  await alert.getByText('Connection to the server lost.').waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor()
+
+  await context.setOffline(true)
+  await alert.getByText('You are offline.').waitFor()
+  await context.setOffline(false)
+  await alert.getByText('You are offline.').waitFor({ state: 'detached' })
+  expect(await page.getByRole('alert').innerText()).toBe('')
+})

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { createAuth } from '#server/access/auth.ts'
+import { givenSignedIn, PASSWORD, signIn } from '#server/testing/accounts.ts'
+import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
+import { type Browser, openBrowser } from '#server/testing/browser.ts'
+import { onBothEngines } from '#server/testing/database.ts'
+import { linkTo } from '#server/testing/mails.ts'
+import { cheapPasswords } from '#server/testing/passwords.ts'
+
+const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
+const NEW_PASSWORD = 'another horse'
+
+onBothEngines('whoever once knew the password', (_fresh, engine) => {
+  test.each([
+    ['a reset', resetPassword],
+    ['a change', changePassword],
+  ])('keeps no link to another address after %s of the password', async (_what, renewPassword) => {
+    const world = await givenApp(engine, SMTP)
+    const ada = await givenSignedIn(world, { name: 'Ada' })
+    const thief = openBrowser(world, '198.51.100.1')
+    await signIn(thief, 'ada@example.com')
+    await changeEmail(thief, 'thief@evil.example')
+    const token = await linkTo(world, 'thief@evil.example', 'verify-email')
+
+    await renewPassword(world, ada)
+
+    const opened = await thief.call('/dashboard/auth/verify-email', { body: { token } })
+    expect([opened.status, opened.body.errors]).toEqual([400, { token: expect.stringContaining('has run out') }])
+    await signIn(openBrowser(world), 'ada@example.com', NEW_PASSWORD)
+  })
+
+  test('keeps no session that began while the password was changed', async () => {
+    const world = await givenApp(engine)
+    await givenSignedIn(world, { name: 'Ada' })
+    const { db } = world.doors
+    const auth = createAuth(world.doors, cheapPasswords)
+    const { password } = await auth.$context
+    const { verify } = password
+    password.verify = async (given) => {
+      const isRight = await verify(given)
+      await db.updateTable('credentials').set({ password: 'the hash of another' }).execute()
+      await db.deleteFrom('sessions').execute()
+      return isRight
+    }
+    const body = { email: 'ada@example.com', password: PASSWORD }
+    await expect(auth.api.signInEmail({ body })).rejects.toMatchObject({ statusCode: 401 })
+    expect(await db.selectFrom('sessions').select('id').execute()).toEqual([])
+  })
+})
+
+onBothEngines('whoever reads the mails to an old address', (_fresh, engine) => {
+  test('resets no password after a change of the address', async () => {
+    const world = await givenApp(engine, SMTP)
+    const ada = await givenSignedIn(world, { name: 'Ada' })
+    const thief = openBrowser(world, '198.51.100.1')
+    await thief.call('/dashboard/auth/request-password-reset', { body: { email: 'ada@example.com' } })
+    const stolen = await linkTo(world, 'ada@example.com', 'reset-password')
+    await changeEmail(ada, 'ada@new.example')
+    const token = await linkTo(world, 'ada@new.example', 'verify-email')
+    expect((await ada.call('/dashboard/auth/verify-email', { body: { token } })).status).toBe(200)
+
+    const body = { token: stolen, newPassword: NEW_PASSWORD }
+    expect((await thief.call('/dashboard/auth/reset-password', { body })).status).toBe(400)
+    await signIn(openBrowser(world), 'ada@new.example')
+  })
+
+  test('resets no password again with a second link', async () => {
+    const world = await givenApp(engine, SMTP)
+    const ada = await givenSignedIn(world, { name: 'Ada' })
+    const thief = openBrowser(world, '198.51.100.1')
+    await thief.call('/dashboard/auth/request-password-reset', { body: { email: 'ada@example.com' } })
+    const token = await linkTo(world, 'ada@example.com', 'reset-password')
+    await resetPassword(world, ada, 2)
+
+    const body = { token, newPassword: 'a third horse' }
+    expect((await thief.call('/dashboard/auth/reset-password', { body })).status).toBe(400)
+    await signIn(openBrowser(world), 'ada@example.com', NEW_PASSWORD)
+  })
+})
+
+async function changeEmail(browser: Browser, newEmail: string): Promise<void> {
+  const answer = await browser.call('/dashboard/auth/change-email', { body: { newEmail, password: PASSWORD } })
+  expect([answer.status, answer.body]).toEqual([200, { confirm: true }])
+}
+
+async function resetPassword(world: AppWorld, browser: Browser, number = 1): Promise<void> {
+  const ask = { body: { email: 'ada@example.com' } }
+  expect((await browser.call('/dashboard/auth/request-password-reset', ask)).status).toBe(200)
+  const token = await linkTo(world, 'ada@example.com', 'reset-password', number)
+  const body = { token, newPassword: NEW_PASSWORD }
+  expect((await browser.call('/dashboard/auth/reset-password', { body })).status).toBe(200)
+}
+
+async function changePassword(_world: AppWorld, browser: Browser): Promise<void> {
+  const body = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }
+  expect((await browser.call('/dashboard/auth/change-password', { body })).status).toBe(200)
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { RECORD_TYPES } from '#contract/monitors.ts'
+import { parseExpectedValues } from '#server/monitors/matching/expected-values.ts'
+import { matcherFor } from '#server/monitors/matching/matcher.ts'
+import { givenApp } from '#server/testing/app-world.ts'
+
+const IMPORT = '/dashboard/api/import'
+
+test('a zone file whose TTL is 45 digits and a letter is answered like any other', async () => {
+  const world = await givenApp('sqlite')
+  const body = { zone: `a.example.com. ${'1'.repeat(45)}x A 192.0.2.1\nb.example.com. 1h30m A 192.0.2.1` }
+  const answer = await world.call(IMPORT, { method: 'POST', body })
+  expect(answer.status).toBe(200)
+  expect(answer.body.rows.map(({ fate }: { fate: string }) => fate)).toEqual(['refuse', 'make'])
+})
+
+test('a cell of 125,000 lines is a row that is refused', async () => {
+  const world = await givenApp('sqlite')
+  const csv = `name,type,value\na.example,A,"${'1\n'.repeat(125_000)}"\nb.example,A,192.0.2.1\n`
+  const answer = await world.call(IMPORT, { method: 'POST', body: { csv } })
+  expect(answer.status).toBe(200)
+  expect(answer.body.rows).toMatchObject([
+    { fate: 'refuse', why: 'A cell has 250002 characters; at most 65536 are allowed.' },
+    { fate: 'make' },
+  ])
+})
+
+/** Values of up to 65,535 octets, as a zone of an attacker can hold them, each made of what a pattern may repeat. */
+const REPEATED = [
+  ' ',
+  '\t',
+  '\\"',
+  '"',
+  '" ',
+  '("',
+  '"(" ',
+  '\\',
+  ';',
+  '; ',
+  '=',
+  '%{',
+  '%',
+  'v=spf1 ',
+  '.',
+  ',',
+  '0 ',
+  '\n',
+]
+const BEGINS = ['', '"', '("', '(', 'v=spf1 ', 'v=DKIM1;p=', 'v=DMARC1;', '0 issue "', '10 ']
+
+test('an answer of hostile values is compared, whatever was expected', () => {
+  const observed = BEGINS.flatMap((begin) => REPEATED.map((part) => (begin + part.repeat(65_535)).slice(0, 65_535)))
+  for (const type of ['TXT', 'SPF', 'CAA'] as const) {
+    const { missing } = matcherFor(type).difference(['v=spf1 -all'], observed, false, [])
+    expect([type, missing]).toEqual([type, ['v=spf1 -all']])
+  }
+})
+
+test('a hostile expectation is refused or read', () => {
+  for (const type of RECORD_TYPES) {
+    for (const begin of BEGINS) {
+      for (const part of REPEATED) {
+        for (const length of [1_000, 100_000]) {
+          const text = (begin + part.repeat(length)).slice(0, length)
+          expect(parseExpectedValues(text, type, false).ok).toBeTypeOf('boolean')
+        }
+      }
+    }
+  }
+})

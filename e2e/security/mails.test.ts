@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import { messageOf } from '#server/mail/content.ts'
+import { queueMail } from '#server/mail/outbox.ts'
+import { tellWebhookActive } from '#server/mail/tell.ts'
+import { givenPerson, givenSignedIn, PASSWORD, signIn } from '#server/testing/accounts.ts'
+import { givenApp } from '#server/testing/app-world.ts'
+import { type Browser, openBrowser } from '#server/testing/browser.ts'
+import { onBothEngines } from '#server/testing/database.ts'
+import { linkTo, mailsTo } from '#server/testing/mails.ts'
+
+const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
+const PHISHING = 'Acme\n\nYour account is locked. Open https://evil.example now.\n\n'
+
+test('a name with a line break is refused wherever a name is given', async () => {
+  const world = await givenApp('sqlite')
+  const browser = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+  const { agent_id } = (await browser.call('/dashboard/api/me')).body.organizations[0]
+  const requests: [string, string, object][] = [
+    ['/organization', 'PATCH', { name: PHISHING }],
+    ['/organization', 'PATCH', { name: 'Acme \u202egnihsihp' }],
+    [`/agents/${agent_id}`, 'PATCH', { name: PHISHING }],
+    ['/groups', 'POST', { name: PHISHING }],
+    ['/dashboard/api/keys', 'POST', { name: PHISHING, role: 'read' }],
+    ['/dashboard/auth/update-user', 'POST', { name: PHISHING }],
+    ['/organization/billing', 'PATCH', { name: PHISHING }],
+    ['/organization/billing', 'PATCH', { line1: PHISHING }],
+  ]
+  for (const [path, method, body] of requests) {
+    const answer = await browser.call(path, { method, body })
+    expect([path, answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([
+      path,
+      400,
+      Object.keys(body).filter((field) => field !== 'role'),
+    ])
+  }
+  const email = 'eve\u0001@example.com'
+  expect((await browser.call('/agents/invitations', { body: { email } })).status).toBe(400)
+})
+
+test('a name that an earlier version took is one line in quotes', async () => {
+  const { seal } = (await givenApp('sqlite')).doors
+  const content = { kind: 'invitation', organization: PHISHING, role: 'member', issue: 1, expiresAt: 0 } as const
+  const { subject, text } = messageOf(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
+  const quoted = '“Acme Your account is locked. Open https://evil.example now.”'
+  expect(subject).toBe(`You are invited to ${quoted} on Zonewatch`)
+  expect(text.split('\n\n')[0]).toBe(
+    `The organization ${quoted} invites you to its DNS monitoring on Zonewatch, with the role member.`,
+  )
+})
+
+onBothEngines('invitations', (_fresh, engine) => {
+  test('are sent to no more strangers in a day than the operator allows, however many are revoked or sent again', async () => {
+    const world = await givenApp(engine, { INVITATION_LIMIT: '3' })
+    const invite = (name: string) =>
+      world.call('/agents/invitations', { method: 'POST', body: { email: `${name}@example.com` } })
+    const { id } = (await invite('a')).body
+    expect((await world.call(`/agents/invitations/${id}`, { method: 'DELETE' })).status).toBe(204)
+    const second = (await invite('b')).body.id
+    const resend = () => world.call(`/agents/invitations/${second}/resend`, { method: 'POST' })
+    expect((await resend()).status).toBe(202)
+    expect([(await invite('c')).status, (await resend()).status]).toEqual([429, 429])
+    const mails = await world.doors.db.selectFrom('mails').select('recipient').execute()
+    expect(mails).toEqual([{ recipient: 'b@example.com' }])
+
+    world.pass(24 * 60 * 60_000)
+    expect((await invite('c')).status).toBe(201)
+  })
+
+  test('are no more from a second organization of the same owner', async () => {
+    const world = await givenApp(engine, { INVITATION_LIMIT: '1' })
+    const browser = await givenSignedIn(world, { name: 'Eve', role: 'owner', of: ['First', 'Second'] })
+    const invite = async (name: string) => {
+      const headers = { 'x-organization': (await world.organization(name)).id }
+      const body = { email: `${name}@example.com` }
+      return (await browser.call('/agents/invitations', { body, headers })).status
+    }
+    expect([await invite('First'), await invite('Second')]).toEqual([201, 429])
+  })
+})
+
+onBothEngines('mails about webhooks', (_fresh, engine) => {
+  test('are no more from a second organization of the same owner', async () => {
+    const world = await givenApp(engine, SMTP)
+    await givenPerson(world, { name: 'Eve', role: 'owner', of: ['First', 'Second'] })
+    const { db, clock } = world.doors
+    const [first, second] = [await world.organization('First'), await world.organization('Second')]
+    const content = { kind: 'webhook_active', organization: 'First', url: 'https://hooks.example.com/' } as const
+    const recipients = Array.from({ length: 500 }, (_, number) => `victim${number}@example.com`)
+    await queueMail(db, first.id, { about: 'whk_1', recipients, content }, clock.now())
+    await tellWebhookActive(db, second.id, { webhookId: 'whk_2', url: content.url }, clock.now())
+    const ofSecond = await db.selectFrom('mails').select('id').where('organization_id', '=', second.id).execute()
+    expect(ofSecond).toEqual([])
+  })
+})
+
+onBothEngines('a change of the address', (_fresh, engine) => {
+  const given = () => givenApp(engine, SMTP)
+  const change = async (browser: Browser, newEmail: string) =>
+    (await browser.call('/dashboard/auth/change-email', { body: { newEmail, password: PASSWORD } })).status
+
+  test('mails no stranger after stranger, although the password is right', async () => {
+    const world = await given()
+    const browser = await givenSignedIn(world, { name: 'Eve' })
+    const statuses = []
+    for (let number = 0; number < 7; number++) statuses.push(await change(browser, `victim${number}@example.com`))
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+    expect(await world.doors.db.selectFrom('mails').select('id').execute()).toHaveLength(5)
+  })
+
+  test('mails one stranger no more often from several accounts', async () => {
+    const world = await given()
+    const statuses = []
+    for (const name of ['Eve', 'Mallory']) {
+      const browser = await givenSignedIn(world, { name })
+      for (let number = 0; number < 2; number++) statuses.push(await change(browser, 'victim@example.com'))
+    }
+    expect(statuses).toEqual([200, 200, 200, 429])
+  })
+})
+
+onBothEngines('signing up', (_fresh, engine) => {
+  const body = { organization: 'Acme', name: 'Ada', email: 'Ada@example.com', password: PASSWORD }
+  const SIGN_UP = '/dashboard/api/sign-up'
+
+  test('makes an account once the address is confirmed, and nothing before', async () => {
+    const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
+    const browser = openBrowser(world)
+    expect((await browser.call(SIGN_UP, { body })).body).toEqual({ confirm: true })
+    const token = await linkTo(world, 'ada@example.com', 'verify-email')
+    const [text] = await mailsTo(world, 'ada@example.com')
+    expect(text).not.toContain('Acme')
+    const sign = { email: 'ada@example.com', password: PASSWORD }
+    expect((await browser.call('/dashboard/auth/sign-in/email', { body: sign })).status).toBe(401)
+
+    const confirm = () => browser.call('/dashboard/auth/verify-email', { body: { token } })
+    expect((await confirm()).status).toBe(200)
+    await signIn(browser, 'ada@example.com')
+    expect((await browser.call('/dashboard/api/me')).body.organizations).toMatchObject([
+      { name: 'Acme', role: 'owner' },
+    ])
+    expect((await confirm()).status).toBe(400)
+  })
+
+  test('does not tell whether an address has an account', async () => {
+    const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
+    await givenPerson(world, { name: 'Ada' })
+    const known = await openBrowser(world).call(SIGN_UP, { body })
+    const unknown = await openBrowser(world).call(SIGN_UP, { body: { ...body, email: 'eve@example.com' } })
+    expect([known.status, known.text]).toEqual([unknown.status, unknown.text])
+    expect((await mailsTo(world, 'ada@example.com'))[0]).toContain('has an account already')
+  })
+})

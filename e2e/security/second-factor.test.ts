@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { createAuth } from '#server/access/auth.ts'
+import { codeNow, confirm, givenSecondFactor, nextCode, PASSWORD } from '#server/testing/accounts.ts'
+import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
+import { type Browser, openBrowser } from '#server/testing/browser.ts'
+import { onBothEngines } from '#server/testing/database.ts'
+import { cheapPasswords } from '#server/testing/passwords.ts'
+
+const COOKIE = 'zonewatch.two_factor'
+
+onBothEngines('whoever has the password', (_fresh, engine) => {
+  test('signs in with no code that was used before', async () => {
+    const { world, uri } = await givenSecondFactor(await givenApp(engine))
+    const code = nextCode(uri)
+    await confirm(await givenHalfSignedIn(world), code)
+    const thief = await givenHalfSignedIn(world)
+    const answer = await thief.call('/dashboard/auth/two-factor/verify-totp', { body: { code } })
+    expect([answer.status, answer.body.errors]).toEqual([400, { code: expect.stringContaining('used already') }])
+  })
+
+  test.each(['verify-totp', 'verify-backup-code'])('signs in once of three times at once (%s)', async (kind) => {
+    const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
+    const code = kind === 'verify-totp' ? nextCode(uri) : backupCodes[0]
+    const browsers = [await givenHalfSignedIn(world), await givenHalfSignedIn(world), await givenHalfSignedIn(world)]
+    await Promise.all(browsers.map((browser) => browser.call(`/dashboard/auth/two-factor/${kind}`, { body: { code } })))
+    const reached = await Promise.all(browsers.map((browser) => browser.call('/dashboard/api/me')))
+    expect(reached.map(({ status }) => status).sort()).toEqual([200, 401, 401])
+  })
+
+  test('needs a code again in a browser that was trusted before the second factor was set up anew', async () => {
+    const { world, uri, browser } = await givenSecondFactor(await givenApp(engine))
+    const thief = await givenHalfSignedIn(world)
+    await confirm(thief, nextCode(uri), { trustDevice: true })
+    await browser.call('/dashboard/auth/two-factor/disable', { body: { password: PASSWORD } })
+    const enabled = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
+    await confirm(browser, codeNow(enabled.body.totpURI))
+    await thief.call('/dashboard/auth/sign-out', { method: 'POST' })
+    const body = { email: 'ada@example.com', password: PASSWORD }
+    expect((await thief.call('/dashboard/auth/sign-in/email', { body })).body).toEqual({ twoFactorRedirect: true })
+  })
+
+  test('tries codes no faster by showing a cookie of another account beside', async () => {
+    const { world } = await givenSecondFactor(await givenApp(engine))
+    // Accounts of the thief, whose tries would be counted instead.
+    const { internalAdapter } = await createAuth(world.doors, cheapPasswords).$context
+    const statuses: number[] = []
+    for (let number = 0; number < 7; number++) {
+      const thief = await givenHalfSignedIn(world, `198.51.100.${number}`)
+      const expiresAt = new Date(world.doors.clock.now() + 60_000)
+      await internalAdapter.createVerificationValue({ identifier: `2fa-${number}`, value: `usr_${number}`, expiresAt })
+      const cookie = `${COOKIE}="${thief.cookies.get(COOKIE)}"; ${COOKIE}=2fa-${number}.x`
+      const body = { code: String(number).padStart(6, '0') }
+      const headers = { cookie }
+      statuses.push((await thief.call('/dashboard/auth/two-factor/verify-totp', { body, headers })).status)
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, 400, 429, 429])
+  })
+})
+
+/** Entered the password of Ada; the code is still to come. */
+async function givenHalfSignedIn(world: AppWorld, from?: string): Promise<Browser> {
+  const browser = openBrowser(world, from)
+  const body = { email: 'ada@example.com', password: PASSWORD }
+  expect((await browser.call('/dashboard/auth/sign-in/email', { body })).body).toEqual({ twoFactorRedirect: true })
+  return browser
+}

@@ -1,0 +1,23 @@
+import { fastify } from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import { documentationPage } from '#server/http/docs.ts'
+import { givenApp } from '#server/testing/app-world.ts'
+
+test('the largest file that anybody may ask for lies in memory once, however many do not read it', async () => {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  const sent: unknown[] = []
+  app.addHook('onSend', async (_request, _reply, payload) => {
+    sent.push(payload)
+    return payload
+  })
+  await app.register(documentationPage)
+  for (let time = 0; time < 2; time++) await app.inject('/docs/reference.js')
+  expect(sent[0]).toBeInstanceOf(Buffer)
+  expect(sent[1]).toBe(sent[0])
+})
+
+test('a connection whose client stops reading an answer is closed', async () => {
+  const { app } = await givenApp('sqlite')
+  expect(app.server.timeout).toBe(120_000)
+})

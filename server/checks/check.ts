@@ -1,0 +1,156 @@
+import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
+import type { NetworkState } from '../dns/canaries.ts'
+import type { AuthoritativeReply } from '../dns/delegation/authorities.ts'
+import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
+import { isAnswer, isFailure } from './outcomes.ts'
+import { REASONS } from './reasons.ts'
+import type { Rotation } from './rotation.ts'
+import { findDifference, fingerprint, judge } from './verdict.ts'
+
+/** Everything that a rule may know: a check so far. Pure data; the rules are in `state-machine.ts`. */
+export type Check = {
+  recorded: Recorded
+  /** In the order in which they were received. Only grows. */
+  observations: readonly Observation[]
+  now: Instant
+  setup: Setup
+}
+
+/** What is recorded of a monitor before the check. `isFinal`: give a verdict now, however little is certain. */
+export type Recorded = {
+  owner: string
+  recordType: MonitorRecordType
+  isExactMatch: boolean
+  expectedValues: readonly string[]
+  state: MonitorState
+  values: readonly string[] | null
+  /** Of the recorded outcome; null before the first one. */
+  fingerprint: number | null
+  isRotating: boolean
+  rotation: Rotation | null
+  /** How many checks in a row were inconclusive. */
+  inconclusive: number
+  isFinal?: boolean
+}
+
+/** `resolvers`: the recursive servers. `zone`: whether the zone's own name servers may be asked. `canaries`: whether there are any. */
+export type Setup = { resolvers: readonly ServerAddress[]; zone: boolean; canaries: boolean }
+
+/** `at`: UTC epoch milliseconds. `elapsed`: milliseconds that no clock step changes; all durations are measured by it. */
+export type Instant = { at: number; elapsed: number }
+
+/**
+ * One query to send, all of one step at the same time, each not before `notBefore` (elapsed milliseconds). Queries for the
+ * monitor's records go over UDP, and over TCP where the answer is truncated; `server` of a zone is the n-th of its name servers.
+ */
+export type Query = { notBefore?: number } & (
+  | { purpose: 'first' }
+  | { purpose: 'again'; servers: readonly ServerAddress[] }
+  | { purpose: 'sample'; servers: readonly ServerAddress[] }
+  | { purpose: 'without_validation'; servers: readonly ServerAddress[] }
+  | { purpose: 'other_type' }
+  | { purpose: 'each_link' }
+  | { purpose: 'resolver_delegation'; name: string; servers: readonly ServerAddress[]; tries: number }
+  | { purpose: 'zone'; server: number; fresh: boolean }
+  | { purpose: 'zone_sample'; server: number }
+  | { purpose: 'zone_delegation'; name: string }
+  | { purpose: 'zone_reachable' }
+  | { purpose: 'network' }
+)
+
+/** What a zone's name server says. `owner`: the name that was queried first. `server`: its number in the query. */
+export type ZoneReply = AuthoritativeReply & { owner: string; server: number }
+
+export type Observation = Instant & { query: Query } & (
+    | { reply: Reply }
+    | { zone: ZoneReply }
+    | { delegation: AuthoritativeReply }
+    | { trouble: string | undefined }
+    | { network: NetworkState }
+  )
+
+export type Step =
+  | { kind: 'ask'; queries: Query[] }
+  /** The outcome is the recorded one, found by one query. */
+  | { kind: 'unchanged' }
+  /** `decided`: how it was reached, a sentence. `servers`: names of the zone's name servers that say it. */
+  | { kind: 'verdict'; outcome: Outcome; decided: string; servers: string[]; rotation: Rotation | null }
+  /** Nothing is reported yet; check again after the delay. */
+  | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; decided: string }
+  /** Our own network is at fault, so nothing was learned. */
+  | { kind: 'withheld'; afterMs: number; decided: string }
+
+export const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
+export const WITHHELD_DELAY_MS = 5_000
+/** After this many inconclusive checks in a row the majority decides. */
+export const MOST_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
+/** A failure is queried again only after a pause, so that a short interruption passes. */
+export const PAUSE_MS = 3_000
+
+// What rules share
+
+export function first({ observations }: Check): Reply | undefined {
+  const found = observations[0]
+  return found && 'reply' in found ? found.reply : undefined
+}
+
+/**
+ * A step while the network is unknown or at fault; undefined where an outcome can be believed. `stage`: at any time after the
+ * first answer, or after the last one. `isEvidence`: the outcome is one that a network without a way out cannot make up.
+ */
+export function untrusted(check: Check, stage: 'first' | 'report', isEvidence = false): Step | undefined {
+  if (!check.setup.canaries) return undefined
+  const { observations } = check
+  const isReply = (one: Observation) => 'reply' in one || 'zone' in one
+  const since = stage === 'first' ? 0 : observations.findLastIndex(isReply)
+  const found = observations.find((one, at) => at > since && 'network' in one)
+  if (!found || !('network' in found)) return ask({ purpose: 'network' })
+  const { network } = found
+  if (network === 'well' || (network === 'gone' && isEvidence)) return undefined
+  return { kind: 'withheld', afterMs: WITHHELD_DELAY_MS, decided: REASONS.network }
+}
+
+export function ask(...queries: Query[]): Step {
+  return { kind: 'ask', queries }
+}
+
+/** `servers`: the zone's name servers that say so. What may have been made up by our own network is not reported. */
+export function report(
+  check: Check,
+  outcome: Outcome,
+  decided: string,
+  servers: string[] = [],
+  rotation: Rotation | null = isFailure(outcome) ? check.recorded.rotation : null,
+): Step {
+  if (fingerprint(outcome) !== check.recorded.fingerprint) {
+    const step = untrusted(check, 'report', servers.length > 0 || isAnswer(outcome))
+    if (step) return step
+  }
+  return { kind: 'verdict', outcome, decided, servers, rotation }
+}
+
+export function inconclusive({ recorded }: Check, decided: string, rotation = recorded.rotation): Step {
+  const afterMs = INCONCLUSIVE_DELAYS_MS[Math.min(recorded.inconclusive, MOST_INCONCLUSIVE - 1)]!
+  return { kind: 'inconclusive', afterMs, rotation, decided }
+}
+
+/** The servers disagreed often enough in a row: the majority decides. */
+export function isExhausted({ recorded }: Check): boolean {
+  return recorded.isFinal === true || recorded.inconclusive >= MOST_INCONCLUSIVE
+}
+
+export function repliesTo({ observations }: Check, purpose: Query['purpose']): Reply[] {
+  return observations.flatMap((one) => (one.query.purpose === purpose && 'reply' in one ? [one.reply] : []))
+}
+
+/** What an outcome would mean for the monitor. */
+export function meaningOf({ recorded }: Check, outcome: Outcome) {
+  const { state, values = [] } = judge(recorded, outcome)
+  const difference = isAnswer(outcome) ? findDifference(recorded, outcome) : { missing: [], extra: [] }
+  return { state, values, ...difference }
+}
+
+/** Both sorted, without duplicates. */
+export function isSameSet(one: readonly string[], other: readonly string[] | null): boolean {
+  return one.length === other?.length && one.every((value, at) => value === other[at])
+}

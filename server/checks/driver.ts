@@ -1,0 +1,188 @@
+import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { Clock } from '../clock.ts'
+import type { Claim } from '../database/due.ts'
+import { Busy } from '../dns/busy.ts'
+import type { Canaries } from '../dns/canaries.ts'
+import type { DnsClient } from '../dns/client.ts'
+import type { AuthoritativeReply, Authorities } from '../dns/delegation/authorities.ts'
+import type { Reply } from '../dns/outcome.ts'
+import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
+import { type Lookup, lookupFor, type Watched } from './lookup.ts'
+import { isGood } from './outcomes.ts'
+import { decide, isAsRecorded } from './state-machine.ts'
+import { readFingerprint } from './verdict.ts'
+
+/** Without `authorities` the resolvers decide alone; without `canaries` our own network is trusted. */
+export type CheckDeps = {
+  dns: DnsClient
+  clock: Clock
+  authorities?: Authorities | undefined
+  canaries?: Canaries | undefined
+}
+
+/** What one check came to. `observations`: everything that was queried, in order. */
+export type Finding =
+  | (Exclude<Step, { kind: 'ask' | 'unchanged' }> & { observations: Observation[] })
+  | { kind: 'unchanged' }
+  /** Nothing: so many queries wait for the resolvers that there would have been no answer in time. */
+  | { kind: 'postponed'; afterMs: number }
+  /** The monitor was deleted meanwhile. */
+  | { kind: 'deleted' }
+
+/** What a check came to, and the monitor's row as it was when that was decided. */
+export type CheckResult<Row = unknown> = { claim: Claim<'due_checks'>; at: number; row?: Row } & Finding
+
+/** Less than the lease may pass before the first query is sent, so that the check ends within it. */
+const FIRST_QUERY = { mostWaitMs: 5_000 }
+
+/**
+ * One check of one claimed monitor. `load` reads what is recorded, and is called only where the first answer differs. Rejects
+ * only when the DNS client is closed or `signal` is aborted.
+ */
+export async function runCheck<Row>(
+  claim: Claim<'due_checks'>,
+  deps: CheckDeps,
+  load: (claim: Claim<'due_checks'>) => Promise<{ recorded: Recorded; row: Row } | undefined>,
+  signal: AbortSignal,
+): Promise<CheckResult<Row>> {
+  const lookup = lookupFor(watchedBy(claim))
+  try {
+    const first = await lookup(deps.dns, FIRST_QUERY)
+    if (isGood(first.outcome)) deps.canaries?.noteAnswer()
+    const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
+    if (isAsRecorded({ fingerprint, isRotating }, first)) return { claim, at: deps.clock.now(), kind: 'unchanged' }
+    const loaded = await load(claim)
+    if (!loaded) return { claim, at: deps.clock.now(), kind: 'deleted' }
+    const finding = await confirm(loaded.recorded, lookup, first, deps, signal)
+    return { claim, at: deps.clock.now(), row: loaded.row, ...finding }
+  } catch (error) {
+    if (!(error instanceof Busy)) throw error
+    return { claim, at: deps.clock.now(), kind: 'postponed', afterMs: error.retryInMs }
+  }
+}
+
+/** A check without a monitor that gives its verdict at once, however little is certain. */
+export async function checkOnce(
+  watched: Watched & { expectedValues: readonly string[] },
+  deps: CheckDeps,
+  signal: AbortSignal,
+): Promise<Exclude<Finding, { kind: 'unchanged' | 'postponed' | 'deleted' }>> {
+  const recorded: Recorded = {
+    ...watched,
+    state: 'UNSET',
+    values: null,
+    fingerprint: null,
+    isRotating: false,
+    rotation: null,
+    inconclusive: 0,
+    isFinal: true,
+  }
+  const lookup = lookupFor(watched)
+  return await confirm(recorded, lookup, await lookup(deps.dns, {}), deps, signal)
+}
+
+/** Sends what the rules ask for until they come to a result. */
+async function confirm(
+  recorded: Recorded,
+  lookup: Lookup,
+  first: Reply,
+  deps: CheckDeps,
+  signal: AbortSignal,
+): Promise<Exclude<Step, { kind: 'ask' | 'unchanged' }> & { observations: Observation[] }> {
+  const { clock, dns, authorities, canaries } = deps
+  const setup = { resolvers: dns.servers, zone: authorities !== undefined, canaries: canaries !== undefined }
+  const instant = (): Instant => ({ at: clock.now(), elapsed: clock.elapsed() })
+  const observations: Observation[] = [{ query: { purpose: 'first' }, reply: first, ...instant() }]
+  for (;;) {
+    const step = decide({ recorded, observations, now: instant(), setup })
+    if (step.kind === 'unchanged') throw new Error('A check that is confirmed differs from what is recorded.')
+    if (step.kind !== 'ask') return { ...step, observations }
+    observations.push(
+      ...(await Promise.all(
+        step.queries.map(async (query): Promise<Observation> => {
+          const wait = (query.notBefore ?? 0) - clock.elapsed()
+          if (wait > 0) await clock.sleep(wait, signal)
+          signal.throwIfAborted()
+          const result = await send(query, recorded, lookup, deps, signal)
+          return { query, ...result, ...instant() }
+        }),
+      )),
+    )
+  }
+}
+
+type Result =
+  | { reply: Reply }
+  | { zone: ZoneReply }
+  | { delegation: AuthoritativeReply }
+  | { trouble: string | undefined }
+  | { network: Awaited<ReturnType<Canaries['network']>> }
+
+async function send(
+  query: Query,
+  recorded: Recorded,
+  lookup: Lookup,
+  { dns, authorities, canaries }: CheckDeps,
+  signal: AbortSignal,
+): Promise<Result> {
+  switch (query.purpose) {
+    case 'first':
+      return { reply: await lookup(dns, { signal }) }
+    case 'again':
+    case 'sample':
+      return { reply: await lookup(dns, { servers: query.servers, signal }) }
+    case 'without_validation':
+      return { reply: await lookup(dns, { servers: query.servers, checkingDisabled: true, tries: 2, signal }) }
+    case 'other_type':
+      return { reply: await dns.ask({ name: recorded.owner, type: 'SOA' }, { signal }) }
+    case 'each_link':
+      return {
+        reply: await lookupFor({ ...recorded, recordType: 'CNAME', isExactMatch: false })(dns, { tries: 2, signal }),
+      }
+    case 'resolver_delegation': {
+      const { name, servers, tries } = query
+      return { reply: await dns.ask({ name, type: 'NS' }, { servers, tries, signal }) }
+    }
+    case 'zone':
+      return { zone: await askZone(authorities!, lookup, query.server, query.fresh, signal) }
+    case 'zone_sample':
+      return { zone: await askZone(authorities!, lookup, query.server, false, signal) }
+    case 'zone_delegation':
+      return { delegation: await authorities!.ask({ name: query.name, type: 'NS' }, { signal }) }
+    case 'zone_reachable':
+      return { trouble: await authorities!.trouble() }
+    case 'network':
+      return { network: await canaries!.network() }
+  }
+}
+
+/** All that the check asks, of one of the zone's name servers. */
+async function askZone(
+  authorities: Authorities,
+  lookup: Lookup,
+  server: number,
+  fresh: boolean,
+  signal: AbortSignal,
+): Promise<ZoneReply> {
+  let first: { owner: string; reply: AuthoritativeReply } | undefined
+  let isFromCache = false
+  const dns: Parameters<Lookup>[0] = {
+    async ask(question, options) {
+      const reply = await authorities.ask(question, { voice: server, fresh, withinMs: options?.withinMs, signal })
+      first ??= { owner: question.name, reply }
+      isFromCache ||= reply.isFromCache
+      return reply
+    },
+  }
+  const { outcome, evidence } = await lookup(dns, { signal })
+  if (!first) throw new Error('A lookup sent no query.')
+  return { ...first.reply, owner: first.owner, server, outcome, evidence, isFromCache }
+}
+
+function watchedBy(claim: Claim<'due_checks'>): Watched {
+  return {
+    owner: claim.owner,
+    recordType: claim.record_type as MonitorRecordType,
+    isExactMatch: claim.is_exact_match === 1,
+  }
+}

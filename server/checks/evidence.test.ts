@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { type DatedEvidence, newDiagnosis, withLatest } from './evidence.ts'
+
+const AT = Date.UTC(2026, 10, 22, 9, 30)
+const WHY = { reason: 'why', decided: 'how', at: AT }
+
+function evidenceOf(server: string, values: string[]): DatedEvidence {
+  return {
+    server,
+    transport: 'udp',
+    rcode: 'NOERROR',
+    flags: ['aa'],
+    ede: [],
+    ms: 1,
+    at: AT,
+    outcome: { kind: 'answer', rrset: { name: 'a', type: 'TXT', ttl: 60, values }, chain: [] },
+  }
+}
+
+test('every path says whether it is recursive or authoritative', () => {
+  const authoritative: DatedEvidence = {
+    ...evidenceOf('192.0.2.53:53', ['x']),
+    path: 'authoritative',
+    name: 'ns1.example.com',
+  }
+  const { paths } = newDiagnosis(WHY, [evidenceOf('192.0.2.1:53', ['x']), authoritative])
+  expect(paths.map(({ path, name }) => [path, name])).toEqual([
+    ['recursive', undefined],
+    ['authoritative', 'ns1.example.com'],
+  ])
+})
+
+test('however much was answered, it stays within its size, and keeps how it began and how it ended', () => {
+  const texts = Array.from({ length: 500 }, (_, at) => `${at} ${'"'.repeat(4_000)}`)
+  const evidence = Array.from({ length: 60 }, (_, at) => evidenceOf(`server ${at}`, at % 20 === 0 ? texts : ['short']))
+  const diagnosis = newDiagnosis(WHY, [...evidence, evidenceOf('last', ['x'])])
+  const text = JSON.stringify(diagnosis)
+  expect(text.length).toBeLessThanOrEqual(16_384)
+  const { reason, decided, paths } = diagnosis
+  expect([reason, decided, paths.at(-1)!.server]).toEqual(['why', 'how', 'last'])
+})
+
+test('a diagnosis says when it was reached and when each query was sent', () => {
+  const { at, paths } = newDiagnosis(WHY, [evidenceOf('192.0.2.1:53', ['x'])])
+  expect([at, paths[0]!.at]).toEqual(['2026-11-22T09:30:00.000Z', '2026-11-22T09:30:00.000Z'])
+})
+
+test('a later check that changed nothing is kept beside the last change, within the same size', () => {
+  const long = Array.from({ length: 200 }, (_, at) => evidenceOf(`server ${at}`, ['y'.repeat(400)]))
+  const first = withLatest(newDiagnosis(WHY, long), { decided: 'again', at: AT + 60_000 }, long)
+  const second = withLatest(first, { decided: 'once more', at: AT + 120_000 }, long)
+  expect(second).toMatchObject({ reason: 'why', decided: 'how', latest: { decided: 'once more' } })
+  expect(second.latest!.at).toBe('2026-11-22T09:32:00.000Z')
+  expect(second.latest!.paths.length).toBeGreaterThan(0)
+  expect(JSON.stringify(second).length).toBeLessThanOrEqual(16_384)
+})

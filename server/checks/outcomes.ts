@@ -1,0 +1,94 @@
+import type { Evidence, Outcome, ServerAddress } from '../dns/outcome.ts'
+import { parseServerAddress } from '../dns/servers.ts'
+import { fingerprint } from './verdict.ts'
+
+export type Answer = Extract<Outcome, { kind: 'answer' }>
+
+export function isAnswer(outcome: Outcome): outcome is Answer {
+  return outcome.kind === 'answer'
+}
+
+/** Whether nothing was learned about the records: another server has to be asked. */
+export function isFailure(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case 'timeout':
+    case 'unreachable':
+    case 'failure':
+    case 'malformed':
+    case 'referral':
+    case 'lame':
+      return true
+    case 'answer':
+    case 'nodata':
+    case 'nxdomain':
+    case 'endless_alias':
+      return false
+  }
+}
+
+export function isServfail(outcome: Outcome): boolean {
+  return outcome.kind === 'failure' && outcome.rcode === 'SERVFAIL'
+}
+
+export function isGood(outcome: Outcome): boolean {
+  return !isFailure(outcome)
+}
+
+/** Whether two outcomes mean the same for every monitor. */
+export function isSame(one: Outcome, other: Outcome): boolean {
+  return one === other || fingerprint(one) === fingerprint(other)
+}
+
+export function areSame(outcomes: readonly Outcome[]): boolean {
+  return outcomes.every((outcome) => isSame(outcome, outcomes[0]!))
+}
+
+/** The failure that says most: that a server answered, rather than that none did. */
+export function mostTelling(failures: readonly Outcome[]): Outcome {
+  for (const kind of ['lame', 'failure', 'malformed', 'referral'] as const) {
+    const found = failures.find((outcome) => outcome.kind === kind)
+    if (found) return found
+  }
+  return failures[0] ?? { kind: 'timeout' }
+}
+
+/**
+ * The outcome that most of the good ones agree on. On a tie the recorded one, then the one that `others` support; undefined
+ * where even that leaves a choice.
+ */
+export function majority(
+  outcomes: readonly Outcome[],
+  recorded: number | null,
+  others: readonly Outcome[] = [],
+): Outcome | undefined {
+  const good = outcomes.filter(isGood)
+  const votes = (outcome: Outcome) => good.filter((other) => isSame(other, outcome)).length
+  const most = Math.max(0, ...good.map(votes))
+  const first = distinct(good.filter((outcome) => votes(outcome) === most))
+  if (first.length < 2) return first[0]
+  const kept = first.find((outcome) => fingerprint(outcome) === recorded)
+  if (kept) return kept
+  const supported = first.filter((outcome) => others.some((other) => isSame(other, outcome)))
+  return supported.length === 1 ? supported[0] : undefined
+}
+
+export function distinct(outcomes: readonly Outcome[]): Outcome[] {
+  return outcomes.filter((outcome, at) => outcomes.findIndex((other) => isSame(other, outcome)) === at)
+}
+
+/** All values of several answers to one query, and all CNAME records on the way to them. */
+export function unionOf(answers: readonly Answer[]): Answer {
+  const first = answers[0]!
+  if (areSame(answers)) return first
+  const values = [...new Set(answers.flatMap(({ rrset }) => rrset.values))].sort()
+  const ttl = Math.min(...answers.map(({ rrset }) => rrset.ttl))
+  const links = new Map(answers.flatMap(({ chain }) => chain.map((link) => [`${link.name} ${link.target}`, link])))
+  const chain = [...links.keys()].sort().map((key) => links.get(key)!)
+  return { ...first, rrset: { ...first.rrset, values, ttl }, chain }
+}
+
+/** The server that gave the reply. */
+export function serverOf({ evidence }: { evidence: readonly Evidence[] }): ServerAddress[] {
+  const parsed = parseServerAddress(evidence.at(-1)?.server ?? '')
+  return parsed.ok ? [parsed.server] : []
+}

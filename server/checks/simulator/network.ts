@@ -1,0 +1,279 @@
+import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
+import { formatServer } from '../../dns/servers.ts'
+import type { Observation, Query, ZoneReply } from '../check.ts'
+import type { Random } from './random.ts'
+import { isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
+
+export const OWNER = 'www.example.test'
+const ZONE = 'example.test'
+const FORGED = '203.0.113.66'
+const CAPTIVE = '10.0.0.1'
+const RESOLVER_MS = 20
+const SERVER_MS = 40
+const TIMEOUT_MS = 2_000
+const ZONE_TIMEOUT_MS = 1_000
+const TRIES = 3
+
+type Answered = Pick<Observation, never> & { ms: number } & (
+    | { reply: Reply }
+    | { zone: ZoneReply }
+    | { delegation: ZoneReply }
+    | { trouble: string | undefined }
+    | { network: 'well' | 'gone' | 'captive' }
+  )
+
+/** The servers of a world: resolvers with caches, name servers with machines. Answers queries at virtual times. */
+export function createNetwork(world: World, random: Random) {
+  const resolvers = world.resolvers.map((_, at): ServerAddress => ({ ip: `192.0.2.${201 + at}`, port: 53 }))
+  const caches = world.resolvers.map(({ caches: count }) =>
+    Array.from({ length: count }, () => ({ until: -1 }) as Copy),
+  )
+  const given = new Map<string, number>()
+  const answers = new Map<string, Outcome>()
+  const poison = [...world.poisoned]
+  let turn = 0
+  let sent = 0
+
+  function answerOf(values: readonly string[]): Outcome {
+    const key = values.join()
+    const known = answers.get(key)
+    if (known) return known
+    const made: Outcome = {
+      kind: 'answer',
+      rrset: { name: OWNER, type: 'A', ttl: world.ttl, values: [...values] },
+      chain: [],
+    }
+    if (answers.size < 500) answers.set(key, made)
+    return made
+  }
+
+  /** What an authoritative machine answers. */
+  function authoritative(server: NameServer, time: number): Outcome | undefined {
+    if (server.status === 'silent') return undefined
+    if (server.status === 'lame') return LAME
+    const delay = server.delays[server.delays.length > 1 ? random.below(server.delays.length) : 0]!
+    const latest = periodOf(world.periods, time, delay)
+    const isFailing = latest.kind === 'dead' || latest.kind === 'broken'
+    const period = server.status === 'stale' && !isFailing ? world.periods[0]! : latest
+    return fromPeriod(period, time)
+  }
+
+  function fromPeriod(period: Period, time: number): Outcome | undefined {
+    switch (period.kind) {
+      case 'dead':
+        return undefined
+      case 'broken':
+        return SERVFAIL
+      case 'nxdomain':
+        return NXDOMAIN
+      case 'nodata':
+        return NODATA
+      case 'bogus':
+      case 'records': {
+        const values = draw(period, random)
+        for (const value of values) given.set(value, time)
+        return answerOf(values)
+      }
+    }
+  }
+
+  function isLost(): boolean {
+    return world.loss > 0 && random.chance(world.loss)
+  }
+
+  /** What one resolver answers, or undefined where nothing comes back. */
+  function recursive(at: number, time: number, isUnvalidated: boolean): Outcome | undefined {
+    const { status } = world.resolvers[at]!
+    if (status === 'silent' || isWithin(world.outages, time)) return undefined
+    if (isWithin(world.captive, time)) return answerOf([CAPTIVE])
+    if (status === 'lies') return NXDOMAIN
+    const period = periodAt(world.periods, time)
+    const own = caches[at]!
+    const cache = own[own.length > 1 ? random.below(own.length) : 0]!
+    const isValid = time < cache.until && cache.outcome?.kind === 'answer'
+    if (period.kind === 'bogus' && !isUnvalidated && !isValid) return BOGUS
+    if (time < cache.until) return withTtl(cache.outcome!, cache.until - time)
+    const outcome = world.geo === undefined || period.kind !== 'records' ? resolve(time) : answerOf([world.geo])
+    if (poison.length > 0 && time >= poison[0]!) {
+      poison.shift()
+      Object.assign(cache, { outcome: answerOf([FORGED]), until: time + Math.max(world.ttl, 60) * 1_000 })
+      return cache.outcome
+    }
+    if (outcome === undefined) return SERVFAIL
+    if (isUnvalidated) return outcome // kept apart from what others are given
+    const seconds = outcome.kind === 'answer' ? world.ttl : outcome.kind === 'failure' ? 5 : 60
+    Object.assign(cache, { outcome, until: time + seconds * 1_000 })
+    return outcome
+  }
+
+  function withTtl(outcome: Outcome, leftMs: number): Outcome {
+    // Only where caches decide does the remaining TTL matter.
+    if (world.roots || outcome.kind !== 'answer') return outcome
+    return { ...outcome, rrset: { ...outcome.rrset, ttl: Math.ceil(leftMs / 1_000) } }
+  }
+
+  /** As a resolver does: one name server after the other. */
+  function resolve(time: number): Outcome | undefined {
+    const start = random.below(world.nameServers.length)
+    let failure: Outcome | undefined
+    for (let at = 0; at < world.nameServers.length; at++) {
+      const outcome = authoritative(world.nameServers[(start + at) % world.nameServers.length]!, time)
+      if (outcome && outcome.kind !== 'failure') return outcome
+      failure = outcome ?? failure
+    }
+    return failure && SERVFAIL
+  }
+
+  function askResolvers(
+    order: readonly number[],
+    time: number,
+    isUnvalidated = false,
+    tries = TRIES,
+  ): { reply: Reply; ms: number } {
+    const evidence: Evidence[] = []
+    let ms = 0
+    let outcome: Outcome = TIMEOUT
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const at = order[attempt % order.length]!
+      sent += 1
+      const found = isLost() ? undefined : recursive(at, time, isUnvalidated)
+      ms += found ? RESOLVER_MS : TIMEOUT_MS
+      if (found || outcome.kind === 'timeout') outcome = found ?? TIMEOUT
+      evidence.push(evidenceOf(formatServer(resolvers[at]!), outcome, found ? RESOLVER_MS : TIMEOUT_MS))
+      if (found && found.kind !== 'failure') break
+      if (found && attempt + 1 >= order.length) break
+    }
+    return { reply: { outcome, evidence }, ms }
+  }
+
+  function askZone(first: number, time: number): { zone: ZoneReply; ms: number } {
+    const evidence: Evidence[] = []
+    const { nameServers } = world
+    const names = nameServers.map(({ name }) => name)
+    let ms = 0
+    let outcome: Outcome = TIMEOUT
+    let nameServer: string | undefined
+    let isAllLame = true
+    for (let at = 0; at < nameServers.length && ms < 6_000; at++) {
+      const server = nameServers[(first + at) % nameServers.length]!
+      sent += 1
+      const isGone = isWithin(world.outages, time) || isWithin(world.closed, time) || (isLost() && isLost())
+      const found = isGone
+        ? undefined
+        : isWithin(world.captive, time)
+          ? answerOf([CAPTIVE])
+          : authoritative(server, time)
+      ms += found ? SERVER_MS : ZONE_TIMEOUT_MS
+      isAllLame &&= found?.kind === 'failure' && found.rcode === 'REFUSED'
+      evidence.push(evidenceOf(server.name, found ?? TIMEOUT, SERVER_MS))
+      outcome = found ?? outcome
+      if (found && found.kind !== 'failure') {
+        nameServer = server.name
+        break
+      }
+    }
+    if (isAllLame) outcome = { kind: 'lame', zone: ZONE, nameServers: names, reason: 'no name server knows the zone' }
+    return {
+      zone: {
+        outcome,
+        evidence,
+        zone: ZONE,
+        nameServers: names,
+        nameServer,
+        isFromCache: false,
+        owner: OWNER,
+        server: first,
+      },
+      ms,
+    }
+  }
+
+  function networkAt(time: number): 'well' | 'gone' | 'captive' {
+    return isWithin(world.outages, time) ? 'gone' : isWithin(world.captive, time) ? 'captive' : 'well'
+  }
+
+  return {
+    resolvers,
+    /** When each value was last given by an authoritative server to anyone. */
+    given,
+    sent: () => sent,
+    answer(query: Query, time: number): Answered {
+      const all = resolvers.map((_, at) => at)
+      const indexesOf = (servers: readonly ServerAddress[]) =>
+        servers.map(({ ip }) => resolvers.findIndex((one) => one.ip === ip))
+      switch (query.purpose) {
+        case 'first': {
+          const start = turn++ % all.length
+          return askResolvers([...all.slice(start), ...all.slice(0, start)], time)
+        }
+        case 'again':
+        case 'sample': {
+          return askResolvers(indexesOf(query.servers), time)
+        }
+        case 'without_validation':
+          return askResolvers(indexesOf(query.servers), time, true, 2)
+        case 'other_type': {
+          const { kind } = periodAt(world.periods, time)
+          const isFailing = kind === 'bogus' || kind === 'broken' || kind === 'dead'
+          return { ms: RESOLVER_MS, reply: { outcome: isFailing ? SERVFAIL : NODATA, evidence: [] } }
+        }
+        case 'each_link':
+          return askResolvers(all, time, false, 2)
+        case 'resolver_delegation': {
+          sent += 1
+          const found = isWithin(world.outages, time) ? TIMEOUT : query.name === ZONE ? NS : NODATA
+          return { ms: RESOLVER_MS, reply: { outcome: found, evidence: [] } }
+        }
+        case 'zone':
+        case 'zone_sample':
+          return askZone(query.server, time)
+        case 'zone_delegation':
+          return { ms: SERVER_MS, delegation: askZone(0, time).zone }
+        case 'zone_reachable': {
+          const isShut = isWithin(world.outages, time) || isWithin(world.closed, time)
+          return { ms: 0, trouble: isShut ? 'no root server answers' : undefined }
+        }
+        case 'network':
+          return { ms: RESOLVER_MS, network: networkAt(time) }
+      }
+    },
+  }
+}
+
+type Copy = { outcome?: Outcome; until: number }
+
+/** The machine learns of each change some time after it was made. */
+function periodOf(periods: readonly Period[], time: number, delay: number): Period {
+  return periodAt(periods, Math.max(0, time - delay))
+}
+
+/** Some members, those of greater weight more often; in the order of their values, as an RRset has none. */
+function draw({ members, size }: Period, random: Random): string[] {
+  if (size >= members.length) return members.map(({ value }) => value)
+  const left = [...members]
+  const drawn: string[] = []
+  while (drawn.length < size) {
+    let point = random.next() * left.reduce((sum, { weight }) => sum + weight, 0)
+    let at = 0
+    while (at < left.length - 1 && point >= left[at]!.weight) point -= left[at++]!.weight
+    drawn.push(left.splice(at, 1)[0]!.value)
+  }
+  return drawn.sort()
+}
+
+function evidenceOf(server: string, outcome: Outcome, ms: number): Evidence {
+  const isBogus = outcome === BOGUS
+  return { server, transport: 'udp', rcode: null, flags: [], ede: isBogus ? [{ code: 6, text: '' }] : [], ms, outcome }
+}
+
+const TIMEOUT: Outcome = { kind: 'timeout' }
+const SERVFAIL: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [] }
+const BOGUS: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [{ code: 6, text: '' }] }
+const LAME: Outcome = { kind: 'failure', rcode: 'REFUSED', ede: [] }
+const NXDOMAIN: Outcome = { kind: 'nxdomain', chain: [] }
+const NODATA: Outcome = { kind: 'nodata', chain: [] }
+const NS: Outcome = {
+  kind: 'answer',
+  rrset: { name: ZONE, type: 'NS', ttl: 300, values: ['ns1.example.test'] },
+  chain: [],
+}

@@ -1,0 +1,177 @@
+import type { Observation, Step } from '../check.ts'
+import { conclude, decide, isAsRecorded } from '../state-machine.ts'
+import { createNetwork } from './network.ts'
+import { createRandom } from './random.ts'
+import { falseEvent, isDisturbed, isFound, knowableAt, newRecorded, patience, undecidable } from './truth.ts'
+import { newWorld, type Period, periodAt, type World } from './world.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const START = Date.UTC(2026, 0, 1)
+
+/** What went wrong, or how quickly a change was found. `delayMs`: from when the zone's last machine knew of the change. */
+export type Report = {
+  seed: number
+  world: World
+  faults: Fault[]
+  delays: number[]
+  checks: number
+  queries: number
+  events: number
+  /** Virtual milliseconds of the longest check. */
+  longestMs: number
+  /** Why no strategy can be right in this world; undefined where one can. */
+  undecidable: string | undefined
+  trace: string[]
+}
+export type Fault = { kind: 'false event' | 'missed change' | 'endless check'; at: number; what: string }
+
+/** Runs the rules of a check against the world of a seed for its days. `trace`: keep every query and answer. */
+export function simulate(
+  seed: number,
+  { trace = false, world: given }: { trace?: boolean; world?: World } = {},
+): Report {
+  const world = given ?? newWorld(seed, createRandom(seed))
+  const random = createRandom(seed ^ 0x5eed)
+  const network = createNetwork(world, random)
+  const setup = { resolvers: network.resolvers, zone: world.roots, canaries: world.canaries }
+  const report: Report = {
+    seed,
+    world,
+    faults: [],
+    delays: [],
+    checks: 0,
+    queries: 0,
+    events: 0,
+    longestMs: 0,
+    undecidable: undecidable(world),
+    trace: [],
+  }
+  const note = (time: number, text: string) => trace && report.trace.push(`${clockText(time)} ${text}`)
+  const end = world.days * DAY
+  const interval = world.frequency * MINUTE
+  let recorded = newRecorded(world)
+  let wall = 0
+  const steps = [...world.clockSteps]
+  const found = new Set<Period>()
+  let time = world.slot
+  while (time < end) {
+    if (steps.length > 0 && time >= steps[0]!.at) wall += steps.shift()!.by
+    report.checks += 1
+    const startedAt = time
+    const { step, endedAt } = check(time)
+    time = endedAt
+    report.longestMs = Math.max(report.longestMs, endedAt - startedAt)
+    let next = nextSlot(time)
+    switch (step.kind) {
+      case 'unchanged':
+        recorded = { ...recorded, inconclusive: Math.max(0, recorded.inconclusive - 1) }
+        break
+      case 'withheld':
+        next = Math.min(next, time + step.afterMs)
+        break
+      case 'inconclusive':
+        next = Math.min(next, time + step.afterMs)
+        recorded = { ...recorded, rotation: step.rotation, inconclusive: recorded.inconclusive + 1 }
+        break
+      case 'verdict': {
+        const { recorded: after, event } = conclude(recorded, step)
+        recorded = after
+        if (!event) break
+        report.events += 1
+        note(time, `EVENT ${event.oldState} → ${event.newState} ${event.current?.join(' ') ?? ''} (${step.decided})`)
+        const fault = falseEvent(world, network.given, {
+          at: time,
+          startedAt,
+          state: event.newState,
+          values: event.current,
+        })
+        if (fault) report.faults.push({ kind: 'false event', at: time, what: fault })
+        break
+      }
+    }
+    const period = periodAt(world.periods, time)
+    if (!found.has(period) && isFound(world, period, recorded)) {
+      found.add(period)
+      report.delays.push(Math.max(0, time - knowableAt(world, period)))
+    }
+    const upcoming = world.periods.find(({ from }) => from > time && from <= next)
+    if (upcoming || next >= end) noteMissed(period, upcoming?.from ?? end)
+    time = next
+  }
+  report.queries = network.sent()
+  return report
+
+  function check(begin: number): { step: Exclude<Step, { kind: 'ask' }>; endedAt: number } {
+    let now = begin
+    const observations: Observation[] = []
+    for (let round = 0; round < 200; round++) {
+      const at = START + now + wall
+      const step = decide({ recorded, observations, now: { at, elapsed: now }, setup })
+      if (step.kind !== 'ask') {
+        if (trace && step.kind !== 'unchanged') note(now, `${step.kind}${'decided' in step ? `: ${step.decided}` : ''}`)
+        return { step, endedAt: now }
+      }
+      let last = now
+      for (const query of step.queries) {
+        const sentAt = Math.max(now, query.notBefore ?? now)
+        const { ms, ...result } = network.answer(query, sentAt)
+        last = Math.max(last, sentAt + ms)
+        if (trace) note(sentAt, `${describeQuery(query)} ← ${describe(result)}`)
+        observations.push({ query, ...result, at: START + sentAt + ms + wall, elapsed: sentAt + ms } as Observation)
+        const first = observations[0]!
+        if (observations.length === 1 && 'reply' in first && isAsRecorded(recorded, first.reply)) break
+      }
+      now = last
+    }
+    report.faults.push({ kind: 'endless check', at: now, what: 'more than 200 rounds of queries' })
+    return { step: { kind: 'unchanged' }, endedAt: now }
+  }
+
+  function nextSlot(now: number): number {
+    return Math.floor((now - world.slot) / interval + 1) * interval + world.slot
+  }
+
+  function noteMissed(period: Period, until: number): void {
+    if (found.has(period) || report.undecidable) return
+    const from = knowableAt(world, period)
+    const isLasting = until - from >= patience(world, period) && !isDisturbed(world, from, until)
+    if (isLasting) {
+      const what = `${period.kind} ${shown(period)} since ${clockText(period.from)}; recorded ${recorded.state} ${recorded.values?.join(' ')}`
+      report.faults.push({ kind: 'missed change', at: until, what })
+    }
+  }
+}
+
+// Text
+
+function clockText(time: number): string {
+  const day = Math.floor(time / DAY)
+  return `day ${day} ${new Date(START + (time % DAY)).toISOString().slice(11, 23)}`
+}
+
+function shown({ members, size }: Period): string {
+  const values = members.map(({ value, weight }) => (weight === 1 ? value : `${value} (weight ${weight.toFixed(2)})`))
+  return `[${values.join(' ')}]${size < members.length ? `, ${size} at a time` : ''}`
+}
+
+function describeQuery(query: Observation['query']): string {
+  const { purpose } = query
+  if ('server' in query) return `${purpose} ${query.server}`
+  if ('servers' in query) return `${purpose} ${query.servers.map(({ ip }) => ip).join(',')}`
+  return purpose
+}
+
+function describe(result: object): string {
+  if ('reply' in result || 'zone' in result) {
+    const { outcome, nameServer } = ('reply' in result ? result.reply : (result as { zone: unknown }).zone) as {
+      outcome: { kind: string; rrset?: { values: string[]; ttl: number }; rcode?: string }
+      nameServer?: string
+    }
+    const text = outcome.rrset
+      ? `${outcome.rrset.values.join(' ')} TTL ${outcome.rrset.ttl}`
+      : (outcome.rcode ?? outcome.kind)
+    return nameServer ? `${nameServer}: ${text}` : text
+  }
+  return JSON.stringify(result)
+}

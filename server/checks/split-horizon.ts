@@ -1,0 +1,109 @@
+import type { AuthoritativeReply } from '../dns/delegation/authorities.ts'
+import { isFiltered } from '../dns/extended-errors.ts'
+import { isBelow } from '../dns/names.ts'
+import type { Outcome } from '../dns/outcome.ts'
+import { ask, type Check, first, type Query, type Step, type ZoneReply } from './check.ts'
+import { isAnswer, isFailure, isSame, serverOf } from './outcomes.ts'
+import { REASONS } from './reasons.ts'
+import { zoneReplies } from './zone-rules.ts'
+
+/** Undefined: the same zone. A sentence: why the zone's servers do not count. `Query[]`: what has to be asked to tell. */
+type View = undefined | string | Query[]
+
+export function compareViews(check: Check): Step | undefined {
+  const view = viewOf(check)
+  return Array.isArray(view) ? ask(...view) : undefined
+}
+
+const MOST_CUTS = 4
+
+export function viewOf(check: Check): View {
+  // The zone's servers are sampled only when this is settled.
+  if (check.observations.some(({ query }) => query.purpose === 'zone_sample')) return
+  const { good } = zoneReplies(check)
+  const resolver = first(check)!
+  // A server that says that it blocks or forges has no view of its own.
+  if (good.length === 0 || isFiltered(resolver) || good.some(({ outcome }) => isSame(outcome, resolver.outcome))) return
+  const isFailing = isFailure(resolver.outcome)
+  const dispute = disputeOf(check, good[0]!, resolver.outcome)
+  if (Array.isArray(dispute)) return dispute
+  // The root knows no such top-level domain: the resolver has it from somewhere else.
+  if (dispute.zone === '') return REASONS.otherView(dispute.zone)
+  const { name, zone, nameServers } = dispute
+  const cuts = namesBetween(zone, name).slice(0, MOST_CUTS)
+  const missing = [zone, ...cuts].filter((each) => !resolverDelegation(check, each))
+  if (missing.length > 0) {
+    const tries = isFailing ? 1 : 2
+    const servers = serverOf(resolver)
+    return missing.map((each): Query => ({ purpose: 'resolver_delegation', name: each, servers, tries }))
+  }
+  const apex = resolverDelegation(check, zone)!
+  const below = cuts.map((each) => resolverDelegation(check, each)!)
+  if (below.some((outcome) => isAnswer(outcome) && outcome.chain.length === 0)) return REASONS.otherView(zone)
+  if (isFailure(apex) || below.some((outcome, at) => isFailure(outcome) && cuts[at] !== name)) {
+    // A name that only fails inside must not be taken for one that does not exist because the public does not know it.
+    const isDenial = good.every(({ outcome }) => !isAnswer(outcome))
+    return isDenial && isFailing ? REASONS.unknownView(zone) : undefined
+  }
+  const named = valuesOf(apex)
+  if (named.some((each) => nameServers.includes(each))) return
+  // A zone may name other servers than its parent does.
+  const own = zoneDelegation(check, zone)
+  if (!own) return [{ purpose: 'zone_delegation', name: zone }]
+  return valuesOf(own.outcome).some((each) => named.includes(each)) ? undefined : REASONS.otherView(zone)
+}
+
+type Dispute = { name: string; zone: string; nameServers: readonly string[] }
+
+/** Both agree on the CNAME chain up to the name at which they part, and that may be in another zone than the owner. */
+function disputeOf(check: Check, zoneReply: ZoneReply, resolver: Outcome): Dispute | Query[] {
+  const { owner: name, zone, nameServers } = zoneReply
+  const parting = partingName(name, targetsOf(zoneReply.outcome), targetsOf(resolver))
+  if (parting === name) return { name, zone, nameServers }
+  const there = zoneDelegation(check, parting)
+  if (!there) return [{ purpose: 'zone_delegation', name: parting }]
+  return there.isBusy ? { name, zone, nameServers } : { ...there, name: parting }
+}
+
+function resolverDelegation({ observations }: Check, name: string): Outcome | undefined {
+  for (const one of observations) {
+    if (one.query.purpose === 'resolver_delegation' && one.query.name === name && 'reply' in one)
+      return one.reply.outcome
+  }
+}
+
+function zoneDelegation({ observations }: Check, name: string): AuthoritativeReply | undefined {
+  for (const one of observations) {
+    if (one.query.purpose === 'zone_delegation' && one.query.name === name && 'delegation' in one) return one.delegation
+  }
+}
+
+function partingName(owner: string, one: readonly string[], other: readonly string[]): string {
+  const shared = one.findIndex((target, at) => target !== other[at])
+  return (shared < 0 ? one : one.slice(0, shared)).at(-1) ?? owner
+}
+
+/** The names that the CNAME records lead to, in order. */
+function targetsOf(outcome: Outcome): string[] {
+  if (!('chain' in outcome)) return []
+  const own = outcome.kind === 'answer' && outcome.rrset.type === 'CNAME' ? outcome.rrset.values : []
+  return [...own, ...outcome.chain.map(({ target }) => target)]
+}
+
+function valuesOf(outcome: Outcome): string[] {
+  return outcome.kind === 'answer' ? outcome.rrset.values : []
+}
+
+/** The names from just below the zone down to the name itself, where the resolvers may see a zone of their own. */
+function namesBetween(zone: string, last: string): string[] {
+  const names: string[] = []
+  for (let name = last; name !== zone && isBelow(name, zone); name = name.slice(name.indexOf('.') + 1)) {
+    names.unshift(name)
+    if (!name.includes('.')) break
+  }
+  return names
+}
+
+export function isZoneHeard(check: Check): boolean {
+  return zoneReplies(check).good.length > 0 && viewOf(check) === undefined
+}

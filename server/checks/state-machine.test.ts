@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import type { Outcome, Reply } from '../dns/outcome.ts'
+import type { Check, Observation, Recorded } from './check.ts'
+import { decide, RULES } from './state-machine.ts'
+import { fingerprint } from './verdict.ts'
+
+const document = await readFile(new URL('../../docs/checks.md', import.meta.url), 'utf8')
+
+test('the document lists the rules in their order, with their reasons', () => {
+  const rows = [...document.matchAll(/^\| \*\*(.+?)\*\* \| (.+) \|$/gm)].map(([, name, because]) => [name, because])
+  expect(rows).toEqual(RULES.map(({ name, because }) => [name, because]))
+})
+
+test('the diagram shows each rule once, in their order, and leads to every kind of result', () => {
+  const [, diagram = ''] = document.match(/```mermaid\n([\s\S]*?)```/) ?? []
+  const shown = [...diagram.matchAll(/\bR\d+\[(.+?)\]/g)].map(([, name]) => name)
+  expect(shown).toEqual(RULES.map(({ name }) => name))
+  for (const kind of ['unchanged', 'withheld', 'inconclusive', 'verdict']) expect(diagram).toContain(`([${kind}`)
+})
+
+const OWNER = 'www.example.test'
+
+function answer(...values: string[]): Outcome {
+  return { kind: 'answer', rrset: { name: OWNER, type: 'A', ttl: 60, values }, chain: [] }
+}
+
+const SERVFAIL: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [] }
+
+const recorded: Recorded = {
+  owner: OWNER,
+  recordType: 'A',
+  isExactMatch: true,
+  expectedValues: ['192.0.2.1'],
+  state: 'VALID',
+  values: ['192.0.2.1'],
+  fingerprint: fingerprint(answer('192.0.2.1')),
+  isRotating: false,
+  rotation: null,
+  inconclusive: 0,
+}
+
+function reply(outcome: Outcome, ip = '192.0.2.201'): Reply {
+  const exchange = { transport: 'udp' as const, rcode: null, flags: [], ede: [], ms: 1, outcome }
+  return { outcome, evidence: [{ server: `${ip}:53`, ...exchange }] }
+}
+
+function given(observations: Observation[], changes: Partial<Check> = {}): Check {
+  const resolvers = [201, 202].map((last) => ({ ip: `192.0.2.${last}`, port: 53 }))
+  const setup = { resolvers, zone: false, canaries: false }
+  return { recorded, observations, now: { at: 0, elapsed: 0 }, setup, ...changes }
+}
+
+const at = { at: 0, elapsed: 0 }
+const first = (outcome: Outcome): Observation => ({ query: { purpose: 'first' }, reply: reply(outcome), ...at })
+
+test('a check begins with one query, and the recorded answer ends it', () => {
+  expect(decide(given([]))).toEqual({ kind: 'ask', queries: [{ purpose: 'first' }] })
+  expect(decide(given([first(answer('192.0.2.1'))]))).toEqual({ kind: 'unchanged' })
+})
+
+test('an answer that differs is asked of another resolver', () => {
+  const step = decide(given([first(answer('192.0.2.9'))]))
+  expect(step).toMatchObject({ kind: 'ask', queries: [{ purpose: 'again', servers: [{ ip: '192.0.2.202' }] }] })
+})
+
+test('with canaries nothing that differs is looked at before the network is known to work', () => {
+  const setup = { ...given([]).setup, canaries: true }
+  const observations = [first({ kind: 'timeout' })]
+  expect(decide(given(observations, { setup }))).toMatchObject({ queries: [{ purpose: 'network' }] })
+  const gone: Observation = { query: { purpose: 'network' }, network: 'gone', ...at }
+  expect(decide(given([...observations, gone], { setup }))).toMatchObject({ kind: 'withheld', afterMs: 5_000 })
+})
+
+test('SERVFAIL is asked again of the same resolver with validation switched off', () => {
+  const step = decide(given([first(SERVFAIL)]))
+  expect(step).toMatchObject({ queries: [{ purpose: 'without_validation', servers: [{ ip: '192.0.2.201' }] }] })
+})
+
+test('a failure is asked again only after the pause', () => {
+  const unvalidated: Observation = {
+    query: { purpose: 'without_validation', servers: [] },
+    reply: reply(SERVFAIL),
+    ...at,
+    elapsed: 1_000,
+  }
+  const step = decide(given([first(SERVFAIL), unvalidated]))
+  expect(step).toMatchObject({ queries: [{ purpose: 'again', notBefore: 4_000 }] })
+})
+
+test('the same check is decided the same way, however often', () => {
+  const check = given([first(answer('192.0.2.9'))])
+  expect(decide(check)).toEqual(decide(structuredClone(check)))
+})

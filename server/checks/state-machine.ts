@@ -1,0 +1,156 @@
+import type { MonitorState } from '#contract/monitors.ts'
+import { isOfDnssec, isStale } from '../dns/extended-errors.ts'
+import type { Outcome, Reply } from '../dns/outcome.ts'
+import {
+  ask,
+  type Check,
+  first,
+  inconclusive,
+  isExhausted,
+  isSameSet,
+  PAUSE_MS,
+  type Recorded,
+  repliesTo,
+  report,
+  type Step,
+  untrusted,
+} from './check.ts'
+import { isAnswer, isFailure, isServfail, serverOf } from './outcomes.ts'
+import { REASONS } from './reasons.ts'
+import { decideByResolvers } from './resolver-rules.ts'
+import { compareViews, isZoneHeard } from './split-horizon.ts'
+import { fingerprint, judge, type Verdict, type VerdictState } from './verdict.ts'
+import { askZone, decideByZone, zoneReplies } from './zone-rules.ts'
+
+/**
+ * The rules of a check: `decide` says what to query next, or what the check came to, from what is recorded, what was observed
+ * so far, and the time. No I/O, no clock, no randomness: the driver (and the simulator) send the queries and report back.
+ */
+export function decide(check: Check): Step {
+  for (const rule of RULES) {
+    const step = rule.apply(check)
+    if (step) return step
+  }
+  throw new Error('The last rule of a check always applies.')
+}
+
+type Rule = {
+  name: string
+  /** Why it is so, in one line. */
+  because: string
+  apply(check: Check): Step | undefined
+}
+
+/** In the order in which they apply. The first that has something to say decides. */
+export const RULES: readonly Rule[] = [
+  {
+    name: 'One query',
+    because: 'Most checks find what is recorded, and one query to a recursive resolver shows that.',
+    apply: (check) => (first(check) ? undefined : ask({ purpose: 'first' })),
+  },
+  {
+    name: 'As recorded',
+    because: 'What is recorded needs no confirmation, unless the resolver calls its answer stale or the RRset rotates.',
+    apply: (check) => (isAsRecorded(check.recorded, first(check)!) ? { kind: 'unchanged' } : undefined),
+  },
+  {
+    name: 'Own network',
+    because:
+      'While the canary names fail too, or all names have one address, an answer says nothing about the monitored name.',
+    apply: (check) => untrusted(check, 'first', !isFailure(first(check)!.outcome)),
+  },
+  {
+    name: 'DNSSEC',
+    because: "Records that come only with validation switched off are bogus; the zone's servers cannot overrule that.",
+    apply: checkDnssec,
+  },
+  {
+    name: "Zone's name servers",
+    because: 'Authoritative servers overrule caches, and several of them together overrule a bad one.',
+    apply: askZone,
+  },
+  {
+    name: 'Split horizon',
+    because: 'Where the resolvers see another zone than the public one, theirs is the one to monitor.',
+    apply: (check) => (zoneReplies(check).good.length > 0 ? compareViews(check) : undefined),
+  },
+  {
+    name: 'Zone decides',
+    because: 'What its servers agree on, over enough answers to show a rotation, is the truth.',
+    apply: (check) => (isZoneHeard(check) ? decideByZone(check) : undefined),
+  },
+  {
+    name: 'Resolvers decide',
+    because: "Where the zone's servers cannot be asked, two independent resolver answers have to agree.",
+    apply: decideByResolvers,
+  },
+]
+
+/** Whether one resolver answer ends the check. */
+export function isAsRecorded(recorded: Pick<Recorded, 'fingerprint' | 'isRotating'>, reply: Reply): boolean {
+  return !recorded.isRotating && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
+}
+
+/** What a verdict changes. `event`: absent where state and values are the recorded ones. */
+export type Conclusion = {
+  verdict: Verdict
+  recorded: Recorded
+  event?: {
+    oldState: MonitorState
+    newState: VerdictState
+    previous: readonly string[] | null
+    current: string[] | undefined
+  }
+}
+
+/** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. Pure. */
+export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
+  const { outcome, rotation, servers } = step
+  const verdict = judge(recorded, outcome, servers)
+  const isSameValues = verdict.values === undefined || isSameSet(verdict.values, recorded.values)
+  const after: Recorded = {
+    ...recorded,
+    state: verdict.state,
+    values: verdict.values ?? recorded.values,
+    fingerprint: fingerprint(outcome),
+    isRotating: isAnswer(outcome) && outcome.pool !== undefined,
+    rotation,
+    inconclusive: 0,
+  }
+  if (verdict.state === recorded.state && isSameValues) return { verdict, recorded: after }
+  const previous = recorded.state === 'UNSET' ? null : recorded.values
+  const event = { oldState: recorded.state, newState: verdict.state, previous, current: verdict.values }
+  return { verdict, recorded: after, event }
+}
+
+// DNSSEC
+
+/**
+ * The resolvers that answered SERVFAIL are asked once more with validation switched off. A passing SERVFAIL has passed after a
+ * pause. RFC 4035 section 5.5, RFC 6840 section 5.9.
+ */
+function checkDnssec(check: Check): Step | undefined {
+  const { recorded, observations } = check
+  const reply = first(check)!
+  // Another resolver that does not validate, or denies the name, must not hide it.
+  const failed = isAnswer(reply.outcome)
+    ? undefined
+    : reply.evidence.find((one) => one.outcome && isServfail(one.outcome))
+  const outcome = failed?.outcome
+  if (outcome?.kind !== 'failure') return undefined
+  // The same resolver each time: another one may hold the records in its cache.
+  const servers = serverOf({ evidence: [failed!] })
+  const unvalidated = repliesTo(check, 'without_validation')[0]
+  if (!unvalidated) return ask({ purpose: 'without_validation', servers })
+  if (isFailure(unvalidated.outcome)) return undefined
+  const again = repliesTo(check, 'again')[0]
+  if (!again) return ask({ purpose: 'again', servers, notBefore: observations.at(-1)!.elapsed + PAUSE_MS })
+  if (!isServfail(again.outcome)) return undefined
+  const bogus: Outcome = { ...outcome, bogus: true }
+  if (isOfDnssec(again) || recorded.fingerprint === null || isExhausted(check))
+    return report(check, bogus, REASONS.bogus)
+  // Many resolvers remember SERVFAIL for up to a minute, but not for a type that was not asked for. RFC 9520.
+  const other = repliesTo(check, 'other_type')[0]
+  if (!other) return ask({ purpose: 'other_type' })
+  return isServfail(other.outcome) ? report(check, bogus, REASONS.bogus) : inconclusive(check, REASONS.bogusUnproven)
+}

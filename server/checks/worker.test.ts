@@ -1,0 +1,158 @@
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
+import { Bell } from '../bell.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { createDnsClient, type DnsClientOptions } from '../dns/client.ts'
+import { Heart } from '../heart.ts'
+import { insertMonitors } from '../monitors/insert.ts'
+import { parseMonitor } from '../monitors/monitor.ts'
+import { insertOrganization } from '../organization/store.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { givenDnsServer } from '../testing/dns-world.ts'
+import { createFastClock } from '../testing/fast-clock.ts'
+import { fingerprint } from './verdict.ts'
+import { runScheduler } from './worker.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const PROCESS = 1
+
+/** The loop over monitors of names of their own that all are as expected, and a wall clock that can be set. */
+async function givenScheduler(
+  db: Database,
+  count: number,
+  base = systemClock,
+  options: Partial<DnsClientOptions> = {},
+) {
+  let ahead = 0
+  const clock: Clock = { ...base, now: () => base.now() + ahead }
+  const server = await givenDnsServer()
+  server.set('*.example.com', 'A', ['192.0.2.1'])
+  const dns = createDnsClient({ servers: [server.address], clock, ...options })
+  const { id } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, clock.now())
+  const drafts = Array.from({ length: count }, (_, at) => {
+    const parsed = parseMonitor({ full_domain: `n${at}.example.com`, record_type: 'A', expected_value: '192.0.2.1' })
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+    return parsed.draft
+  })
+  await insertMonitors(db, id, drafts, clock.now())
+  if (options.perSecond !== undefined) await asCheckedBefore(db)
+  const logged: string[] = []
+  const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
+  const stop = new AbortController()
+  const doors = { db, clock, dns, log, heart: new Heart(), bell: new Bell(), process: PROCESS }
+  const running = runScheduler(doors, { stop: stop.signal, abandon: stop.signal })
+  const end = async () => {
+    stop.abort()
+    await dns.close() // what is under way is given up
+    await running
+  }
+  onTestFinished(end)
+  const checkedSince = async (instant: number) => {
+    const rows = db.selectFrom('due_checks').select((of) => of.fn.countAll<number>().as('count'))
+    const { count } = await rows.where('last_checked_at', '>=', instant).executeTakeFirstOrThrow()
+    return Number(count)
+  }
+  return {
+    clock,
+    server,
+    logged,
+    end,
+    setClock: (ms: number) => {
+      ahead += ms
+    },
+    checkedSince,
+    allChecked: async (instant = 0) => {
+      await expect.poll(() => checkedSince(instant), { interval: 50 }).toBe(count)
+    },
+    events: async () => await db.selectFrom('events').select('new_state').execute(),
+    rows: async () => await db.selectFrom('due_checks').selectAll().execute(),
+  }
+}
+
+/** One question each, and a check that makes an event has more. */
+async function asCheckedBefore(db: Database): Promise<void> {
+  const rrset = { name: '', type: 'A' as const, ttl: 300, values: ['192.0.2.1'] }
+  await db.updateTable('monitors').set({ state: 'VALID', current_values: '["192.0.2.1"]' }).execute()
+  const known = fingerprint({ kind: 'answer', rrset, chain: [] })
+  await db.updateTable('due_checks').set({ fingerprint: known, streak: 1 }).execute()
+}
+
+onBothEngines('the loop of checks', (fresh) => {
+  test('goes on at once when the clock is set forward by a day, and makes no event', async () => {
+    const { clock, setClock, allChecked, events, server, logged } = await givenScheduler(await fresh(), 40)
+    await allChecked()
+    setClock(DAY_MS)
+    await allChecked(clock.now())
+    expect(await events()).toHaveLength(40)
+    const before = server.asked.total
+    await systemClock.sleep(600)
+    expect(server.asked.total - before).toBeLessThan(5) // each has gone back to its own place
+    expect(logged).toEqual([])
+  })
+
+  test('goes on when the clock is set back by a day, each monitor within its interval, and makes no event', async () => {
+    const { clock, setClock, allChecked, events, rows, logged } = await givenScheduler(await fresh(), 40)
+    await allChecked()
+    setClock(-DAY_MS)
+    const latest = async () => Math.max(...(await rows()).map(({ due_at }) => due_at!)) - clock.now()
+    await expect.poll(latest).toBeLessThanOrEqual(5 * MINUTE_MS)
+    const before = clock.now()
+    await expect
+      .poll(
+        async () => {
+          setClock(MINUTE_MS)
+          return (await rows()).every(
+            ({ last_checked_at }) => last_checked_at! >= before && last_checked_at! < before + DAY_MS / 2,
+          )
+        },
+        { interval: 200 },
+      )
+      .toBe(true)
+    expect(await events()).toHaveLength(40)
+    expect(logged).toEqual([])
+  })
+
+  test('records what is under way while the clock is set, once', async () => {
+    for (const jump of [DAY_MS, -DAY_MS]) {
+      const { server, setClock, allChecked, events, rows, end } = await givenScheduler(await fresh(), 40)
+      server.delay('*', 300)
+      await expect.poll(() => server.asked.total).toBe(40)
+      setClock(jump)
+      await allChecked()
+      expect(await events()).toHaveLength(40)
+      expect((await rows()).map(({ claimed_by }) => claimed_by)).toEqual(Array(40).fill(null))
+      await end()
+    }
+  })
+
+  test('puts back what a paced server has no turn for, loses none, and takes no wait for silence', async () => {
+    const limits = { perSecond: 50, inFlightPerServer: 8, timeoutMs: 20_000 }
+    const db = await fresh()
+    const { allChecked, events, server, logged } = await givenScheduler(db, 400, createFastClock(2), limits)
+    await allChecked()
+    expect(await events()).toEqual([])
+    expect(server.asked.total).toBeLessThan(450) // some come round again meanwhile
+    expect(logged).toEqual([])
+  })
+
+  test('keeps the schedule of the others while many names are silent', async () => {
+    const limits = { inFlightPerServer: 16, timeoutMs: 90_000 }
+    const { allChecked, setClock, clock, server, rows, logged } = await givenScheduler(
+      await fresh(),
+      200,
+      systemClock,
+      limits,
+    )
+    await allChecked()
+    for (let at = 0; at < 50; at++) server.drop(`n${at}.example.com`)
+    setClock(DAY_MS)
+    const since = clock.now()
+    const isSilent = (owner: string) => Number.parseInt(owner.slice(1), 10) < 50
+    const late = async () =>
+      (await rows()).filter(({ owner, last_checked_at }) => !isSilent(owner) && last_checked_at! < since)
+    await expect.poll(late, { timeout: 80_000 }).toEqual([]) // before the first silent one is given up
+    expect(logged).toEqual([])
+  })
+})

@@ -1,0 +1,83 @@
+import type { Logger } from 'pino'
+import type { Bell } from '../bell.ts'
+import { type Clock, watchClock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { type Claim, claimDue } from '../database/due.ts'
+import { WriteBatches } from '../database/write-batches.ts'
+import type { DnsClient } from '../dns/client.ts'
+import type { Heart } from '../heart.ts'
+import { bringBack } from './clock-step.ts'
+import { runCheck } from './driver.ts'
+import { InFlight } from './in-flight.ts'
+import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
+
+export type SchedulerDoors = {
+  db: Database
+  clock: Clock
+  dns: DnsClient
+  log: Logger
+  heart: Heart
+  /** Wakes the courier of this process. */
+  bell: Bell
+  process: number
+}
+
+const BATCH = 500
+/** How long the loop rests when nothing is due. */
+const IDLE_MS = 200
+const GATHER_MS = 5
+
+/** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is under way. */
+export async function runScheduler(
+  doors: SchedulerDoors,
+  { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
+): Promise<void> {
+  const { db, clock, log, heart, bell, process } = doors
+  const inFlight = new InFlight()
+  const records = new WriteBatches<StoredResult>(
+    async (results) => {
+      const events = await recordChecks(db, results, clock.now())
+      if (events === 0) return
+      bell.ring()
+      log.debug({ events }, 'Changes were recorded.')
+    },
+    {
+      clock,
+      gatherMs: GATHER_MS,
+      onGivenUp: (err) => log.error({ err }, 'A check could not be recorded; it will be done again.'),
+    },
+  )
+  const load = recordedLoader(db)
+  const check = async (claim: Claim<'due_checks'>) => {
+    try {
+      await records.add(await runCheck(claim, doors, load, abandon))
+    } catch (err) {
+      // The lease runs out and the check is done again.
+      if (!abandon.aborted) log.error({ err, monitor: claim.monitor_id }, 'A check broke off; it will be done again.')
+    } finally {
+      inFlight.end(claim)
+    }
+  }
+  const wasSetBack = watchClock(clock)
+  let isPlanned = false
+  while (!stop.aborted) {
+    heart.beat('checker', clock.elapsed())
+    try {
+      if (wasSetBack()) isPlanned = false
+      if (!isPlanned) await bringBack(db, { now: clock.now(), process })
+      isPlanned = true
+      const room = Math.min(BATCH, inFlight.room(clock.elapsed()))
+      const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []
+      for (const claim of claims) {
+        inFlight.begin(claim, clock.elapsed())
+        void check(claim)
+      }
+      const isIdle = room > 0 && claims.length === 0
+      if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
+    } catch (err) {
+      log.error({ err }, 'The checker cannot read what is due; it tries again.')
+      await clock.sleep(1_000, stop)
+    }
+  }
+  await inFlight.ended()
+}

@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import { PageOf } from '#contract/common.ts'
+import { LoggedRequest, MOST_COUNTED, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
+import { KeptRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
+import { inSteps } from '../http/idempotency.ts'
+import { Answers, Params, type Routes } from '../http/routes.ts'
+import { parseTimes } from '../http/times.ts'
+import type { Doors } from '../outside.ts'
+import { invalid } from '../problem.ts'
+import { countByStatus, newReplay, type Period, replaySome } from '../webhooks/replay.ts'
+import { countKept } from '../webhooks/request-counts.ts'
+import { listRequests } from '../webhooks/request-list.ts'
+import { countAttempts, getRequestBody } from '../webhooks/request-store.ts'
+
+const params = Params('webhook')
+const { since, until } = ReplaySelection.properties
+const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false })
+
+/** What a webhook was sent, with what the API's representations leave out. */
+export function webhookLogRoutes({ db, clock, seal, bell }: Doors): Routes {
+  return async (app) => {
+    const path = '/dashboard/api/webhooks/:webhook'
+
+    const list = { params, querystring: WebhookRequestQuery, response: Answers(200, PageOf(LoggedRequest)) }
+    app.get(`${path}/requests`, { schema: list }, async ({ params: { webhook }, query, caller }) => {
+      const listed = { organizationId: caller.organizationId, webhookId: webhook, query }
+      const page = await listRequests(db, seal, listed, clock.now())
+      const attempts = await countAttempts(
+        db,
+        webhook,
+        page.data.map(({ id }) => id),
+      )
+      return { ...page, data: page.data.map((request) => ({ ...request, attempts: attempts.get(request.id) ?? 0 })) }
+    })
+
+    const body = { params: Params('webhook', 'request'), response: Answers(200, SentBody) }
+    app.get(`${path}/requests/:request/body`, { schema: body }, async ({ params: { webhook, request }, caller }) => ({
+      body: await getRequestBody(db, caller.organizationId, webhook, request),
+    }))
+
+    const counts = { params, querystring: PeriodQuery, response: Answers(200, ReplayCounts) }
+    app.get(`${path}/replay`, { schema: counts }, ({ params: { webhook }, query, caller }) =>
+      countByStatus(db, caller.organizationId, webhook, periodOf(query, clock.now()), MOST_COUNTED),
+    )
+
+    app.get(`${path}/kept`, { schema: { params, response: Answers(200, KeptRequests) } }, ({ params, caller }) =>
+      countKept(db, caller.organizationId, params.webhook),
+    )
+
+    const again = { params, body: ReplaySelection, response: Answers(202, Replayed) }
+    app.post(`${path}/replay`, { schema: again }, async (request, reply) => {
+      const { params, body, caller } = request
+      const { statuses, ...given } = body
+      const now = clock.now()
+      const period = { ...periodOf(given, now), statuses }
+      const replayed = await inSteps(request, reply, db, {
+        start: () => newReplay(db, caller.organizationId, params.webhook, period),
+        step: (db, replaying) => replaySome(db, params.webhook, replaying, now),
+        answer: (_db, { count }) => {
+          reply.code(202)
+          return { count }
+        },
+      })
+      bell.ring()
+      return replayed
+    })
+  }
+}
+
+function periodOf(given: Pick<ReplaySelection, 'since' | 'until'>, now: number): Period {
+  const times = parseTimes(given, ['since', 'until'])
+  const period = { since: times.since!, until: times.until ?? now }
+  if (period.until <= period.since) throw invalid({ until: 'must be later than since.' })
+  return period
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { oncePerSchema } from './compiled.ts'
+
+test('schemas that are alike are compiled once, and the smallest difference is one', () => {
+  const compiled: object[] = []
+  const of = oncePerSchema((schema) => {
+    compiled.push(schema)
+    return { schema }
+  })
+  const text = { type: 'string', maxLength: 3 }
+
+  expect(of({ ...text })).toBe(of({ ...text }))
+  expect(of({ ...text, maxLength: 4 }).schema).toEqual({ type: 'string', maxLength: 4 })
+  expect(of({ ...text, description: 'a name' }).schema).toHaveProperty('description')
+  expect(compiled).toHaveLength(3)
+})

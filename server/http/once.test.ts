@@ -1,0 +1,210 @@
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { inTransaction } from '../database/database.ts'
+import type { Tables } from '../database/schema.ts'
+import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { insertRequests } from '../webhooks/new-requests.ts'
+import { newReplay, replaySome } from '../webhooks/replay.ts'
+import { keepAnswer, pruneIdempotentRequests } from './idempotency-store.ts'
+
+const HOUR_MS = 60 * 60_000
+const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+/** Whatever a POST of the API may change. */
+const CHANGED = [
+  ...['monitors', 'due_checks', 'groups', 'webhooks', 'group_webhooks', 'webhook_requests', 'due_requests'],
+  ...['due_webhooks', 'invitations', 'mails', 'due_mails'],
+] as (keyof Tables)[]
+
+const post = ({ call }: AppWorld, path: string, name: string, body?: unknown, more: Call = {}) =>
+  call(path, { method: 'POST', ...(body === undefined ? {} : { body }), ...more, headers: { 'idempotency-key': name } })
+
+async function contents({ doors: { db } }: AppWorld): Promise<string> {
+  const tables = await Promise.all(CHANGED.map((table) => db.selectFrom(table).selectAll().execute()))
+  return JSON.stringify(tables.map((rows) => rows.map((row) => JSON.stringify(row)).sort()))
+}
+
+/** Meanwhile no answer can be kept. */
+async function withoutAnswers<T>({ doors: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
+  await db.schema.alterTable('idempotency_usage').renameTo('gone').execute()
+  const result = await work()
+  await db.schema.alterTable('gone').renameTo('idempotency_usage').execute()
+  return result
+}
+
+/** By its path in the description: a request that is carried out. */
+async function postsOf(world: AppWorld) {
+  const make = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body
+  const monitor = (await make('/monitors', MONITOR)).id
+  const disabled = (await make('/monitors', { ...MONITOR, is_active: false })).id
+  const webhook = (await make('/webhooks', { url: 'http://127.0.0.1:9999/', groups: ['default'] })).id
+  const other = (await make('/webhooks', { url: 'http://127.0.0.1:9999/' })).id
+  await world.call(`/webhooks/${other}/disable`, { method: 'POST' })
+  const request = (await make(`/webhooks/${webhook}/test`, undefined)).id
+  await givenRequests(world, 3)
+  const invitation = (await make('/agents/invitations', { email: 'first@example.com', role: 'viewer' })).id
+  const since = new Date(world.doors.clock.now() - HOUR_MS).toISOString()
+  return {
+    '/monitors': ['/monitors', { ...MONITOR, group: 'shop' }],
+    '/monitors/bulk': ['/monitors/bulk', { monitors: [MONITOR, MONITOR] }],
+    '/monitors/{monitor}/enable': [`/monitors/${disabled}/enable`],
+    '/monitors/{monitor}/disable': [`/monitors/${monitor}/disable`],
+    '/monitors/{monitor}/check': [`/monitors/${disabled}/check`],
+    '/groups': ['/groups', { name: 'Other' }],
+    '/webhooks': ['/webhooks', { url: 'http://127.0.0.1:9999/new', groups: ['default'] }],
+    '/webhooks/{webhook}/enable': [`/webhooks/${other}/enable`],
+    '/webhooks/{webhook}/disable': [`/webhooks/${webhook}/disable`],
+    '/webhooks/{webhook}/rotate-secret': [`/webhooks/${webhook}/rotate-secret`],
+    '/webhooks/{webhook}/test': [`/webhooks/${webhook}/test`],
+    '/webhooks/{webhook}/requests/{request}/retry': [`/webhooks/${webhook}/requests/${request}/retry`],
+    '/webhooks/{webhook}/replay': [`/webhooks/${webhook}/replay`, { since }],
+    '/agents/invitations': ['/agents/invitations', { email: 'second@example.com', role: 'viewer' }],
+    '/agents/invitations/{invitation}/resend': [`/agents/invitations/${invitation}/resend`],
+  } satisfies Record<string, [path: string, body?: unknown]>
+}
+
+/** Opens a page elsewhere and changes nothing here. */
+const WRITES_NOTHING = ['/organization/subscription/portal']
+
+/** Requests of the webhook, as the checks of a monitor make them. */
+async function givenRequests(world: AppWorld, count: number): Promise<void> {
+  const { db, clock } = world.doors
+  const monitor = await db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
+  const event = (number: number) => ({
+    id: `evt_${String(number).padStart(26, '0')}`,
+    monitor_id: monitor.id,
+    occurred: new Date(clock.now()).toISOString(),
+    old_state: 'VALID' as const,
+    new_state: 'MISMATCH' as const,
+    incidence_count: 1,
+    domain: {
+      domain: 'example.com',
+      subdomain: '',
+      record_type: 'A' as const,
+      expected_value: [],
+      is_exact_match: true,
+    },
+  })
+  const made = Array.from({ length: count }, (_, number) => ({
+    organizationId: monitor.organization_id,
+    groupId: monitor.group_id,
+    event: event(number),
+  }))
+  await inTransaction(db, (transaction) => insertRequests(transaction, made, clock.now()))
+}
+
+onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
+  test('are one transaction for every POST: without its answer nothing is changed, and with it nothing twice', async () => {
+    const world = await givenApp(engine)
+    const posts: Record<string, [path: string, body?: unknown]> = await postsOf(world)
+    const { paths } = (await world.call('/openapi.json', { key: null })).body
+    const described = Object.keys(paths).filter((path) => paths[path].post && !WRITES_NOTHING.includes(path))
+    expect(Object.keys(posts).sort()).toEqual(described.sort())
+    for (const [name, [path, body]] of Object.entries(posts)) {
+      const before = await contents(world)
+      const failed = await withoutAnswers(world, () => post(world, path, name, body))
+      expect([name, failed.status, await contents(world)]).toEqual([name, 500, before])
+
+      const first = await post(world, path, name, body)
+      expect([name, Math.floor(first.status / 100), first.headers['idempotent-replayed']]).toEqual([name, 2, undefined])
+      const after = await contents(world)
+      expect([name, after === before]).toEqual([name, false])
+      const again = await post(world, path, name, body)
+      expect([name, again.status, again.text]).toEqual([name, first.status, first.text])
+      expect([name, again.headers['idempotent-replayed'], await contents(world)]).toEqual([name, 'true', after])
+    }
+  }, 60_000)
+
+  test('a bulk answer of 1,000 monitors is too large to keep, and is made again from the ids', async () => {
+    const world = await givenApp(engine)
+    const monitors = Array.from({ length: 1_000 }, (_, place) => ({
+      ...MONITOR,
+      full_domain: `n${999 - place}.example`,
+    }))
+    const first = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
+    expect([first.status, first.text.length > 256 * 1_024]).toEqual([201, true])
+    const row = await world.doors.db.selectFrom('idempotent_requests').selectAll().executeTakeFirstOrThrow()
+    expect([row.body, row.made!.length < 64 * 1_024]).toEqual([null, true])
+
+    const again = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
+    expect([again.status, again.headers['idempotent-replayed'], again.body]).toEqual([201, 'true', first.body])
+    await world.call(`/monitors/${first.body[7].id}`, { method: 'DELETE' })
+    const later = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
+    expect(later.body).toEqual(first.body.toSpliced(7, 1))
+    expect((await world.call('/groups/shop')).body.monitors).toBe(999)
+  }, 60_000)
+
+  test('are bounded for each organization: first the ids alone are kept, then the header is refused, until answers expire', async () => {
+    const world = await givenApp(engine, { IDEMPOTENCY_BYTES: '6000' })
+    const secrets: string[] = []
+    let status = 0
+    for (let number = 0; number < 12 && status !== 429; number++) {
+      const send = () => post(world, '/webhooks', `key-${number}`, { url: `http://127.0.0.1:9999/${number}` })
+      const first = await send()
+      status = first.status
+      if (status === 429) {
+        expect(first.headers['retry-after']).toBe('600')
+        expect(first.body.error).toMatch(/6000 bytes.*IDEMPOTENCY_BYTES/)
+        continue
+      }
+      const again = await send()
+      expect([again.status, again.headers['idempotent-replayed'], again.body]).toEqual([201, 'true', first.body])
+      secrets.push(first.body.secret)
+    }
+    expect(status).toBe(429)
+    const rows = await world.doors.db.selectFrom('idempotent_requests').select(['body', 'made']).execute()
+    expect(rows.some(({ body }) => body !== null) && rows.some(({ made }) => made !== null)).toBe(true)
+    expect((await world.call('/webhooks')).body.data).toHaveLength(secrets.length)
+    const elsewhere = (await world.organization('Second')).key
+    expect((await post(world, '/groups', 'one', { name: 'Shop' }, { key: elsewhere })).status).toBe(201)
+
+    world.pass(24 * HOUR_MS)
+    await pruneIdempotentRequests(world.doors.db, world.doors.clock.now())
+    const usage = await world.doors.db.selectFrom('idempotency_usage').select('octets').execute()
+    expect(usage.map(({ octets }) => octets)).toEqual([0, 0])
+    expect((await post(world, '/groups', 'one', { name: 'Shop' })).status).toBe(201)
+  })
+
+  test('of a replay in steps: what was interrupted goes on after the last step', async () => {
+    const world = await givenApp(engine)
+    const { db, seal, clock, config } = world.doors
+    const { id: organizationId } = await world.organization()
+    await world.call('/monitors', { method: 'POST', body: MONITOR })
+    const given = { url: 'http://127.0.0.1:9999/', groups: ['default'] }
+    const webhook = (await world.call('/webhooks', { method: 'POST', body: given })).body.id
+    await givenRequests(world, 450)
+    const body = { since: new Date(clock.now() - HOUR_MS).toISOString() }
+    const writer = await world.key('write')
+    const fingerprint = hash('sha256', `/webhooks/${webhook}/replay\n${hash('sha256', JSON.stringify(body))}`)
+    const name = { organizationId, keyId: writer.id, name: hash('sha256', 'one'), fingerprint }
+    // A process that was killed after the first step leaves this.
+    const now = clock.now()
+    const period = { since: now - HOUR_MS, until: now + 1 }
+    const begun = await newReplay(db, organizationId, webhook, period)
+    await inTransaction(db, async (transaction) => {
+      const { made } = await replaySome(transaction, webhook, begun, now)
+      await keepAnswer(transaction, seal, name, { made, most: config.idempotencyOctets }, now)
+    })
+
+    world.pass(1_000)
+    for (const replayed of [undefined, 'true']) {
+      const answer = await post(world, `/webhooks/${webhook}/replay`, 'one', body, { key: writer.key })
+      expect([answer.status, answer.body, answer.headers['idempotent-replayed']]).toEqual([
+        202,
+        { count: 450 },
+        replayed,
+      ])
+    }
+    const rows = await db.selectFrom('webhook_requests').select('next_attempt_at').execute()
+    expect(rows.filter(({ next_attempt_at }) => next_attempt_at === now)).toHaveLength(200)
+    expect(rows).toHaveLength(450)
+  })
+
+  test('what writes nothing keeps nothing', async () => {
+    const world = await givenApp(engine)
+    const plan = await post(world, '/dashboard/api/import', 'one', { zone: 'a.example.com. 60 A 192.0.2.1' })
+    const portal = await post(world, '/organization/subscription/portal', 'two')
+    expect([plan.status, portal.status]).toEqual([200, 409])
+    expect(await world.doors.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
+  })
+})

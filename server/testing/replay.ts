@@ -1,0 +1,19 @@
+import { type Database, inTransaction } from '../database/database.ts'
+import { newReplay, type Period, replaySome } from '../webhooks/replay.ts'
+
+/** All steps of a replay, as the API takes them. Returns how many requests there are. */
+export async function replay(
+  db: Database,
+  organizationId: string,
+  webhookId: string,
+  period: Period,
+  now: number,
+  most?: number,
+): Promise<number> {
+  let replaying = await newReplay(db, organizationId, webhookId, period, most)
+  for (;;) {
+    const { made, isDone } = await inTransaction(db, (step) => replaySome(step, webhookId, replaying, now))
+    if (isDone) return made.count
+    replaying = made
+  }
+}

@@ -1,0 +1,137 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { Bell } from '../bell.ts'
+import type { Engine } from '../database/database.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { startReceiver } from '../testing/receiver.ts'
+import { eventually } from '../testing/server-world.ts'
+import { runCourier } from './courier.ts'
+import { insertRequests } from './new-requests.ts'
+import { signatureHeaders } from './signature.ts'
+
+const PROCESSES = 2
+const PLACES = 4
+const REQUESTS = 300
+/** After so many answers the processes claim ahead; whatever comes then is held until the test lets it go. */
+const ANSWERED = 100
+const MOST_ON_THE_WIRE = PROCESSES * PLACES
+
+/** A webhook with many requests waiting, processes in the middle of sending them, and a receiver that holds what it got. */
+async function givenBurst(engine: Engine, { answer = 200 } = {}) {
+  const world = await givenApp(engine)
+  const receiver = await startReceiver()
+  onTestFinished(receiver.close)
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let arrived = 0
+  receiver.answers(async () => {
+    if (++arrived <= ANSWERED) return 200
+    await released
+    return answer
+  })
+  const body = { url: `${receiver.url}/old`, headers: { 'X-Key': 'the old value' }, groups: ['default'] }
+  const { body: webhook } = await world.call('/webhooks', { method: 'POST', body })
+  await insertEvents(world, webhook.groups[0])
+  for (let process = 1; process <= PROCESSES; process++) startCourier(world, process)
+  const path = `/webhooks/${webhook.id}`
+  // What was answered is recorded too: a success recorded later would make a paused webhook active.
+  const recorded = () => world.call(`${path}/requests?status=DELIVERED&limit=100`)
+  await eventually(recorded, ({ body }) => body.data.length === ANSWERED, 60_000)
+  await receiver.waitFor(ANSWERED + 1, 60_000)
+  const waiting = () =>
+    world.doors.db.selectFrom('due_requests').selectAll().where('webhook_id', '=', webhook.id).execute()
+  return {
+    world,
+    receiver,
+    webhook,
+    call: (method: string, rest: string, sent?: object) =>
+      world.call(`${path}${rest}`, { method, ...(sent ? { body: sent } : {}) }),
+    release,
+    /** Resolves when no process holds a request any more. */
+    idle: () => eventually(waiting, (rows) => rows.every(({ claimed_by }) => claimed_by === null), 60_000),
+    delivered: () => eventually(waiting, (rows) => rows.length === 0, 60_000),
+    ids: () => new Set(receiver.received.map(({ headers }) => headers['webhook-id'])),
+  }
+}
+
+function startCourier({ doors }: AppWorld, process: number) {
+  const stop = new AbortController()
+  const signals = { stop: stop.signal, abandon: stop.signal }
+  const loop = runCourier({ ...doors, bell: new Bell(), process }, signals, { inAll: 100, perWebhook: PLACES })
+  onTestFinished(async () => {
+    stop.abort()
+    await loop
+  })
+}
+
+async function insertEvents(world: AppWorld, groupId: string) {
+  const { id: organizationId } = await world.organization()
+  const now = world.doors.clock.now()
+  const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }
+  const reported = Array.from({ length: REQUESTS }, (_, index) => {
+    const event = {
+      id: `evt_${index}`,
+      monitor_id: 'mon_1',
+      occurred: '',
+      old_state: 'VALID',
+      new_state: 'TIMEOUT',
+      incidence_count: 1,
+      domain,
+    }
+    return { organizationId, groupId, event }
+  })
+  await world.doors.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
+}
+
+onBothEngines('after the answer to a change only what is on the wire arrives as it was', (_fresh, engine) => {
+  test('a change of url and headers, and a rotation without grace', async () => {
+    const { receiver, webhook, call, release, delivered, ids } = await givenBurst(engine)
+    const changed = { url: `${receiver.url}/new`, headers: { 'X-Key': 'the new value' } }
+    expect((await call('PATCH', '', changed)).status).toBe(200)
+    const { body: rotated } = await call('POST', '/rotate-secret', { grace_hours: 0 })
+    release()
+    await delivered()
+
+    const isSignedBy = (secret: string) => (each: (typeof receiver.received)[number]) =>
+      signatureHeaders({ requestId: '', body: each.body, secret, sentAt: 0 })['X-Service-Signature'] ===
+      each.headers['x-service-signature']
+    const old = receiver.received.filter(({ path }) => path === '/old')
+    expect(old.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+    const fresh = receiver.received.filter(({ path }) => path === '/new')
+    expect(fresh.every(({ headers }) => headers['x-key'] === 'the new value')).toBe(true)
+    expect(old.every(isSignedBy(webhook.secret))).toBe(true)
+    expect(fresh.filter(isSignedBy(rotated.secret)).length).toBeGreaterThanOrEqual(fresh.length - MOST_ON_THE_WIRE)
+    expect(fresh.every(({ headers }) => String(headers['webhook-signature']).split(' ').length === 1)).toBe(true)
+    expect(ids().size).toBe(REQUESTS)
+  })
+
+  test('disabling it; enabled again, all that was kept arrives', async () => {
+    const { receiver, call, release, idle, delivered, ids } = await givenBurst(engine)
+    expect((await call('POST', '/disable')).status).toBe(200)
+    release()
+    await idle()
+    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+
+    await call('POST', '/enable')
+    await delivered()
+    expect(ids().size).toBe(REQUESTS)
+  })
+
+  test('deleting it', async () => {
+    const { receiver, call, release, idle } = await givenBurst(engine)
+    expect((await call('DELETE', '')).status).toBe(204)
+    release()
+    await idle()
+    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+  })
+
+  test('its own answer 410', async () => {
+    const { receiver, call, release, idle } = await givenBurst(engine, { answer: 410 })
+    release()
+    await eventually(
+      () => call('GET', ''),
+      ({ body }) => body.state === 'paused',
+    )
+    await idle()
+    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+  })
+})

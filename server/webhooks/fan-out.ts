@@ -1,0 +1,134 @@
+import type { Selectable } from 'kysely'
+import { type Database, skipLocked } from '../database/database.ts'
+import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
+import { inWriter } from '../database/in-thread.ts'
+import { runPrepared } from '../database/prepared.ts'
+import type { FanOutsTable } from '../database/schema.ts'
+import { insertAll, type NewRequest, newRequest, storedBy } from './new-requests.ts'
+import { countStored, releaseBodies } from './storage.ts'
+
+/** Requests written in one transaction: a few milliseconds, after which others have their turn. */
+const SLICE = 200
+/** Organizations that share a slice: whoever has much to write holds back no other. */
+const ORGANIZATIONS = 4
+/** Events of one organization in a slice. */
+const EVENTS = 50
+
+/** Where the next slice goes on: organizations take turns. */
+export type Turn = { after: string }
+
+/**
+ * Writes the next slice of the requests that checks left to be written. The rows stay locked until the slice is committed,
+ * with where the next one begins: whoever is killed in between has written all of it or nothing. Returns how many
+ * requests there were, and undefined where nothing is left.
+ */
+export async function fanOut(db: Database, turn: Turn, now: number): Promise<number | undefined> {
+  const organizations = await nextOrganizations(db, turn)
+  if (organizations.length === 0) return undefined
+  turn.after = organizations.at(-1)!
+  return await inWriter(db, { module: import.meta.url, work: writeSlice }, { organizations, now })
+}
+
+async function nextOrganizations(db: Database, turn: Turn): Promise<string[]> {
+  const found: string[] = []
+  let { after } = turn
+  let isFromStart = after === ''
+  while (found.length < ORGANIZATIONS) {
+    const next = await nextOrganization(db, after)
+    if (next !== undefined && !found.includes(next)) {
+      found.push(next)
+      after = next
+    } else if (next === undefined && !isFromStart) {
+      isFromStart = true
+      after = ''
+    } else return found
+  }
+  return found
+}
+
+async function nextOrganization(db: Database, after: string): Promise<string | undefined> {
+  const [row] = await runPrepared(db, {
+    name: 'next organization to fan out for',
+    shape: null,
+    values: [after, 1],
+    build: () =>
+      db
+        .selectFrom('fan_outs')
+        .select('organization_id')
+        .where('organization_id', '>', after)
+        .orderBy('organization_id')
+        .limit(1),
+  })
+  return row?.organization_id
+}
+
+type Slice = { organizations: readonly string[]; now: number }
+
+export async function writeSlice(db: Database, { organizations, now }: Slice): Promise<number> {
+  const room = Math.floor(SLICE / organizations.length)
+  const written: Written[] = []
+  for (const organizationId of organizations) {
+    let left = room
+    for (const row of await lockFanOuts(db, organizationId)) {
+      if (left === 0) break
+      const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
+      const next = missing.slice(0, left)
+      const exists = await existing(db, next)
+      const ids = next.filter((id) => exists.has(id))
+      written.push({ row, ids, after: next.at(-1)!, isDone: next.length === missing.length })
+      left -= next.length
+    }
+  }
+  const requests = written.flatMap(({ row, ids }) => requestsOf(row, ids, now))
+  await writeProgress(db, written)
+  await insertAll(db, requests, now)
+  const done = written.filter(({ isDone }) => isDone)
+  const released = await releaseBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
+  await countStored(db, [...storedBy(requests), ...released])
+  return requests.length
+}
+
+type Row = Selectable<FanOutsTable>
+/** What a slice does for one event. */
+type Written = { row: Row; ids: string[]; after: string; isDone: boolean }
+
+async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]> {
+  return await db
+    .selectFrom('fan_outs')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .orderBy('event_id')
+    .limit(EVENTS)
+    .modifyEnd(skipLocked(db))
+    .execute()
+}
+
+/** Those that the group had when the event happened. One that was deleted since then is left out, with its log. */
+async function existing(db: Database, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('webhooks')
+    .select('id')
+    .where(isOneOf(db, 'id', ids))
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+const requestsOf = (
+  { organization_id, event_id, monitor_id }: Row,
+  ids: readonly string[],
+  now: number,
+): NewRequest[] =>
+  ids.map((webhookId) => {
+    return newRequest({ organizationId: organization_id, webhookId, eventId: event_id, monitorId: monitor_id }, now)
+  })
+
+async function writeProgress(db: Database, written: readonly Written[]): Promise<void> {
+  const key = { organization_id: 'text', event_id: 'text' } as const
+  const uses = written.map(({ row, ids }) => ({ event_id: row.event_id, new_requests: ids.length }))
+  await updateEach(db, { table: 'event_bodies', key: { event_id: 'text' }, add: { requests: 'bigint' } }, uses)
+  const done = written.filter(({ isDone }) => isDone).map(({ row }) => row)
+  await deleteEach(db, { table: 'fan_outs', key }, done)
+  const going = written.filter(({ isDone }) => !isDone)
+  const rows = going.map(({ row, after }) => ({ ...row, new_after_webhook: after }))
+  await updateEach(db, { table: 'fan_outs', key, set: { after_webhook: 'text' } }, rows)
+}
