@@ -15,16 +15,20 @@ export type IdPrefix =
   | 'lnk'
   | 'mail'
 
+/** Callers read the clock a moment before they ask for an id. Only more than this is a clock that was set back. */
+const CLOCK_STEP_MS = 1_000
+
 let nextUlid = monotonicFactory()
 let lastInstant = 0
 
 /**
- * `<prefix>_` and 26 lower-case characters (a ULID). Ids of later instants sort later, and so do those that a thread makes
- * later within one millisecond. After the clock was set back they carry the time that it shows, in every thread.
+ * `<prefix>_` and 26 lower-case characters (a ULID). Of two ids of one process the later one sorts later, also within one
+ * millisecond; of two processes, by their clocks. After the clock was set back, ids carry the time that it shows.
  */
 export function newId(prefix: IdPrefix, now: number): string {
-  if (now < lastInstant) nextUlid = monotonicFactory()
-  lastInstant = now
+  const isSetBack = now < lastInstant - CLOCK_STEP_MS
+  if (isSetBack) nextUlid = monotonicFactory()
+  lastInstant = isSetBack ? now : Math.max(now, lastInstant)
   return `${prefix}_${nextUlid(now).toLowerCase()}`
 }
 

@@ -4,7 +4,7 @@ import { setStage } from './demo/stage.ts'
 import { changeRecord, DemoFailure, showDelivery, showFindings, watchRecords } from './demo/story.ts'
 
 /** The whole main job before a newcomer's eyes, on this machine alone: `npm run demo`. */
-const LIMIT_MS = 15_000
+const LIMIT_MS = 60_000
 
 const screen = createScreen(process.stdout, process.env)
 const stack = new AsyncDisposableStack()

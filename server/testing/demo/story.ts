@@ -23,7 +23,7 @@ const PLAN: Plan[] = [
   { name: ZONE, type: 'SPF', expected: 'v=spf1 include:_spf.mail.example', isExact: false, found: 'v=spf1 mx -all' },
 ]
 const HIJACKED = '198.51.100.66'
-const WAIT_MS = 6_000
+const WAIT_MS = 30_000
 
 export async function watchRecords({ api, receiver, setRecord }: Stage, screen: Screen) {
   screen.step('Watch', 'four records of shop.example, each with what it should say')
