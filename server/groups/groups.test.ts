@@ -1,9 +1,14 @@
-import { expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/due.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { lockMonitor } from '../monitors/store.ts'
+import { updateMonitor } from '../monitors/update.ts'
+import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { lockLinks } from './links.ts'
 
 const MINUTE_MS = 60_000
 
@@ -227,3 +232,35 @@ onBothEngines('DELETE /monitors/{id}', (_fresh, engine) => {
     expect(await places(world)).toMatchObject([{ monitor_id: stays }])
   })
 })
+
+describe('DELETE /groups/{group} (postgres)', () => {
+  test('and a change of a monitor that came last do not wait for each other', async () => {
+    const world = await givenApp('postgres')
+    const { db, clock } = world.doors
+    const { id: organizationId } = await world.organization()
+    const [first] = await givenMonitors(world, 'shop', 1)
+    let deleting: Promise<Answer> | undefined
+    const late = await db.transaction().execute(async (links) => {
+      await lockLinks(links, organizationId)
+      deleting = world.call('/groups/shop', { method: 'DELETE' })
+      await someoneWaits(db)
+      expect((await world.call(`/monitors/${first}?include=group`)).body.group).toBe('default')
+      const [id] = await givenMonitors(world, 'shop', 1)
+      return id!
+    })
+    await db.transaction().execute(async (change) => {
+      await lockMonitor(change, organizationId, late)
+      await someoneWaits(db)
+      await updateMonitor(change, organizationId, late, { group: 'default' }, clock.now())
+    })
+    expect((await deleting!).status).toBe(204)
+    expect((await world.call('/groups')).body.data).toMatchObject([{ slug: 'default', monitors: 2 }])
+  })
+})
+
+/** Until one transaction of this database waits for a lock of another. */
+async function someoneWaits(db: Database): Promise<void> {
+  const waiting = sql`select 1 from pg_locks join pg_stat_activity using (pid)
+    where not granted and datname = current_database()`
+  for (;;) if ((await waiting.execute(db)).rows.length > 0) return
+}

@@ -6,9 +6,12 @@ import { lockLinks, replaceLinks } from './links.ts'
 import { getDefaultGroup } from './resolve.ts'
 import { countMonitors, getGroupRow } from './store.ts'
 
+/** Others can put monitors into the group between the last slice and the lock. */
+const MOST_ROUNDS = 20
+
 /**
- * Its monitors move to the default group, slice by slice, and then the group goes. Throws `not_found`, 412, and 409
- * for the default group itself.
+ * Moves the group's monitors to the default group, slice by slice, then deletes the group. Throws `not_found`, 412, and
+ * 409 for the default group and for a group that others keep filling.
  */
 export async function deleteGroup(db: Database, organizationId: string, named: string, match?: Match): Promise<void> {
   const row = await getGroupRow(db, organizationId, named)
@@ -17,21 +20,31 @@ export async function deleteGroup(db: Database, organizationId: string, named: s
   refuseStale(row, match)
   const target = (await getDefaultGroup(db, organizationId)).id
   const move = { organizationId, from: id, to: target }
-  await inSlices(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
-  await inTransaction(db, async (transaction) => {
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    await inSlices(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
+    if (await deleteEmptyGroup(db, organizationId, id, match)) return
+  }
+  throw conflict('The group cannot be deleted while monitors are added to it. Try again when that has ended.')
+}
+
+/**
+ * Returns false for a group that has monitors. Locks no monitor while it holds the group, because whoever changes a
+ * monitor locks the monitor first and its groups second.
+ */
+async function deleteEmptyGroup(db: Database, organizationId: string, id: string, match: Match): Promise<boolean> {
+  return await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
-    // Whoever makes a monitor in it meanwhile was before us or finds no group.
+    // A transaction that adds a monitor holds the group's row until it commits, so its monitor is found below.
     const groups = transaction.selectFrom('groups').select('version').where('organization_id', '=', organizationId)
     const last = await groups.where('id', '=', id).modifyEnd(forUpdate(transaction)).executeTakeFirst()
     if (last) refuseStale(last, match)
-    await moveSome(transaction, move, MOST_LATE)
+    const monitors = transaction.selectFrom('monitors').select('id').where('organization_id', '=', organizationId)
+    if (await monitors.where('group_id', '=', id).limit(1).executeTakeFirst()) return false
     await replaceLinks(transaction, { organizationId, side: 'group', id, wanted: new Map() })
     await transaction.deleteFrom('groups').where('organization_id', '=', organizationId).where('id', '=', id).execute()
+    return true
   })
 }
-
-/** Monitors that can come between the last slice and the lock: more than the requests of that moment make. */
-const MOST_LATE = 100_000
 
 type Move = { organizationId: string; from: string; to: string }
 
