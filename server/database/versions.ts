@@ -32,12 +32,15 @@ export const stale = () =>
   new Problem(412, 'The resource has changed since you read it, or has no such ETag; read it again, then decide.')
 
 /** Representations have exactly the specification's fields, so that their versions stand beside them. */
-const versions = new WeakMap<object, number>()
+const versions = new WeakMap<object, Versioned>()
 
-export function withVersion<T extends object>(representation: T, version: number): T {
-  versions.set(representation, version)
+/** `asRead`: what GET answers, where this representation shows more. */
+export type Versioned = { version: number; asRead?: object | undefined }
+
+export function withVersion<T extends object>(representation: T, version: number, asRead?: T): T {
+  versions.set(representation, { version, asRead })
   return representation
 }
 
-export const versionOf = (representation: unknown): number | undefined =>
+export const versionOf = (representation: unknown): Versioned | undefined =>
   typeof representation === 'object' && representation !== null ? versions.get(representation) : undefined

@@ -175,12 +175,29 @@ onBothEngines('conditional requests', (_fresh, engine) => {
       world.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })
     const monitor = await post('/monitors', WWW)
     expect(monitor.headers.etag).toBe((await world.call(`/monitors/${monitor.body.id}`)).headers.etag)
+    const group = await post('/groups', { name: 'Shop' })
+    expect(group.headers.etag).toBe((await world.call(`/groups/${group.body.id}`)).headers.etag)
     const webhook = await post('/webhooks', { url: 'http://127.0.0.1:9999/' })
     for (const path of [`/monitors/${monitor.body.id}`, `/webhooks/${webhook.body.id}`]) {
       for (const action of ['disable', 'enable']) {
         const { status, headers } = await post(`${path}/${action}`)
         expect([path, action, status, headers.etag]).toEqual([path, action, 200, (await world.call(path)).headers.etag])
       }
+    }
+  })
+
+  test('an answer that shows a new secret has the ETag of what is read afterwards', async () => {
+    const world = await givenApp(engine)
+    const url = 'http://127.0.0.1:9999/'
+    for (const hasKey of [false, true]) {
+      const post = (path: string, body: unknown) =>
+        world.call(path, { method: 'POST', body, headers: hasKey ? { 'idempotency-key': path } : {} })
+      const made = await post('/webhooks', { url })
+      const path = `/webhooks/${made.body.id}`
+      expect((await world.call(path, { headers: { 'if-none-match': made.headers.etag! } })).status).toBe(304)
+      const rotated = await post(`${path}/rotate-secret`, { grace_hours: 1 })
+      expect(rotated.headers.etag).not.toBe(made.headers.etag)
+      expect((await world.call(path, { headers: { 'if-none-match': rotated.headers.etag! } })).status).toBe(304)
     }
   })
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type Match, versionOf } from '../database/versions.ts'
+import { type Match, type Versioned, versionOf } from '../database/versions.ts'
 import { Problem } from '../problem.ts'
 
 declare module 'fastify' {
@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
   interface FastifyReply {
     /** Of the resource that is answered, where it has one. */
-    version: number | undefined
+    versioned: Versioned | undefined
   }
 }
 
@@ -30,7 +30,7 @@ export function heedConditions(app: FastifyInstance): void {
   /** Addresses of single resources. */
   const resources = new Set<string>()
   app.decorateRequest('match', undefined)
-  app.decorateReply('version', undefined)
+  app.decorateReply('versioned', undefined)
 
   app.addHook('onRoute', (route) => {
     if ([route.method].flat().includes('GET') && answersOne(route)) resources.add(route.url)
@@ -45,14 +45,14 @@ export function heedConditions(app: FastifyInstance): void {
   })
 
   app.addHook('preSerialization', async (_request, reply, payload) => {
-    reply.version = versionOf(payload)
+    reply.versioned = versionOf(payload)
     return payload
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || reply.statusCode >= 300) return payload
     const isRead = reply.statusCode === 200 && READING.has(request.method) && isResource(request, resources)
-    if (reply.version !== undefined || isRead) tag(reply, reply.version, payload)
+    if (reply.versioned || isRead) tag(reply, reply.versioned, payload)
     const known = request.headers['if-none-match']
     if (!isRead || known === undefined || !namesTag(known, String(reply.getHeader('etag')))) return payload
     reply.code(304).removeHeader('content-type')
@@ -62,13 +62,15 @@ export function heedConditions(app: FastifyInstance): void {
 
 /** For an answer that is written before it is sent. */
 export function tagWritten(reply: FastifyReply, representation: unknown, text: string): void {
-  const version = versionOf(representation)
-  if (version !== undefined) tag(reply, version, text)
+  const versioned = versionOf(representation)
+  if (versioned) tag(reply, versioned, text)
 }
 
-function tag(reply: FastifyReply, version: number | undefined, text: string): void {
-  const digest = hash('sha256', text, 'base64url').slice(0, 16)
-  reply.header('etag', version === undefined ? `"${digest}"` : `"${version}.${digest}"`)
+/** `text`: of the answer. The tag is that of the text which GET answers. */
+function tag(reply: FastifyReply, versioned: Versioned | undefined, text: string): void {
+  const read = versioned?.asRead ? String(reply.serialize(versioned.asRead)) : text
+  const digest = hash('sha256', read, 'base64url').slice(0, 16)
+  reply.header('etag', versioned ? `"${versioned.version}.${digest}"` : `"${digest}"`)
 }
 
 /** What an `If-Match` names; strong comparison, RFC 9110 section 13.1.1. */

@@ -51,7 +51,7 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     id,
     created: isoOf(row.created_at),
     url: row.url,
-    secret: shown.secret ?? masked(seal.open(row.secret, secretContext(id))),
+    secret: masked(seal.open(row.secret, secretContext(id))),
     headers: maskedHeaders(openedHeaders(row, seal)),
     groups,
     is_active: row.is_active === 1,
@@ -59,5 +59,6 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     last_error: row.last_error,
     last_executed: isoOrNull(row.last_executed_at),
   }
-  return withVersion(webhook, row.version)
+  if (shown.secret === undefined) return withVersion(webhook, row.version)
+  return withVersion({ ...webhook, secret: shown.secret }, row.version, webhook)
 }
