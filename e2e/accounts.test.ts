@@ -29,12 +29,16 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await ada.post('/dashboard/auth/sign-in/email', signIn)).status).toBe(200)
     expect((await ada.get('/dashboard/api/me')).body).toMatchObject({ organizations: [{ name: 'Acme' }] })
 
-    const setup = ['setup', '--organization', 'Second', '--email', ADA.email, '--password']
-    expect(await runCommand([...setup, ADA.password], settings)).toMatchObject({
+    const setup = ['setup', '--organization', 'Second', '--email', ADA.email]
+    expect(await runCommand([...setup, '--password', ADA.password], settings)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('has an account already, with another password'),
     })
-    expect(await runCommand([...setup, 'another horse'], settings)).toMatchObject({ code: 0 })
+    expect(await runCommand(setup, settings)).toMatchObject({
+      code: 1,
+      stderr: 'The password needs at least 8 characters.\n',
+    })
+    expect(await runCommand(setup, settings, 'another horse\n')).toMatchObject({ code: 0 })
     expect((await ada.get('/dashboard/api/me')).body).toMatchObject({
       organizations: [{ name: 'Acme' }, { name: 'Second', role: 'owner' }],
     })

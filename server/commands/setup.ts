@@ -1,3 +1,6 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { scryptPasswords } from '../access/passwords.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -6,14 +9,15 @@ import { findPasswordHash } from '../organization/people.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { withDatabase } from './open.ts'
 
-export type SetupOptions = { organization: string; email: string; password: string; json?: boolean }
+export type SetupOptions = { organization: string; email: string; password?: string; json?: boolean }
 
 /** Makes an organization with its owner, its default group and its first API key. */
-export async function setup({ organization, email, password, json }: SetupOptions): Promise<void> {
+export async function setup({ organization, email, password: given, json }: SetupOptions): Promise<void> {
   if (organization.trim() === '' || organization.length > 250)
     throw new Failure('--organization needs a name of 1 to 250 characters.')
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Failure(`--email: "${email}" is not an e-mail address.`)
-  if (password.length < 8) throw new Failure('--password needs at least 8 characters.')
+  const password = given ?? (await readPassword())
+  if (password.length < 8) throw new Failure('The password needs at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {
     await refuseOtherPassword(db, email, password)
     const passwordHash = await scryptPasswords.hash(password)
@@ -42,11 +46,28 @@ Try it while the server runs:
   })
 }
 
+/** An argument of a command can be read by every user of the machine; a pipe and a terminal cannot. */
+async function readPassword(): Promise<string> {
+  if (!process.stdin.isTTY) return (await text(process.stdin)).split(/\r?\n/, 1)[0]!
+  process.stderr.write('Password: ')
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.once('line', resolve)
+      lines.once('close', () => reject(new Failure('No password was entered.')))
+    })
+  } finally {
+    lines.close()
+    process.stderr.write('\n')
+  }
+}
+
 /** Whoever has an account keeps its password: another one would seem to be set, and would not let anybody in. */
 async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
   const hash = await findPasswordHash(db, email)
   if (hash === undefined || (await scryptPasswords.verify({ hash, password }))) return
   throw new Failure(
-    `--password: ${email} has an account already, with another password. Give that one; the dashboard can replace it (forgotten password).`,
+    `${email} has an account already, with another password. Give that one; the dashboard can replace it (forgotten password).`,
   )
 }

@@ -16,23 +16,27 @@ export async function guarded<T>(
   { own, others }: Tried,
   work: () => Promise<T>,
 ): Promise<T> {
-  await count({ db, clock }, reply, [own, ...others])
+  await count({ db, clock }, reply, [...others, own])
   const result = await work()
   await forgetAttempts(db, own.subject)
   for (const { subject } of others) await uncountAttempt(db, subject)
   return result
 }
 
-/** Counts what is slowed down whether it is right or not. Throws 429. */
+/**
+ * Counts what is slowed down whether it is right or not. Throws 429, and then nothing is counted: a network that is refused
+ * cannot use up the tries of somebody's account.
+ */
 export async function count(
   { db, clock }: Pick<Doors, 'db' | 'clock'>,
   reply: FastifyReply,
   subjects: readonly Guarded[],
 ): Promise<void> {
-  for (const subject of subjects) {
+  for (const [index, subject] of subjects.entries()) {
     const now = clock.now()
     const freeAt = await countAttempt(db, subject, now)
     if (freeAt === undefined) continue
+    for (const counted of subjects.slice(0, index)) await uncountAttempt(db, counted.subject)
     const seconds = secondsToWait({ freeAt }, now)
     reply.header('retry-after', String(seconds))
     throw new Problem(429, `Too many tries; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)

@@ -68,6 +68,18 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await tryWrong(world, '198.51.100.8', 'person1@example.com')).status).toBe(401)
   })
 
+  test('a network that is slowed down does not lock the account that it tries, nor an account its network', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    const { db, clock } = world.doors
+    const slowed = { subject: 'sign-in from 198.51.100.7', free: 20 }
+    for (let number = 0; number < 20; number++) await countAttempt(db, slowed, clock.now())
+    for (let number = 0; number < 6; number++) expect((await tryWrong(world, '198.51.100.7', email)).status).toBe(429)
+    for (let number = 0; number < 5; number++) expect((await tryWrong(world, '198.51.100.8', email)).status).toBe(401)
+    for (let number = 0; number < 25; number++) expect((await tryWrong(world, '198.51.100.9', email)).status).toBe(429)
+    expect((await tryWrong(world, '198.51.100.9', 'bob@example.com')).status).toBe(401)
+  })
+
   test('begins anew once the password is right', async () => {
     const world = await givenApp(engine)
     const { email } = await givenPerson(world, { name: 'Ada' })

@@ -62,7 +62,7 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       { schema: { body: contract.ResetRequest, response: Answers(200, contract.Done) } },
       async ({ body, ip }, reply) => {
         const account = { subject: subjectOf('reset', body.email), free: 3 }
-        await count(doors, reply, [account, ...fromAddress('reset', ip, 20)])
+        await count(doors, reply, [...fromAddress('reset', ip, 20), account])
         // Nobody waits for it, so that an address without an account is answered as fast as one with.
         background.start(sendResetLink(doors, auth, body.email), 'A link for a new password could not be written.')
         return DONE

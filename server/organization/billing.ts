@@ -52,7 +52,7 @@ export async function updateBilling(
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const before = await getBilling(transaction, organizationId)
-    const version = versionOf(before)!
+    const version = versionOf(before)!.version
     refuseStale({ version }, match)
     const billing = newBilling(before, change)
     const row = { ...billing, version: version + 1 }

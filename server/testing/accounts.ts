@@ -12,11 +12,13 @@ export async function givenPerson(
   { doors, organization }: AppWorld,
   { name, role = 'member', of = ['First'] }: { name: string; role?: AgentRole; of?: string[] },
 ): Promise<{ id: string; email: string }> {
-  const now = doors.clock.now()
   const passwordHash = cheapHash(PASSWORD)
   const given = { name, email: `${name.toLowerCase()}@example.com`, passwordHash }
-  const person = (await insertPerson(doors.db, given, now))!
-  for (const each of of) await insertAgent(doors.db, (await organization(each)).id, { person, role }, now)
+  const person = (await insertPerson(doors.db, given, doors.clock.now()))!
+  for (const each of of) {
+    const { id } = await organization(each)
+    await insertAgent(doors.db, id, { person, role }, doors.clock.now())
+  }
   return person
 }
 

@@ -68,18 +68,19 @@ export async function startServer(
 }
 
 /** Runs one command of the command line to its end. */
-export function runCommand(args: string[], settings: Settings): Promise<Ended> {
-  return run([process.execPath, 'server/main.ts', ...args], settings).ended
+export function runCommand(args: string[], settings: Settings, input?: string): Promise<Ended> {
+  return run([process.execPath, 'server/main.ts', ...args], settings, input).ended
 }
 
 /** Starts a process in the project's folder. */
-export function run([file = '', ...args]: string[], settings: Settings): RunningProcess {
+export function run([file = '', ...args]: string[], settings: Settings, input?: string): RunningProcess {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, args, {
     cwd: PROJECT,
     env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...settings },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
+  child.stdin?.end(input)
   const stdout = textOf(child, 'stdout')
   const stderr = textOf(child, 'stderr')
   const ended = new Promise<Ended>((resolve, reject) => {
