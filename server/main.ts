@@ -19,7 +19,10 @@ program
   .description('make an organization with its owner and its first API key')
   .requiredOption('--organization <name>', 'what it is called')
   .requiredOption('--email <address>', "the owner's e-mail address")
-  .option('--password <text>', "the owner's password, at least 8 characters; default: the first line of standard input, or a prompt")
+  .option(
+    '--password <text>',
+    "the owner's password, at least 8 characters; default: the first line of standard input, or a prompt",
+  )
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/setup.ts')).setup(options))
 
