@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable } from './common.ts'
 import { Event } from './events.ts'
-import { RECORD_TYPES, STATES } from './monitors.ts'
+import { STATES } from './monitors.ts'
+import { RECORD_TYPES } from './record-types.ts'
 import { REQUEST_STATUSES, Replay, WebhookRequest } from './webhooks.ts'
 
 /** What the dashboard asks beside the API, of one organization. Not part of the public API. */

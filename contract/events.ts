@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, Instant, pageQuery, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
-import { RECORD_TYPES, STATES } from './monitors.ts'
+import { STATES } from './monitors.ts'
+import { RECORD_TYPES } from './record-types.ts'
 
 export const Event = Exactly(
   {

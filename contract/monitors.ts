@@ -1,14 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, GIVEN_BY_SERVER, Instant, pageQuery } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
+import { RECORD_TYPES } from './record-types.ts'
 
-export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
 export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
 const NOTIFY_MEANS =
   'Which changes are delivered: `immediately` every one, `on_success` those that make it VALID, `after_success` those after which it is VALID no more.'
 
-export type MonitorRecordType = (typeof RECORD_TYPES)[number]
 export type MonitorState = (typeof STATES)[number]
 export type Notify = (typeof NOTIFY)[number]
 

@@ -12,6 +12,7 @@ const PARTS: Record<string, readonly string[]> = {
     'events',
     'webhooks',
     'monitors',
+    'record-types',
     'organization',
     'access',
     'mail',
@@ -39,6 +40,7 @@ const PARTS: Record<string, readonly string[]> = {
     'events',
     'webhooks',
     'monitors',
+    'record-types',
     'groups',
     'organization',
     'agents',
@@ -49,17 +51,17 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
   ],
-  checks: ['events', 'webhooks', 'monitors', 'database', 'dns'],
+  checks: ['events', 'webhooks', 'monitors', 'record-types', 'database', 'dns'],
   events: ['webhooks', 'monitors', 'groups', 'organization', 'outside', 'http', 'database'],
   webhooks: ['groups', 'organization', 'mail', 'outside', 'outgoing', 'http', 'database', 'dns'],
-  monitors: ['groups', 'organization', 'outside', 'http', 'database', 'dns'],
+  monitors: ['record-types', 'groups', 'organization', 'outside', 'http', 'database', 'dns'],
   agents: ['organization', 'access', 'mail', 'outside', 'http', 'database'],
   organization: ['groups', 'access', 'outside', 'http', 'database'],
   groups: ['outside', 'http', 'database'],
   access: ['outside', 'http', 'database'],
   metrics: ['outside', 'http', 'database'],
   http: ['outside', 'database'],
-  outside: ['config', 'outgoing', 'database', 'dns', 'mail'],
+  outside: ['config', 'outgoing', 'database', 'record-types', 'dns', 'mail'],
   mail: ['config', 'database'],
   log: ['config'],
   config: ['setting-values', 'dns-settings', 'http-settings', 'webhook-settings', 'outgoing', 'dns'],
@@ -69,6 +71,7 @@ const PARTS: Record<string, readonly string[]> = {
   'setting-values': ['outgoing', 'dns'],
   outgoing: ['dns'],
   database: [],
+  'record-types': ['dns'],
   dns: [],
 }
 
@@ -132,8 +135,9 @@ function resolveName(path: string, name: string): string | undefined {
 const topOf = (path: string) => path.split('/')[0]!
 const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('server/testing/')
 
-/** The folder of a file below server/, or the name of a file that stands beside the folders. */
+/** The folder of a file below server/, or the name of a file that stands beside the folders. The DNS client is given record types. */
 function partOf(path: string): string {
   if (!path.startsWith('server/')) return topOf(path)
+  if (path.startsWith('server/monitors/record-types/')) return 'record-types'
   return path.split('/')[1]!.replace(/\.ts$/, '')
 }

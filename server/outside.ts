@@ -8,6 +8,7 @@ import { createDnsClient, type DnsClient } from './dns/client.ts'
 import { type Authorities, createAuthorities } from './dns/delegation/authorities.ts'
 import { systemServers } from './dns/servers.ts'
 import { Heart } from './heart.ts'
+import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { lookupThrough } from './outgoing/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './outgoing/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
@@ -63,6 +64,7 @@ type CheckingDoors = Pick<Doors, 'dns' | 'authorities' | 'canaries' | 'closeDns'
 /** All that a check asks: recursive servers, the zones' own, and canaries. */
 export function openChecking(config: Config, log: Logger, clock: Clock = systemClock): CheckingDoors {
   const dns = createDnsClient({
+    formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
     clock,
     timeoutMs: config.dnsTimeoutMs,
@@ -71,7 +73,13 @@ export function openChecking(config: Config, log: Logger, clock: Clock = systemC
     perSecond: config.dnsPerSecond,
   })
   const perSecond = config.dnsAuthoritativePerSecond
-  const others = createDnsClient({ servers: [], clock, perSecond, inFlightPerServer: config.dnsInFlight })
+  const others = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers: [],
+    clock,
+    perSecond,
+    inFlightPerServer: config.dnsInFlight,
+  })
   const roots = config.dnsRoots
   const names = config.dnsCanaries
   return {

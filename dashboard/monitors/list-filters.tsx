@@ -1,11 +1,10 @@
 import { Search, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { Select } from '../ui/select.tsx'
 import { type ListSearch, ORDER, withoutFilters } from './list-query.ts'
 import { useGroups } from './new-settings.ts'
 
-// The contract's own list would bring its schemas into the page.
-const TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] as const
 const ANY = 'any'
 const TYPING_MS = 220
 
@@ -27,7 +26,7 @@ export function ListFilters({ search, onSearch }: FiltersProps) {
           label="Type"
           value={search.type ?? ANY}
           onChange={set('type')}
-          options={[{ value: ANY, label: 'All types' }, ...TYPES.map((value) => ({ value, label: value }))]}
+          options={[{ value: ANY, label: 'All types' }, ...RECORD_TYPES.map((value) => ({ value, label: value }))]}
           className="sm:w-32!"
         />
         <Select

@@ -1,6 +1,7 @@
 import type { ValueDifference } from '#contract/dashboard.ts'
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { nameOf } from '../events/event-change.tsx'
 
 /** What to do now. `steps`: sentences, the first thing first. `add` and `remove`: records as they are written at a provider. */
@@ -42,7 +43,7 @@ const advice = (title: string, ...steps: string[]): Advice => ({ title, steps, a
 
 function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Placed): Advice {
   // In flexible mode nothing is extra; where a name can have one record only, the wrong one has to make room all the same.
-  const isSingle = monitor.record_type === 'CNAME' || monitor.record_type === 'SPF'
+  const { isSingle } = RECORD_TYPE_TEXTS[monitor.record_type]
   const remove = extra.length === 0 && isSingle ? (monitor.current_value ?? []) : extra
   const parts = [
     missing.length > 0 && remove.length > 0 ? 'Replace what is there' : undefined,
@@ -216,11 +217,8 @@ function listed(names: readonly string[]): string {
 
 /** Who can change the record. */
 function placeOf({ record_type }: Pick<Watched, 'record_type'>): string {
-  if (record_type === 'PTR') return 'where the address comes from: its hosting or network provider sets reverse names'
-  if (record_type === 'NS') return 'in the zone, and at your registrar too'
-  return 'at your DNS provider'
+  return RECORD_TYPE_TEXTS[record_type].place ?? 'at your DNS provider'
 }
 
-/** SPF is written as TXT. */
 const recordWord = ({ record_type }: Pick<Watched, 'record_type'>, count = 1): string =>
-  `${record_type === 'SPF' ? 'SPF (TXT)' : record_type} record${count === 1 ? '' : 's'}`
+  `${RECORD_TYPE_TEXTS[record_type].name ?? record_type} record${count === 1 ? '' : 's'}`

@@ -1,4 +1,5 @@
-import type { MonitorChange, MonitorRecordType, Notify } from '#contract/monitors.ts'
+import type { MonitorChange, Notify } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 import { nameOf } from '../events/event-change.tsx'
 import type { MonitorDetails } from './monitor-queries.ts'

@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useState } from 'react'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { address, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
 import { Opened } from '../edit/opened.tsx'
@@ -141,9 +141,7 @@ function isOfFields(problem: unknown): boolean {
   return paths.length > 0 && paths.every((path) => PATHS.includes(path.split('.')[0]!))
 }
 
-const TYPES = (['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'SPF', 'CAA'] satisfies MonitorRecordType[]).map(
-  (type) => ({ value: type as MonitorRecordType, label: type }),
-)
+const TYPES = RECORD_TYPES.map((type) => ({ value: type, label: type }))
 /** The monitor's own group is among them also where it is none of the first hundred. */
 function useGroupOptions(own: string) {
   const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))

@@ -1,10 +1,9 @@
 import { Plus, X } from 'lucide-react'
 import { useRef } from 'react'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
-import { TYPE_NOTES } from './new-words.ts'
 
 const MOST = 10
 
@@ -33,7 +32,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
             <Input
               isCode
               value={value}
-              placeholder={TYPE_NOTES[recordType].example}
+              placeholder={RECORD_TYPE_TEXTS[recordType].example}
               aria-invalid={rest !== undefined && at === 0}
               onChange={(event) => onChange(values.with(at, event.target.value))}
             />
@@ -56,7 +55,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
         </p>
       )}
       {own.every((error) => error === undefined) && rest === undefined && (
-        <p className="text-xs text-faint">{TYPE_NOTES[recordType].write}</p>
+        <p className="text-xs text-faint">{RECORD_TYPE_TEXTS[recordType].write}</p>
       )}
       {values.length < MOST && (
         <div>

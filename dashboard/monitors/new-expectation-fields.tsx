@@ -1,11 +1,12 @@
 import { Plus, RotateCcw, X } from 'lucide-react'
 import { useId } from 'react'
 import type { Found } from '#contract/dashboard.ts'
+import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { Button } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
 import { type Draft, draftOf, isAsFound, MOST_VALUES, mostOf, withValue } from './new-expectation.ts'
-import { modeWords, TYPE_NOTES } from './new-words.ts'
+import { modeWords } from './new-words.ts'
 
 type FieldsProps = {
   draft: Draft
@@ -24,7 +25,7 @@ export function ExpectationFields({ draft, found, onChange, errorAt }: FieldsPro
     <div className="flex flex-col gap-4">
       <Values draft={draft} onChange={(next) => onChange({ ...draft, values: next })} errorAt={errorAt} />
       <p className="text-xs text-faint">
-        {TYPE_NOTES[type].write}{' '}
+        {RECORD_TYPE_TEXTS[type].write}{' '}
         {hasOther || found.values.length === 0
           ? 'It need not stand there yet: the monitor shows what is missing until it does.'
           : 'Change it to what it should become, where that is something else.'}
@@ -81,7 +82,7 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
               maxLength={1_100}
               // One that has just been added waits to be written.
               autoFocus={value === ''}
-              placeholder={TYPE_NOTES[type].example}
+              placeholder={RECORD_TYPE_TEXTS[type].example}
               value={value}
               onChange={(event) => onChange(withValue(draft, at, event.target.value))}
               onKeyDown={(event) => {

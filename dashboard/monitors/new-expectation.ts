@@ -1,5 +1,5 @@
 import type { Found } from '#contract/dashboard.ts'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 
 /** What a new monitor of one type will expect. `values` may hold empty ones while they are written. */
 export type Draft = { type: MonitorRecordType; values: string[]; isExact: boolean }
@@ -7,9 +7,9 @@ export type Draft = { type: MonitorRecordType; values: string[]; isExact: boolea
 /** The API's bound. */
 export const MOST_VALUES = 10
 
-/** A name has one target and one SPF record: two of them could never both be it. */
+/** A second value of what a name has only one of could never be it. */
 export const mostOf = ({ type, isExact }: Draft): number =>
-  type === 'SPF' || (type === 'CNAME' && isExact) ? 1 : MOST_VALUES
+  RECORD_TYPE_TEXTS[type].isSingle && (isExact || RECORD_TYPE_TEXTS[type].isText) ? 1 : MOST_VALUES
 
 /** What stands there now, offered as the expectation; where nothing does, one value to be written. */
 export function draftOf({ record_type: type, values }: Pick<Found, 'record_type' | 'values'>): Draft {
@@ -35,8 +35,7 @@ function writtenText(text: string): string {
 
 /** What was pasted into the value at `at`: lines are values of their own, except in a text. */
 export function withValue({ type, values }: Draft, at: number, text: string): string[] {
-  const isText = type === 'TXT' || type === 'SPF'
-  const lines = isText ? [onOneLine(text)] : text.split('\n').map((line) => line.trim())
+  const lines = RECORD_TYPE_TEXTS[type].isText ? [onOneLine(text)] : text.split('\n').map((line) => line.trim())
   const given = lines.length > 1 ? lines.filter(Boolean) : lines
   return values.toSpliced(at, 1, ...given).slice(0, MOST_VALUES)
 }

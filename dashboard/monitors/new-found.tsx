@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Eye, Plus, RotateCw } from 'lucide-react'
 import type { Found, Lookup } from '#contract/dashboard.ts'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Checkbox } from '../ui/field.tsx'
@@ -9,7 +9,6 @@ import { Code, Section } from '../ui/page.tsx'
 import { STATE_LOOKS, State } from '../ui/state.tsx'
 import { type Draft, draftOf } from './new-expectation.ts'
 import { ExpectationFields } from './new-expectation-fields.tsx'
-import { TYPE_NOTES } from './new-words.ts'
 
 /** To ask the DNS once more: it may have been changed meanwhile. */
 export type Again = { isBusy: boolean; press: () => void }
@@ -155,8 +154,8 @@ function Absent({ found, isAll, name, onChoose }: AbsentProps) {
         <Button
           key={each.record_type}
           size="sm"
-          title={`${TYPE_NOTES[each.record_type].holds}. Now: ${STATE_LOOKS[each.outcome].word}.`}
-          aria-label={`Watch ${each.record_type}: ${TYPE_NOTES[each.record_type].holds}`}
+          title={`${RECORD_TYPE_TEXTS[each.record_type].holds}. Now: ${STATE_LOOKS[each.outcome].word}.`}
+          aria-label={`Watch ${each.record_type}: ${RECORD_TYPE_TEXTS[each.record_type].holds}`}
           onClick={() => onChoose(each)}
         >
           <Plus /> <span className="font-mono">{each.record_type}</span>

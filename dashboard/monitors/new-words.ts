@@ -1,72 +1,18 @@
-import type { MonitorRecordType, Notify } from '#contract/monitors.ts'
-
-/** What a type is for, and what may be written; short. */
-export const TYPE_NOTES: Record<MonitorRecordType, { holds: string; write: string; example: string }> = {
-  A: { holds: 'IPv4 addresses', write: 'An IPv4 address each.', example: '192.0.2.1' },
-  AAAA: { holds: 'IPv6 addresses', write: 'An IPv6 address each, in any spelling.', example: '2001:db8::1' },
-  CNAME: {
-    holds: 'the name it is an alias of',
-    write: 'A host name. A name has one target, so expect one.',
-    example: 'shop.provider.example',
-  },
-  MX: {
-    holds: 'where its mail goes',
-    write: 'A host each; with a priority before it (10 mail.example.com) that counts too.',
-    example: '10 mail.example.com',
-  },
-  TXT: {
-    holds: 'texts: verifications, DMARC, DKIM',
-    write: 'The text as it stands, or as your provider shows it in quotes. Letter case counts.',
-    example: 'v=DMARC1; p=reject',
-  },
-  NS: { holds: 'its name servers', write: 'A host name each.', example: 'ns1.example.net' },
-  PTR: { holds: 'the name of an address', write: 'A host name each.', example: 'mail.example.com' },
-  SPF: {
-    holds: 'who may send its mail',
-    write: 'The whole record, beginning with v=spf1.',
-    example: 'v=spf1 include:_spf.example.com -all',
-  },
-  CAA: {
-    holds: 'who may issue certificates',
-    write: 'Tag and value; flags before them count too.',
-    example: '0 issue "letsencrypt.org"',
-  },
-}
+import type { Notify } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 
 /** When a monitor with these very values is valid. */
 export function modeWords(type: MonitorRecordType, values: readonly string[], isExact: boolean): string {
   const given = values.filter((value) => value.trim() !== '')
-  const [these, is] = [listed(given), given.length < 2 ? 'is' : 'are']
-  if (isExact) {
-    switch (type) {
-      case 'CNAME':
-        return `Valid when it points straight at ${these}.`
-      case 'SPF':
-        return 'Valid when the SPF record is exactly this text. How many blanks stand between its words does not matter.'
-      case 'MX':
-        return `Valid when its mail hosts are ${these}: none less, none more. A priority counts where you write one.`
-      case 'TXT':
-        return `Valid when its texts are ${these}: none less, and no other text beside.`
-      default:
-        return `Valid when ${these} ${is} there: none less, none more.`
-    }
-  }
-  switch (type) {
-    case 'A':
-    case 'AAAA':
-      return `Valid when ${these} ${is} there; there may be more. Takes blocks too, such as ${type === 'A' ? '192.0.2.0/24' : '2001:db8::/32'}.`
-    case 'CNAME':
-      return `Valid when ${these} stands anywhere on its chain of aliases.`
-    case 'SPF':
-      return 'Valid when every mechanism of this text is in the SPF record, in any order; there may be more.'
-    case 'TXT':
-      return `Valid when ${these} ${is} there; there may be other texts. SPF, DMARC and DKIM are compared part by part.`
-    case 'CAA':
-      return `Valid when ${these} ${is} there; there may be more. Flags count only where you write them.`
-    default:
-      return `Valid when ${these} ${is} there; there may be more.`
-  }
+  const { exact = EXACT, flexible = FLEXIBLE } = RECORD_TYPE_TEXTS[type]
+  // A function, as a value may hold what replace() reads as a pattern.
+  return (isExact ? exact : flexible)
+    .replace('{are}', given.length < 2 ? 'is' : 'are')
+    .replace('{values}', () => listed(given))
 }
+
+const EXACT = 'Valid when {values} {are} there: none less, none more.'
+const FLEXIBLE = 'Valid when {values} {are} there; there may be more.'
 
 export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: string }[] = [
   { value: 'immediately', label: 'Every change', hint: 'Another state, or other values: at once.' },

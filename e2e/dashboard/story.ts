@@ -1,4 +1,5 @@
-import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
 
 /**

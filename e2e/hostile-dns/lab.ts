@@ -4,6 +4,7 @@ import { createCanaries } from '#server/dns/canaries.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import { createAuthorities } from '#server/dns/delegation/authorities.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
+import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { type DnsTree, startDnsTree } from '#server/testing/dns-server-tree.ts'
 import { patientClock } from '#server/testing/patient-clock.ts'
@@ -56,8 +57,8 @@ export async function startLab(
   for (let count = 0; count < resolvers; count++) recursive.push(await tree.server())
   const clock = labClock()
   const servers = recursive.map(({ address }) => address)
-  const dns = createDnsClient({ servers, clock: patientClock, timeoutMs: TIMEOUT_MS, tries: 2 })
-  const others = createDnsClient({ servers: [], clock: patientClock })
+  const dns = createDnsClient({ formats: RDATA_FORMATS, servers, clock: patientClock, timeoutMs: TIMEOUT_MS, tries: 2 })
+  const others = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock: patientClock })
   const told: string[] = []
   const onOutage = () => told.push('outage')
   const onRecovery = () => told.push('recovery')

@@ -1,4 +1,4 @@
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { checkOnce } from '#server/checks/driver.ts'
 import { evidenceOf } from '#server/checks/evidence.ts'
 import { judge, type Verdict } from '#server/checks/verdict.ts'
@@ -6,6 +6,7 @@ import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
 import { parseMonitor } from '#server/monitors/monitor.ts'
+import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import type { Server } from './servers/server.ts'
 
 /** A monitor in short: what is watched and what is expected, both as a person writes them. */
@@ -26,7 +27,12 @@ export async function check(
     is_exact_match: !flexible,
   })
   if (!monitor.ok) throw new Error(JSON.stringify(monitor.errors))
-  const dns = createDnsClient({ servers: servers.map(({ address }) => address), clock: systemClock, timeoutMs })
+  const dns = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers: servers.map(({ address }) => address),
+    clock: systemClock,
+    timeoutMs,
+  })
   const { signal } = new AbortController()
   try {
     const found = await checkOnce(monitor.draft, { dns, clock: systemClock }, signal)

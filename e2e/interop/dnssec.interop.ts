@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Reply } from '#server/dns/outcome.ts'
+import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import { check } from './check.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -52,7 +53,7 @@ test('the two recursive servers agree that a broken zone is INVALID', async () =
 })
 
 async function askUnchecked(name: string, server: 'unbound' | 'bind'): Promise<Reply> {
-  const dns = createDnsClient({ servers: [world[server].address], clock: systemClock })
+  const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [world[server].address], clock: systemClock })
   try {
     return await dns.ask({ name, type: 'A' }, { checkingDisabled: true })
   } finally {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { RECORD_TYPES } from '#contract/monitors.ts'
-import { parseExpectedValues } from '#server/monitors/matching/expected-values.ts'
-import { matcherFor } from '#server/monitors/matching/matcher.ts'
+import { RECORD_TYPES } from '#contract/record-types.ts'
+import { parseExpectedValues } from '#server/monitors/record-types/expected-values.ts'
+import { recordTypeOf } from '#server/monitors/record-types/record-types.ts'
 import { givenApp } from '#server/testing/app-world.ts'
 
 const IMPORT = '/dashboard/api/import'
@@ -51,7 +51,7 @@ const BEGINS = ['', '"', '("', '(', 'v=spf1 ', 'v=DKIM1;p=', 'v=DMARC1;', '0 iss
 test('an answer of hostile values is compared, whatever was expected', () => {
   const observed = BEGINS.flatMap((begin) => REPEATED.map((part) => (begin + part.repeat(65_535)).slice(0, 65_535)))
   for (const type of ['TXT', 'SPF', 'CAA'] as const) {
-    const { missing } = matcherFor(type).difference(['v=spf1 -all'], observed, false, [])
+    const { missing } = recordTypeOf(type).difference(['v=spf1 -all'], observed, false, [])
     expect([type, missing]).toEqual([type, ['v=spf1 -all']])
   }
 })

@@ -1,4 +1,5 @@
-import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { NetworkState } from '../dns/canaries.ts'
 import type { AuthoritativeReply } from '../dns/delegation/authorities.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'

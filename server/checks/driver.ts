@@ -1,4 +1,4 @@
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../database/due.ts'
 import { Busy } from '../dns/busy.ts'

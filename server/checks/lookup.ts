@@ -1,8 +1,8 @@
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { isEndless } from '../dns/aliases.ts'
 import type { AskOptions, DnsClient } from '../dns/client.ts'
 import type { AliasChain, Reply, RRset } from '../dns/outcome.ts'
-import { matcherFor } from '../monitors/matching/matcher.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
 export type Lookup = (dns: Pick<DnsClient, 'ask'>, options: AskOptions) => Promise<Reply>
@@ -11,8 +11,8 @@ export type Watched = { owner: string; recordType: MonitorRecordType; isExactMat
 
 /** One question for most monitors. A flexible CNAME is met by any name on the chain, which takes one question a link. */
 export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
-  const { questionType } = matcherFor(recordType)
-  if (recordType !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: questionType }, options)
+  const { queryType } = recordTypeOf(recordType)
+  if (recordType !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: queryType }, options)
   return isExactMatch
     ? (dns, options) => firstAlias(owner, dns, options)
     : (dns, options) => followAliases(owner, dns, options)

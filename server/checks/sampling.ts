@@ -1,4 +1,4 @@
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import {
   ask,

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Diagnosis } from '#contract/diagnosis.ts'
-import type { MonitorRecordType, MonitorState, Notify } from '#contract/monitors.ts'
+import type { MonitorState, Notify } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, type WriteBack, writeBack } from '../database/due.ts'
 import type { MonitorsTable } from '../database/schema.ts'

@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Claim } from '../database/due.ts'
 import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { createAuthorities } from '../dns/delegation/authorities.ts'
 import type { Outcome } from '../dns/outcome.ts'
+import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import type { DnsServer } from '../testing/dns-server.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
@@ -28,8 +29,8 @@ async function givenWorld() {
   const zone = await tree.zone('example.test', ['ns1.example.test', 'ns2.example.test'], [tld!])
   const resolvers = [await tree.server(), await tree.server()]
   tree.root.set('', 'SOA', ['root. hostmaster. 1 1800 900 604800 86400'])
-  const dns = createDnsClient({ servers: resolvers.map(({ address }) => address), clock })
-  const others = createDnsClient({ servers: [], clock })
+  const dns = createDnsClient({ formats: RDATA_FORMATS, servers: resolvers.map(({ address }) => address), clock })
+  const others = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock })
   onTestFinished(async () => {
     await Promise.all([dns.close(), others.close()])
     await tree.close()

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { AliasChain, ExtendedError, Outcome } from '../dns/outcome.ts'
-import { type Difference, isMatch } from '../monitors/matching/compare.ts'
-import { type Answer, matcherFor } from '../monitors/matching/matcher.ts'
-import { differenceSentence, plain } from '../monitors/matching/wording.ts'
+import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
+import type { Answer } from '../monitors/record-types/record-type.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { differenceSentence, plain } from '../monitors/record-types/wording.ts'
 import { listed } from './reasons.ts'
 
 /** What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. */
@@ -52,7 +53,7 @@ export function findDifference(
   { recordType, expectedValues, isExactMatch }: Omit<Expectation, 'owner'>,
   answer: Answer,
 ): Difference {
-  const matcher = matcherFor(recordType)
+  const matcher = recordTypeOf(recordType)
   return matcher.difference(expectedValues, matcher.observe(answer), isExactMatch, answer.chain)
 }
 
@@ -85,7 +86,7 @@ export function readFingerprint(written: number | null): { recorded: number | nu
 
 function judgeAnswer(expectation: Expectation, owner: string, answer: Answer, servers: readonly string[]): Verdict {
   const { recordType, expectedValues, isExactMatch } = expectation
-  const matcher = matcherFor(recordType)
+  const matcher = recordTypeOf(recordType)
   const observed = matcher.observe(answer)
   if (observed.length === 0) return noData(owner, answer.chain, `no ${recordType} record among its TXT records`)
   // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.

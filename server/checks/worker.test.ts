@@ -7,6 +7,7 @@ import { createDnsClient, type DnsClientOptions } from '../dns/client.ts'
 import { Heart } from '../heart.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/monitor.ts'
+import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
@@ -29,7 +30,7 @@ async function givenScheduler(
   const clock: Clock = { ...base, now: () => base.now() + ahead }
   const server = await givenDnsServer()
   server.set('*.example.com', 'A', ['192.0.2.1'])
-  const dns = createDnsClient({ servers: [server.address], clock, ...options })
+  const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [server.address], clock, ...options })
   const { id } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, clock.now())
   const drafts = Array.from({ length: count }, (_, at) => {
     const parsed = parseMonitor({ full_domain: `n${at}.example.com`, record_type: 'A', expected_value: '192.0.2.1' })

@@ -1,4 +1,4 @@
-import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { checkOnce } from '../checks/driver.ts'
 import { type DatedEvidence, evidenceOf } from '../checks/evidence.ts'
 import type { Watched } from '../checks/lookup.ts'
@@ -9,9 +9,9 @@ import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
-import { parseExpectedValues } from '../monitors/matching/expected-values.ts'
-import { matcherFor } from '../monitors/matching/matcher.ts'
 import { parseMonitorName } from '../monitors/names.ts'
+import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { openChecking } from '../outside.ts'
 import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './open.ts'
@@ -91,7 +91,7 @@ const dated = (evidence: readonly DatedEvidence[]) =>
 
 /** Without an expectation whatever is found is as expected. */
 function valuesFound(recordType: MonitorRecordType, outcome: Outcome): string[] {
-  return outcome.kind === 'answer' ? matcherFor(recordType).observe(outcome) : []
+  return outcome.kind === 'answer' ? recordTypeOf(recordType).observe(outcome) : []
 }
 
 function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {

@@ -1,11 +1,11 @@
 import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { AliasChain, Evidence } from '../dns/outcome.ts'
-import { MAX_EXPECTED_VALUES } from '../monitors/matching/expected-values.ts'
-import { matcherFor } from '../monitors/matching/matcher.ts'
-import { writtenText } from '../monitors/matching/pasted.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
+import { MAX_EXPECTED_VALUES } from '../monitors/record-types/expected-values.ts'
+import { writtenText } from '../monitors/record-types/presentation.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { getMonitor, lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
 import { conflict } from '../problem.ts'
@@ -17,7 +17,7 @@ export async function differenceOf(db: Database, organizationId: string, id: str
   const recordType = row.record_type as MonitorRecordType
   const [expected, current]: string[][] = [JSON.parse(row.expected_values), JSON.parse(row.current_values)]
   const chain = recordType === 'CNAME' ? chainOf(row.diagnosis ?? null) : []
-  return matcherFor(recordType).difference(expected!, current!, row.is_exact_match === 1, chain)
+  return recordTypeOf(recordType).difference(expected!, current!, row.is_exact_match === 1, chain)
 }
 
 /** The names that a flexible CNAME leads to stand in the evidence alone. */

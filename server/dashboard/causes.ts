@@ -1,6 +1,7 @@
 import type { Cause } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
-import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Database } from '../database/database.ts'
 import { isoOrNull } from '../http/times.ts'
 import { titleOf } from './cause-title.ts'

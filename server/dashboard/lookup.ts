@@ -1,10 +1,10 @@
 import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { judge } from '../checks/verdict.ts'
 import type { Reply } from '../dns/outcome.ts'
-import { matcherFor } from '../monitors/matching/matcher.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { pastedName } from '../monitors/pasted-name.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 
@@ -53,7 +53,7 @@ export async function askTypes(
   const options = { timeoutMs: TIMEOUT_MS, tries: TRIES, signal: deadline.signal }
   const questions = new Map<string, Promise<Reply & { ms: number }>>()
   const replyTo = (recordType: MonitorRecordType) => {
-    const type = matcherFor(recordType).questionType
+    const type = recordTypeOf(recordType).queryType
     const began = clock.elapsed()
     const asked =
       questions.get(type) ??

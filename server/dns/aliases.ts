@@ -1,4 +1,3 @@
-import { TYPE } from './codes.ts'
 import type { ResourceRecord } from './messages.ts'
 import type { AliasChain, Outcome } from './outcome.ts'
 
@@ -7,12 +6,12 @@ export const MAX_ALIASES = 16
 
 /** The chain that leads on from `name` inside one answer section, or why it cannot be followed. */
 export function followAliases(answer: ResourceRecord[], name: string): AliasChain | Outcome {
-  const aliases = answer.filter((record) => record.type === TYPE.CNAME)
+  const aliases = answer.filter((record) => record.type === 'CNAME')
   const chain: AliasChain = []
   for (let at = name; ; ) {
     const links = aliases.filter((record) => record.name === at)
     if (links.length === 0) return chain
-    const [value, ...others] = new Set(links.map((record) => record.value!))
+    const [value, ...others] = new Set(links.map((record) => record.value))
     // RFC 2181 section 10.1: which one is meant cannot be told.
     if (others.length > 0) return { kind: 'malformed', reason: `${at} has more than one CNAME record` }
     const target = value === '.' ? '' : value!

@@ -4,6 +4,7 @@ import { createDeadlines } from './deadlines.ts'
 import { type Lookup, tryServers } from './lookup.ts'
 import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
 import { createPaths, type Path, takeTurn } from './paths.ts'
+import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './servers.ts'
 import { createTogether } from './together.ts'
 
@@ -39,10 +40,11 @@ export type DnsClient = {
   close(): Promise<void>
 }
 
-/** Times in milliseconds. `tries`: servers asked for one question, at most. The last three are bounds for each server. */
+/** `formats`: how rdata is read. Times in milliseconds. `tries`: servers asked for one question, at most. The last three are bounds for each server. */
 export type DnsClientOptions = {
   servers: readonly ServerAddress[]
   clock: Clock
+  formats: RdataFormats
   timeoutMs?: number
   tries?: number
   inFlightPerServer?: number
@@ -56,6 +58,7 @@ const noServer: Outcome = { kind: 'unreachable', reason: 'there is no name serve
 export function createDnsClient({
   servers,
   clock,
+  formats,
   timeoutMs = 2000,
   tries = 3,
   inFlightPerServer = 256,
@@ -64,7 +67,7 @@ export function createDnsClient({
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
   const paths = createPaths(servers, clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
-  const doors = { clock, deadlines }
+  const doors = { clock, deadlines, types: createRdataTypes(formats) }
   const together = createTogether<Reply>()
   let turn = 0
   let closed: Error | undefined

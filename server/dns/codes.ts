@@ -1,16 +1,5 @@
-/** Record type numbers that Zonewatch reads. */
-export const TYPE = {
-  A: 1,
-  NS: 2,
-  CNAME: 5,
-  SOA: 6,
-  PTR: 12,
-  MX: 15,
-  TXT: 16,
-  AAAA: 28,
-  OPT: 41,
-  CAA: 257,
-} as const
+/** Of the OPT pseudo-record. RFC 6891 section 6.1.1. */
+export const TYPE_OPT = 41
 
 export const CLASS_IN = 1
 

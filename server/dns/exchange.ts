@@ -4,10 +4,11 @@ import { interpret } from './interpret.ts'
 import { decodeResponse } from './messages.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
 import { encodeQuery, type QueryOptions } from './query.ts'
+import type { RdataTypes } from './rdata.ts'
 import type { Slots } from './slots.ts'
 import type { Received, Send } from './transport.ts'
 
-type Doors = { clock: Clock; deadlines: Deadlines }
+type Doors = { clock: Clock; deadlines: Deadlines; types: RdataTypes }
 
 /** One query to one server and what came back. */
 export type Exchange = {
@@ -31,11 +32,11 @@ export type Exchange = {
 const SILENCE_MS = 250
 
 /** With a place among the slots, which the caller gives back. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
-export function exchange({ clock, deadlines }: Doors, one: Exchange): Promise<Evidence> {
+export function exchange({ clock, deadlines, types }: Doors, one: Exchange): Promise<Evidence> {
   return new Promise((resolve, reject) => {
     const { signal, timeoutMs } = one
     if (signal?.aborted) throw signal.reason // while it waited for its turn
-    const packet = encodeQuery(one.question, one.query)
+    const packet = encodeQuery(one.question, one.query, types)
     const sentAt = clock.elapsed()
     let takeBack =
       timeoutMs > SILENCE_MS ? deadlines.add(sentAt + SILENCE_MS, waitOn) : deadlines.add(sentAt + timeoutMs, end)
@@ -46,7 +47,7 @@ export function exchange({ clock, deadlines }: Doors, one: Exchange): Promise<Ev
       takeBack()
       signal?.removeEventListener('abort', abort)
       try {
-        resolve(evidenceOf(one, received, clock.elapsed() - sentAt))
+        resolve(evidenceOf(one, received, clock.elapsed() - sentAt, types))
       } catch (error) {
         reject(error)
       }
@@ -78,11 +79,12 @@ function evidenceOf(
   { server, transport, question }: Exchange,
   received: Received | Timeout,
   elapsedMs: number,
+  types: RdataTypes,
 ): Evidence {
   const place = { server, transport, ms: Math.round(elapsedMs * 10) / 10 }
   if (received.kind !== 'packet') return { ...place, rcode: null, flags: [], ede: [], outcome: received }
 
-  const decoded = decodeResponse(received.packet, question)
+  const decoded = decodeResponse(received.packet, question, types)
   if (!decoded.ok) {
     const { rcode = null, flags = [] } = decoded.header ?? {}
     return { ...place, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }

@@ -1,5 +1,4 @@
 import { followAliases } from './aliases.ts'
-import { TYPE } from './codes.ts'
 import type { Message, ResourceRecord } from './messages.ts'
 import { isBelow } from './names.ts'
 import type { AliasChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
@@ -33,28 +32,28 @@ function aliasAnswer(answer: ResourceRecord[], rrset: RRset): Outcome {
 
 /** NODATA, or a referral: told apart as RFC 2308 section 2.2 does. */
 function withoutRecords(message: Message, question: Question, chain: AliasChain, last: string): Outcome {
-  if (message.authority.some((record) => record.type === TYPE.SOA)) return { kind: 'nodata', chain }
+  if (message.authority.some((record) => record.type === 'SOA')) return { kind: 'nodata', chain }
   if (chain.length > 0) return { kind: 'referral', chain, ...delegation(message, last) }
-  if (message.answer.some((record) => record.type === TYPE[question.type] || record.type === TYPE.CNAME)) {
+  if (message.answer.some((record) => record.type === question.type || record.type === 'CNAME')) {
     return malformed('its answer is about another name')
   }
   // Asked without RD, a server that would recurse for others refers all the same.
   const recursed = message.flags.includes('ra') && message.flags.includes('rd')
   const plain = !message.flags.includes('aa') && !recursed
-  if (!plain || !message.authority.some((record) => record.type === TYPE.NS)) return { kind: 'nodata', chain }
+  if (!plain || !message.authority.some((record) => record.type === 'NS')) return { kind: 'nodata', chain }
   const referral = delegation(message, last)
   if (referral.zone === undefined) return malformed('it refers to a zone that does not hold the name')
   return { kind: 'referral', chain, ...referral }
 }
 
 function delegation({ authority, additional }: Message, name: string) {
-  const zone = authority.find((record) => record.type === TYPE.NS && isBelow(name, record.name))?.name
+  const zone = authority.find((record) => record.type === 'NS' && isBelow(name, record.name))?.name
   const set = zone === undefined ? undefined : rrsetOf(authority, zone, 'NS')
   const nameServers = (set?.values ?? []).map(targetOf)
   const wanted = new Set(nameServers)
   const glue = additional
-    .filter(({ name, type }) => (type === TYPE.A || type === TYPE.AAAA) && wanted.has(name))
-    .map(({ name, value }) => ({ name, ip: value! }))
+    .filter(({ name, type }) => (type === 'A' || type === 'AAAA') && wanted.has(name))
+    .map(({ name, value }) => ({ name, ip: value }))
   return { zone, nameServers, glue, ttl: set?.ttl ?? 0 }
 }
 
@@ -62,8 +61,8 @@ function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): R
   const values: string[] = []
   let ttl = Number.POSITIVE_INFINITY
   for (const record of records) {
-    if (record.type !== TYPE[type] || record.name !== name) continue
-    values.push(record.value!)
+    if (record.type !== type || record.name !== name) continue
+    values.push(record.value)
     ttl = Math.min(ttl, record.ttl) // the lowest TTL counts: RFC 2181 section 5.2
   }
   if (values.length === 0) return undefined

@@ -1,5 +1,3 @@
-import type { Clock } from '../clock.ts'
-import type { Deadlines } from './deadlines.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
 import { noteExchange, type Path } from './paths.ts'
@@ -19,7 +17,7 @@ export type Lookup = {
   evidence: Evidence[]
 }
 
-type Doors = { clock: Clock; deadlines: Deadlines }
+type Doors = Parameters<typeof exchange>[0]
 
 /** How a server is asked. */
 type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>

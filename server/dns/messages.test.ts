@@ -1,10 +1,13 @@
 import { type Answer, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { decodeResponse } from './messages.ts'
 import type { Question } from './outcome.ts'
 import { encodeQuery } from './query.ts'
+import { createRdataTypes } from './rdata.ts'
 
+const TYPES = createRdataTypes(RDATA_FORMATS)
 const question: Question = { name: 'www.example.com', type: 'A' }
 const address: Answer = { type: 'A', name: 'www.example.com', ttl: 300, data: '192.0.2.1' }
 
@@ -13,7 +16,7 @@ function response(packet: Partial<Packet> = {}): Buffer {
 }
 
 function reasonOf(packet: Buffer): string {
-  const decoded = decodeResponse(packet, question)
+  const decoded = decodeResponse(packet, question, TYPES)
   return decoded.ok ? 'it was read' : decoded.reason
 }
 
@@ -40,14 +43,14 @@ test('a response is read with its flags, records and extended errors', () => {
     authorities: [soa],
     additionals: [opt as unknown as Answer], // the types know no EDE
   })
-  expect(decodeResponse(packet, question)).toEqual({
+  expect(decodeResponse(packet, question, TYPES)).toEqual({
     ok: true,
     message: {
       rcode: 'NOERROR',
       flags: ['aa', 'rd', 'ra', 'ad', 'cd'],
       ede: [{ code: 22, text: 'no reachable authority' }],
-      answer: [{ name: 'www.example.com', type: 1, ttl: 300, value: '192.0.2.1' }],
-      authority: [{ name: 'example.com', type: 6, ttl: 60, value: 'ns.example.com a.example.com 0 0 0 0 0' }],
+      answer: [{ name: 'www.example.com', type: 'A', ttl: 300, value: '192.0.2.1' }],
+      authority: [{ name: 'example.com', type: 'SOA', ttl: 60, value: 'ns.example.com a.example.com 0 0 0 0 0' }],
       additional: [],
     },
   })
@@ -58,6 +61,7 @@ test('a query is what another implementation understands', async () => {
   const packet = encodeQuery(
     { name: '_x.example.com', type: 'CAA' },
     { edns: true, recursionDesired: true, checkingDisabled: false },
+    TYPES,
   )
   const read = decode(packet)
   expect(read.questions).toEqual([{ name: '_x.example.com', type: 'CAA', class: 'IN' }])
@@ -68,23 +72,27 @@ test('a query is what another implementation understands', async () => {
 })
 
 test('a query can go without EDNS, without RD and with CD', () => {
-  const packet = encodeQuery({ name: '', type: 'NS' }, { edns: false, recursionDesired: false, checkingDisabled: true })
+  const packet = encodeQuery(
+    { name: '', type: 'NS' },
+    { edns: false, recursionDesired: false, checkingDisabled: true },
+    TYPES,
+  )
   expect(packet.toString('hex')).toBe('0000001000010000000000000000020001')
 })
 
 test('a name on the wire is not confused with another that looks like it', () => {
   // One label `a.b`, then one with the octets of `ü`: not `a.b` and not a character.
   const packet = withRecord(3, 97, 46, 98, 2, 0xc3, 0xbc, 0, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 1)
-  const decoded = decodeResponse(packet, question)
+  const decoded = decodeResponse(packet, question, TYPES)
   expect(decoded.ok && decoded.message.answer[0]!.name).toBe('a\\046b.\\195\\188')
 })
 
 test('an escaped name is asked for as its octets', () => {
   const asked = { name: 'a\\046b.example', type: 'A' as const }
-  const query = encodeQuery(asked, { edns: false, recursionDesired: true, checkingDisabled: false })
+  const query = encodeQuery(asked, { edns: false, recursionDesired: true, checkingDisabled: false }, TYPES)
   expect(query.subarray(12, 16)).toEqual(Buffer.from([3, 97, 46, 98]))
   query.writeUInt16BE(0x8180, 2)
-  expect(decodeResponse(query, asked).ok).toBe(true)
+  expect(decodeResponse(query, asked, TYPES).ok).toBe(true)
 })
 
 test.each([
@@ -94,31 +102,32 @@ test.each([
   const packet = encodeQuery(
     { name: other, type: 'NS' },
     { edns: false, recursionDesired: true, checkingDisabled: false },
+    TYPES,
   )
   packet.writeUInt16BE(0x8180, 2)
-  expect(decodeResponse(packet, { name, type: 'NS' })).toMatchObject({ reason: 'it answers another question' })
-  expect(decodeResponse(packet, { name: other, type: 'NS' }).ok).toBe(true)
+  expect(decodeResponse(packet, { name, type: 'NS' }, TYPES)).toMatchObject({ reason: 'it answers another question' })
+  expect(decodeResponse(packet, { name: other, type: 'NS' }, TYPES).ok).toBe(true)
 })
 
 test('of a truncated response only the header is read', () => {
   const packet = response({ flags: 0x0380, answers: [address] })
-  const decoded = decodeResponse(packet.subarray(0, packet.length - 3), question)
+  const decoded = decodeResponse(packet.subarray(0, packet.length - 3), question, TYPES)
   expect(decoded).toMatchObject({ ok: true, message: { flags: ['tc', 'rd', 'ra'], answer: [] } })
 })
 
 test('FORMERR needs neither question nor readable records', () => {
   const packet = Buffer.from('000781810001000000000001', 'hex')
-  expect(decodeResponse(packet, question)).toMatchObject({ ok: true, message: { rcode: 'FORMERR' } })
+  expect(decodeResponse(packet, question, TYPES)).toMatchObject({ ok: true, message: { rcode: 'FORMERR' } })
 })
 
 test('a TTL with its first bit set counts as zero', () => {
-  const decoded = decodeResponse(response({ answers: [{ ...address, ttl: 0x80000000 } as Answer] }), question)
+  const decoded = decodeResponse(response({ answers: [{ ...address, ttl: 0x80000000 } as Answer] }), question, TYPES)
   expect(decoded.ok && decoded.message.answer[0]!.ttl).toBe(0)
 })
 
 test('an extended response code is put together from both its parts', () => {
   const opt = { type: 'OPT', name: '.', udpPayloadSize: 1232, extendedRcode: 1, flags: 0, options: [] }
-  const decoded = decodeResponse(response({ additionals: [opt as unknown as Answer] }), question)
+  const decoded = decodeResponse(response({ additionals: [opt as unknown as Answer] }), question, TYPES)
   expect(decoded).toMatchObject({ ok: true, message: { rcode: 'BADVERS' } })
 })
 
@@ -179,7 +188,10 @@ test('a ladder of pointers is not climbed', () => {
 describe('whatever comes, decoding returns', () => {
   test('random octets', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 600 }), (octets) => void decodeResponse(Buffer.from(octets), question)),
+      fc.property(
+        fc.uint8Array({ maxLength: 600 }),
+        (octets) => void decodeResponse(Buffer.from(octets), question, TYPES),
+      ),
     )
   })
 
@@ -198,8 +210,8 @@ describe('whatever comes, decoding returns', () => {
       fc.property(fc.array(change, { maxLength: 12 }), fc.nat({ max: valid.length }), (changes, length) => {
         const packet = Buffer.from(valid)
         for (const [at, octet] of changes) if (at > 3) packet[at] = octet
-        decodeResponse(packet, question)
-        decodeResponse(packet.subarray(0, length), question)
+        decodeResponse(packet, question, TYPES)
+        decodeResponse(packet.subarray(0, length), question, TYPES)
       }),
       { numRuns: 2_000 },
     )

@@ -1,16 +1,19 @@
-import { CLASS_IN, rcodeName, TYPE } from './codes.ts'
+import { CLASS_IN, rcodeName, TYPE_OPT } from './codes.ts'
 import { type Edns, readEdns } from './edns.ts'
-import type { ExtendedError, Question } from './outcome.ts'
-import { rdataText } from './rdata.ts'
+import type { ExtendedError, Question, QuestionType } from './outcome.ts'
+import { type RdataTypes, rdataText } from './rdata.ts'
 import { MalformedPacket, type Packet, readName, readQuestionName, readUint16, readUint32 } from './wire.ts'
 
-/** `value`: canonical text, undefined for types that Zonewatch does not read. `ttl` in seconds. */
-export type ResourceRecord = { name: string; type: number; ttl: number; value: string | undefined }
+/** `value`: canonical text. `ttl` in seconds. */
+export type ResourceRecord = { name: string; type: QuestionType; ttl: number; value: string }
 
 /** `flags`: of aa, tc, rd, ra, ad, cd, those that are set. */
 export type Header = { rcode: string; flags: readonly string[] }
 
-/** A response to the question asked. Of a truncated one only the header counts (RFC 2181 section 9): it has no records. */
+/**
+ * A response to the question asked, without the records of types that neither the question nor following aliases and
+ * delegations needs. Of a truncated one only the header counts (RFC 2181 section 9): it has no records.
+ */
 export type Message = Header & {
   ede: ExtendedError[]
   answer: ResourceRecord[]
@@ -26,6 +29,7 @@ const SECTIONS = [
   ['authority', 8],
   ['additional', 10],
 ] as const
+const FOLLOWED: ReadonlySet<QuestionType> = new Set(['A', 'AAAA', 'CNAME', 'NS', 'SOA'])
 const QR = 0x8000
 const OPCODE = 0x7800
 const FLAGS_MASK = 0x07b0
@@ -39,12 +43,12 @@ const FLAGS: readonly [number, string][] = [
 ]
 
 /** Reads the answer to `question`. Whatever the octets are, it returns, in time proportional to their number. */
-export function decodeResponse(octets: Buffer, question: Question): Decoded {
+export function decodeResponse(octets: Buffer, question: Question, types: RdataTypes): Decoded {
   const packet: Packet = { octets, tails: new Map() }
   let header: Header | undefined
   try {
     header = readHeader(packet)
-    return { ok: true, message: readMessage(packet, header, question) }
+    return { ok: true, message: readMessage(packet, header, question, types) }
   } catch (error) {
     if (error instanceof MalformedPacket) return { ok: false, reason: error.message, header }
     throw error
@@ -67,7 +71,7 @@ function flagsIn(bits: number): readonly string[] {
   return flags
 }
 
-function readMessage(packet: Packet, header: Header, question: Question): Message {
+function readMessage(packet: Packet, header: Header, question: Question, types: RdataTypes): Message {
   const bits = packet.octets.readUInt16BE(2)
   if (!(bits & QR)) throw new MalformedPacket('it is a query, not a response')
   if (bits & OPCODE) throw new MalformedPacket('it answers another kind of request')
@@ -76,24 +80,27 @@ function readMessage(packet: Packet, header: Header, question: Question): Messag
   // A server that knows no EDNS often sends back what it could not read: the code is all there is to learn.
   if (rcode === 'FORMERR' || rcode === 'NOTIMP') return message
 
-  let at = readQuestion(packet, header, question)
+  let at = readQuestion(packet, header, question, types)
   if (flags.includes('tc')) return message
   const end = packet.octets.length
   let edns: Edns | undefined
   for (const [section, countAt] of SECTIONS) {
     for (let left = packet.octets.readUInt16BE(countAt); left > 0; left--) {
       const { name, next } = readName(packet, at, end)
-      const type = readUint16(packet, next, end)
+      const code = readUint16(packet, next, end)
       const recordClass = readUint16(packet, next + 2, end)
       const ttl = readUint32(packet, next + 4, end)
       const from = next + 10
       at = from + readUint16(packet, next + 8, end)
       if (at > end) throw new MalformedPacket('a record reaches past the end')
-      if (type === TYPE.OPT) {
+      if (code === TYPE_OPT) {
         if (edns || name !== '' || section !== 'additional') throw new MalformedPacket('its OPT record is out of place')
         edns = readEdns(packet, ttl, from, at)
       } else if (recordClass === CLASS_IN) {
-        message[section].push({ name, type, ttl: readableTtl(ttl), value: rdataText(type, packet, from, at) })
+        const known = types.find(code)
+        if (!known || (known.type !== question.type && !FOLLOWED.has(known.type))) continue
+        const value = rdataText(known.format, packet, from, at)
+        message[section].push({ name, type: known.type, ttl: readableTtl(ttl), value })
       } else if (section !== 'additional') throw new MalformedPacket('it has a record of another class')
     }
   }
@@ -105,15 +112,15 @@ function readMessage(packet: Packet, header: Header, question: Question): Messag
 }
 
 /** Returns where the records begin. Only a failure may leave the question out. */
-function readQuestion(packet: Packet, header: Header, question: Question): number {
+function readQuestion(packet: Packet, header: Header, question: Question, types: RdataTypes): number {
   const questions = packet.octets.readUInt16BE(4)
   const failed = header.rcode !== 'NOERROR' && header.rcode !== 'NXDOMAIN'
   if (questions === 0 && failed) return 12
   if (questions !== 1) throw new MalformedPacket('it does not hold the one question asked')
   const { name, next } = readQuestionName(packet, question.name)
-  const type = readUint16(packet, next, packet.octets.length)
+  const code = readUint16(packet, next, packet.octets.length)
   const questionClass = readUint16(packet, next + 2, packet.octets.length)
-  if (name !== question.name || type !== TYPE[question.type] || questionClass !== CLASS_IN) {
+  if (name !== question.name || code !== types.codeOf(question.type) || questionClass !== CLASS_IN) {
     throw new MalformedPacket('it answers another question')
   }
   return next + 4

@@ -1,6 +1,7 @@
-/** The record types that Zonewatch can ask for. RFC 1035 section 3.2.2, RFC 3596, RFC 8659. */
-export const QUESTION_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'PTR', 'CAA', 'SOA'] as const
-export type QuestionType = (typeof QUESTION_TYPES)[number]
+import type { MonitorRecordType } from '#contract/record-types.ts'
+
+/** The record types that Zonewatch can query; SPF is a kind of TXT. */
+export type QuestionType = Exclude<MonitorRecordType, 'SPF'> | 'SOA'
 
 /** `name`: A-labels in lower case, without the trailing dot; the root is the empty string. */
 export type Question = { name: string; type: QuestionType }

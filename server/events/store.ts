@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Event, EventAnswer } from '#contract/events.ts'
-import type { MonitorRecordType, MonitorState } from '#contract/monitors.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { isoOf } from '../http/times.ts'

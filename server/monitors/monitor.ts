@@ -1,19 +1,13 @@
 import type { Selectable } from 'kysely'
-import {
-  type MonitorAnswer,
-  type MonitorRecordType,
-  type MonitorState,
-  type NewMonitor,
-  type Notify,
-  RECORD_TYPES,
-} from '#contract/monitors.ts'
+import type { MonitorAnswer, MonitorState, NewMonitor, Notify } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
 import { GROUP_RULE, isGroupName } from '../groups/slug.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
-import { parseExpectedValues } from './matching/expected-values.ts'
 import { parseMonitorName } from './names.ts'
+import { parseExpectedValues } from './record-types/expected-values.ts'
 
 export type MonitorRow = Selectable<MonitorsTable>
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type NameInput, parseMonitorName, parseNameFilter } from './names.ts'
 
 describe('a full domain is split at the registrable domain', () => {

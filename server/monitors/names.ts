@@ -1,5 +1,5 @@
 import { parse as splitAtPublicSuffix } from 'tldts'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { endsInNumber, normalizeName, reverseName } from '../dns/names.ts'
 
 /** As a caller gives it. `full_domain` overrides the other two, as it does in the list's filter. */

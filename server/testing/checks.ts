@@ -10,6 +10,7 @@ import { createDnsClient } from '../dns/client.ts'
 import { listEvents } from '../events/list.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor, toMonitor } from '../monitors/monitor.ts'
+import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
@@ -37,7 +38,13 @@ export async function givenChecks(
   const servers: DnsServer[] = []
   for (let count = 0; count < resolvers; count++) servers.push(await startDnsServer())
   const addresses = servers.map(({ address }) => address)
-  const dns = createDnsClient({ servers: addresses, clock: patientClock, timeoutMs: 150, tries: 2 })
+  const dns = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers: addresses,
+    clock: patientClock,
+    timeoutMs: 150,
+    tries: 2,
+  })
   onTestFinished(async () => {
     await dns.close()
     for (const server of servers) await server.close()

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../dns/client.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
+import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 
@@ -17,7 +18,14 @@ export function givenDnsClient(
   options: Partial<DnsClientOptions> = {},
 ): DnsClient {
   const addresses = servers.map((server) => ('address' in server ? server.address : server))
-  const client = createDnsClient({ clock: patientClock, timeoutMs: 2_000, tries: 3, ...options, servers: addresses })
+  const client = createDnsClient({
+    formats: RDATA_FORMATS,
+    clock: patientClock,
+    timeoutMs: 2_000,
+    tries: 3,
+    ...options,
+    servers: addresses,
+  })
   onTestFinished(() => client.close())
   return client
 }

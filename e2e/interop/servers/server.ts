@@ -1,6 +1,7 @@
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Question, ServerAddress } from '#server/dns/outcome.ts'
+import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import { type Running, startProcess } from '../process.ts'
 import { until } from '../until.ts'
 
@@ -38,7 +39,13 @@ export function inTurn(change: Change): Change {
 }
 
 async function answers(running: Running, address: ServerAddress, question: Question): Promise<void> {
-  const dns = createDnsClient({ servers: [address], clock: systemClock, timeoutMs: 1_000, tries: 1 })
+  const dns = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers: [address],
+    clock: systemClock,
+    timeoutMs: 1_000,
+    tries: 1,
+  })
   let last = 'nothing'
   const look = async () => {
     const ended = running.ended()

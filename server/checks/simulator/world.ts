@@ -1,4 +1,4 @@
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Random } from './random.ts'
 
 const MINUTE = 60_000

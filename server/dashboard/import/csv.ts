@@ -1,4 +1,5 @@
-import { NOTIFY, type Notify, RECORD_TYPES } from '#contract/monitors.ts'
+import { NOTIFY, type Notify } from '#contract/monitors.ts'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
 import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'

@@ -1,4 +1,4 @@
-import { RECORD_TYPES } from '#contract/monitors.ts'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
 import { type Entry, MOST_CHARACTERS, type Token, zoneEntries } from './zone-tokens.ts'

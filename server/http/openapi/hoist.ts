@@ -1,5 +1,6 @@
 import { AGENT_ROLES, INVITATION_STATES } from '#contract/agents.ts'
-import { NOTIFY, RECORD_TYPES, STATES } from '#contract/monitors.ts'
+import { NOTIFY, STATES } from '#contract/monitors.ts'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { INTERVALS, INVOICE_STATUSES, SUBSCRIPTION_STATUSES } from '#contract/subscription.ts'
 import { REQUEST_STATUSES } from '#contract/webhooks.ts'
 

@@ -1,6 +1,7 @@
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import type { Delivery } from '#contract/events.ts'
-import type { Monitor, MonitorRecordType } from '#contract/monitors.ts'
+import type { Monitor } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '../../clock.ts'
 import type { QuestionType } from '../../dns/outcome.ts'
@@ -31,7 +32,7 @@ export async function watchRecords({ api, receiver, setRecord }: Stage, screen: 
   insist(made.status === 201, 'The webhook was not made.')
   const monitors: Monitor[] = []
   for (const { name, type, expected, isExact = true, found = expected } of PLAN) {
-    setRecord(name, questionType(type), [found])
+    setRecord(name, queryType(type), [found])
     const { status, body } = await api.post<Monitor>('/monitors', {
       ...{ full_domain: name, record_type: type, expected_value: [expected], is_exact_match: isExact },
       notify: 'after_success', // told when what was right is right no more
@@ -121,7 +122,7 @@ function nameOf({ domain, subdomain }: { domain: string; subdomain: string }): s
   return subdomain === '' ? domain : `${subdomain}.${domain}`
 }
 
-function questionType(type: MonitorRecordType): QuestionType {
+function queryType(type: MonitorRecordType): QuestionType {
   return type === 'SPF' ? 'TXT' : type
 }
 

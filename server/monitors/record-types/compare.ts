@@ -1,4 +1,4 @@
-import type { Answer } from './matcher.ts'
+import type { Answer } from './record-type.ts'
 
 /** `missing`: expected values that nothing observed meets. `extra`: observed values that nothing expected allows. */
 export type Difference = { missing: string[]; extra: string[] }

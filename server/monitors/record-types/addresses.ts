@@ -1,17 +1,30 @@
 import ipaddr from 'ipaddr.js'
 import { canonicalAddress } from '../../dns/addresses.ts'
 import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
-import type { Matcher, ParsedValue } from './matcher.ts'
+import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
-type Family = { questionType: 'A' | 'AAAA'; kind: 'ipv4' | 'ipv6'; bits: number; example: string; block: string }
+type Family = {
+  queryType: 'A' | 'AAAA'
+  code: number
+  name: 'IPv4' | 'IPv6'
+  bits: number
+  text(octets: Buffer): string
+  example: string
+  block: string
+}
 
 /** A and AAAA differ in the family alone. */
-export function addressMatcher(family: Family): Matcher {
+export function addressRecord(family: Family): RecordType {
   return {
-    questionType: family.questionType,
+    queryType: family.queryType,
+    code: family.code,
+    parts: `one ${family.name} address`,
+    likelyAt: ['apex', 'host'],
+    read: (rdata) => family.text(rdata.octets(family.bits / 8)),
     parseExpected: (text, isExactMatch) => parseExpected(family, text.trim(), isExactMatch),
     observe: observeAll,
     difference: (expected, observed, isExactMatch) => compareBy(ADDRESSES, expected, observed, isExactMatch),
+    fromZoneFile: (data) => (data.length === 1 ? data[0]!.raw : undefined),
   }
 }
 
@@ -26,10 +39,9 @@ const ADDRESSES: Comparison<string | [Address, number], string> = {
 function parseExpected(family: Family, text: string, isExactMatch: boolean): ParsedValue {
   const [ip = '', prefix, ...more] = text.split('/')
   const address = canonicalAddress(ip)
-  if (address === undefined || more.length > 0 || address.includes(':') !== (family.kind === 'ipv6')) {
+  if (address === undefined || more.length > 0 || address.includes(':') !== (family.name === 'IPv6')) {
     const block = isExactMatch ? '' : ` or a block like ${family.block}`
-    const name = family.kind === 'ipv4' ? 'IPv4' : 'IPv6'
-    return refused(`${quoted(text)} is not an ${name} address; write one like ${family.example}${block}.`)
+    return refused(`${quoted(text)} is not an ${family.name} address; write one like ${family.example}${block}.`)
   }
   if (prefix === undefined) return { ok: true, value: address }
   if (isExactMatch) return refused(`${quoted(text)} is a block, which needs is_exact_match false; write one address.`)
@@ -60,8 +72,4 @@ function networkAddress(address: string, length: number): string {
 function isInBlock(text: string, [network, length]: [Address, number]): boolean {
   const address = ipaddr.parse(text)
   return address.kind() === network.kind() && address.match(network, length)
-}
-
-function refused(reason: string): ParsedValue {
-  return { ok: false, reason }
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type MonitorRecordType, RECORD_TYPES } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
 import type { AliasChain } from '../../dns/outcome.ts'
-import { utf8Text } from '../../dns/rdata.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
-import { type Answer, matcherFor } from './matcher.ts'
-import { readPasted } from './pasted.ts'
+import { readPasted, utf8Text } from './presentation.ts'
+import type { Answer } from './record-type.ts'
+import { recordTypeOf } from './record-types.ts'
 
 const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,8}[a-z0-9])?$/)
 const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => `${labels.join('.')}.example`)
@@ -91,8 +91,8 @@ test.each(RECORD_TYPES)('%s: whatever is accepted is met by records that can be 
       if (!parsed.ok) return
       const { records, chain } = published(type, parsed.values, isExactMatch)
       expect(isPublishable(type, records)).toBe(true)
-      const matcher = matcherFor(type)
-      const rrset = { name: 'www.example.com', type: matcher.questionType, ttl: 60, values: records }
+      const matcher = recordTypeOf(type)
+      const rrset = { name: 'www.example.com', type: matcher.queryType, ttl: 60, values: records }
       const observed = matcher.observe({ kind: 'answer', rrset, chain })
       expect(isMatch(matcher.difference(parsed.values, observed, isExactMatch, chain))).toBe(true)
     }),
@@ -221,8 +221,8 @@ test('a hostile RRset is compared within a moment', () => {
 function matches(type: MonitorRecordType, written: string[], records: string[], isExactMatch: boolean): boolean {
   const parsed = parseExpectedValues(written, type, isExactMatch)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
-  const matcher = matcherFor(type)
-  const rrset = { name: 'www.example.com', type: matcher.questionType, ttl: 60, values: records }
+  const matcher = recordTypeOf(type)
+  const rrset = { name: 'www.example.com', type: matcher.queryType, ttl: 60, values: records }
   const answer: Answer = { kind: 'answer', rrset, chain: [] }
   return isMatch(matcher.difference(parsed.values, matcher.observe(answer), isExactMatch, []))
 }

@@ -1,6 +1,7 @@
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { quoted } from './compare.ts'
-import { matcherFor, type ParsedValue } from './matcher.ts'
+import { type ParsedValue, refused } from './record-type.ts'
+import { recordTypeOf } from './record-types.ts'
 
 /** The path of the value at fault (`expected_value` or `expected_value.<i>`) → one sentence. */
 export type ExpectedValueProblems = Record<string, string>
@@ -31,17 +32,17 @@ export function parseExpectedValues(
     if (parsed.ok) values.add(parsed.value)
     else problems[typeof given === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
   }
-  if (values.size > 1 && isExactMatch && matcherFor(recordType).isSingle) {
+  if (values.size > 1 && isExactMatch && RECORD_TYPE_TEXTS[recordType].isSingle) {
     problems.expected_value = `A name has one ${recordType} record; expect one value, or set is_exact_match to false.`
   }
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
 }
 
 function parseOne(text: string, recordType: MonitorRecordType, isExactMatch: boolean): ParsedValue {
-  if (isOverlong(text)) return refused(text)
-  const parsed = matcherFor(recordType).parseExpected(text, isExactMatch)
+  if (isOverlong(text)) return overlong(text)
+  const parsed = recordTypeOf(recordType).parseExpected(text, isExactMatch)
   // Escapes can make a value longer than what was written.
-  return parsed.ok && isOverlong(parsed.value) ? refused(parsed.value) : parsed
+  return parsed.ok && isOverlong(parsed.value) ? overlong(parsed.value) : parsed
 }
 
 function isOverlong(text: string): boolean {
@@ -49,6 +50,6 @@ function isOverlong(text: string): boolean {
   return Array.from(text).length > MAX_EXPECTED_VALUE
 }
 
-function refused(text: string): ParsedValue {
-  return { ok: false, reason: `${quoted(text)} is too long; a value has at most ${MAX_EXPECTED_VALUE} characters.` }
+function overlong(text: string): ParsedValue {
+  return refused(`${quoted(text)} is too long; a value has at most ${MAX_EXPECTED_VALUE} characters.`)
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { MonitorRecordType } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { AliasChain } from '../../dns/outcome.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
-import { type Answer, matcherFor } from './matcher.ts'
+import type { Answer } from './record-type.ts'
+import { recordTypeOf } from './record-types.ts'
 
 /** Expected as a person writes it, records as the DNS holds them, and whether they match: `exact` and `flexible`. */
 type Case = [about: string, expected: string[], records: string[], exact: boolean | 'refused', flexible: boolean]
@@ -225,7 +226,7 @@ describe('CNAME', () => {
   })
 
   test('shows the first target alone', () => {
-    expect(matcherFor('CNAME').observe(answer('CNAME', ['shop.provider.example'], chain))).toEqual([
+    expect(recordTypeOf('CNAME').observe(answer('CNAME', ['shop.provider.example'], chain))).toEqual([
       'shop.provider.example',
     ])
   })
@@ -233,11 +234,11 @@ describe('CNAME', () => {
 
 test('SPF shows the SPF records alone', () => {
   const records = ['token=1', 'V=SPF1', 'v=spf1 -all', 'v=spf10', ' v=spf1']
-  expect(matcherFor('SPF').observe(answer('SPF', records))).toEqual(['V=SPF1', 'v=spf1 -all'])
+  expect(recordTypeOf('SPF').observe(answer('SPF', records))).toEqual(['V=SPF1', 'v=spf1 -all'])
 })
 
 test('the difference names what is missing and, in exact mode, what is extra', () => {
-  const { difference } = matcherFor('MX')
+  const { difference } = recordTypeOf('MX')
   const observed = ['10 a.example', '20 b.example']
   expect(difference(['a.example', '5 c.example'], observed, true, [])).toEqual({
     missing: ['5 c.example'],
@@ -255,11 +256,11 @@ function outcome(
 ) {
   const parsed = parseExpectedValues(expected, type, isExactMatch)
   if (!parsed.ok) return 'refused'
-  const matcher = matcherFor(type)
+  const matcher = recordTypeOf(type)
   return isMatch(matcher.difference(parsed.values, matcher.observe(answer(type, records, chain)), isExactMatch, chain))
 }
 
 function answer(type: MonitorRecordType, values: string[], chain: AliasChain = []): Answer {
-  const { questionType } = matcherFor(type)
-  return { kind: 'answer', rrset: { name: 'www.example.com', type: questionType, ttl: 60, values }, chain }
+  const { queryType } = recordTypeOf(type)
+  return { kind: 'answer', rrset: { name: 'www.example.com', type: queryType, ttl: 60, values }, chain }
 }

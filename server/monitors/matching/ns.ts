@@ -1,3 +1,0 @@
-import { hostMatcher } from './hosts.ts'
-
-export const ns = hostMatcher('NS')

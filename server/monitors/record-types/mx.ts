@@ -1,0 +1,47 @@
+import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
+import { parseHostOrRoot } from './hosts.ts'
+import { type ParsedValue, type RecordType, refused } from './record-type.ts'
+
+type Exchange = { priority: string | undefined; host: string }
+
+const EXCHANGES: Comparison<Exchange, Exchange> = {
+  expected: exchangeOf,
+  observed: exchangeOf,
+  meets: ({ priority, host }, found) => host === found.host && (priority === undefined || priority === found.priority),
+}
+
+/** RFC 1035 section 3.3.9. A host, or a priority and a host. A priority counts only where the expectation states it. */
+export const mx: RecordType = {
+  queryType: 'MX',
+  code: 15,
+  parts: 'a priority and a name',
+  likelyAt: ['apex', 'host'],
+  read: (rdata) => `${rdata.uint16()} ${rdata.name()}`,
+  parseExpected,
+  observe: observeAll,
+  difference: (expected, observed, isExactMatch) => compareBy(EXCHANGES, expected, observed, isExactMatch),
+  fromZoneFile: (data, wholeName) => (data.length === 2 ? `${data[0]!.raw} ${wholeName(data[1]!.raw)}` : undefined),
+  lacksPriority: (value) => !/\s/.test(value),
+}
+
+// The root as the host says that the domain takes no mail. RFC 7505 section 3.
+function parseExpected(text: string): ParsedValue {
+  const [first = '', second, ...more] = text.trim().split(/\s+/)
+  if (second === undefined && /^\d+$/.test(first)) {
+    return refused(`${quoted(text)} is a priority without a host; write both, as in 10 mail.example.com.`)
+  }
+  if (second === undefined) return parseHostOrRoot(first)
+  const priority = Number(first)
+  if (more.length > 0 || !/^\d{1,5}$/.test(first) || priority > 65_535) {
+    return refused(
+      `${quoted(text)} is not "priority host"; the priority is a number from 0 to 65535, as in 10 mail.example.com.`,
+    )
+  }
+  const host = parseHostOrRoot(second)
+  return host.ok ? { ok: true, value: `${priority} ${host.value}` } : host
+}
+
+function exchangeOf(text: string): Exchange {
+  const [first = '', second] = text.split(' ')
+  return second === undefined ? { priority: undefined, host: first } : { priority: first, host: second }
+}

@@ -1,0 +1,36 @@
+import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { RdataFormats } from '../../dns/rdata.ts'
+import { a } from './a.ts'
+import { aaaa } from './aaaa.ts'
+import { caa } from './caa.ts'
+import { cname } from './cname.ts'
+import { mx } from './mx.ts'
+import { ns } from './ns.ts'
+import { ptr } from './ptr.ts'
+import type { MonitoredType, RecordType } from './record-type.ts'
+import { soa } from './soa.ts'
+import { spf } from './spf.ts'
+import { txt } from './txt.ts'
+
+type Zoned = Exclude<MonitorRecordType, 'SPF'>
+
+/** The types that zones hold. */
+const ZONED: { readonly [T in Zoned]: RecordType } = {
+  A: a,
+  AAAA: aaaa,
+  CNAME: cname,
+  MX: mx,
+  TXT: txt,
+  NS: ns,
+  PTR: ptr,
+  CAA: caa,
+}
+
+const MONITORED: { readonly [T in MonitorRecordType]: MonitoredType } = { ...ZONED, SPF: spf }
+
+/** For the DNS client. */
+export const RDATA_FORMATS: RdataFormats = { ...ZONED, SOA: soa }
+
+export function recordTypeOf(type: MonitorRecordType): MonitoredType {
+  return MONITORED[type]
+}
