@@ -133,7 +133,14 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
 function changeOf(result: StoredResult, now: number): Change {
   const { claim, at } = result
   const { fingerprint, streak, doubts } = claim
-  const regular = { due_at: nextDueAt(now, claim), last_checked_at: at, fingerprint, streak, doubts }
+  const regular = {
+    due_at: nextDueAt(now, claim),
+    last_checked_at: at,
+    postponed_since: null,
+    fingerprint,
+    streak,
+    doubts,
+  }
   const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
   switch (result.kind) {
     case 'unchanged':
@@ -142,7 +149,7 @@ function changeOf(result: StoredResult, now: number): Change {
     case 'postponed':
     case 'withheld':
       // Nothing was learned, so nothing changes but the time.
-      return { result, place: { ...regular, due_at: soon(result.afterMs), last_checked_at: claim.last_checked_at } }
+      return { result, place: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
     case 'inconclusive': {
       const place = { ...regular, due_at: soon(result.afterMs), doubts: doubts + 1 }
       return { result, place, columns: { ...latestOf(result), rotation: json(result.rotation) } }
@@ -153,6 +160,11 @@ function changeOf(result: StoredResult, now: number): Change {
       return { result, place: regular }
   }
 }
+
+const postponed = ({ last_checked_at, postponed_since }: StoredResult['claim'], at: number) => ({
+  last_checked_at,
+  postponed_since: postponed_since ?? at,
+})
 
 function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regular: Place): Change {
   const { claim, at, decided, observations } = result

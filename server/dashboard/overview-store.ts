@@ -143,8 +143,19 @@ export async function reasonsOf(
 /** Late checks of all organizations that are looked up one by one; with more of them the table is read through. */
 const FEW_LATE = 2_000
 
-/** How many checks should have been made before `dueBefore` and have not. */
+/** How many checks should have been made before `dueBefore` and have not, or have been postponed since then. */
 export async function countLate(db: Database, organizationId: string, dueBefore: number): Promise<number> {
+  return (await countOverdue(db, organizationId, dueBefore)) + (await countPostponed(db, organizationId, dueBefore))
+}
+
+async function countPostponed(db: Database, organizationId: string, dueBefore: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count
+    from ${walked(db, 'due_checks', 'due_checks_postponed')}
+    where organization_id = ${organizationId} and postponed_since < ${dueBefore} and due_at >= ${dueBefore}`.execute(db)
+  return rows[0]!.count
+}
+
+async function countOverdue(db: Database, organizationId: string, dueBefore: number): Promise<number> {
   const { rows } = await sql<{ all_late: number; own: number | null }>`
     select count(*) as all_late, cast(sum(case when organization_id = ${organizationId} then 1 else 0 end) as bigint) as own
       from (select organization_id from due_checks where due_at < ${dueBefore} order by due_at limit ${FEW_LATE}) as late`.execute(

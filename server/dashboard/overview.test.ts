@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Cause } from '#contract/dashboard.ts'
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
+import { recordChecks, type StoredResult } from '../checks/store.ts'
+import { claimDue } from '../database/due.ts'
 import { enterProcess, report } from '../database/processes.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
@@ -264,6 +266,27 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(await working()).toEqual({ checking: 1, cut_off: 1, delivering: 0 })
     world.pass(9_000)
     expect(await working()).toEqual({ checking: 0, cut_off: 0, delivering: 0 })
+  })
+
+  test('checks that are postponed again and again are late, and no longer once one has ended', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.doors
+    await givenMonitors(world, [{ full_domain: 'a.example.com' }, { full_domain: 'b.example.com' }])
+    const checksAfter = async (...kinds: ('postponed' | 'unchanged')[]) => {
+      await db.updateTable('due_checks').set({ due_at: clock.now() }).execute()
+      const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 2 })
+      const results = claims.map((claim, index) => ({ claim, at: clock.now(), kind: kinds[index]!, afterMs: 30_000 }))
+      await recordChecks(db, results as StoredResult[], clock.now())
+      return (await world.call(PATH)).body.checks
+    }
+    for (let round = 0; round < 3; round++) {
+      expect(await checksAfter('postponed', 'postponed')).toMatchObject({ late: 0, on_time: 2 })
+      world.pass(25_000)
+    }
+    expect(await checksAfter('postponed', 'postponed')).toMatchObject({ late: 2, on_time: 0 })
+    expect(await checksAfter('unchanged', 'postponed')).toMatchObject({ late: 1, on_time: 1 })
+    await world.call('/groups/default/monitors', { method: 'PATCH', body: { is_active: false } })
+    expect((await world.call(PATH)).body.checks).toMatchObject({ late: 0, on_time: 0 })
   })
 
   test('late checks of others are not counted, however many there are', async () => {

@@ -31,6 +31,7 @@ const COLUMNS: Record<DueTable, [Column, ...Column[]]> = {
     { name: 'streak', type: 'bigint' },
     { name: 'doubts', type: 'bigint' },
     { name: 'last_checked_at', type: 'bigint' },
+    { name: 'postponed_since', type: 'bigint' },
   ],
   due_mails: [
     { name: 'mail_id', type: 'text' },

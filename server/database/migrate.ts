@@ -15,6 +15,7 @@ import { eventsInOrder } from './migrations/0012-events-in-order.ts'
 import { secretCheck } from './migrations/0013-secret-check.ts'
 import { health } from './migrations/0014-health.ts'
 import { rotation } from './migrations/0015-rotation.ts'
+import { postponedChecks } from './migrations/0016-postponed-checks.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -48,6 +49,7 @@ const MIGRATIONS: Migration[] = [
   secretCheck,
   health,
   rotation,
+  postponedChecks,
 ]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -142,6 +142,8 @@ export type DueChecksTable = {
   /** How often in a row the paths disagreed. */
   doubts: number
   last_checked_at: number | null
+  /** When the first of the postponed or withheld checks was made; null after a check that ended. */
+  postponed_since: number | null
 }
 
 export type EventsTable = {

@@ -52,6 +52,7 @@ onBothEngines('a database from before slots were unique', (_fresh, engine) => {
         fingerprint: 2 ** 50,
         streak: 4,
         doubts: 1,
+        postponed_since: null,
         last_checked_at: NOW - 1,
       })
     }
