@@ -16,7 +16,7 @@ const SLOW_FACTOR = 10
 const AHEAD_FACTOR = 5
 /** A claimed request is to start within this. Whoever claims little has little to give back when its webhook changes. */
 const AHEAD_MS = 1_000
-const MOST_AHEAD = 512
+const MOST_AHEAD = 1_024
 /** Beside the others of the webhook, because a person waits. */
 const BY_HAND = 2
 const FIRST_WINDOW = 2
