@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
-import { buildDashboard } from '../server/dashboard/built.ts'
+import { buildDashboard } from './build-dashboard.ts'
 
 /** Kilobytes (1,000 octets) as they go over the wire, compressed by Brotli. */
 const BUDGETS = {
@@ -12,7 +11,7 @@ const BUDGETS = {
 
 /** Builds the dashboard where that is needed, and says which part of it is heavier than it may be. */
 export async function overBudget(): Promise<string> {
-  const sizes = sizesOf(await buildDashboard(pino({ level: 'error' }), new AbortController().signal))
+  const sizes = sizesOf(await buildDashboard())
   const lines = Object.entries(BUDGETS).map(([what, limit]) => {
     const size = sizes[what as keyof typeof BUDGETS]
     return { isOver: size > limit, line: `${what}: ${size.toFixed(1)} kB of at most ${limit} kB` }

@@ -6,7 +6,6 @@ const PARTS: Record<string, readonly string[]> = {
   main: ['commands'],
   commands: [
     'app',
-    'dashboard',
     'outside',
     'checks',
     'events',

@@ -1,8 +1,7 @@
-import { pino } from 'pino'
-import { buildDashboard } from '#server/dashboard/built.ts'
+import { buildDashboard } from '../../scripts/build-dashboard.ts'
 import { unpackBrowser } from './browser.ts'
 
 /** Before all tests: what several of them would otherwise make at the same time. */
 export default async function setup(): Promise<void> {
-  await Promise.all([buildDashboard(pino({ level: 'error' }), new AbortController().signal), unpackBrowser()])
+  await Promise.all([buildDashboard(), unpackBrowser()])
 }

@@ -3,7 +3,6 @@ import { scryptPasswords } from '../access/passwords.ts'
 import { runScheduler } from '../checks/worker.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { buildDashboard } from '../dashboard/built.ts'
 import type { Database } from '../database/database.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
 import { runEventSweep } from '../events/sweep.ts'
@@ -49,7 +48,6 @@ export async function serve(): Promise<void> {
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
   isStarting = false
-  if (app) void buildDashboard(log, stop.signal)
   if (app) void prepareLists(db, doors.seal)
   const loops: Promise<void>[] = [runPresence({ ...doors, self, process: id }, signals)]
   if (config.roles.has('checker')) {

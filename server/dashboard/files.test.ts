@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { givenApp } from '../testing/app-world.ts'
-import { builtFolder } from './built.ts'
+import { dashboardFiles } from './files.ts'
 
 test('files are kept for a year, pages are asked for again, and what is not there is not remembered', async () => {
   const { call } = await givenApp('sqlite')
@@ -10,10 +11,17 @@ test('files are kept for a year, pages are asked for again, and what is not ther
     const { status, headers } = await call(`/dashboard/${path}`, { key: null })
     return [status, headers['cache-control'] ?? null]
   }
-  const script = readdirSync(join(builtFolder(), 'assets')).find((name) => name.endsWith('.js'))!
+  const script = readdirSync('dashboard/dist/assets').find((name) => name.endsWith('.js'))!
   expect(await get(`assets/${script}`)).toEqual([200, 'public, max-age=31536000, immutable'])
   expect(await get('monitors/mon_1')).toEqual([200, 'no-cache'])
   for (const path of ['assets/gone-4f3a.js', 'assets/..%2f..%2fpackage.json', 'assets/%00.js', `assets/${script}.br`]) {
     expect(await get(path), path).toEqual([404, 'private, no-store'])
   }
+})
+
+test('without a built dashboard the page says what to run', async () => {
+  const app = Fastify().register(dashboardFiles, { folder: tmpdir() })
+  const answer = await app.inject('/dashboard')
+  expect([answer.statusCode, answer.body]).toEqual([503, expect.stringContaining('Run <code>npm ci</code>')])
+  await app.close()
 })

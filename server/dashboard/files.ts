@@ -1,32 +1,29 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { notFound } from '../problem.ts'
-import { builtFolder } from './built.ts'
+
+/** Built by npm (`scripts/build-dashboard.ts`), never by the server. */
+const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
 
 const NOT_BUILT = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2"><title>Zonewatch</title></head>
-<body><p>The dashboard is being built. This page asks again every 2 seconds; the server's log says more.</p></body></html>
+<html lang="en"><head><meta charset="utf-8"><title>Zonewatch</title></head>
+<body><p>The dashboard is not built. Run <code>npm ci</code> in the folder of Zonewatch, then load this page again.</p></body></html>
 `
 
-/** What a build consists of, its page and the compressed forms left out. */
+/** The files of a build, without its page and the compressed copies. */
 const FILE = /^(assets\/)?[\w.-]+\.(js|css|svg|woff2)$/
 
 /** `GET /dashboard`: the built files. Each page is the same document, whose script shows what the address says. */
-export async function dashboardFiles(app: FastifyInstance): Promise<void> {
-  const folder = builtFolder()
-  await app.register(fastifyStatic, {
-    root: join(folder, '../..'),
-    serve: false,
-    preCompressed: true,
-    cacheControl: false,
-  })
+export async function dashboardFiles(app: FastifyInstance, { folder = BUILT }: { folder?: string }): Promise<void> {
+  await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false })
 
   const page = (reply: FastifyReply) => {
     reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8')
-    if (!existsSync(join(folder, 'index.html'))) return reply.code(503).header('retry-after', '2').send(NOT_BUILT)
-    return reply.sendFile('index.html', folder)
+    if (!existsSync(join(folder, 'index.html'))) return reply.code(503).send(NOT_BUILT)
+    return reply.sendFile('index.html')
   }
   const hidden = { schema: { hide: true } }
   app.get('/', hidden, async (_request, reply) => reply.redirect('/dashboard'))
@@ -41,6 +38,6 @@ export async function dashboardFiles(app: FastifyInstance): Promise<void> {
     // Nobody may remember for a year that a file is not there: another server behind the same address may have it.
     if (!existsSync(join(folder, path))) throw notFound()
     reply.header('cache-control', path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
-    return reply.sendFile(path, folder)
+    return reply.sendFile(path)
   })
 }

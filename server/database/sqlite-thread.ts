@@ -185,7 +185,9 @@ class Thread {
 
   /** `onLost` is told why it ended although nobody closed it. */
   constructor({ script, ...workerData }: Script, onLost: (error: Error) => void) {
-    this.#worker = new Worker(new URL(script, import.meta.url), { workerData })
+    // JavaScript in the npm package, TypeScript in the repository: as this file.
+    const file = script.replace(/\.ts$/, import.meta.url.slice(-3))
+    this.#worker = new Worker(new URL(file, import.meta.url), { workerData })
     this.#worker.on('message', (told: Told) => this.#hear(told))
     this.#worker.on('error', (error: Error) => this.#lose(error))
     this.#ended = new Promise((resolve) => {

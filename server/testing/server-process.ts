@@ -44,11 +44,11 @@ const NODE_START = [process.execPath, 'server/main.ts', 'serve']
 /** Starts the real server and waits until it is ready. Throws with what it printed when it ends before that. */
 export async function startServer(
   settings: Settings,
-  { command = NODE_START }: { command?: string[] } = {},
+  { command = NODE_START, cwd = PROJECT }: { command?: string[]; cwd?: string } = {},
 ): Promise<ServerProcess> {
   const port = settings.PORT ?? String(await freePort())
   const startedAt = systemClock.elapsed()
-  const running = run(command, { LOG_FORMAT: 'json', ...settings, PORT: port })
+  const running = run(command, { LOG_FORMAT: 'json', ...settings, PORT: port }, { cwd })
   const kill = async () => {
     running.send('SIGKILL')
     await running.ended
@@ -69,14 +69,20 @@ export async function startServer(
 
 /** Runs one command of the command line to its end. */
 export function runCommand(args: string[], settings: Settings, input?: string): Promise<Ended> {
-  return run([process.execPath, 'server/main.ts', ...args], settings, input).ended
+  return run([process.execPath, 'server/main.ts', ...args], settings, input === undefined ? {} : { input }).ended
 }
 
-/** Starts a process in the project's folder. */
-export function run([file = '', ...args]: string[], settings: Settings, input?: string): RunningProcess {
+export type RunOptions = { cwd?: string /** What it reads from its standard input. */; input?: string }
+
+/** Starts a process, in the project's folder unless another is given. */
+export function run(
+  [file = '', ...args]: string[],
+  settings: Settings,
+  { cwd = PROJECT, input }: RunOptions = {},
+): RunningProcess {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, args, {
-    cwd: PROJECT,
+    cwd,
     env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...settings },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })

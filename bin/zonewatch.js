@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs'
+
+// Plain JavaScript that an old Node.js can parse: it has to say this sentence.
+const NEEDED = 26
+if (Number(process.versions.node.split('.')[0]) < NEEDED) {
+  process.stderr.write(
+    `Zonewatch needs Node.js ${NEEDED} or newer; this is ${process.version}. Install it from https://nodejs.org.\n`,
+  )
+  process.exit(1)
+}
+const source = new URL('../server/main.ts', import.meta.url)
+import(existsSync(source) ? source.href : new URL('../build/server/main.js', import.meta.url).href)

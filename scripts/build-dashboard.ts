@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const PROJECT = fileURLToPath(new URL('..', import.meta.url))
+const BUILT = join(PROJECT, 'dashboard/dist')
+/** Inside a build: the digest of the sources that it was built from. */
+const DIGEST_FILE = 'sources.sha256'
+const COMPRESSED = /\.(js|css|html|svg)$/
+
+/** Builds `dashboard/dist`, unless it was built from these very sources. Resolves with the folder. */
+export async function buildDashboard(): Promise<string> {
+  const digest = sourcesDigest()
+  if (builtDigest() === digest) return BUILT
+  const folder = await mkdtemp(`${BUILT}-`)
+  try {
+    // A development dependency: loaded only when there is something to build.
+    const vite = await import('vite')
+    process.env.NODE_ENV = 'production'
+    await vite.build({ root: join(PROJECT, 'dashboard'), logLevel: 'warn', build: { outDir: folder } })
+    await compressAll(folder)
+    await writeFile(join(folder, DIGEST_FILE), digest)
+    await replaceBuild(folder, digest)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+  return BUILT
+}
+
+function sourcesDigest(): string {
+  const paths = globSync(['dashboard/**/*.*', 'contract/*.ts', 'examples/receive-webhook/*', 'package-lock.json'], {
+    cwd: PROJECT,
+    exclude: (path) => path.startsWith('dashboard/dist'),
+  })
+  const digest = createHash('sha256')
+  for (const path of paths.sort()) digest.update(path).update(readFileSync(join(PROJECT, path)))
+  return digest.digest('hex')
+}
+
+function builtDigest(): string | undefined {
+  const file = join(BUILT, DIGEST_FILE)
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
+/** A compressed copy beside each text file, so that the server never compresses one itself. */
+async function compressAll(folder: string): Promise<void> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
+  for (const path of await readdir(folder, { recursive: true })) {
+    if (!COMPRESSED.test(path)) continue
+    const file = join(folder, path)
+    const text = await readFile(file)
+    await writeFile(`${file}.br`, await promisify(brotliCompress)(text, { params }))
+    await writeFile(`${file}.gz`, await promisify(gzip)(text))
+  }
+}
+
+async function replaceBuild(folder: string, digest: string): Promise<void> {
+  await rm(BUILT, { recursive: true, force: true })
+  // Another process may have built the same at the same time.
+  await rename(folder, BUILT).catch((error: unknown) => {
+    if (builtDigest() !== digest) throw error
+  })
+}

@@ -1,0 +1,11 @@
+import { existsSync } from 'node:fs'
+import { buildDashboard } from './build-dashboard.ts'
+
+/**
+ * What npm runs after `npm ci`. Without development dependencies (`npm ci --omit=dev`) nothing can be built: the dashboard
+ * that an earlier `npm ci` built is served.
+ */
+if (existsSync(new URL('../node_modules/@tailwindcss/vite/package.json', import.meta.url))) await buildDashboard()
+else if (!existsSync(new URL('../dashboard/dist/index.html', import.meta.url))) {
+  process.stdout.write('The dashboard is not built: run `npm ci` with its development dependencies to build it.\n')
+}
