@@ -3,18 +3,33 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { NetworkState } from '../dns/canaries.ts'
 import type { AuthoritativeReply } from '../dns/delegation/authorities.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
-import { isAnswer, isFailure } from './outcomes.ts'
+import { formatServer } from '../dns/servers.ts'
+import { isAnswer, isFailure, serverTextOf } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 import { findDifference, fingerprint, judge } from './verdict.ts'
 
-/** Everything that a rule may know: a check so far. Pure data; the rules are in `state-machine.ts`. */
-export type Check = {
+/** A check so far. Pure data; the rules are in `state-machine.ts`. */
+export type CheckSoFar = {
   recorded: Recorded
   /** In the order in which they were received. Only grows. */
   observations: readonly Observation[]
   now: Instant
   setup: Setup
+}
+
+/** Everything that a rule may know. */
+export type Check = CheckSoFar & { zone: ZoneReplies }
+
+/**
+ * What the zone's name servers said last. `next`: what to query before that is known. `failure` and `notAsked`: why it does not
+ * count where `good` is empty.
+ */
+export type ZoneReplies = {
+  next: Query[]
+  good: ZoneReply[]
+  failure: Outcome | undefined
+  notAsked: string | undefined
 }
 
 /** What is recorded of a monitor before the check. `isFinal`: give a verdict now, however little is certain. */
@@ -90,7 +105,7 @@ export const PAUSE_MS = 3_000
 
 // What rules share
 
-export function first({ observations }: Check): Reply | undefined {
+export function first({ observations }: Pick<Check, 'observations'>): Reply | undefined {
   const found = observations[0]
   return found && 'reply' in found ? found.reply : undefined
 }
@@ -144,14 +159,15 @@ export function repliesTo({ observations }: Check, purpose: Query['purpose']): R
   return observations.flatMap((one) => (one.query.purpose === purpose && 'reply' in one ? [one.reply] : []))
 }
 
+/** The resolver that gave the reply. */
+export function serverOf({ setup }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
+  const server = serverTextOf(reply)
+  return setup.resolvers.filter((one) => formatServer(one) === server).slice(0, 1)
+}
+
 /** What an outcome would mean for the monitor. */
 export function meaningOf({ recorded }: Check, outcome: Outcome) {
   const { state, values = [] } = judge(recorded, outcome)
   const difference = isAnswer(outcome) ? findDifference(recorded, outcome) : { missing: [], extra: [] }
   return { state, values, ...difference }
-}
-
-/** Both sorted, without duplicates. */
-export function isSameSet(one: readonly string[], other: readonly string[] | null): boolean {
-  return one.length === other?.length && one.every((value, at) => value === other[at])
 }

@@ -1,5 +1,4 @@
-import type { Evidence, Outcome, ServerAddress } from '../dns/outcome.ts'
-import { parseServerAddress } from '../dns/servers.ts'
+import type { Evidence, Outcome } from '../dns/outcome.ts'
 import { fingerprint } from './verdict.ts'
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
@@ -36,7 +35,15 @@ export function isGood(outcome: Outcome): boolean {
 
 /** Whether two outcomes mean the same for every monitor. */
 export function isSame(one: Outcome, other: Outcome): boolean {
-  return one === other || fingerprint(one) === fingerprint(other)
+  if (one === other) return true
+  if (!isAnswer(one) || !isAnswer(other) || one.rrset.type === 'CNAME') return fingerprint(one) === fingerprint(other)
+  const { type, values } = one.rrset
+  return other.rrset.type === type && isSameSet(values, other.rrset.values)
+}
+
+/** Both sorted, without duplicates. */
+export function isSameSet(one: readonly string[], other: readonly string[] | null): boolean {
+  return one.length === other?.length && one.every((value, at) => value === other[at])
 }
 
 export function areSame(outcomes: readonly Outcome[]): boolean {
@@ -87,8 +94,7 @@ export function unionOf(answers: readonly Answer[]): Answer {
   return { ...first, rrset: { ...first.rrset, values, ttl }, chain }
 }
 
-/** The server that gave the reply. */
-export function serverOf({ evidence }: { evidence: readonly Evidence[] }): ServerAddress[] {
-  const parsed = parseServerAddress(evidence.at(-1)?.server ?? '')
-  return parsed.ok ? [parsed.server] : []
+/** The server that gave the reply, as text; empty where there was none. */
+export function serverTextOf({ evidence }: { evidence: readonly Evidence[] }): string {
+  return evidence.at(-1)?.server ?? ''
 }

@@ -6,12 +6,12 @@ import {
   first,
   inconclusive,
   isExhausted,
-  type Observation,
   PAUSE_MS,
   type Query,
   repliesTo,
   report,
   type Step,
+  serverOf,
 } from './check.ts'
 import {
   areSame,
@@ -22,7 +22,7 @@ import {
   isServfail,
   majority,
   mostTelling,
-  serverOf,
+  serverTextOf,
   unionOf,
 } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
@@ -30,7 +30,6 @@ import { answerWith, sortMembers } from './rotation.ts'
 import { bySamples, type Voice } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
 import { fingerprint } from './verdict.ts'
-import { zoneReplies } from './zone-rules.ts'
 
 /** So many resolvers are asked beside the first. */
 const OTHER_RESOLVERS = 2
@@ -47,7 +46,7 @@ export function decideByResolvers(check: Check): Step {
   if (next) return ask(askAgain(check, next, replies))
   // One good answer beside failures is worth a second query to the same server.
   if (good.length === 1 && replies.filter((reply) => isFromSameServer(reply, good[0]!)).length < 2) {
-    return ask(askAgain(check, serverOf(good[0]!), replies))
+    return ask(askAgain(check, serverOf(check, good[0]!), replies))
   }
   if (good.length > 1) return bySamplesOfResolvers(check, good)
   if (!isExhausted(check)) return inconclusive(check, REASONS.resolversDiffer)
@@ -87,7 +86,7 @@ function asRecorded({ recorded }: Check, outcome: Outcome): Outcome | undefined 
 }
 
 function isFromSameServer(one: Reply, other: Reply): boolean {
-  return one.evidence.at(-1)?.server === other.evidence.at(-1)?.server
+  return serverTextOf(one) === serverTextOf(other)
 }
 
 /** Undefined while no two paths have agreed. */
@@ -127,7 +126,7 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
 
 /** The zone's servers did not answer this time: they are asked again before resolvers, which may be given other records, decide. */
 function isZoneSilent(check: Check): boolean {
-  return zoneReplies(check).failure?.kind === 'timeout'
+  return check.zone.failure?.kind === 'timeout'
 }
 
 /**
@@ -137,7 +136,7 @@ function isZoneSilent(check: Check): boolean {
 function failureBeside(check: Check, replies: readonly Reply[], agreed: Outcome): Outcome | undefined {
   // A resolver may give up on a CNAME loop that another one reports.
   if (fingerprint(agreed) === check.recorded.fingerprint || agreed.kind === 'endless_alias') return undefined
-  if (isAnswer(agreed) && !zoneReplies(check).failure) return undefined
+  if (isAnswer(agreed) && !check.zone.failure) return undefined
   const supporters = replies.filter(({ outcome }) => isSame(outcome, agreed))
   if (!supporters.every((reply) => isFromSameServer(reply, supporters[0]!))) return undefined
   const failures = replies.flatMap(({ evidence }) => evidence.flatMap(({ outcome }) => outcome ?? []))
@@ -145,7 +144,7 @@ function failureBeside(check: Check, replies: readonly Reply[], agreed: Outcome)
 }
 
 function allFailed(check: Check, replies: readonly Reply[]): Step {
-  const { failure, notAsked } = zoneReplies(check)
+  const { failure, notAsked } = check.zone
   if (failure?.kind === 'lame') return report(check, failure, REASONS.lame)
   const outcomes = replies.map(({ outcome }) => outcome)
   if (outcomes.some(isServfail)) {
@@ -158,17 +157,11 @@ function allFailed(check: Check, replies: readonly Reply[]): Step {
 }
 
 function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
-  const byServer = new Map(replies.map((reply) => [formatServer(serverOf(reply)[0]!), reply]))
+  const samples = repliesTo(check, 'sample')
+  const byServer = new Map(replies.map((reply) => [serverTextOf(reply), reply]))
   const voices = [...byServer].map(([server, reply]): Voice => {
-    const samples = check.observations.filter((one) => {
-      return one.query.purpose === 'sample' && formatServer(one.query.servers[0]!) === server && 'reply' in one
-    })
-    return {
-      server,
-      said: [reply, ...samples.map((one) => (one as Extract<Observation, { reply: Reply }>).reply)],
-      rounds: samples.length + 1,
-      next: { purpose: 'sample', servers: serverOf(reply) },
-    }
+    const said = [reply, ...samples.filter((sample) => serverTextOf(sample) === server)]
+    return { server, said, rounds: said.length, next: { purpose: 'sample', servers: serverOf(check, reply) } }
   })
   return bySamples(check, voices, {
     isByZone: false,
@@ -179,7 +172,7 @@ function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
       const answers = outcomes.filter(isAnswer)
       const found = majority(outcomes, check.recorded.fingerprint)
       if (found) return report(check, found, REASONS.resolversDivided)
-      const { failure } = zoneReplies(check)
+      const { failure } = check.zone
       if (failure) return report(check, failure, REASONS.resolversDivided)
       return report(check, { ...unionOf(answers), pool: 'part' }, REASONS.rotating)
     },
@@ -191,10 +184,10 @@ function resolversAgree(check: Check): string {
   for (const one of check.observations) {
     if ('reply' in one) for (const { server } of one.reply.evidence) servers.add(server)
   }
-  return REASONS.resolversAgree(servers.size, zoneReplies(check).notAsked ?? otherViewOf(check))
+  return REASONS.resolversAgree(servers.size, check.zone.notAsked ?? otherViewOf(check))
 }
 
 function otherViewOf(check: Check): string | undefined {
-  const view = zoneReplies(check).good.length > 0 ? viewOf(check) : undefined
+  const view = check.zone.good.length > 0 ? viewOf(check) : undefined
   return typeof view === 'string' ? view : undefined
 }

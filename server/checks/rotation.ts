@@ -106,12 +106,15 @@ export function chanceStillThere({ answers, total }: Rotation, { seen, last }: M
   return chance
 }
 
-/** Members by what is known of them; `servers`: how many servers were heard, as one of several proves no member. */
+/**
+ * Members by what is known of them. `doubtful`: those present that were not seen for longer than usual. `servers`: how many
+ * servers were heard, as one of several proves no member.
+ */
 export function sortMembers(rotation: Rotation, servers: number) {
   const present: string[] = []
   const candidates: string[] = []
   const gone: string[] = []
-  let isInDoubt = false
+  const doubtful: string[] = []
   for (const [key, member] of Object.entries(rotation.members)) {
     const chance = chanceStillThere(rotation, member)
     const isConfirmed = member.seen >= 2 && member.servers.length >= Math.min(2, servers)
@@ -120,14 +123,15 @@ export function sortMembers(rotation: Rotation, servers: number) {
     else if (!isConfirmed) candidates.push(key)
     else {
       present.push(key)
-      isInDoubt ||= chance < DOUBT_CHANCE
+      if (chance < DOUBT_CHANCE) doubtful.push(key)
     }
   }
-  return { present: present.sort(), candidates: candidates.sort(), gone, isInDoubt }
+  return { present: present.sort(), candidates: candidates.sort(), gone, doubtful }
 }
 
 /** The rotation without some of its members. */
 export function without(rotation: Rotation, keys: readonly string[]): Rotation {
+  if (keys.length === 0) return rotation
   const members = Object.fromEntries(Object.entries(rotation.members).filter(([key]) => !keys.includes(key)))
   return { ...rotation, members }
 }

@@ -5,7 +5,6 @@ import {
   type Check,
   inconclusive,
   isExhausted,
-  isSameSet,
   meaningOf,
   type Query,
   type Recorded,
@@ -14,7 +13,17 @@ import {
   untrusted,
   type ZoneReply,
 } from './check.ts'
-import { type Answer, areSame, distinct, isAnswer, isFailure, isGood, majority, unionOf } from './outcomes.ts'
+import {
+  type Answer,
+  areSame,
+  distinct,
+  isAnswer,
+  isFailure,
+  isGood,
+  isSameSet,
+  majority,
+  unionOf,
+} from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import {
   ANSWERS_TO_PROVE_ABSENCE,
@@ -43,10 +52,13 @@ const MOST_SAMPLING_MS = 3_000
 /** After so many rounds in which each server kept to its own answer they disagree; fewer where one of them denies the name. */
 const ROUNDS_OF_OWN = 10
 const ROUNDS_OF_OWN_WITH_DENIAL = 3
-/** Answers to a check of an RRset that is known to rotate, where nothing is in doubt. */
+/** Answers to a check of an RRset that is known to rotate, where nothing is in doubt; else as many more, again and again. */
 const USUAL_SAMPLES = 8
 /** Longer than `MOST_INCONCLUSIVE`: members that may be gone or new are waited for. */
 const MOST_INCONCLUSIVE_MEMBERS = 8
+
+/** So long at most do the name servers of a zone take to give a change, all of them. */
+const PROPAGATION_MS = 15 * 60_000
 
 /** Only addresses are given in parts so often that an absent one may come later. */
 const ROTATING_TYPES: readonly MonitorRecordType[] = ['A', 'AAAA']
@@ -61,6 +73,7 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
   const isSilent = rounds > 1 && isLastRoundSilent(check, voices)
   const mayAsk = now.elapsed - start.elapsed < MOST_SAMPLING_MS && !isSilent && all.length < MOST_SAMPLES
   const more = ask(...voices.flatMap(({ next }) => next ?? []))
+  if (recorded.isRotating && sampling.isByZone && mayAsk && all.length < USUAL_SAMPLES) return more
   const isSteady = areSame(all)
   const takesTurns = said.some((own) => !areSame(own))
   const answers = all.filter(isAnswer)
@@ -159,17 +172,20 @@ function rotating(
   more: Step | undefined,
 ): Step {
   const { recorded } = check
-  if (more && isByZone && answers.length < USUAL_SAMPLES) return more
+  const isCounted =
+    Math.floor(answers.length / USUAL_SAMPLES) > Math.floor((answers.length - voices.length) / USUAL_SAMPLES)
+  if (more && isByZone && !isCounted) return more
   const rotation = withAnswers(check, voices, isByZone)
-  const { present, candidates, gone, isInDoubt } = sortMembers(rotation, voices.length)
-  const isOpen = candidates.length > 0 || isInDoubt
+  const { present, candidates, gone, doubtful } = sortMembers(rotation, voices.length)
+  const isOpen = candidates.length > 0 || doubtful.length > 0
   // A network that answers every query with an address of its own must not become a member.
   const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(recorded.rotation?.members ?? {}, key))
   const captive = isNew ? untrusted(check, 'report', true) : undefined
   if (captive) return captive
   const isChanging = fingerprint(answerWith(answers[0]!, present)) !== recorded.fingerprint
   // The copy that a cache gave says no more when it is given again.
-  const isCached = !isByZone && areSame(answers) && answers.some(({ rrset }) => rrset.ttl > 0)
+  const isHeard = areSame(answers) || answers.length >= USUAL_SAMPLES
+  const isCached = !isByZone && isHeard && answers.some(({ rrset }) => rrset.ttl > 0)
   if (more && !isCached && (isOpen || isChanging)) return more
   if (!isByZone && isAging(check, rotation, answers)) {
     const old = answers.find((answer) => fingerprint(answer) === recorded.fingerprint)!
@@ -178,13 +194,19 @@ function rotating(
       : inconclusive(check, REASONS.resolversDiffer, rotation)
   }
   const kept = without(rotation, gone)
-  const members = present.length > 0 ? present : isExhausted(check) ? candidates : []
+  // Through caches a doubt lasts for as long as the copies: what was given whole until then is a change, not a rotation.
+  const isOld = recorded.inconclusive >= MOST_INCONCLUSIVE_MEMBERS && !isByZone && !recorded.isRotating
+  const certain = isOld ? present.filter((key) => !doubtful.includes(key)) : present
+  const members = certain.length > 0 ? certain : isExhausted(check) ? candidates : []
   if (members.length === 0) return inconclusive(check, REASONS.rotatingUnproven, rotation)
   const union = answerWith(answers[0]!, members)
-  const isWhole = areSame([union, ...answers]) && chanceOfOneMore(answers) < DOUBT_CHANCE
+  const isUniform = areSame([union, ...answers])
+  const isWhole = isUniform && chanceOfOneMore(answers) < DOUBT_CHANCE
   const outcome: Answer = isWhole ? union : { ...union, pool: 'whole' }
   const result = report(check, outcome, isWhole ? REASONS.wholeAgain : REASONS.rotating, names, isWhole ? null : kept)
-  if (fingerprint(outcome) === recorded.fingerprint || recorded.isFinal) return result
+  // A member that is new beside the recorded ones makes a rotation only when it is certain.
+  const isRecorded = fingerprint(outcome) === recorded.fingerprint && (recorded.isRotating || candidates.length === 0)
+  if (isRecorded || recorded.isFinal) return result
 
   const meaning = meaningOf(check, outcome)
   const isReturn = isSameSet(meaning.values, recorded.values)
@@ -195,7 +217,11 @@ function rotating(
     ? !isWellKnown(rotation) && !isExhausted(check)
     : // A change that spreads from one machine of a server to the next looks like a rotation for some minutes.
       !isExhausted(check) || (isOpen && recorded.inconclusive < MOST_INCONCLUSIVE_MEMBERS)
-  if (isUnsettled) return inconclusive(check, REASONS.rotatingUnproven, rotation)
+  // Caches that hold the old RRset beside the new one look like a rotation until the last old copy expires.
+  const ttl = Math.max(...answers.map(({ rrset }) => rrset.ttl))
+  const isSpreading =
+    !isByZone && !recorded.isRotating && !isUniform && check.now.at - rotation.since < ttl * 1_000 + PROPAGATION_MS
+  if (isUnsettled || isSpreading) return inconclusive(check, REASONS.rotatingUnproven, rotation)
   const isByAbsence = meaning.state === 'MISMATCH' && (!recorded.isExactMatch || meaning.extra.length === 0)
   const isAlarm = isByAbsence && recorded.state !== 'MISMATCH'
   return isAlarm && !isAbsenceProven(check, rotation, isByZone)

@@ -2,10 +2,9 @@ import type { AuthoritativeReply } from '../dns/delegation/authorities.ts'
 import { isFiltered } from '../dns/extended-errors.ts'
 import { isBelow } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
-import { ask, type Check, first, type Query, type Step, type ZoneReply } from './check.ts'
-import { isAnswer, isFailure, isSame, serverOf } from './outcomes.ts'
+import { ask, type Check, first, type Query, type Step, serverOf, type ZoneReply } from './check.ts'
+import { isAnswer, isFailure, isSame } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
-import { zoneReplies } from './zone-rules.ts'
 
 /** Undefined: the same zone. A sentence: why the zone's servers do not count. `Query[]`: what has to be asked to tell. */
 type View = undefined | string | Query[]
@@ -20,7 +19,7 @@ const MOST_CUTS = 4
 export function viewOf(check: Check): View {
   // The zone's servers are sampled only when this is settled.
   if (check.observations.some(({ query }) => query.purpose === 'zone_sample')) return
-  const { good } = zoneReplies(check)
+  const { good } = check.zone
   const resolver = first(check)!
   // A server that says that it blocks or forges has no view of its own.
   if (good.length === 0 || isFiltered(resolver) || good.some(({ outcome }) => isSame(outcome, resolver.outcome))) return
@@ -34,7 +33,7 @@ export function viewOf(check: Check): View {
   const missing = [zone, ...cuts].filter((each) => !resolverDelegation(check, each))
   if (missing.length > 0) {
     const tries = isFailing ? 1 : 2
-    const servers = serverOf(resolver)
+    const servers = serverOf(check, resolver)
     return missing.map((each): Query => ({ purpose: 'resolver_delegation', name: each, servers, tries }))
   }
   const apex = resolverDelegation(check, zone)!
@@ -105,5 +104,5 @@ function namesBetween(zone: string, last: string): string[] {
 }
 
 export function isZoneHeard(check: Check): boolean {
-  return zoneReplies(check).good.length > 0 && viewOf(check) === undefined
+  return check.zone.good.length > 0 && viewOf(check) === undefined
 }

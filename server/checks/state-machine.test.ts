@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Outcome, Reply } from '../dns/outcome.ts'
-import type { Check, Observation, Recorded } from './check.ts'
+import type { CheckSoFar, Observation, Recorded } from './check.ts'
 import { decide, RULES } from './state-machine.ts'
 import { fingerprint } from './verdict.ts'
 
@@ -45,7 +45,7 @@ function reply(outcome: Outcome, ip = '192.0.2.201'): Reply {
   return { outcome, evidence: [{ server: `${ip}:53`, ...exchange }] }
 }
 
-function given(observations: Observation[], changes: Partial<Check> = {}): Check {
+function given(observations: Observation[], changes: Partial<CheckSoFar> = {}): CheckSoFar {
   const resolvers = [201, 202].map((last) => ({ ip: `192.0.2.${last}`, port: 53 }))
   const setup = { resolvers, zone: false, canaries: false }
   return { recorded, observations, now: { at: 0, elapsed: 0 }, setup, ...changes }

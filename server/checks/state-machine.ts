@@ -4,29 +4,31 @@ import type { Outcome, Reply } from '../dns/outcome.ts'
 import {
   ask,
   type Check,
+  type CheckSoFar,
   first,
   inconclusive,
   isExhausted,
-  isSameSet,
   PAUSE_MS,
   type Recorded,
   repliesTo,
   report,
   type Step,
+  serverOf,
   untrusted,
 } from './check.ts'
-import { isAnswer, isFailure, isServfail, serverOf } from './outcomes.ts'
+import { isAnswer, isFailure, isSameSet, isServfail } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import { decideByResolvers } from './resolver-rules.ts'
 import { compareViews, isZoneHeard } from './split-horizon.ts'
 import { fingerprint, judge, type Verdict, type VerdictState } from './verdict.ts'
-import { askZone, decideByZone, zoneReplies } from './zone-rules.ts'
+import { decideByZone, zoneReplies } from './zone-rules.ts'
 
 /**
  * The rules of a check: `decide` says what to query next, or what the check came to, from what is recorded, what was observed
  * so far, and the time. No I/O, no clock, no randomness: the driver (and the simulator) send the queries and report back.
  */
-export function decide(check: Check): Step {
+export function decide(soFar: CheckSoFar): Step {
+  const check: Check = { ...soFar, zone: zoneReplies(soFar) }
   for (const rule of RULES) {
     const step = rule.apply(check)
     if (step) return step
@@ -67,12 +69,12 @@ export const RULES: readonly Rule[] = [
   {
     name: "Zone's name servers",
     because: 'Authoritative servers overrule caches, and several of them together overrule a bad one.',
-    apply: askZone,
+    apply: ({ zone }) => (zone.next.length > 0 ? ask(...zone.next) : undefined),
   },
   {
     name: 'Split horizon',
     because: 'Where the resolvers see another zone than the public one, theirs is the one to monitor.',
-    apply: (check) => (zoneReplies(check).good.length > 0 ? compareViews(check) : undefined),
+    apply: (check) => (check.zone.good.length > 0 ? compareViews(check) : undefined),
   },
   {
     name: 'Zone decides',
@@ -139,7 +141,7 @@ function checkDnssec(check: Check): Step | undefined {
   const outcome = failed?.outcome
   if (outcome?.kind !== 'failure') return undefined
   // The same resolver each time: another one may hold the records in its cache.
-  const servers = serverOf({ evidence: [failed!] })
+  const servers = serverOf(check, { evidence: [failed!] })
   const unvalidated = repliesTo(check, 'without_validation')[0]
   if (!unvalidated) return ask({ purpose: 'without_validation', servers })
   if (isFailure(unvalidated.outcome)) return undefined

@@ -1,6 +1,16 @@
 import { isBelow } from '../dns/names.ts'
-import type { Outcome } from '../dns/outcome.ts'
-import { ask, type Check, first, type Observation, type Query, report, type Step, type ZoneReply } from './check.ts'
+import type { Reply } from '../dns/outcome.ts'
+import {
+  type Check,
+  type CheckSoFar,
+  first,
+  type Observation,
+  type Query,
+  report,
+  type Step,
+  type ZoneReplies,
+  type ZoneReply,
+} from './check.ts'
 import { isFailure, isGood, isSame, majority, mostTelling } from './outcomes.ts'
 import { REASONS, serversAgree, zoneNotAsked } from './reasons.ts'
 import { bySamples, type Voice } from './sampling.ts'
@@ -11,54 +21,48 @@ import { fingerprint } from './verdict.ts'
 /** As many of a zone's name servers are asked. */
 const MOST_ZONE_SERVERS = 4
 
-export function askZone(check: Check): Step | undefined {
-  if (!check.setup.zone) return undefined
-  const reachable = check.observations.find((one) => 'trouble' in one)
-  if (!reachable) return ask({ purpose: 'zone_reachable' })
-  if (reachable.trouble !== undefined) return undefined
-  const cached = zoneRound(check, false)
-  if (cached.missing.length > 0) return ask(...cached.missing)
-  if (!isDelegationDoubtful(check, cached.replies)) return undefined
-  const fresh = zoneRound(check, true)
-  return fresh.missing.length > 0 ? ask(...fresh.missing) : undefined
+const NOTHING: ZoneReplies = { next: [], good: [], failure: undefined, notAsked: undefined }
+
+export function zoneReplies({ setup, observations }: CheckSoFar): ZoneReplies {
+  if (!setup.zone) return NOTHING
+  const reachable = observations.find((one) => 'trouble' in one)
+  if (!reachable) return { ...NOTHING, next: [{ purpose: 'zone_reachable' }] }
+  if (reachable.trouble !== undefined) return { ...NOTHING, notAsked: zoneNotAsked(reachable.trouble) }
+  const cached: ZoneReply[] = []
+  const fresh: ZoneReply[] = []
+  for (const one of observations) {
+    if (one.query.purpose !== 'zone' || !('zone' in one)) continue
+    if (one.query.fresh || fresh.length > 0) fresh.push(one.zone)
+    else cached.push(one.zone)
+  }
+  const missing = missingServers(cached, false)
+  const isDoubtful = missing.length === 0 && isDelegationDoubtful(cached, first({ observations })!)
+  const heard = deepest(fresh.length > 0 ? fresh : cached)
+  return { ...countedOf(heard), next: isDoubtful ? missingServers(fresh, true) : missing }
 }
 
 /** One name server first, which finds the others; behind its failure are all of them already. */
-function zoneRound(check: Check, fresh: boolean): { replies: ZoneReply[]; missing: Query[] } {
-  const all = check.observations.filter((one) => 'zone' in one && one.query.purpose === 'zone')
-  const start = all.findIndex(({ query }) => 'fresh' in query && query.fresh)
-  const round = fresh ? (start < 0 ? [] : all.slice(start)) : start < 0 ? all : all.slice(0, start)
-  const replies = round.map((one) => (one as Extract<Observation, { zone: ZoneReply }>).zone)
+function missingServers(replies: readonly ZoneReply[], fresh: boolean): Query[] {
   const [leader] = replies
-  if (!leader) return { replies, missing: [{ purpose: 'zone', server: 0, fresh }] }
+  if (!leader) return [{ purpose: 'zone', server: 0, fresh }]
   const count = isFailure(leader.outcome) ? 1 : Math.min(leader.nameServers.length, MOST_ZONE_SERVERS)
-  const missing = Array.from({ length: Math.max(0, count - replies.length) }, (_, at): Query => {
+  return Array.from({ length: Math.max(0, count - replies.length) }, (_, at): Query => {
     return { purpose: 'zone', server: replies.length + at, fresh: false }
   })
-  return { replies, missing }
 }
 
 /** Before the zone overrules a resolver by a remembered delegation, be sure that it has not moved to other servers. */
-function isDelegationDoubtful(check: Check, replies: readonly ZoneReply[]): boolean {
+function isDelegationDoubtful(replies: readonly ZoneReply[], resolver: Reply): boolean {
   const isByCache = replies.some(({ outcome, isFromCache }) => isFromCache && isGood(outcome))
-  return isByCache && !replies.every(({ outcome }) => isSame(outcome, first(check)!.outcome))
+  return isByCache && !replies.every(({ outcome }) => isSame(outcome, resolver.outcome))
 }
 
-export type ZoneReplies = { good: ZoneReply[]; failure: Outcome | undefined; notAsked: string | undefined }
-
-/** What the zone's servers said last, and why it does not count where it does not. */
-export function zoneReplies(check: Check): ZoneReplies {
-  const none: ZoneReplies = { good: [], failure: undefined, notAsked: undefined }
-  const reachable = check.observations.find((one) => 'trouble' in one)
-  if (!reachable) return none
-  if (reachable.trouble !== undefined) return { ...none, notAsked: zoneNotAsked(reachable.trouble) }
-  const fresh = zoneRound(check, true).replies
-  const heard = deepest(fresh.length > 0 ? fresh : zoneRound(check, false).replies)
+function countedOf(heard: readonly ZoneReply[]): Omit<ZoneReplies, 'next'> {
   const good = heard.filter(({ outcome }) => isGood(outcome))
-  if (good.length > 0) return { ...none, good }
-  if (heard.some(({ isBusy }) => isBusy)) return { ...none, notAsked: zoneNotAsked(REASONS.zoneBusy) }
+  if (good.length > 0) return { ...NOTHING, good }
+  if (heard.some(({ isBusy }) => isBusy)) return { ...NOTHING, notAsked: zoneNotAsked(REASONS.zoneBusy) }
   const failure = mostTelling(heard.map(({ outcome }) => outcome))
-  return { ...none, failure, notAsked: zoneNotAsked(REASONS.zoneFailed(failure.kind)) }
+  return { ...NOTHING, failure, notAsked: zoneNotAsked(REASONS.zoneFailed(failure.kind)) }
 }
 
 /** A server of a parent zone that denies what another one refers to is overruled by the servers it refers to. */
@@ -73,8 +77,10 @@ function deepest(replies: readonly ZoneReply[]): ZoneReply[] {
 // The zone decides
 
 export function decideByZone(check: Check): Step {
-  const { recorded } = check
-  const { good } = zoneReplies(check)
+  const {
+    recorded,
+    zone: { good },
+  } = check
   const names = namesOf(good)
   const isRecorded = good.every(({ outcome }) => fingerprint(outcome) === recorded.fingerprint)
   if (isRecorded && !recorded.isRotating) return report(check, good[0]!.outcome, serversAgree(names), names)
@@ -84,7 +90,8 @@ export function decideByZone(check: Check): Step {
     names,
     agreed: serversAgree(names),
     divided: () => {
-      const outcomes = good.map(({ outcome }) => outcome)
+      // A server that answered in place of a silent one counts once.
+      const outcomes = onePerServer(good).map(({ outcome }) => outcome)
       const found = majority(outcomes, recorded.fingerprint, [first(check)!.outcome]) ?? outcomes[0]!
       const supporters = namesOf(good.filter(({ outcome }) => isSame(outcome, found)))
       return report(check, found, REASONS.zoneDivided(names), supporters)

@@ -72,7 +72,10 @@ function replay(seed: number): void {
 
 function inThread(from: number, worlds: number): Promise<Figures> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: { from, worlds } })
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: { from, worlds },
+      resourceLimits: { maxYoungGenerationSizeMb: 64 },
+    })
     worker.once('message', resolve)
     worker.once('error', reject)
   })

@@ -35,15 +35,15 @@ export function createNetwork(world: World, random: Random) {
   let sent = 0
 
   function answerOf(values: readonly string[]): Outcome {
-    const key = values.join()
-    const known = answers.get(key)
+    const key = values.length < 5 ? values.join() : undefined
+    const known = key && answers.get(key)
     if (known) return known
     const made: Outcome = {
       kind: 'answer',
       rrset: { name: OWNER, type: 'A', ttl: world.ttl, values: [...values] },
       chain: [],
     }
-    if (answers.size < 500) answers.set(key, made)
+    if (key && answers.size < 500) answers.set(key, made)
     return made
   }
 
@@ -247,9 +247,10 @@ function periodOf(periods: readonly Period[], time: number, delay: number): Peri
   return periodAt(periods, Math.max(0, time - delay))
 }
 
-/** Some members, those of greater weight more often; in the order of their values, as an RRset has none. */
+/** Some members, those of greater weight more often, sorted. */
 function draw({ members, size }: Period, random: Random): string[] {
-  if (size >= members.length) return members.map(({ value }) => value)
+  if (size >= members.length) return members.map(({ value }) => value).sort()
+  if (members.every(({ weight }) => weight === 1)) return drawEqual(members, size, random)
   const left = [...members]
   const drawn: string[] = []
   while (drawn.length < size) {
@@ -257,6 +258,15 @@ function draw({ members, size }: Period, random: Random): string[] {
     let at = 0
     while (at < left.length - 1 && point >= left[at]!.weight) point -= left[at++]!.weight
     drawn.push(left.splice(at, 1)[0]!.value)
+  }
+  return drawn.sort()
+}
+
+function drawEqual(members: Period['members'], size: number, random: Random): string[] {
+  if (size === 1) return [random.pick(members).value]
+  const drawn: string[] = []
+  for (let at = 0; drawn.length < size; at++) {
+    if (random.below(members.length - at) < size - drawn.length) drawn.push(members[at]!.value)
   }
   return drawn.sort()
 }
