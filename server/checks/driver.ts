@@ -50,7 +50,8 @@ export async function runCheck<Row>(
     const first = await lookup(deps.dns, FIRST_QUERY)
     if (isGood(first.outcome)) deps.canaries?.noteAnswer()
     const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
-    if (isAsRecorded({ fingerprint, isRotating }, first)) return { claim, at: deps.clock.now(), kind: 'unchanged' }
+    if (isAsRecorded({ fingerprint, isRotating, inconclusive: claim.doubts }, first))
+      return { claim, at: deps.clock.now(), kind: 'unchanged' }
     const loaded = await load(claim)
     if (!loaded) return { claim, at: deps.clock.now(), kind: 'deleted' }
     const finding = await confirm(loaded.recorded, lookup, first, deps, signal)

@@ -27,7 +27,7 @@ import {
 } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import { answerWith, sortMembers } from './rotation.ts'
-import { bySamples, type Voice } from './sampling.ts'
+import { bySamples, mayRotate, type Voice } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
 import { fingerprint } from './verdict.ts'
 
@@ -44,9 +44,11 @@ export function decideByResolvers(check: Check): Step {
   if (found) return found
   const next = nextResolvers(setup.resolvers, replies)
   if (next) return ask(askAgain(check, next, replies))
-  // One good answer beside failures is worth a second query to the same server.
+  // One good answer beside failures is worth a second query to the same server, and to those that failed.
   if (good.length === 1 && replies.filter((reply) => isFromSameServer(reply, good[0]!)).length < 2) {
-    return ask(askAgain(check, serverOf(check, good[0]!), replies))
+    const same = serverOf(check, good[0]!)
+    const others = setup.resolvers.filter((server) => !same.includes(server)).slice(0, OTHER_RESOLVERS)
+    return ask(...[same, ...others.map((server) => [server])].map((servers) => askAgain(check, servers, replies)))
   }
   if (good.length > 1) return bySamplesOfResolvers(check, good)
   if (!isExhausted(check)) return inconclusive(check, REASONS.resolversDiffer)
@@ -100,7 +102,10 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
     if (isSilent && !isSure) return ask(...asked.map((server) => askAgain(check, [server], replies)))
     return allFailed(check, replies)
   }
-  const outcomes = good.map(({ outcome }) => outcome)
+  // Where resolvers contradict one another, each of them counts once.
+  const isDivided = !areSame(good.map(({ outcome }) => outcome))
+  const counted = isDivided ? [...new Map(good.map((reply) => [serverTextOf(reply), reply])).values()] : good
+  const outcomes = counted.map(({ outcome }) => outcome)
   const agreed = outcomes.find((outcome, at) => outcomes.findIndex((other) => isSame(other, outcome)) < at)
   if (agreed && isZoneSilent(check) && !isExhausted(check) && fingerprint(agreed) !== recorded.fingerprint) {
     return nextResolvers(setup.resolvers, replies) ? undefined : inconclusive(check, REASONS.zoneSilent)
@@ -113,7 +118,7 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
   }
   if (agreed) {
     const isRecorded = fingerprint(agreed) === recorded.fingerprint
-    if (isRecorded && !recorded.isRotating) return report(check, agreed, resolversAgree(check))
+    if (isRecorded && !mayRotate(recorded, outcomes)) return report(check, agreed, resolversAgree(check))
     return bySamplesOfResolvers(
       check,
       good.filter(({ outcome }) => recorded.isRotating || isSame(outcome, agreed)),

@@ -78,7 +78,7 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
   const takesTurns = said.some((own) => !areSame(own))
   const answers = all.filter(isAnswer)
   const hasDenial = answers.length < all.length
-  const isKnownToRotate = !hasDenial && (recorded.isRotating || isAnotherPart(recorded, answers))
+  const isKnownToRotate = !hasDenial && mayRotate(recorded, answers)
 
   // Through caches a rotation looks like this too: each resolver gives its copy.
   if (!isSteady && !takesTurns && (sampling.isByZone || !isKnownToRotate)) {
@@ -103,6 +103,16 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
   return rotating(check, voices, answers, sampling, mayAsk ? more : undefined)
 }
 
+/** Whether the RRset rotates, or earlier checks, which were inconclusive, saw other parts of it. */
+export function mayRotate({ isRotating, rotation }: Recorded, outcomes: readonly Outcome[]): boolean {
+  if (isRotating) return true
+  const answers = outcomes.filter(isAnswer)
+  if (!rotation || answers.length === 0) return false
+  const before = Object.keys(rotation.members)
+  const known = answerWith(answers[0]!, before)
+  return before.length > 0 && !areSame([known, ...answers])
+}
+
 /** Of an RRset that is known to rotate, the servers that only deny it do not count where most servers give parts of it. */
 function withoutDeniers(voices: readonly Voice[]): readonly Voice[] {
   const answering = voices.filter(({ said }) => said.some(({ outcome }) => isAnswer(outcome)))
@@ -124,14 +134,6 @@ function chanceOfOneMore(answers: readonly Answer[]): number {
 /** Where the names on the way count, each of them is a member. */
 function sizeOf({ rrset, chain }: Answer): number {
   return rrset.values.length + (rrset.type === 'CNAME' ? chain.length : 0)
-}
-
-/** Whether earlier checks, which came to no verdict, saw other parts of the RRset. */
-function isAnotherPart({ rotation }: Recorded, answers: readonly Answer[]): boolean {
-  if (!rotation || answers.length === 0) return false
-  const before = Object.keys(rotation.members)
-  const known = answerWith(answers[0]!, before)
-  return before.length > 0 && !areSame([known, ...answers])
 }
 
 /** A first verdict that rests on what was seen, not on what was not: a member that shows later is a change of its own. */
@@ -193,10 +195,10 @@ function rotating(
       ? report(check, old, REASONS.resolversDivided, [], rotation)
       : inconclusive(check, REASONS.resolversDiffer, rotation)
   }
-  const kept = without(rotation, gone)
   // Through caches a doubt lasts for as long as the copies: what was given whole until then is a change, not a rotation.
   const isOld = recorded.inconclusive >= MOST_INCONCLUSIVE_MEMBERS && !isByZone && !recorded.isRotating
   const certain = isOld ? present.filter((key) => !doubtful.includes(key)) : present
+  const kept = without(rotation, isOld ? [...gone, ...doubtful] : gone)
   const members = certain.length > 0 ? certain : isExhausted(check) ? candidates : []
   if (members.length === 0) return inconclusive(check, REASONS.rotatingUnproven, rotation)
   const union = answerWith(answers[0]!, members)
@@ -205,7 +207,8 @@ function rotating(
   const outcome: Answer = isWhole ? union : { ...union, pool: 'whole' }
   const result = report(check, outcome, isWhole ? REASONS.wholeAgain : REASONS.rotating, names, isWhole ? null : kept)
   // A member that is new beside the recorded ones makes a rotation only when it is certain.
-  const isRecorded = fingerprint(outcome) === recorded.fingerprint && (recorded.isRotating || candidates.length === 0)
+  const isCertain = recorded.isRotating || candidates.length === 0 || isWhole
+  const isRecorded = fingerprint(outcome) === recorded.fingerprint && isCertain
   if (isRecorded || recorded.isFinal) return result
 
   const meaning = meaningOf(check, outcome)

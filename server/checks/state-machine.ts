@@ -52,7 +52,8 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'As recorded',
-    because: 'What is recorded needs no confirmation, unless the resolver calls its answer stale or the RRset rotates.',
+    because:
+      'What is recorded needs no confirmation, unless the answer is stale, the RRset rotates, or the check before was inconclusive.',
     apply: (check) => (isAsRecorded(check.recorded, first(check)!) ? { kind: 'unchanged' } : undefined),
   },
   {
@@ -88,9 +89,13 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
+type Known = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusive'>
+
 /** Whether one resolver answer ends the check. */
-export function isAsRecorded(recorded: Pick<Recorded, 'fingerprint' | 'isRotating'>, reply: Reply): boolean {
-  return !recorded.isRotating && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
+export function isAsRecorded(recorded: Known, reply: Reply): boolean {
+  const { isRotating, inconclusive } = recorded
+  const isSettled = !isRotating && inconclusive === 0
+  return isSettled && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
 }
 
 /** What a verdict changes. `event`: absent where state and values are the recorded ones. */

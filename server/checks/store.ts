@@ -144,8 +144,7 @@ function changeOf(result: StoredResult, now: number): Change {
   const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
   switch (result.kind) {
     case 'unchanged':
-      // One check less that was inconclusive: servers that take turns are found at every second check.
-      return { result, place: { ...regular, streak: streak + 1, doubts: Math.max(0, doubts - 1) } }
+      return { result, place: { ...regular, streak: streak + 1 } }
     case 'postponed':
     case 'withheld':
       // Nothing was learned, so nothing changes but the time.

@@ -13,7 +13,7 @@ import {
 } from './check.ts'
 import { isFailure, isGood, isSame, majority, mostTelling } from './outcomes.ts'
 import { REASONS, serversAgree, zoneNotAsked } from './reasons.ts'
-import { bySamples, type Voice } from './sampling.ts'
+import { bySamples, mayRotate, type Voice } from './sampling.ts'
 import { fingerprint } from './verdict.ts'
 
 // The zone's name servers
@@ -82,8 +82,9 @@ export function decideByZone(check: Check): Step {
     zone: { good },
   } = check
   const names = namesOf(good)
-  const isRecorded = good.every(({ outcome }) => fingerprint(outcome) === recorded.fingerprint)
-  if (isRecorded && !recorded.isRotating) return report(check, good[0]!.outcome, serversAgree(names), names)
+  const outcomes = good.map(({ outcome }) => outcome)
+  const isRecorded = outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)
+  if (isRecorded && !mayRotate(recorded, outcomes)) return report(check, good[0]!.outcome, serversAgree(names), names)
   const voices = zoneVoices(check, good)
   return bySamples(check, voices, {
     isByZone: true,
@@ -91,8 +92,8 @@ export function decideByZone(check: Check): Step {
     agreed: serversAgree(names),
     divided: () => {
       // A server that answered in place of a silent one counts once.
-      const outcomes = onePerServer(good).map(({ outcome }) => outcome)
-      const found = majority(outcomes, recorded.fingerprint, [first(check)!.outcome]) ?? outcomes[0]!
+      const votes = onePerServer(good).map(({ outcome }) => outcome)
+      const found = majority(votes, recorded.fingerprint, [first(check)!.outcome]) ?? votes[0]!
       const supporters = namesOf(good.filter(({ outcome }) => isSame(outcome, found)))
       return report(check, found, REASONS.zoneDivided(names), supporters)
     },

@@ -65,7 +65,6 @@ export function simulate(
     let next = nextSlot(time)
     switch (step.kind) {
       case 'unchanged':
-        recorded = { ...recorded, inconclusive: Math.max(0, recorded.inconclusive - 1) }
         break
       case 'withheld':
         next = Math.min(next, time + step.afterMs)

@@ -156,8 +156,8 @@ export function undecidable(world: World): string | undefined {
   if (!roots && resolvers.some(({ status }) => status === 'lies') && resolvers.length < 4) return 'resolvers that lie'
   if (!world.canaries && (world.outages.length > 0 || world.captive.length > 0))
     return 'an outage of our own without canaries'
-  const isFailing = periods.some(({ kind }) => kind !== 'records')
-  if (resolvers.filter(({ status }) => status === 'ok').length === 1 && poisoned.length > 0 && isFailing)
+  const isZoneGone = world.closed.length > 0 || periods.some(({ kind }) => kind !== 'records')
+  if (resolvers.filter(({ status }) => status === 'ok').length === 1 && poisoned.length > 0 && isZoneGone)
     return 'a forged answer in the cache of the only resolver'
   if (periods.some(({ members }) => members.length > MOST_MEMBERS)) return 'more members than are told apart'
   if (!world.isExactMatch && periods.some((period) => isHidden(world, period)))
