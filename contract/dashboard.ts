@@ -108,6 +108,9 @@ const Found = Exactly({
   outcome: Type.Enum(STATES),
   /** In the form of current_value; at most 50. */
   values: Type.Array(Type.String()),
+  /** What a new monitor would expect of them; at most 10. */
+  expected_value: Type.Array(Type.String()),
+  is_exact_match: Type.Boolean(),
   /** In plain words. */
   sentence: Type.String(),
   milliseconds: Type.Number(),

@@ -11,7 +11,7 @@ import { modeWords } from './new-words.ts'
 type FieldsProps = {
   draft: Draft
   /** What stands there now. */
-  found: Pick<Found, 'record_type' | 'values'>
+  found: Found
   onChange: (draft: Draft) => void
   /** By the path below the monitor: `expected_value.2`. */
   errorAt: (path: string) => string | undefined

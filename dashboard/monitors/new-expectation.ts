@@ -4,6 +4,9 @@ import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-type
 /** What a new monitor of one type will expect. `values` may hold empty ones while they are written. */
 export type Draft = { type: MonitorRecordType; values: string[]; isExact: boolean }
 
+/** What the server would expect of what is there now. */
+export type Offer = Pick<Found, 'record_type' | 'expected_value' | 'is_exact_match'>
+
 /** The API's bound. */
 export const MOST_VALUES = 10
 
@@ -12,25 +15,15 @@ export const mostOf = ({ type, isExact }: Draft): number =>
   RECORD_TYPE_TEXTS[type].isSingle && (isExact || RECORD_TYPE_TEXTS[type].isText) ? 1 : MOST_VALUES
 
 /** What stands there now, offered as the expectation; where nothing does, one value to be written. */
-export function draftOf({ record_type: type, values }: Pick<Found, 'record_type' | 'values'>): Draft {
-  // A text that is still to come will stand beside others; of more records than can be expected, some are.
-  if (values.length === 0) return { type, values: [''], isExact: type !== 'TXT' }
-  const written = values.map((value) => (type === 'TXT' ? writtenText(value) : value))
-  return { type, values: written.slice(0, MOST_VALUES), isExact: values.length <= MOST_VALUES }
+export function draftOf({ record_type: type, expected_value, is_exact_match }: Offer): Draft {
+  return { type, values: expected_value.length === 0 ? [''] : expected_value, isExact: is_exact_match }
 }
 
 /** Whether the draft says the same as what stands there, so that there is nothing to say about a difference. */
-export function isAsFound({ values }: Draft, found: Pick<Found, 'record_type' | 'values'>): boolean {
+export function isAsFound({ values }: Draft, found: Offer): boolean {
   const now = draftOf(found).values
   const given = values.map((value) => value.trim()).filter(Boolean)
   return given.length === now.length && given.every((value) => now.includes(value))
-}
-
-/** An expectation of TXT that is quoted would be read as a zone file's; what stands so in the DNS is quoted once more. */
-function writtenText(text: string): string {
-  const inside = text.trim().replace(/^\(/, '').replace(/\)$/, '').trim()
-  const isPlain = text.trim() !== '' && !(inside.length > 1 && inside.startsWith('"') && inside.endsWith('"'))
-  return isPlain ? text : `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
 /** What was pasted into the value at `at`: lines are values of their own, except in a text. */

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Eye, Plus, RotateCw } from 'lucide-react'
 import type { Found, Lookup } from '#contract/dashboard.ts'
-import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
+import { type MonitorRecordType, RECORD_TYPE_TEXTS, RECORD_TYPES } from '#contract/record-types.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Checkbox } from '../ui/field.tsx'
@@ -28,11 +28,16 @@ type FoundProps = {
 export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt }: FoundProps) {
   const drafted = (found: Found) => drafts.find(({ type }) => type === found.record_type)
   const choose = (found: Found) => onChange([...drafts, draftOf(found)])
+  const isFound = (type: MonitorRecordType) => lookup.found.some(({ record_type }) => record_type === type)
   const drop = (found: Found) => onChange(drafts.filter(({ type }) => type !== found.record_type))
   const change = (draft: Draft) => onChange(drafts.map((each) => (each.type === draft.type ? draft : each)))
   const isShown = (found: Found) => found.values.length > 0 || isFailure(found) || drafted(found) !== undefined
-  const shown = lookup.found.filter(isShown)
+  const shown = [
+    ...lookup.found.filter(isShown),
+    ...drafts.flatMap(({ type }) => (isFound(type) ? [] : notLookedUp(type))),
+  ]
   const absent = lookup.found.filter((found) => !isShown(found))
+  const others = RECORD_TYPES.filter((type) => !isFound(type) && !drafts.some((draft) => draft.type === type))
   return (
     <Section
       title="What stands in the DNS now"
@@ -76,8 +81,22 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
       {absent.length > 0 && (
         <Absent found={absent} isAll={shown.length === 0} name={lookup.full_domain} onChoose={choose} />
       )}
+      {others.length > 0 && <OtherTypes types={others} onChoose={(type) => choose(notLookedUp(type))} />}
     </Section>
   )
+}
+
+/** A type that such a name seldom has. */
+function notLookedUp(type: MonitorRecordType): Found {
+  return {
+    record_type: type,
+    outcome: 'UNSET',
+    values: [],
+    expected_value: [],
+    is_exact_match: true,
+    sentence: '',
+    milliseconds: 0,
+  }
 }
 
 /** Nothing was learned of it: that is not the same as that there is nothing. */
@@ -107,7 +126,7 @@ function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
                 <State state={outcome} />
               </span>
             )}
-            {isFailure(found) ? sentence : 'Nothing stands there yet.'}
+            {isFailure(found) ? sentence : outcome === 'UNSET' ? 'Not looked up.' : 'Nothing stands there yet.'}
           </span>
         ) : (
           <ul>
@@ -151,16 +170,43 @@ function Absent({ found, isAll, name, onChoose }: AbsentProps) {
         )}
       </p>
       {found.map((each) => (
-        <Button
+        <TypeButton
           key={each.record_type}
-          size="sm"
+          type={each.record_type}
           title={`${RECORD_TYPE_TEXTS[each.record_type].holds}. Now: ${STATE_LOOKS[each.outcome].word}.`}
-          aria-label={`Watch ${each.record_type}: ${RECORD_TYPE_TEXTS[each.record_type].holds}`}
-          onClick={() => onChoose(each)}
-        >
-          <Plus /> <span className="font-mono">{each.record_type}</span>
-        </Button>
+          onPress={() => onChoose(each)}
+        />
       ))}
     </div>
+  )
+}
+
+type OtherTypesProps = { types: readonly MonitorRecordType[]; onChoose: (type: MonitorRecordType) => void }
+
+function OtherTypes({ types, onChoose }: OtherTypesProps) {
+  return (
+    <details className="border-t border-line px-4 py-3">
+      <summary className="cursor-pointer text-xs text-faint">Other record types</summary>
+      <div className="mt-2 flex flex-wrap gap-2">
+        {types.map((type) => (
+          <TypeButton
+            key={type}
+            type={type}
+            title={`${RECORD_TYPE_TEXTS[type].holds}.`}
+            onPress={() => onChoose(type)}
+          />
+        ))}
+      </div>
+    </details>
+  )
+}
+
+type TypeButtonProps = { type: MonitorRecordType; title: string; onPress: () => void }
+
+function TypeButton({ type, title, onPress }: TypeButtonProps) {
+  return (
+    <Button size="sm" title={title} aria-label={`Watch ${type}: ${RECORD_TYPE_TEXTS[type].holds}`} onClick={onPress}>
+      <Plus /> <span className="font-mono">{type}</span>
+    </Button>
   )
 }

@@ -4,7 +4,6 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { AliasChain, Evidence } from '../dns/outcome.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../monitors/record-types/expected-values.ts'
-import { writtenText } from '../monitors/record-types/presentation.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { getMonitor, lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
@@ -46,7 +45,8 @@ export async function acceptCurrent(
     if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
       throw conflict('The record has changed since you looked at it; look again before you accept it.')
     }
-    const expected_value = row.record_type === 'TXT' ? current.map(writtenText) : current
+    const { asExpected = (value: string) => value } = recordTypeOf(row.record_type as MonitorRecordType)
+    const expected_value = current.map((value) => asExpected(value, row.is_exact_match === 1))
     await updateMonitor(transaction, organizationId, monitor, { expected_value }, now)
   })
 }

@@ -1,9 +1,11 @@
 import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
-import type { MonitorRecordType } from '#contract/record-types.ts'
+import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { judge } from '../checks/verdict.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { pastedName } from '../monitors/pasted-name.ts'
+import { expectationOf } from '../monitors/record-types/expected-values.ts'
+import type { NameKind } from '../monitors/record-types/record-type.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
@@ -17,11 +19,6 @@ const TIMEOUT_MS = 1_600
 const TRIES = 3
 const MOST_VALUES = 50
 
-const OF_ADDRESSES = ['PTR'] as const
-const OF_SERVICES = ['TXT', 'CNAME'] as const
-const OF_HOSTS = ['CNAME', 'A', 'AAAA', 'MX', 'TXT', 'SPF', 'CAA', 'NS'] as const
-const OF_APEXES = OF_HOSTS.filter((type) => type !== 'CNAME')
-
 /** What stands in the DNS now. Throws a 400 for a text that holds no name. Writes nothing. */
 export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRequest): Promise<Lookup> {
   const pasted = pastedName(name)
@@ -32,7 +29,7 @@ export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRe
   const parsed = parseMonitorName({ full_domain: pasted }, 'PTR')
   if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })
   const { owner, domain, subdomain } = parsed.name
-  const types = record_type === undefined ? typesOf(parsed.name) : [record_type]
+  const types = record_type === undefined ? typesLikelyAt(kindOf(parsed.name)) : [record_type]
   const found = await askTypes(doors, owner, types)
   const [some, none] = [
     found.filter(({ values }) => values.length > 0),
@@ -74,19 +71,27 @@ export async function askTypes(
   }
 }
 
-/** What may be expected of such a name. */
-function typesOf({ owner, subdomain }: { owner: string; subdomain: string }): readonly MonitorRecordType[] {
-  if (owner.endsWith('.in-addr.arpa') || owner.endsWith('.ip6.arpa')) return OF_ADDRESSES
-  if (owner.startsWith('_')) return OF_SERVICES
-  return subdomain === '' ? OF_APEXES : OF_HOSTS
+/** CNAME first: behind an alias all others are those of its target. */
+export function typesLikelyAt(kind: NameKind): MonitorRecordType[] {
+  const types = new Set<MonitorRecordType>(['CNAME', ...RECORD_TYPES])
+  return [...types].filter((type) => recordTypeOf(type).likelyAt.includes(kind))
+}
+
+function kindOf({ owner, subdomain }: { owner: string; subdomain: string }): NameKind {
+  if (owner.endsWith('.in-addr.arpa') || owner.endsWith('.ip6.arpa')) return 'address'
+  if (owner.startsWith('_')) return 'service'
+  return subdomain === '' ? 'apex' : 'host'
 }
 
 function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {
   const { state, values = [], reason } = judge({ owner, recordType, expectedValues: [], isExactMatch: false }, outcome)
+  const expected = expectationOf(recordType, values)
   return {
     record_type: recordType,
     outcome: state,
     values: values.slice(0, MOST_VALUES),
+    expected_value: expected.values,
+    is_exact_match: expected.isExact,
     sentence: reason.replace(/, as expected\.$/, '.'),
     milliseconds: Math.round(ms),
   }

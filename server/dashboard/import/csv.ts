@@ -1,5 +1,6 @@
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
+import { findZonedType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
 import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
@@ -68,8 +69,8 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   const notify = NOTIFY.find((each) => each === (cells.notify || 'immediately').toLowerCase())
   const frequency = cells.frequency ? Number(cells.frequency) : undefined
   if (type === '') return refused(line, cells, 'The type is empty.')
-  if (isUnwatched(type) && type !== 'SPF') return { ...refused(line, cells, whyUnwatched(type)), fate: 'skip' }
   if (!RECORD_TYPES.some((each) => each === type)) {
+    if (isUnwatched(type)) return { ...refused(line, cells, whyUnwatched(type)), fate: 'skip' }
     return refused(line, cells, `The type is ${type}; it must be one of ${RECORD_TYPES.join(', ')}.`)
   }
   if (isExact === undefined) return refused(line, cells, `exact is "${cells.exact}"; it must be yes or no.`)
@@ -104,10 +105,10 @@ function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] 
     .split(/\r?\n/)
     .map((each) => each.trim())
     .filter((each) => each !== '')
-  return type === 'MX' && /^\d+$/.test(priority) ? values.map((each) => withPriority(priority, each)) : values
+  const { lacksPriority } = findZonedType(type)?.recordType ?? {}
+  if (!lacksPriority || !/^\d+$/.test(priority)) return values
+  return values.map((each) => (lacksPriority(each) ? `${priority} ${each}` : each))
 }
-
-const withPriority = (priority: string, host: string) => (/\s/.test(host) ? host : `${priority} ${host}`)
 
 function refused(line: number, cells: Cells, why: string): InputRow {
   const type = (cells.type ?? '').toUpperCase()

@@ -3,12 +3,11 @@ import type { Found } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { parseMonitorName } from '../../monitors/names.ts'
 import { pastedName } from '../../monitors/pasted-name.ts'
-import { writtenText } from '../../monitors/record-types/presentation.ts'
+import { expectationOf } from '../../monitors/record-types/expected-values.ts'
 import { invalid } from '../../problem.ts'
-import { askTypes, type LookupDoors } from '../lookup.ts'
+import { askTypes, type LookupDoors, typesLikelyAt } from '../lookup.ts'
 import type { InputRow } from './rows.ts'
 
-const APEX: readonly MonitorRecordType[] = ['A', 'AAAA', 'MX', 'NS', 'CAA', 'TXT', 'SPF']
 const HOSTS = ['www', 'mail', 'autodiscover']
 /** What the large providers of mail call their keys. */
 const SELECTORS = ['default', 'dkim', 'google', 'k1', 'k2', 'k3', 'mail', 's1', 's2', 'selector1', 'selector2']
@@ -21,7 +20,7 @@ export async function discover(doors: LookupDoors, text: string): Promise<InputR
   const parsed = parseMonitorName({ full_domain: pastedName(text) }, 'PTR')
   if (!parsed.ok) throw invalid({ domain: parsed.problems.full_domain! })
   const domain = parsed.name.owner
-  const apex = await askTypes(doors, domain, APEX)
+  const apex = await askTypes(doors, domain, typesLikelyAt('apex'))
   const gone = apex.find(({ outcome }) => outcome === 'NOT_FOUND')
   if (gone) return [refusedRow(domain, gone)]
   const guesses = await guess(doors, domain)
@@ -60,9 +59,10 @@ function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
   const { record_type: type } = found
   const spf = beside.find((each) => each.record_type === 'SPF')?.values ?? []
   // SPF has a row of its own; other texts come and go, so that only their presence is expected.
-  const values = type === 'TXT' ? found.values.filter((text) => !spf.includes(text)).map(writtenText) : found.values
-  if (values.length === 0) return []
-  return [{ line: null, name, type, values, isExact: type !== 'TXT' || beside.length === 0 }]
+  const observed = type === 'TXT' ? found.values.filter((text) => !spf.includes(text)) : found.values
+  if (observed.length === 0) return []
+  const { values, isExact } = expectationOf(type, observed)
+  return [{ line: null, name, type, values, isExact: isExact && (type !== 'TXT' || beside.length === 0) }]
 }
 
 function refusedRow(name: string, { record_type: type, sentence }: Found): InputRow {

@@ -178,8 +178,8 @@ test('of a domain the usual records are offered that are there, and none that a 
   ).toEqual([
     ['example.com', 'A', true, '192.0.2.1'],
     ['example.com', 'MX', true, '10 mail.example.com'],
-    ['example.com', 'NS', true, 'ns1.example.net', 'ns2.example.net'],
     ['example.com', 'TXT', false, String.raw`"\"quoted\""`, 'site=1'],
+    ['example.com', 'NS', true, 'ns1.example.net', 'ns2.example.net'],
     ['example.com', 'SPF', true, 'v=spf1 mx -all'],
     ['www.example.com', 'CNAME', true, 'host.example.net'],
     ['mail.example.com', 'A', true, '192.0.2.5'],

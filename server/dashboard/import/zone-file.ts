@@ -1,7 +1,10 @@
-import { RECORD_TYPES } from '#contract/record-types.ts'
+import { isGenericForm, readGenericForm } from '../../monitors/record-types/generic-form.ts'
+import { type Token, withOctets } from '../../monitors/record-types/presentation.ts'
+import type { RecordType } from '../../monitors/record-types/record-type.ts'
+import { findZonedType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
-import { type Entry, MOST_CHARACTERS, type Token, zoneEntries } from './zone-tokens.ts'
+import { type Entry, MOST_CHARACTERS, zoneEntries } from './zone-tokens.ts'
 
 // dnsz, which is at hand for this, drops lines that it cannot read without a word, knows no line numbers, leaves names in
 // the data relative to the origin and folds blanks inside quoted text: too little for who must not lose a record.
@@ -13,7 +16,6 @@ type Reading = {
   needsOrigin: boolean
 }
 
-const WATCHED: ReadonlySet<string> = new Set(RECORD_TYPES.filter((type) => type !== 'SPF'))
 const CLASSES = new Set(['IN', 'CH', 'HS', 'CS', 'ANY', 'NONE'])
 const TTL = /^(?:\d+(?:[smhdw]|$))+$/i
 
@@ -45,16 +47,30 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   }
   if (reading.owner === undefined) return refused(entry, 'It has no name, and none stands before it.')
   const head = readHead(rest)
-  const type = head.type?.toUpperCase()
-  if (type === undefined) return refused(entry, 'It has no record type.', reading.owner)
+  if (head.type === undefined) return refused(entry, 'It has no record type.', reading.owner)
+  const known = findZonedType(head.type.toUpperCase())
+  const type = known?.type ?? head.type.toUpperCase()
   const record = { line: entry.line, name: reading.owner, type, values: [], isExact: true }
   if (head.class !== 'IN') return { ...record, fate: 'skip', why: `The class ${head.class} is not watched, only IN.` }
-  if (isUnwatched(type)) return { ...record, fate: 'skip', why: whyUnwatched(type) }
-  if (!WATCHED.has(type)) return refused(entry, `${type} is no record type.`, reading.owner, type)
+  if (!known) {
+    if (isUnwatched(type)) return { ...record, fate: 'skip', why: whyUnwatched(type) }
+    return refused(entry, `${type} is no record type.`, reading.owner, type)
+  }
   if (entry.isCut) return refused(entry, `It is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
-  const value = expectationOf(type, head.data, reading)
-  if (value === undefined) return refused(entry, WANTED[type]!, reading.owner, type)
+  const value = dataText(known.recordType, head.data, reading)
+  if (value === undefined) return refused(entry, shapeOf(type, known.recordType), reading.owner, type)
   return { ...record, values: [value] }
+}
+
+/** As an expected value is written; undefined where the data is not of the type. */
+function dataText(recordType: RecordType, data: readonly Token[], reading: Reading): string | undefined {
+  if (!isGenericForm(data)) return recordType.fromZoneFile(data, (name) => nameOf(name, reading))
+  const value = readGenericForm(recordType, data)
+  return value === undefined ? undefined : (recordType.asExpected?.(value, true) ?? value)
+}
+
+function shapeOf(type: string, { parts }: RecordType): string {
+  return `${/^[AFHLMNRSX]/.test(type) ? 'An' : 'A'} ${type} record has ${parts}.`
 }
 
 const isSoa = (tokens: readonly Token[]) => readHead(tokens).type?.toUpperCase() === 'SOA'
@@ -89,37 +105,6 @@ function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
   }
 }
 
-const WANTED: Record<string, string> = {
-  A: 'An A record has one IPv4 address.',
-  AAAA: 'An AAAA record has one IPv6 address.',
-  CNAME: 'A CNAME record has one name.',
-  NS: 'An NS record has one name.',
-  PTR: 'A PTR record has one name.',
-  MX: 'An MX record has a priority and a name.',
-  TXT: 'A TXT record has at least one text.',
-  CAA: 'A CAA record has flags, a tag and a value.',
-}
-
-/** An expected value as a person would write it; undefined where the parts are not those of the type. */
-function expectationOf(type: string, data: readonly Token[], reading: Reading): string | undefined {
-  const [first, second, third] = data
-  if (first?.raw === '\\#') return undefined // RFC 3597: octets, which nobody reads
-  switch (type) {
-    case 'CNAME':
-    case 'NS':
-    case 'PTR':
-      return data.length === 1 ? nameOf(first!.raw, reading) : undefined
-    case 'MX':
-      return data.length === 2 ? `${first!.raw} ${nameOf(second!.raw, reading)}` : undefined
-    case 'TXT':
-      return data.length > 0 ? data.map(({ raw }) => `"${raw}"`).join(' ') : undefined
-    case 'CAA':
-      return data.length === 3 ? `${first!.raw} ${second!.raw} "${third!.raw}"` : undefined
-    default:
-      return data.length === 1 ? first!.raw : undefined
-  }
-}
-
 /** A dot behind a backslash belongs to the last label. */
 const ENDS_WITH_DOT = /^(?:[^\\]|\\.)*\.$/su
 
@@ -129,18 +114,10 @@ function nameOf(raw: string, reading: Reading): string {
     if (reading.origin === undefined) reading.needsOrigin = true
     const origin = reading.origin ?? ''
     if (raw === '@') return origin
-    return `${octets(raw)}${origin === '.' ? '.' : `.${origin}`}`
+    return `${withOctets(raw)}${origin === '.' ? '.' : `.${origin}`}`
   }
-  return octets(raw)
+  return withOctets(raw)
 }
-
-const octets = (raw: string) =>
-  raw.replace(/\\(?:\d{3}|.)/gsu, (escaped) => {
-    const inside = escaped.slice(1)
-    if (inside.length === 3) return escaped
-    if (/^[a-z0-9_-]$/i.test(inside)) return inside
-    return Array.from(Buffer.from(inside), (octet) => `\\${String(octet).padStart(3, '0')}`).join('')
-  })
 
 const absolute = (name: string) => (name.endsWith('.') ? name : `${name}.`)
 

@@ -1,7 +1,5 @@
+import type { Token } from '../../monitors/record-types/presentation.ts'
 import { giveWay } from '../../turns.ts'
-
-/** `raw`: as it stands in the file, escapes and all; of a quoted string what is inside its quotes. */
-export type Token = { raw: string; isQuoted: boolean }
 
 /** One entry of a zone file, over as many lines as its parentheses span. */
 export type Entry = {

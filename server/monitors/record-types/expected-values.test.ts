@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_EXPECTED_VALUE, parseExpectedValues } from './expected-values.ts'
+import { expectationOf, MAX_EXPECTED_VALUE, parseExpectedValues } from './expected-values.ts'
 
 test.each([
   ['A', 'www.example.com', true, /not an IPv4 address/],
@@ -86,4 +86,37 @@ test('every value at fault is named by its place', () => {
 test.each([0, 11])('%i values are refused', (count) => {
   const parsed = parseExpectedValues(new Array(count).fill('192.0.2.1'), 'A', true)
   expect(parsed).toEqual({ ok: false, problems: { expected_value: expect.stringMatching(/1 to 10 are allowed/) } })
+})
+
+test.each([
+  ['plain text', 'plain text'],
+  ['', '""'],
+  ['"quoted"', '"\\"quoted\\""'],
+  ['a "word" inside', 'a "word" inside'],
+])('a text %j that is there is expected as %j', (text, expected) => {
+  expect(expectationOf('TXT', [text])).toEqual({ values: [expected], isExact: true })
+})
+
+test('of a text that is yet to come, others may be beside it', () => {
+  expect(expectationOf('TXT', [])).toEqual({ values: [], isExact: false })
+})
+
+test('of more records than can be expected the first ten are, and there may be more', () => {
+  const values = Array.from({ length: 12 }, (_, at) => `192.0.2.${at}`)
+  expect(expectationOf('A', values)).toEqual({ values: values.slice(0, 10), isExact: false })
+})
+
+test.each([
+  ['A', String.raw`\# 4 C0000201`, '192.0.2.1'],
+  ['MX', String.raw`\# 8 000a 0461 0162 00`, undefined],
+  ['MX', String.raw`\# 7 000a 0361626300 `, '10 abc'],
+  ['NS', String.raw`\# 3 016100`, 'a'],
+  ['NS', String.raw`\# 4 016100`, undefined],
+  ['NS', String.raw`\# 2 0161`, undefined],
+  ['NS', String.raw`\# 3 01610`, undefined],
+  ['CAA', String.raw`\# 0`, undefined],
+  ['TXT', String.raw`\# 4 C0000201`, String.raw`\# 4 C0000201`],
+] as const)('%s in the form for any type: %s is %s', (type, written, value) => {
+  const parsed = parseExpectedValues(written, type, true)
+  expect(parsed.ok ? parsed.values : undefined).toEqual(value === undefined ? undefined : [value])
 })

@@ -1,7 +1,9 @@
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { quoted } from './compare.ts'
+import { isGenericForm, readGenericForm } from './generic-form.ts'
+import { tokensOf } from './presentation.ts'
 import { type ParsedValue, refused } from './record-type.ts'
-import { recordTypeOf } from './record-types.ts'
+import { findZonedType, recordTypeOf } from './record-types.ts'
 
 /** The path of the value at fault (`expected_value` or `expected_value.<i>`) → one sentence. */
 export type ExpectedValueProblems = Record<string, string>
@@ -38,11 +40,29 @@ export function parseExpectedValues(
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
 }
 
+/** What a new monitor would expect of the records that are there now. */
+export function expectationOf(
+  type: MonitorRecordType,
+  observed: readonly string[],
+): { values: string[]; isExact: boolean } {
+  const { isExactByDefault, asExpected } = recordTypeOf(type)
+  const isExact = observed.length <= MAX_EXPECTED_VALUES && (isExactByDefault?.(observed) ?? true)
+  const values = observed.slice(0, MAX_EXPECTED_VALUES)
+  return { values: asExpected ? values.map((value) => asExpected(value, isExact)) : values, isExact }
+}
+
 function parseOne(text: string, recordType: MonitorRecordType, isExactMatch: boolean): ParsedValue {
   if (isOverlong(text)) return overlong(text)
-  const parsed = recordTypeOf(recordType).parseExpected(text, isExactMatch)
+  const parsed = recordTypeOf(recordType).parseExpected(readable(text, recordType), isExactMatch)
   // Escapes can make a value longer than what was written.
   return parsed.ok && isOverlong(parsed.value) ? overlong(parsed.value) : parsed
+}
+
+/** Data in the form for any type as the value that it stands for; a text may be anything. */
+function readable(text: string, type: MonitorRecordType): string {
+  const found = RECORD_TYPE_TEXTS[type].isText ? undefined : findZonedType(type)
+  const data = found && text.trimStart().startsWith('\\#') ? tokensOf(text) : undefined
+  return (found && data && isGenericForm(data) && readGenericForm(found.recordType, data)) || text
 }
 
 function isOverlong(text: string): boolean {

@@ -34,3 +34,15 @@ export const RDATA_FORMATS: RdataFormats = { ...ZONED, SOA: soa }
 export function recordTypeOf(type: MonitorRecordType): MonitoredType {
   return MONITORED[type]
 }
+
+/** What a zone file calls a type: its name, or TYPE and its number (RFC 3597 section 5). Undefined for one that is not monitored. */
+export function findZonedType(name: string): { type: Zoned; recordType: RecordType } | undefined {
+  return zoned.get(name)
+}
+
+const zoned: ReadonlyMap<string, { type: Zoned; recordType: RecordType }> = new Map(
+  (Object.keys(ZONED) as Zoned[]).flatMap((type) => {
+    const found = { type, recordType: ZONED[type] }
+    return [[type as string, found] as const, [`TYPE${ZONED[type].code}`, found] as const]
+  }),
+)
