@@ -25,7 +25,22 @@ export const Agent = Exactly(
     created: Instant('When the person joined.'),
     last_seen: Nullable(Instant('When the person last used the dashboard.')),
   },
-  { title: 'Agent', description: 'A member of the team.' },
+  {
+    title: 'Agent',
+    description: 'A member of the team.',
+    examples: [
+      {
+        id: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        name: 'Ada Example',
+        email: 'ada@example.com',
+        role: 'admin',
+        is_owner: false,
+        notification_email: null,
+        created: '2026-11-20T08:00:00.000Z',
+        last_seen: '2026-11-21T09:30:00.000Z',
+      },
+    ],
+  },
 )
 export type Agent = Static<typeof Agent>
 
@@ -62,7 +77,21 @@ export const Invitation = Exactly(
     expires: Instant('Until when it can be accepted: 7 days after it was last sent.'),
     invited_by: Nullable(Type.String({ description: 'The agent (`agt_…`) or API key (`key_…`) that invited.' })),
   },
-  { title: 'Invitation', description: 'An invitation to join the team; it can be accepted once.' },
+  {
+    title: 'Invitation',
+    description: 'An invitation to join the team; it can be accepted once.',
+    examples: [
+      {
+        id: 'inv_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        email: 'grace@example.com',
+        role: 'member',
+        state: 'pending',
+        created: '2026-11-20T08:00:00.000Z',
+        expires: '2026-11-27T08:00:00.000Z',
+        invited_by: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+      },
+    ],
+  },
 )
 export type Invitation = Static<typeof Invitation>
 

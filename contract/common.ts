@@ -74,17 +74,23 @@ export const PageOf = <T extends TSchema>(item: T) =>
       has_more: Type.Boolean({ description: 'Whether more items exist after this page.' }),
       data: Type.Array(item),
     },
-    { additionalProperties: false, ...titleOfPage(item) },
+    { additionalProperties: false, ...documentationOfPage(item) },
   )
 
-/** A page of what has a name in the document has one too. */
-function titleOfPage(item: TSchema & { title?: string }): { title?: string } {
-  return item.title === undefined ? {} : { title: `${item.title}Page` }
+/** A page of what has a name and an example in the document has them too. */
+function documentationOfPage(item: TSchema & SchemaOptions): SchemaOptions {
+  const { title, examples } = item
+  const page = { limit: 20, after: null, before: null, has_more: false, data: [exampleOf(item)] }
+  return { ...(title ? { title: `${title}Page` } : {}), ...(examples ? { examples: [page] } : {}) }
 }
 
+/** For the example of something that holds one of these. */
+export const exampleOf = ({ examples }: TSchema & SchemaOptions): unknown => examples?.[0]
+
 /**
- * `title`: the schema's name in the document. `examples` of a request's body are sent by the conformance test. `x-elsewhere`:
- * what is said of fields that people send here, and that are changed in another place or by nobody.
+ * `title`: the schema's name in the document. `examples`: the conformance test sends those of a request's body, and compares those
+ * of an answer with what the server answers. `x-elsewhere`: what is said of fields that people send here, and that are changed in
+ * another place or by nobody.
  */
 export type SchemaOptions = {
   title?: string

@@ -102,6 +102,30 @@ export const Diagnosis = Exactly(
   {
     title: 'Diagnosis',
     description: 'The evidence behind a state.',
+    examples: [
+      {
+        reason: 'www.example.com answers 192.0.2.99 instead of 192.0.2.1.',
+        decided: 'Confirmed by a second query to the resolver.',
+        at: '2026-11-21T09:30:00.000Z',
+        paths: [
+          {
+            at: '2026-11-21T09:29:59.900Z',
+            server: '192.0.2.53:53',
+            path: 'recursive',
+            transport: 'udp',
+            rcode: 'NOERROR',
+            flags: ['rd', 'ra'],
+            ede: [],
+            ms: 18.4,
+            outcome: {
+              kind: 'answer',
+              rrset: { name: 'www.example.com', type: 'A', ttl: 300, values: ['192.0.2.99'] },
+              chain: [],
+            },
+          },
+        ],
+      },
+    ],
   },
 )
 export type Diagnosis = Static<typeof Diagnosis>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, pageQuery, TimeFilter } from './common.ts'
+import { Exactly, exampleOf, Instant, pageQuery, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -28,7 +28,29 @@ export const Event = Exactly(
       { description: 'The monitor as it was then.' },
     ),
   },
-  { title: 'Event', description: 'A confirmed change.' },
+  {
+    title: 'Event',
+    description: 'A confirmed change.',
+    examples: [
+      {
+        id: 'evt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        monitor_id: 'mon_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        occurred: '2026-11-21T09:30:00.000Z',
+        previous_value: ['192.0.2.1'],
+        current_value: ['192.0.2.99'],
+        old_state: 'VALID',
+        new_state: 'MISMATCH',
+        incidence_count: 1,
+        domain: {
+          domain: 'example.com',
+          subdomain: 'www',
+          record_type: 'A',
+          expected_value: ['192.0.2.1'],
+          is_exact_match: true,
+        },
+      },
+    ],
+  },
 )
 export type Event = Static<typeof Event>
 
@@ -42,7 +64,7 @@ export const EventAnswer = Type.Object(
       }),
     ),
   },
-  { title: 'EventDetails', additionalProperties: false },
+  { title: 'EventDetails', additionalProperties: false, examples: [exampleOf(Event)] },
 )
 export type EventAnswer = Static<typeof EventAnswer>
 
@@ -97,6 +119,16 @@ export const Delivery = Exactly(
     event: Event,
     created: Instant('When the request was made.'),
   },
-  { title: 'Delivery' },
+  {
+    title: 'Delivery',
+    examples: [
+      {
+        id: 'req_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        webhook_id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        event: exampleOf(Event),
+        created: '2026-11-21T09:30:00.000Z',
+      },
+    ],
+  },
 )
 export type Delivery = Static<typeof Delivery>

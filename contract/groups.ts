@@ -10,7 +10,20 @@ export const Group = Exactly(
     monitors: Type.Integer({ description: 'How many monitors are in it.' }),
     webhooks: Type.Array(Type.String(), { description: 'Webhooks that hear of its changes (`whk_…`).' }),
   },
-  { title: 'Group', description: 'Monitors that belong together, and the webhooks that hear of them.' },
+  {
+    title: 'Group',
+    description: 'Monitors that belong together, and the webhooks that hear of them.',
+    examples: [
+      {
+        id: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        slug: 'production',
+        name: 'Production',
+        is_default: false,
+        monitors: 12,
+        webhooks: ['whk_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+      },
+    ],
+  },
 )
 export type Group = Static<typeof Group>
 

@@ -36,6 +36,22 @@ export const Monitor = Exactly(
 )
 export type Monitor = Static<typeof Monitor>
 
+const example: Monitor = {
+  id: 'mon_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  created: '2026-11-20T08:00:00.000Z',
+  domain: 'example.com',
+  subdomain: 'www',
+  record_type: 'A',
+  expected_value: ['192.0.2.1'],
+  current_value: ['192.0.2.99'],
+  is_exact_match: true,
+  state: 'MISMATCH',
+  incidence_count: 2,
+  last_checked: '2026-11-21T09:30:00.000Z',
+  is_active: true,
+  notify: 'immediately',
+}
+
 /** What a Monitor answer adds when it is asked to `?include=…`. */
 export const INCLUDES = ['frequency', 'group', 'diagnosis'] as const
 export const MonitorAnswer = Type.Object(
@@ -49,7 +65,7 @@ export const MonitorAnswer = Type.Object(
       }),
     ),
   },
-  { title: 'Monitor', additionalProperties: false },
+  { title: 'Monitor', additionalProperties: false, examples: [example] },
 )
 export type MonitorAnswer = Static<typeof MonitorAnswer>
 

@@ -22,7 +22,18 @@ export const Organization = Exactly(
     created: Instant('When the organization was made.'),
     settings: Exactly(settings),
   },
-  { title: 'Organization' },
+  {
+    title: 'Organization',
+    examples: [
+      {
+        id: 'org_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        name: 'Example',
+        slug: 'example',
+        created: '2026-11-20T08:00:00.000Z',
+        settings: { timezone: 'Europe/Berlin', event_retention_days: 365, alert_emails: ['dns@example.com'] },
+      },
+    ],
+  },
 )
 export type Organization = Static<typeof Organization>
 
@@ -83,6 +94,20 @@ const billing = {
 export const Billing = Exactly(billing, {
   title: 'Billing',
   description: 'Who is billed; null where nothing was said.',
+  examples: [
+    {
+      name: 'Example GmbH',
+      email: 'billing@example.com',
+      line1: 'Example Street 1',
+      line2: null,
+      zipcode: '10115',
+      city: 'Berlin',
+      state: null,
+      country: 'DE',
+      vat: 'DE123456789',
+      currency: 'EUR',
+    },
+  ],
 })
 export type Billing = Static<typeof Billing>
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
 
 const limit = (description: string) => Nullable(Type.Integer({ minimum: 0, description }))
 
@@ -13,7 +13,13 @@ export const PlanLimits = Exactly(
     agents: limit('How many agents, open invitations included.'),
     api_keys: limit('How many live API keys.'),
   },
-  { title: 'PlanLimits', description: 'Null means without a limit.' },
+  {
+    title: 'PlanLimits',
+    description: 'Null means without a limit.',
+    examples: [
+      { monitors: 500, min_frequency: 5, event_retention_days: 365, webhooks: 20, agents: 10, api_keys: null },
+    ],
+  },
 )
 export type PlanLimits = Static<typeof PlanLimits>
 
@@ -33,7 +39,17 @@ export const Plan = Exactly(
     prices: Type.Array(Exactly(price), { description: 'Empty: the plan is free.' }),
     limits: PlanLimits,
   },
-  { title: 'Plan' },
+  {
+    title: 'Plan',
+    examples: [
+      {
+        id: 'team',
+        name: 'Team',
+        prices: [{ currency: 'EUR', amount: 2900, interval: 'month' }],
+        limits: exampleOf(PlanLimits),
+      },
+    ],
+  },
 )
 export type Plan = Static<typeof Plan>
 
@@ -72,7 +88,21 @@ export const Subscription = Exactly(
       { description: 'What of the limits is used.' },
     ),
   },
-  { title: 'Subscription' },
+  {
+    title: 'Subscription',
+    examples: [
+      {
+        plan: 'team',
+        status: 'active',
+        quantity: 1,
+        current_period_start: '2026-11-01T00:00:00.000Z',
+        current_period_end: '2026-12-01T00:00:00.000Z',
+        cancel_at: null,
+        limits: exampleOf(PlanLimits),
+        usage: { monitors: 120, min_frequency: 5, event_retention_days: 365, webhooks: 3, agents: 4, api_keys: 2 },
+      },
+    ],
+  },
 )
 export type Subscription = Static<typeof Subscription>
 
@@ -102,6 +132,7 @@ export const PaymentPage = Exactly(
   {
     title: 'PaymentPage',
     description: 'Where a person pays or confirms; the plan changes when the payment provider reports it.',
+    examples: [{ url: 'https://checkout.stripe.com/c/pay/cs_live_a1B2c3' }],
   },
 )
 export type PaymentPage = Static<typeof PaymentPage>
@@ -124,7 +155,25 @@ export const Invoice = Exactly(
     url: Nullable(Type.String({ description: 'A page to read and pay it.' })),
     pdf: Nullable(Type.String({ description: 'The document.' })),
   },
-  { title: 'Invoice' },
+  {
+    title: 'Invoice',
+    examples: [
+      {
+        id: 'in_1SVmXy2eZvKYlo2C',
+        number: 'ZW-0042',
+        created: '2026-11-01T00:00:00.000Z',
+        status: 'paid',
+        currency: 'EUR',
+        total: 2900,
+        amount_due: 2900,
+        amount_paid: 2900,
+        period_start: '2026-11-01T00:00:00.000Z',
+        period_end: '2026-12-01T00:00:00.000Z',
+        url: 'https://invoice.stripe.com/i/example',
+        pdf: 'https://invoice.stripe.com/i/example/pdf',
+      },
+    ],
+  },
 )
 export type Invoice = Static<typeof Invoice>
 

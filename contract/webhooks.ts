@@ -1,5 +1,15 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, MOST_NAMED, Nullable, pageQuery, Time, TimeFilter } from './common.ts'
+import {
+  Exactly,
+  exampleOf,
+  GIVEN_BY_SERVER,
+  Instant,
+  MOST_NAMED,
+  Nullable,
+  pageQuery,
+  Time,
+  TimeFilter,
+} from './common.ts'
 import { Delivery } from './events.ts'
 
 export const Webhook = Exactly(
@@ -19,7 +29,24 @@ export const Webhook = Exactly(
     last_error: Nullable(Type.String()),
     last_executed: Nullable(Instant('When a request was last attempted.')),
   },
-  { title: 'Webhook', description: 'Where changes are reported to.' },
+  {
+    title: 'Webhook',
+    description: 'Where changes are reported to.',
+    examples: [
+      {
+        id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        created: '2026-11-20T08:00:00.000Z',
+        url: 'https://hooks.example.com/dns',
+        secret: '********t9w0',
+        headers: { 'X-Team': '********ture' },
+        groups: ['grp_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+        is_active: true,
+        state: 'active',
+        last_error: null,
+        last_executed: '2026-11-21T09:30:00.000Z',
+      },
+    ],
+  },
 )
 export type Webhook = Static<typeof Webhook>
 
@@ -136,9 +163,24 @@ const request = {
     ),
   ),
 }
+const example = {
+  id: 'req_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  webhook_id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  event_id: 'evt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  created: '2026-11-21T09:30:00.000Z',
+  status: 'RETRYING',
+  retries: 0,
+  delivered: null,
+  status_code: 503,
+  error: 'the receiver answered 503',
+  response_body: 'Service Unavailable',
+  last_attempt: '2026-11-21T09:30:01.000Z',
+  next_attempt: '2026-11-21T09:35:01.000Z',
+}
 export const WebhookRequest = Exactly(request, {
   title: 'WebhookRequest',
   description: 'One delivery of one event to one webhook.',
+  examples: [example],
 })
 export type WebhookRequest = Static<typeof WebhookRequest>
 
@@ -151,7 +193,19 @@ export const WebhookAttempt = Exactly(
     response_body: Nullable(Type.String()),
     timings: Type.Record(Type.String(), Type.Number(), { description: 'Milliseconds of each phase.' }),
   },
-  { title: 'WebhookAttempt' },
+  {
+    title: 'WebhookAttempt',
+    examples: [
+      {
+        number: 1,
+        attempted: example.last_attempt,
+        status_code: example.status_code,
+        error: example.error,
+        response_body: example.response_body,
+        timings: { nameMs: 12, connectMs: 31, tlsMs: 48, firstByteMs: 95, totalMs: 96 },
+      },
+    ],
+  },
 )
 
 export const WebhookRequestInFull = Exactly(
@@ -160,7 +214,10 @@ export const WebhookRequestInFull = Exactly(
     payload: Delivery,
     attempts: Type.Array(WebhookAttempt, { description: 'The latest 200, oldest first.' }),
   },
-  { title: 'WebhookRequestInFull' },
+  {
+    title: 'WebhookRequestInFull',
+    examples: [{ ...example, payload: exampleOf(Delivery), attempts: [exampleOf(WebhookAttempt)] }],
+  },
 )
 export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 
@@ -181,7 +238,7 @@ export type Replay = Static<typeof Replay>
 
 export const Replayed = Exactly(
   { count: Type.Integer({ description: 'How many requests are sent again.' }) },
-  { title: 'Replayed' },
+  { title: 'Replayed', examples: [{ count: 42 }] },
 )
 export type Replayed = Static<typeof Replayed>
 

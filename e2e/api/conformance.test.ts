@@ -14,7 +14,9 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 type Case = { operation: Operation; path: string; body: unknown; own: Fixtures }
 type Ask = (sent?: Call, path?: string) => Promise<Answer>
 
-test('every operation does what it says with the example of the document', async () => {
+test('every operation does what it says with the example of the document, and answers like the example of its answer', async () => {
+  const world = await givenApp('sqlite')
+  const { unlikeExample } = await readDocument(world)
   await eachOperation(async ({ operation }, ask) => {
     const answer = await ask()
     if (ONLY_WITH_PAYMENT.has(operation.id)) return answer.status === 409 ? [] : [`answered ${answer.status}`]
@@ -23,8 +25,9 @@ test('every operation does what it says with the example of the document', async
     return [
       ...(answer.status < 300 ? [] : [`answered ${answer.status} ${answer.text}`]),
       ...(made === undefined || made.status === 200 ? [] : [`Location ${location} answers ${made.status}`]),
+      ...unlikeExample(operation, answer),
     ]
-  })
+  }, world)
 })
 
 test('every filter of every list is accepted with each of its values', async () => {

@@ -21,7 +21,7 @@ export type Schema = {
   additionalProperties?: boolean | Schema
 }
 export type Parameter = { name: string; in: 'path' | 'query' | 'header'; schema: Schema; example?: unknown }
-type Media = { schema: Schema; example?: unknown }
+type Media = { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }
 type Response = { $ref?: string; headers?: Record<string, unknown>; content?: Record<string, Media> }
 
 /** One operation of `/openapi.json`, with its references to shared parameters followed. */
@@ -40,10 +40,18 @@ export type Document = {
   operations: Operation[]
   open: Operation[]
   validate(operation: Operation | null, answer: Answer): string[]
+  /** Of every body in the document that has to have some, and of every schema that has some. */
+  examples: Example[]
+  /** The keys that an answer has and its example has not, and the other way round. */
+  unlikeExample(operation: Operation, answer: Answer): string[]
 }
+
+/** `problems`: in what the examples are not as their schema says. */
+export type Example = { place: string; values: unknown[]; problems: string[] }
 
 type Raw = {
   paths: Record<string, Record<string, RawOperation>>
+  webhooks: Record<string, Record<string, RawOperation>>
   components: {
     parameters: Record<string, Parameter>
     responses: Record<string, Response>
@@ -69,8 +77,74 @@ export async function readDocument({ call }: AppWorld): Promise<Document> {
     )
   const operations = operationsThat(({ security }) => security === undefined)
   const open = operationsThat(({ security }) => security !== undefined)
-  return { operations, open, validate: validatorOf(raw) }
+  return { operations, open, validate: validatorOf(raw), examples: examplesOf(raw), unlikeExample: comparerOf(raw) }
 }
+
+function examplesOf(raw: Raw): Example[] {
+  const ajv = ajvOf(raw)
+  const { paths, webhooks, components } = raw
+  const found: Example[] = []
+  const add = (place: string, values: unknown[]) => {
+    const validate = ajv.getSchema(`${ID}#${place}`)!
+    const problems = values.flatMap((value) => (validate(value) ? [] : (validate.errors ?? []).map(sentenceOf)))
+    found.push({ place, values, problems })
+  }
+  const addMedia = (place: string, media: Media | undefined) => {
+    if (media) add(`${place}/content/application~1json/schema`, valuesOf(raw, media))
+  }
+  for (const [kind, all] of Object.entries({ paths, webhooks })) {
+    for (const [path, methods] of Object.entries(all)) {
+      for (const [method, { requestBody, responses }] of Object.entries(methods)) {
+        const place = `/${kind}/${escaped(path)}/${method}`
+        addMedia(`${place}/requestBody`, requestBody?.content['application/json'])
+        for (const [status, { content }] of Object.entries(responses)) {
+          addMedia(`${place}/responses/${status}`, content?.['application/json'])
+        }
+      }
+    }
+  }
+  for (const [name, { content }] of Object.entries(components.responses)) {
+    addMedia(`/components/responses/${name}`, content?.['application/json'])
+  }
+  for (const [name, { examples }] of Object.entries(components.schemas)) {
+    if (examples) add(`/components/schemas/${name}`, examples)
+  }
+  return found
+}
+
+/** The examples beside a body, or those of its schema. */
+function valuesOf({ components }: Raw, { schema, example, examples }: Media): unknown[] {
+  if (example !== undefined) return [example]
+  if (examples) return Object.values(examples).map(({ value }) => value)
+  return (schema.$ref ? components.schemas[nameOf(schema.$ref)]! : schema).examples ?? []
+}
+
+function comparerOf(raw: Raw) {
+  // Other keys are those of maps, such as the headers of a webhook.
+  const named = new Set([...JSON.stringify(raw.components.schemas).matchAll(/"(\w+)":\{/g)].map(([, name]) => name!))
+  return ({ responses }: Operation, { status, body }: Answer): string[] => {
+    const response = responses[status]
+    const { content } = response?.$ref ? raw.components.responses[nameOf(response.$ref)]! : (response ?? {})
+    const [example] = content ? valuesOf(raw, content['application/json']!) : []
+    return differences(body, example, named)
+  }
+}
+
+/** Of lists only the first items are compared. */
+function differences(answer: unknown, example: unknown, named: Set<string>, at = ''): string[] {
+  if (Array.isArray(answer) && Array.isArray(example)) {
+    return answer.length > 0 && example.length > 0 ? differences(answer[0], example[0], named, `${at}[0]`) : []
+  }
+  if (!isObject(answer) || !isObject(example)) return []
+  const keys = new Set([...Object.keys(answer), ...Object.keys(example)].filter((key) => named.has(key)))
+  return [...keys].flatMap((key) => {
+    if (!(key in example)) return [`${at}.${key} is not in the example`]
+    if (!(key in answer)) return [`${at}.${key} is in the example alone`]
+    return differences(answer[key], example[key], named, `${at}.${key}`)
+  })
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 function toOperation({ components }: Raw, path: string, method: string, raw: RawOperation): Operation {
   const media = raw.requestBody?.content['application/json']
@@ -99,12 +173,17 @@ function inlined(components: Raw['components'], value: unknown): unknown {
   return Object.fromEntries(Object.entries(beside).map(([key, each]) => [key, inlined(components, each)]))
 }
 
-/** Why an answer is not as the document says: its status, its body and nothing in it beyond the schema. */
-function validatorOf(raw: Raw) {
+const ID = 'https://zonewatch.example/openapi'
+
+function ajvOf(raw: Raw) {
   const ajv = new Ajv2020({ allErrors: true, strict: false })
   addFormats.default(ajv)
-  const id = 'https://zonewatch.example/openapi'
-  ajv.addSchema({ ...(closed(raw) as object), $id: id })
+  return ajv.addSchema({ ...(closed(raw) as object), $id: ID })
+}
+
+/** Why an answer is not as the document says: its status, its body and nothing in it beyond the schema. */
+function validatorOf(raw: Raw) {
+  const ajv = ajvOf(raw)
   const errorPointer = '/components/schemas/Error'
 
   return (operation: Operation | null, { status, body, headers }: Answer): string[] => {
@@ -118,7 +197,7 @@ function validatorOf(raw: Raw) {
       return [`the ETag is ${headers.etag} and the document says otherwise`]
     if (pointer === null) return body === undefined ? [] : [`${status} has a body and the document shows none`]
     if (!headers['content-type']?.startsWith('application/json')) return [`sent as ${headers['content-type']}`]
-    const validate = ajv.getSchema(`${id}#${pointer}`)
+    const validate = ajv.getSchema(`${ID}#${pointer}`)
     if (!validate) throw new Error(`no schema at ${pointer}`)
     return validate(body) ? [] : (validate.errors ?? []).map(sentenceOf)
   }

@@ -8,8 +8,14 @@ import { asItIs } from './routes.ts'
 /** A loop that made no turn for this long hangs. */
 const SILENT_MS = 30_000
 
-const Healthy = Exactly({ status: Type.Literal('ok') }, { title: 'Healthy', description: 'The process runs.' })
-const Ready = Exactly({ status: Type.Literal('ready') }, { title: 'Ready', description: 'The server can be used.' })
+const Healthy = Exactly(
+  { status: Type.Literal('ok') },
+  { title: 'Healthy', description: 'The process runs.', examples: [{ status: 'ok' }] },
+)
+const Ready = Exactly(
+  { status: Type.Literal('ready') },
+  { title: 'Ready', description: 'The server can be used.', examples: [{ status: 'ready' }] },
+)
 const NotReady = Exactly(
   { status: Type.Literal('not ready'), problems: Type.Array(Type.String()) },
   { title: 'NotReady', description: 'What does not work.' },
@@ -41,6 +47,7 @@ export function healthRoutes({ db, clock, heart }: Doors): FastifyPluginAsync {
         503: Type.Union([NotReady, ErrorBody], {
           title: 'ReadinessProblem',
           description: 'What does not work; while the server starts or stops, an Error.',
+          examples: [{ status: 'not ready', problems: ['the database does not answer'] }],
         }),
       },
     }

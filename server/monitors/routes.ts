@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { PageOf } from '#contract/common.ts'
+import { exampleOf, PageOf } from '#contract/common.ts'
 import {
   GroupMonitorsChange,
   Include,
@@ -132,7 +132,10 @@ export function monitorRoutes(doors: Doors): Routes {
             'All or none: one item that is not valid and nothing is made, with every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that do not say it themselves. Answers a list of the monitors made, in the order of the request.',
           querystring,
           body: NewMonitors,
-          response: Answers(201, Type.Array(MonitorAnswer, { title: 'MonitorList' })),
+          response: Answers(
+            201,
+            Type.Array(MonitorAnswer, { title: 'MonitorList', examples: [[exampleOf(MonitorAnswer)]] }),
+          ),
         },
       },
       (request, reply) => {

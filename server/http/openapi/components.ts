@@ -1,3 +1,5 @@
+import type { ErrorBody } from '#contract/common.ts'
+
 /** What the operations of the document share, to be referred to by name. */
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } })
@@ -44,40 +46,113 @@ export const securitySchemes = {
   },
 } as const
 
+type Failure = {
+  name: string
+  description: string
+  headers?: HeaderName[]
+  /** A body as the server sends it, without `code`. */
+  example: Omit<ErrorBody, 'code'>
+}
+
 /** What each status means, and headers that come with it. */
-export const failures: Record<number, { name: string; description: string; headers?: HeaderName[] }> = {
-  400: { name: 'BadRequest', description: 'The input is not valid; `errors` names every field at fault.' },
+export const failures: Record<number, Failure> = {
+  400: {
+    name: 'BadRequest',
+    description: 'The input is not valid; `errors` names every field at fault.',
+    example: {
+      error: 'Some of the input is not valid; see errors.',
+      errors: { frequency: 'must be from 5 to 120, not 1.' },
+    },
+  },
   401: {
     name: 'Unauthorized',
     description: 'The API key is missing, unknown, revoked or expired.',
     headers: ['WWW-Authenticate'],
+    example: { error: 'Unauthorized' },
   },
-  402: { name: 'PaymentRequired', description: "The plan's limit is reached." },
-  403: { name: 'Forbidden', description: "The key's role does not allow this." },
-  404: { name: 'NotFound', description: 'There is no such resource in this organization.' },
-  405: { name: 'MethodNotAllowed', description: 'The path does not have this method.', headers: ['Allow'] },
+  402: {
+    name: 'PaymentRequired',
+    description: "The plan's limit is reached.",
+    example: { error: 'The plan Small has no room: 10 of 10 monitors in use, and with this there would be 11.' },
+  },
+  403: {
+    name: 'Forbidden',
+    description: "The key's role does not allow this.",
+    example: { error: 'This API key may only read; use a key with the role write or admin.' },
+  },
+  404: {
+    name: 'NotFound',
+    description: 'There is no such resource in this organization.',
+    example: { error: 'Not found' },
+  },
+  405: {
+    name: 'MethodNotAllowed',
+    description: 'The path does not have this method.',
+    headers: ['Allow'],
+    example: { error: 'GET is not possible here; possible: POST.' },
+  },
   409: {
     name: 'Conflict',
     description:
       'The state of the resource does not allow this; the sentence says why. With Retry-After where the first request with the same Idempotency-Key is still running.',
     headers: ['Retry-After'],
+    example: { error: 'The default group cannot be deleted; its monitors would have no group.' },
   },
-  412: { name: 'PreconditionFailed', description: 'The resource was changed since the ETag in If-Match was read.' },
-  413: { name: 'ContentTooLarge', description: 'The body is too large.' },
-  414: { name: 'UriTooLong', description: 'The address is too long.' },
-  415: { name: 'UnsupportedMediaType', description: 'The body is not sent as application/json.' },
-  422: { name: 'UnprocessableContent', description: 'The Idempotency-Key belongs to another request.' },
+  412: {
+    name: 'PreconditionFailed',
+    description: 'The resource was changed since the ETag in If-Match was read.',
+    example: { error: 'The resource has changed since you read it, or has no such ETag; read it again, then decide.' },
+  },
+  413: {
+    name: 'ContentTooLarge',
+    description: 'The body is too large.',
+    example: { error: 'The body is too large: it may have 1 MiB, in bulk 16 MiB.' },
+  },
+  414: {
+    name: 'UriTooLong',
+    description: 'The address is too long.',
+    example: { error: 'The address is too long.' },
+  },
+  415: {
+    name: 'UnsupportedMediaType',
+    description: 'The body is not sent as application/json.',
+    example: { error: 'Send JSON, with the header Content-Type: application/json.' },
+  },
+  422: {
+    name: 'UnprocessableContent',
+    description: 'The Idempotency-Key belongs to another request.',
+    example: {
+      error: 'This Idempotency-Key belongs to another request; use a new one.',
+      errors: { 'Idempotency-Key': 'was used with another path or another body within the last 24 hours.' },
+    },
+  },
   429: {
     name: 'TooManyRequests',
     description: 'The limit is reached; wait for Retry-After.',
     headers: ['Retry-After'],
+    example: {
+      error:
+        'Too many requests: the limit for reads (GET, HEAD) with one API key is 600 per minute. Try again in 12 seconds, or ask the operator of the server to raise READ_LIMIT.',
+    },
   },
-  431: { name: 'RequestHeaderFieldsTooLarge', description: 'The headers are too large.' },
-  500: { name: 'InternalServerError', description: 'A fault of the server; `request_id` names it.' },
+  431: {
+    name: 'RequestHeaderFieldsTooLarge',
+    description: 'The headers are too large.',
+    example: { error: 'The headers are larger than this server takes.' },
+  },
+  500: {
+    name: 'InternalServerError',
+    description: 'A fault of the server; `request_id` names it.',
+    example: {
+      error: 'Something went wrong here; it has been logged.',
+      request_id: '8f14e45f-ceea-467f-9a3e-1c2d3b4a5968',
+    },
+  },
   503: {
     name: 'ServiceUnavailable',
     description: 'The server is stopping, or its database does not answer.',
     headers: ['Retry-After'],
+    example: { error: 'The server is stopping; try again in 5 seconds.' },
   },
 }
 
@@ -87,12 +162,17 @@ export const headerRefs = (more: HeaderName[] = []) =>
   Object.fromEntries([...ALWAYS, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 export const responses = Object.fromEntries(
-  Object.values(failures).map(({ name, description, headers }) => [
+  Object.entries(failures).map(([status, { name, description, headers, example }]) => [
     name,
     {
       description,
       headers: headerRefs(headers),
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/Error' },
+          example: { code: Number(status), ...example },
+        },
+      },
     },
   ]),
 )

@@ -56,7 +56,7 @@ export function hoistTitled(root: unknown): Record<string, unknown> {
     const text = JSON.stringify(compared)
     texts[title] ??= text
     if (texts[title] !== text) throw new Error(`Two schemas have the title ${title}.`)
-    schemas[title] = visited
+    schemas[title] = { ...(schemas[title] as Json | undefined), ...visited }
     return { $ref: `#/components/schemas/${title}` }
   }
 

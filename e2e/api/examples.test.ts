@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { type Answer, type AppWorld, type Call, givenApp } from '#server/testing/app-world.ts'
+import type { Settings } from '#server/testing/server-process.ts'
+import { readDocument } from './document.ts'
+
+// That answers are like their examples where all is well, the conformance test says.
+
+test('every body in the document has an example, and every example is as its schema says', async () => {
+  const { operations, examples } = await readDocument(await givenApp('sqlite'))
+
+  expect(examples.length).toBeGreaterThan(operations.length)
+  expect(examples.filter(({ values }) => values.length === 0).map(({ place }) => place)).toEqual([])
+  expect(examples.flatMap(({ place, problems }) => problems.map((problem) => `${place}: ${problem}`))).toEqual([])
+})
+
+const GROUP = { name: 'Production' }
+const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
+const WEBHOOK = { url: 'http://127.0.0.1:8/' }
+const SMALL = { PLANS: JSON.stringify([{ id: 'small', name: 'Small', limits: { monitors: 0 } }]) }
+
+type Case = [status: number, ask: (world: AppWorld) => Promise<Answer>, settings?: Settings]
+const ERRORS: Case[] = [
+  [400, create('/monitors', { ...MONITOR, frequency: 1 })],
+  [401, create('/groups', GROUP, { key: null })],
+  [402, create('/monitors', MONITOR), SMALL],
+  [403, async (world) => create('/groups', GROUP, { key: (await world.key('read')).key })(world)],
+  [404, ({ call }) => call('/monitors/nothing')],
+  [405, ({ call }) => call('/monitors/bulk')],
+  [409, ({ call }) => call('/groups/default', { method: 'DELETE' })],
+  [412, ({ call }) => call('/groups/default', { method: 'PATCH', body: GROUP, headers: { 'if-match': '"0"' } })],
+  [413, create('/groups', { name: 'x'.repeat(1_100_000) })],
+  [415, create('/groups', undefined, { raw: '<x/>', headers: { 'content-type': 'application/xml' } })],
+  [422, twice((name) => create('/groups', { name }, { headers: { 'idempotency-key': 'one' } }))],
+  [
+    429,
+    twice(
+      () =>
+        ({ call }) =>
+          call('/groups'),
+    ),
+    { READ_LIMIT: '1' },
+  ],
+  [500, readSealed('a bug')],
+  [503, readSealed('Connection terminated')],
+]
+
+test.each(ERRORS)('an error %i has the fields of its example', async (status, ask, settings) => {
+  const world = await givenApp('sqlite', settings)
+  const { operations, unlikeExample } = await readDocument(world)
+  const answer = await ask(world)
+  const operation = operations.find(({ responses }) => status in responses)!
+  expect([answer.status, answer.body.code, unlikeExample(operation, answer)]).toEqual([status, status, []])
+})
+
+function create(path: string, body: unknown, more: Call = {}) {
+  return ({ call }: AppWorld) => call(path, { method: 'POST', body, ...more })
+}
+
+function twice(ask: (name: string) => (world: AppWorld) => Promise<Answer>) {
+  return async (world: AppWorld) => {
+    await ask('First')(world)
+    return await ask('Second')(world)
+  }
+}
+
+/** A webhook is read whose secret cannot be opened for this reason. */
+function readSealed(reason: string) {
+  return async (world: AppWorld) => {
+    const { body } = await create('/webhooks', WEBHOOK)(world)
+    world.doors.seal.open = () => {
+      throw new Error(reason)
+    }
+    return await world.call(`/webhooks/${body.id}`)
+  }
+}
