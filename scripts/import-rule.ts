@@ -1,5 +1,5 @@
 /** Small things that everything may use, and that use nothing of ours themselves. */
-const GROUND = ['clock', 'problem', 'failure', 'heart', 'ids', 'seal', 'plan', 'bell', 'turns', 'contract']
+const GROUND = ['clock', 'problem', 'cli-error', 'heart', 'ids', 'seal', 'plan', 'bell', 'yield', 'contract']
 
 /** Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder or a file. */
 const PARTS: Record<string, readonly string[]> = {
@@ -52,7 +52,7 @@ const PARTS: Record<string, readonly string[]> = {
   ],
   checks: ['events', 'webhooks', 'monitors', 'record-types', 'database', 'dns'],
   events: ['webhooks', 'monitors', 'groups', 'organization', 'outside', 'http', 'database'],
-  webhooks: ['groups', 'organization', 'mail', 'outside', 'outgoing', 'http', 'database', 'dns'],
+  webhooks: ['groups', 'organization', 'mail', 'outside', 'safe-http', 'http', 'database', 'dns'],
   monitors: ['record-types', 'groups', 'organization', 'outside', 'http', 'database', 'dns'],
   agents: ['organization', 'access', 'mail', 'outside', 'http', 'database'],
   organization: ['groups', 'access', 'outside', 'http', 'database'],
@@ -60,15 +60,15 @@ const PARTS: Record<string, readonly string[]> = {
   access: ['outside', 'http', 'database'],
   metrics: ['outside', 'http', 'database'],
   http: ['outside', 'database'],
-  outside: ['config', 'outgoing', 'database', 'record-types', 'dns', 'mail'],
+  outside: ['config', 'safe-http', 'database', 'record-types', 'dns', 'mail'],
   mail: ['config', 'database'],
   log: ['config'],
-  config: ['setting-values', 'dns-settings', 'http-settings', 'webhook-settings', 'outgoing', 'dns'],
+  config: ['setting-values', 'dns-settings', 'http-settings', 'webhook-settings', 'safe-http', 'dns'],
   'http-settings': ['setting-values'],
   'webhook-settings': ['setting-values'],
   'dns-settings': ['setting-values', 'dns'],
-  'setting-values': ['outgoing', 'dns'],
-  outgoing: ['dns'],
+  'setting-values': ['safe-http', 'dns'],
+  'safe-http': ['dns'],
   database: [],
   'record-types': ['dns'],
   dns: [],

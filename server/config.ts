@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type DnsSettings, readDnsSettings } from './dns-settings.ts'
 import { type HttpSettings, readHttpSettings } from './http-settings.ts'
-import { DENIED_PORTS, type Networks } from './outgoing/addresses.ts'
 import type { Plan, Plans } from './plan.ts'
+import { DENIED_PORTS, type Networks } from './safe-http/addresses.ts'
 import {
   LOG_LEVELS,
   type LogLevel,

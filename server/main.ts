@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
-import { Failure } from './failure.ts'
+import { CliError } from './cli-error.ts'
 
 /** A command loads what it needs when it runs: `keys list` has no use for the server. */
 const program = new Command('zonewatch')
@@ -75,7 +75,7 @@ program
 try {
   await program.parseAsync()
 } catch (error) {
-  if (!(error instanceof Failure)) throw error
+  if (!(error instanceof CliError)) throw error
   process.stderr.write(`${error.message}\n`)
   process.exit(1)
 }

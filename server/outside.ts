@@ -9,8 +9,8 @@ import { type Authorities, createAuthorities } from './dns/delegation/authoritie
 import { systemServers } from './dns/servers.ts'
 import { Heart } from './heart.ts'
 import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
-import { lookupThrough } from './outgoing/lookup.ts'
-import { createSafeFetch, type SafeFetch } from './outgoing/safe-fetch.ts'
+import { lookupThrough } from './safe-http/lookup.ts'
+import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
 
 /** The doors to the world. Whatever the product does outside of itself goes through one of these. */

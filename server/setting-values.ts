@@ -4,8 +4,8 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ServerAddress } from './dns/outcome.ts'
 import { parseServerAddress } from './dns/servers.ts'
-import { type Networks, parseNetworks } from './outgoing/addresses.ts'
 import { type Plans, parsePlans, SELF_HOSTED } from './plan.ts'
+import { type Networks, parseNetworks } from './safe-http/addresses.ts'
 
 export type Role = 'api' | 'checker' | 'courier'
 export const ROLES: Role[] = ['api', 'checker', 'courier']

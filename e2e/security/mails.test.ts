@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { messageOf } from '#server/mail/content.ts'
+import { notifyWebhookActive } from '#server/mail/notifications.ts'
 import { queueMail } from '#server/mail/outbox.ts'
-import { tellWebhookActive } from '#server/mail/tell.ts'
 import { givenPerson, givenSignedIn, PASSWORD, signIn } from '#server/testing/accounts.ts'
 import { givenApp } from '#server/testing/app-world.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
@@ -87,7 +87,7 @@ onBothEngines('mails about webhooks', (_fresh, engine) => {
     const content = { kind: 'webhook_active', organization: 'First', url: 'https://hooks.example.com/' } as const
     const recipients = Array.from({ length: 500 }, (_, number) => `victim${number}@example.com`)
     await queueMail(db, first.id, { about: 'whk_1', recipients, content }, clock.now())
-    await tellWebhookActive(db, second.id, { webhookId: 'whk_2', url: content.url }, clock.now())
+    await notifyWebhookActive(db, second.id, { webhookId: 'whk_2', url: content.url }, clock.now())
     const ofSecond = await db.selectFrom('mails').select('id').where('organization_id', '=', second.id).execute()
     expect(ofSecond).toEqual([])
   })

@@ -10,7 +10,10 @@ const SLICE = 500
  * Brings back what is planned further ahead than its interval, as after the clock was set back: by whole intervals, so that each
  * monitor keeps its place and not all are due at once. What this process is checking returns to the schedule by itself.
  */
-export async function bringBack(db: Database, { now, process }: { now: number; process: number }): Promise<void> {
+export async function repairAfterClockStep(
+  db: Database,
+  { now, process }: { now: number; process: number },
+): Promise<void> {
   while ((await bringSliceBack(db, now, process)) === SLICE);
 }
 

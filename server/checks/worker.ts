@@ -6,7 +6,7 @@ import { type Claim, claimDue } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { Heart } from '../heart.ts'
-import { bringBack } from './clock-step.ts'
+import { repairAfterClockStep } from './clock-step.ts'
 import { runCheck } from './driver.ts'
 import { InFlight } from './in-flight.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
@@ -64,7 +64,7 @@ export async function runScheduler(
     heart.beat('checker', clock.elapsed())
     try {
       if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await bringBack(db, { now: clock.now(), process })
+      if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process })
       isPlanned = true
       const room = Math.min(BATCH, inFlight.room(clock.elapsed()))
       const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []

@@ -3,11 +3,11 @@ import { checkOnce } from '../checks/driver.ts'
 import { type DatedEvidence, evidenceOf } from '../checks/evidence.ts'
 import type { Watched } from '../checks/lookup.ts'
 import { judge } from '../checks/verdict.ts'
+import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
-import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
@@ -34,15 +34,15 @@ export async function check(name: string, type: string, expected: string[], opti
 
 function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
   const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
-  if (!recordType) throw new Failure(`"${type}" is not a record type to check; use one of ${RECORD_TYPES.join(', ')}.`)
+  if (!recordType) throw new CliError(`"${type}" is not a record type to check; use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
-  if (!parsed.ok) throw new Failure(Object.values(parsed.problems).join('\n'))
+  if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
   return { owner: parsed.name.owner, recordType, isExactMatch }
 }
 
 function onlyFrom(server: string, config: Config): Config {
   const parsed = parseServerAddress(server)
-  if (!parsed.ok) throw new Failure(parsed.reason)
+  if (!parsed.ok) throw new CliError(parsed.reason)
   return { ...config, dnsServers: [parsed.server], dnsRoots: [], dnsCanaries: [] }
 }
 
@@ -97,7 +97,7 @@ function valuesFound(recordType: MonitorRecordType, outcome: Outcome): string[] 
 function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {
   if (expected.length === 0) return []
   const parsed = parseExpectedValues(expected, recordType, isExactMatch)
-  if (!parsed.ok) throw new Failure(Object.values(parsed.problems).join('\n'))
+  if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
   return parsed.values
 }
 

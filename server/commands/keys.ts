@@ -1,6 +1,6 @@
 import { insertKey, type KeyRole, listKeys, revokeKey } from '../access/store.ts'
+import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
-import { Failure } from '../failure.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { withRoom } from '../organization/room.ts'
 import { getOrganization } from '../organization/store.ts'
@@ -93,11 +93,11 @@ function organizationSentence(named: string | undefined): string {
 const unknown =
   (sentence: string) =>
   (error: unknown): never => {
-    throw error instanceof Problem ? new Failure(sentence) : error
+    throw error instanceof Problem ? new CliError(sentence) : error
   }
 
 const refused = (error: unknown): never => {
-  throw error instanceof Problem ? new Failure(error.message) : error
+  throw error instanceof Problem ? new CliError(error.message) : error
 }
 
 const print = (text: string) => {

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { BadConfig, type Config, readConfig } from '../config.ts'
 import { type Database, engineOf, openDatabase } from '../database/database.ts'
 import { migrate, NewerDatabase } from '../database/migrate.ts'
-import { Failure } from '../failure.ts'
 import { makePrivate } from './private-files.ts'
 import { isOwnSecret } from './secret-check.ts'
 
-/** The settings, or a `Failure` that lists every wrong one. */
+/** The settings, or a `CliError` that lists every wrong one. */
 export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof BadConfig)) throw error
     const lines = Object.entries(error.errors).map(([name, sentence]) => `  ${name} ${sentence}`)
-    throw new Failure(`These settings cannot be used:\n${lines.join('\n')}`)
+    throw new CliError(`These settings cannot be used:\n${lines.join('\n')}`)
   }
 }
 
@@ -28,7 +28,7 @@ export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
     writeFileSync(probe, '', { flag: 'w' })
     rmSync(probe)
   } catch (error) {
-    throw new Failure(
+    throw new CliError(
       `The data folder ${dataDir} cannot be written (${reasonOf(error)}); set DATA_DIR to one that can.`,
     )
   }
@@ -48,12 +48,12 @@ export function loadSecret({ secret, dataDir }: Config): Secret {
     writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw new Failure(`${path} cannot be written (${reasonOf(error)}).`)
+      throw new CliError(`${path} cannot be written (${reasonOf(error)}).`)
     from = 'file'
   }
   const text = readFileSync(path, 'utf8').trim()
   if (text.length < 32)
-    throw new Failure(`${path} does not hold a secret of 32 or more characters; restore it from a backup.`)
+    throw new CliError(`${path} does not hold a secret of 32 or more characters; restore it from a backup.`)
   return { text, from, path }
 }
 
@@ -62,13 +62,13 @@ export async function prepareDatabase(db: Database, { databaseUrl }: Config, sec
   const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
   try {
     await migrate(db, systemClock.now())
-    if (!(await isOwnSecret(db, secret.text))) throw new Failure(otherSecret(where, secret))
+    if (!(await isOwnSecret(db, secret.text))) throw new CliError(otherSecret(where, secret))
   } catch (error) {
     await db.destroy().catch(() => {})
-    if (error instanceof Failure) throw error
+    if (error instanceof CliError) throw error
     if (error instanceof NewerDatabase)
-      throw new Failure(`${error.message} Start the newer version, or restore a backup.`)
-    throw new Failure(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and that the database runs.`)
+      throw new CliError(`${error.message} Start the newer version, or restore a backup.`)
+    throw new CliError(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and that the database runs.`)
   }
 }
 

@@ -1,5 +1,5 @@
+import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
-import { Failure } from '../failure.ts'
 import { getOrganization } from '../organization/store.ts'
 import { givePlan } from '../organization/subscription-store.ts'
 import { Problem } from '../problem.ts'
@@ -10,14 +10,14 @@ export async function assignPlan(organization: string, plan: string): Promise<vo
   await withDatabase(async (db, { plans }) => {
     const known = plans.map(({ id }) => id)
     if (!known.includes(plan)) {
-      throw new Failure(`There is no plan "${plan}"; PLANS names ${known.join(', ')}.`)
+      throw new CliError(`There is no plan "${plan}"; PLANS names ${known.join(', ')}.`)
     }
     const { id, slug } = await getOrganization(db, organization).catch((error: unknown) => {
-      throw error instanceof Problem ? new Failure(`There is no organization "${organization}".`) : error
+      throw error instanceof Problem ? new CliError(`There is no organization "${organization}".`) : error
     })
     const isGiven = await givePlan(db, id, plan, systemClock.now())
     if (!isGiven) {
-      throw new Failure(`${slug} pays for a subscription, which decides its plan; it has to be canceled first.`)
+      throw new CliError(`${slug} pays for a subscription, which decides its plan; it has to be canceled first.`)
     }
     process.stdout.write(`${slug} has the plan ${plan} now; its limits hold from the next request on.\n`)
   })

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os'
 import { scryptPasswords } from '../access/passwords.ts'
 import { runScheduler } from '../checks/worker.ts'
+import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
 import { runEventSweep } from '../events/sweep.ts'
-import { Failure } from '../failure.ts'
 import { createLog } from '../log.ts'
-import { runPostman } from '../mail/postman.ts'
+import { runMailWorker } from '../mail/worker.ts'
 import { prepareLists } from '../monitors/list.ts'
 import { findSetupLink } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganization, whileEmpty } from '../organization/store.ts'
@@ -57,7 +57,7 @@ export async function serve(): Promise<void> {
     const limits = { inAll: config.courierConcurrency, perWebhook: config.webhookConcurrency }
     loops.push(runCourier({ ...doors, process: id }, signals, limits), runSweep(doors, signals))
   }
-  if (config.roles.has('courier')) loops.push(runPostman({ ...doors, process: id }, signals))
+  if (config.roles.has('courier')) loops.push(runMailWorker({ ...doors, process: id }, signals))
   await greet(doors)
 
   await terminated
@@ -105,8 +105,8 @@ function refuseToListen({ host, port }: Config) {
   return (error: unknown): never => {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE')
-      throw new Failure(`Port ${port} on ${host} is in use by another program; set PORT to a free one.`)
-    throw new Failure(`Port ${port} on ${host} cannot be listened on (${reasonOf(error)}); set HOST and PORT.`)
+      throw new CliError(`Port ${port} on ${host} is in use by another program; set PORT to a free one.`)
+    throw new CliError(`Port ${port} on ${host} cannot be listened on (${reasonOf(error)}); set HOST and PORT.`)
   }
 }
 

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { scryptPasswords } from '../access/passwords.ts'
+import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { Failure } from '../failure.ts'
 import { findPasswordHash } from '../organization/people.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { withDatabase } from './open.ts'
@@ -14,10 +14,10 @@ export type SetupOptions = { organization: string; email: string; password?: str
 /** Makes an organization with its owner, its default group and its first API key. */
 export async function setup({ organization, email, password: given, json }: SetupOptions): Promise<void> {
   if (organization.trim() === '' || organization.length > 250)
-    throw new Failure('--organization needs a name of 1 to 250 characters.')
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Failure(`--email: "${email}" is not an e-mail address.`)
+    throw new CliError('--organization needs a name of 1 to 250 characters.')
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`--email: "${email}" is not an e-mail address.`)
   const password = given ?? (await readPassword())
-  if (password.length < 8) throw new Failure('The password needs at least 8 characters.')
+  if (password.length < 8) throw new CliError('The password needs at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {
     await refuseOtherPassword(db, email, password)
     const passwordHash = await scryptPasswords.hash(password)
@@ -55,7 +55,7 @@ async function readPassword(): Promise<string> {
   try {
     return await new Promise((resolve, reject) => {
       lines.once('line', resolve)
-      lines.once('close', () => reject(new Failure('No password was entered.')))
+      lines.once('close', () => reject(new CliError('No password was entered.')))
     })
   } finally {
     lines.close()
@@ -67,7 +67,7 @@ async function readPassword(): Promise<string> {
 async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
   const hash = await findPasswordHash(db, email)
   if (hash === undefined || (await scryptPasswords.verify({ hash, password }))) return
-  throw new Failure(
+  throw new CliError(
     `${email} has an account already, with another password. Give that one; the dashboard can replace it (forgotten password).`,
   )
 }

@@ -34,7 +34,7 @@ import { updateExpectations } from './import/updates.ts'
 import type { LiveStreams } from './live/streams.ts'
 import { lookUp } from './lookup.ts'
 import { readOverview } from './overview.ts'
-import { oneAtATime } from './overview-turns.ts'
+import { oneAtATime } from './overview-queue.ts'
 import { readTimeline } from './timeline-store.ts'
 import { webhookLogRoutes } from './webhook-log.ts'
 

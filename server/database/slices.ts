@@ -1,4 +1,4 @@
-import { giveWay } from '../turns.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { type Database, inTransaction } from './database.ts'
 
 /** Rows in one transaction: a few milliseconds, after which others have a turn. */
@@ -19,7 +19,7 @@ export async function inSlices(
     const ids = await again(() => inTransaction(db, (transaction) => work(transaction, after, SLICE)))
     if (ids.length < SLICE) return
     after = ids.at(-1)!
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Doors } from '../outside.ts'
 import { conflict, invalid, Problem } from '../problem.ts'
-import { giveWay } from '../turns.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { tagWritten } from './conditional.ts'
 import {
   findAnswer,
@@ -153,7 +153,7 @@ export async function inSteps<M, T>(
     const done = await inTransaction(db, (transaction) => step(transaction, made))
     if (done.isDone) return await answer(db, done.made)
     made = done.made
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
@@ -185,7 +185,7 @@ async function carryOut<M, T>(
       return { kind: 'done', body } as const
     })
     if (done.kind === 'begun') {
-      await giveWay()
+      await yieldToEventLoop()
       continue
     }
     idempotent.isDone = true

@@ -1,6 +1,6 @@
 import { MOST_IN_BULK, type NewMonitor, type NewMonitors } from '#contract/monitors.ts'
 import type { FieldErrors } from '../problem.ts'
-import { giveWay } from '../turns.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { type MonitorDraft, parseMonitor } from './monitor.ts'
 
 /** Items judged before others have a turn. */
@@ -18,7 +18,7 @@ export async function parseMonitors(given: NewMonitors): Promise<{ drafts: Monit
   const drafts: MonitorDraft[] = []
   const errors: FieldErrors = {}
   for (const [place, item] of itemsOf(given).entries()) {
-    if (place % SLICE === SLICE - 1) await giveWay()
+    if (place % SLICE === SLICE - 1) await yieldToEventLoop()
     if (typeof item !== 'object' || item === null || Array.isArray(item)) continue
     const parsed = parseMonitor({ ...preset, ...item })
     if (parsed.ok) drafts.push(parsed.draft)

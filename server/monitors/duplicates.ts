@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
 import { runPrepared } from '../database/prepared.ts'
 import { lockGroups } from '../groups/store.ts'
-import { giveWay } from '../turns.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import type { MonitorRow } from './monitor.ts'
 
 /** What makes two monitors the same: group, name, type, mode and the set of expected values. */
@@ -82,7 +82,7 @@ async function* rowsOf(db: Database, organizationId: string, owner: string) {
     yield* rows
     if (rows.length < SLICE) return
     after = rows.at(-1)!.id
-    await giveWay()
+    await yieldToEventLoop()
   }
 }
 
@@ -106,6 +106,6 @@ async function* rowsOfAll(
     yield* rows
     if (rows.length < SLICE) return
     last = rows.at(-1)!
-    await giveWay()
+    await yieldToEventLoop()
   }
 }

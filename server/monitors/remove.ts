@@ -1,7 +1,7 @@
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { countMonitors } from '../groups/store.ts'
-import { giveWay } from '../turns.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { lockMonitor } from './store.ts'
 
 /** Events deleted in one transaction: with their evidence they are wide rows. */
@@ -14,7 +14,7 @@ const SLICE = 200
 export async function deleteMonitor(db: Database, organizationId: string, id: string, match?: Match): Promise<void> {
   if (await hasLongHistory(db, organizationId, id)) {
     await stopChecks(db, organizationId, id, match)
-    while ((await deleteEvents(db, organizationId, id)) === SLICE) await giveWay()
+    while ((await deleteEvents(db, organizationId, id)) === SLICE) await yieldToEventLoop()
   }
   await inTransaction(db, async (transaction) => {
     refuseStale(await lockMonitor(transaction, organizationId, id), match)

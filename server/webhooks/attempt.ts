@@ -1,6 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
-import type { PostResult, SafeFetch, Timings } from '../outgoing/safe-fetch.ts'
+import type { PostResult, SafeFetch, Timings } from '../safe-http/safe-fetch.ts'
 import { parseRetryAfter } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
 

@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { Heart } from '../heart.ts'
-import type { SafeFetch } from '../outgoing/safe-fetch.ts'
+import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import { type AttemptResult, attempt } from './attempt.ts'
 import { bodyOf, type ClaimedRequest } from './claimed.ts'
@@ -16,7 +16,7 @@ import { type CourierLimits, type Flight, Lanes } from './lanes.ts'
 import { pausesWebhook, type Recorded, recordAttempts } from './record.ts'
 import { giveBackStrays } from './strays.ts'
 import { maySend, Targets } from './targets.ts'
-import { bringBack } from './wall-clock.ts'
+import { repairAfterClockStep } from './wall-clock.ts'
 
 export type CourierDoors = {
   db: Database
@@ -110,7 +110,7 @@ export async function runCourier(
     heart.beat('courier', clock.elapsed())
     try {
       if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await bringBack(doors.db, { now: clock.now(), process: doors.process })
+      if (!isPlanned) await repairAfterClockStep(doors.db, { now: clock.now(), process: doors.process })
       isPlanned = true
       if (mayHaveStrays) await giveBackStrays(doors.db, doors.process, lanes.held(), clock.now())
       mayHaveStrays = false

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
-import { tellWebhookDropped } from '../mail/tell.ts'
+import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { deleteRequests } from './storage.ts'
 
 /** What is kept for webhooks at most; 0: without a limit. */
@@ -151,5 +151,10 @@ async function countDropped(db: Database, webhookId: string, count: number, now:
   if (!webhook) return
   const before = webhook.dropped - count
   if (before > 0 && Math.floor(Math.log2(before)) === Math.floor(Math.log2(webhook.dropped))) return
-  await tellWebhookDropped(db, webhook.organization_id, { webhookId, url: webhook.url, dropped: webhook.dropped }, now)
+  await notifyWebhookDropped(
+    db,
+    webhook.organization_id,
+    { webhookId, url: webhook.url, dropped: webhook.dropped },
+    now,
+  )
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
 import { inWriter } from '../database/in-thread.ts'
-import { tellWebhookActive, tellWebhookPaused } from '../mail/tell.ts'
+import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
 import type { RequestClaim } from './claims.ts'
@@ -218,8 +218,8 @@ async function tellOwner(
   const { organization_id, url } = await webhook.executeTakeFirstOrThrow()
   switch (state) {
     case 'active':
-      return await tellWebhookActive(db, organization_id, { webhookId, url }, now)
+      return await notifyWebhookActive(db, organization_id, { webhookId, url }, now)
     case 'paused':
-      return await tellWebhookPaused(db, organization_id, { webhookId, url, error: error ?? '', statusCode }, now)
+      return await notifyWebhookPaused(db, organization_id, { webhookId, url, error: error ?? '', statusCode }, now)
   }
 }

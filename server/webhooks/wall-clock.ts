@@ -16,7 +16,10 @@ const REQUESTS_AT_ONCE = 200
  * after its attempt, a lease its minute, a probe its hour, and what was to be sent at once is due now. Walks what waits for a
  * later time, never what is due. What this process is sending is left to it.
  */
-export async function bringBack(db: Database, { now, process }: { now: number; process: number }): Promise<void> {
+export async function repairAfterClockStep(
+  db: Database,
+  { now, process }: { now: number; process: number },
+): Promise<void> {
   for (let after = ''; ; ) {
     const webhooks = await readWebhooks(db, after, now)
     for (const { id, waits } of webhooks) if (waits) await bringRequestsBack(db, id, { now, process })

@@ -1,4 +1,4 @@
-import { giveWay } from '../../turns.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 
 /** `line`: where it begins, counted from 1. `wrong`: why it cannot be read. */
 export type CsvRecord = { line: number; cells: string[]; wrong?: string }
@@ -23,7 +23,7 @@ export async function* csvRecords(given: string): AsyncGenerator<CsvRecord> {
   let isQuoted = false
   let isOpen = false // inside of the quotes
   for (let at = 0; at <= text.length; at++) {
-    if (at % SLICE === SLICE - 1) await giveWay()
+    if (at % SLICE === SLICE - 1) await yieldToEventLoop()
     const character = text[at]
     if (character === '\n') line++
     if (character === '"') {

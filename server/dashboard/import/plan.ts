@@ -6,7 +6,7 @@ import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/expected-values
 import { paceOf } from '../../organization/room.ts'
 import type { Doors } from '../../outside.ts'
 import { invalid, Problem } from '../../problem.ts'
-import { giveWay } from '../../turns.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
 import { findGroupIds, findSlugs } from './group-store.ts'
@@ -27,7 +27,7 @@ export async function planImport(doors: Doors, organizationId: string, given: Im
   const pace = await paceOf(doors, organizationId)
   const judged: Judged[] = []
   for (const [place, row] of rows.entries()) {
-    if (place % SLICE === SLICE - 1) await giveWay()
+    if (place % SLICE === SLICE - 1) await yieldToEventLoop()
     judged.push(judge(row, given.group, pace))
   }
   await markKnown(doors, organizationId, judged)

@@ -1,5 +1,5 @@
 import type { Token } from '../../monitors/record-types/presentation.ts'
-import { giveWay } from '../../turns.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 
 /** One entry of a zone file, over as many lines as its parentheses span. */
 export type Entry = {
@@ -33,7 +33,7 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
   let entry: Entry | undefined
   for (const line of linesOf(text.replace(/^\ufeff/, ''))) {
     number++
-    for (unread += line.length + 1; unread >= SLICE; unread -= SLICE) await giveWay()
+    for (unread += line.length + 1; unread >= SLICE; unread -= SLICE) await yieldToEventLoop()
     let isCut = line.length > MOST_CHARACTERS
     for (const match of line.slice(0, MOST_CHARACTERS).matchAll(PART)) {
       const [part, blank, comment, parenthesis, quoted, close, plain] = match

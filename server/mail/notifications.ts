@@ -6,7 +6,7 @@ import { queueMail } from './outbox.ts'
 export type WebhookFailure = { webhookId: string; url: string; error: string; statusCode: number | null }
 
 /** Tells the owners, and whoever the organization names beside them, that a webhook was paused. Call it in the pausing transaction. */
-export async function tellWebhookPaused(
+export async function notifyWebhookPaused(
   db: Database,
   organizationId: string,
   { webhookId, ...failure }: WebhookFailure,
@@ -22,7 +22,7 @@ export async function tellWebhookPaused(
 }
 
 /** Tells the same people that it is active again. Call it in the transaction that resumes it. */
-export async function tellWebhookActive(
+export async function notifyWebhookActive(
   db: Database,
   organizationId: string,
   { webhookId, url }: { webhookId: string; url: string },
@@ -32,7 +32,7 @@ export async function tellWebhookActive(
 }
 
 /** Tells the same people how many of its waiting requests were dropped so far. Call it in the transaction that drops. */
-export async function tellWebhookDropped(
+export async function notifyWebhookDropped(
   db: Database,
   organizationId: string,
   { webhookId, url, dropped }: { webhookId: string; url: string; dropped: number },

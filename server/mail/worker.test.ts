@@ -7,11 +7,11 @@ import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
+import { repairAfterClockStep } from './clock-step.ts'
+import { notifyWebhookActive, notifyWebhookPaused } from './notifications.ts'
 import { dropWaitingMail, forgetMails, queueMail } from './outbox.ts'
-import { runPostman, sendDueMails } from './postman.ts'
 import { openSmtp } from './smtp.ts'
-import { tellWebhookActive, tellWebhookPaused } from './tell.ts'
-import { bringBack } from './wall-clock.ts'
+import { runMailWorker, sendDueMails } from './worker.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -62,7 +62,7 @@ onBothEngines('mail', (fresh) => {
     await queue()
 
     const now = setBack(24 * 60 * MINUTE_MS)
-    await bringBack(db, { now, process: 1 })
+    await repairAfterClockStep(db, { now, process: 1 })
 
     const due = await db.selectFrom('due_mails').select('due_at').orderBy('due_at').execute()
     expect(due.map(({ due_at }) => due_at)).toEqual([now, now + MINUTE_MS])
@@ -176,8 +176,8 @@ onBothEngines('mail', (fresh) => {
     const alerts = JSON.stringify(['team@example.com', 'pager@example.com'])
     await db.updateTable('organizations').set({ alert_emails: alerts }).execute()
 
-    await tellWebhookPaused(db, organizationId, failure, now)
-    await tellWebhookActive(db, organizationId, failure, now)
+    await notifyWebhookPaused(db, organizationId, failure, now)
+    await notifyWebhookActive(db, organizationId, failure, now)
 
     const told = (await rows()).map(({ recipient, content }) => [recipient, JSON.parse(content).kind])
     expect(told.sort()).toEqual([
@@ -193,7 +193,7 @@ onBothEngines('mail', (fresh) => {
     const { organizationId, now, rows } = await givenOutbox(db, null)
 
     const broken = db.transaction().execute(async (transaction) => {
-      await tellWebhookPaused(transaction, organizationId, failure, now)
+      await notifyWebhookPaused(transaction, organizationId, failure, now)
       throw new Error('the pause could not be written')
     })
 
@@ -263,7 +263,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     async turn({ afterMs }: { afterMs: number }) {
       now += afterMs
       const stop = new AbortController()
-      const loop = runPostman({ ...doors, process: 1 }, { stop: stop.signal, abandon: stop.signal })
+      const loop = runMailWorker({ ...doors, process: 1 }, { stop: stop.signal, abandon: stop.signal })
       stop.abort()
       await loop
     },

@@ -9,7 +9,10 @@ const AT_ONCE = 200
  * Brings back mails that wait for a time that only the clock had before it was set back: each waits as long again as it had to
  * after its last try, a lease its minute. What this process is sending is left to it.
  */
-export async function bringBack(db: Database, { now, process }: { now: number; process: number }): Promise<void> {
+export async function repairAfterClockStep(
+  db: Database,
+  { now, process }: { now: number; process: number },
+): Promise<void> {
   for (let from: { due_at: number | null; mail_id: string } = { due_at: now, mail_id: '' }; ; ) {
     const waiting = await readWaiting(db, from)
     const rows = waiting

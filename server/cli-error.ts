@@ -1,2 +1,2 @@
 /** Ends a command with one clear sentence for the person who started it, and exit code 1. */
-export class Failure extends Error {}
+export class CliError extends Error {}

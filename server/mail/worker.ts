@@ -4,12 +4,12 @@ import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import type { Heart } from '../heart.ts'
 import type { Seal } from '../seal.ts'
+import { repairAfterClockStep } from './clock-step.ts'
 import { messageOf } from './content.ts'
 import { type ClaimedMail, claimMails, forgetMails, type MailOutcome, recordMail } from './outbox.ts'
 import { openSmtp, type Post } from './smtp.ts'
-import { bringBack } from './wall-clock.ts'
 
-export type PostmanDoors = {
+export type MailWorkerDeps = {
   config: Pick<Config, 'baseUrl' | 'smtp'>
   db: Database
   clock: Clock
@@ -30,8 +30,8 @@ const FORGET_AFTER_MS = 90 * 24 * 60 * 60_000
 const FORGET_LIMIT = 1_000
 
 /** The loop that sends what is due. Runs until `stop`; what is under way then is given up when `abandon` is aborted. */
-export async function runPostman(
-  doors: PostmanDoors,
+export async function runMailWorker(
+  doors: MailWorkerDeps,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
   const { config, db, clock, log, heart } = doors
@@ -40,10 +40,10 @@ export async function runPostman(
   const wasSetBack = watchClock(clock)
   let isPlanned = false
   while (!stop.aborted) {
-    heart.beat('postman', clock.elapsed())
+    heart.beat('mail', clock.elapsed())
     try {
       if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await bringBack(db, { now: clock.now(), process: doors.process })
+      if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process: doors.process })
       isPlanned = true
       const sent = await sendDueMails(doors, post, abandon)
       if (clock.elapsed() >= forgetAt) {
@@ -59,7 +59,7 @@ export async function runPostman(
 }
 
 /** One pass: claims what is due, sends it and records what came of it. Returns how many mails it took. */
-export async function sendDueMails(doors: PostmanDoors, post: Post | null, abandon: AbortSignal): Promise<number> {
+export async function sendDueMails(doors: MailWorkerDeps, post: Post | null, abandon: AbortSignal): Promise<number> {
   const { db, clock, process, log } = doors
   const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH })
   await Promise.all(
@@ -80,7 +80,7 @@ export async function sendDueMails(doors: PostmanDoors, post: Post | null, aband
 }
 
 async function sendMail(
-  { config, clock, seal, log }: PostmanDoors,
+  { config, clock, seal, log }: MailWorkerDeps,
   post: Post | null,
   { claim, recipient, about, content }: ClaimedMail,
   abandon: AbortSignal,
