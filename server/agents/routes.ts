@@ -14,6 +14,8 @@ import {
 } from './invitation-store.ts'
 import { deleteAgent, getAgent, listAgents, updateAgent } from './store.ts'
 
+const tags = ['Agents']
+
 export function agentRoutes(doors: Doors): Routes {
   const { db, clock, seal } = doors
   const limit = doors.config.invitationLimit
@@ -24,12 +26,22 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.get(
       '/agents',
-      { schema: { querystring: AgentQuery, response: Answers(200, PageOf(Agent)) } },
+      {
+        schema: {
+          operationId: 'listAgents',
+          summary: 'List agents',
+          tags,
+          querystring: AgentQuery,
+          response: Answers(200, PageOf(Agent)),
+        },
+      },
       ({ query, caller }) => listAgents(db, seal, caller.organizationId, query),
     )
 
-    app.get('/agents/:agent', { schema: { ...agent, response: Answers(200, Agent) } }, ({ params, caller }) =>
-      getAgent(db, caller.organizationId, params.agent),
+    app.get(
+      '/agents/:agent',
+      { schema: { operationId: 'getAgent', summary: 'Get an agent', tags, ...agent, response: Answers(200, Agent) } },
+      ({ params, caller }) => getAgent(db, caller.organizationId, params.agent),
     )
 
     app.patch(
@@ -37,6 +49,9 @@ export function agentRoutes(doors: Doors): Routes {
       {
         config: { takesIfMatch: true },
         schema: {
+          operationId: 'updateAgent',
+          summary: 'Update an agent',
+          tags,
           description:
             'What is absent stays. With a lesser role the API keys that the agent made may do less too, and open invitations that the agent may no longer offer are revoked. The last owner keeps that role (409).',
           ...agent,
@@ -52,6 +67,9 @@ export function agentRoutes(doors: Doors): Routes {
       {
         config: { takesIfMatch: true },
         schema: {
+          operationId: 'deleteAgent',
+          summary: 'Delete an agent',
+          tags,
           description:
             'The person has no more access; the API keys and the open invitations that the person made are revoked. The last owner cannot go (409).',
           ...agent,
@@ -66,7 +84,15 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.get(
       '/agents/invitations',
-      { schema: { querystring: InvitationQuery, response: Answers(200, PageOf(Invitation)) } },
+      {
+        schema: {
+          operationId: 'listAgentInvitations',
+          summary: 'List invitations',
+          tags,
+          querystring: InvitationQuery,
+          response: Answers(200, PageOf(Invitation)),
+        },
+      },
       ({ query, caller }) => listInvitations(db, seal, caller.organizationId, query, clock.now()),
     )
 
@@ -74,6 +100,9 @@ export function agentRoutes(doors: Doors): Routes {
       '/agents/invitations',
       {
         schema: {
+          operationId: 'createAgentInvitation',
+          summary: 'Create an invitation',
+          tags,
           description:
             'Sends a link by mail that is good once, for 7 days, to sign in or up with that address. Who belongs to the organization or has an open invitation is a 409.',
           body: NewInvitation,
@@ -97,7 +126,15 @@ export function agentRoutes(doors: Doors): Routes {
 
     app.get(
       '/agents/invitations/:invitation',
-      { schema: { ...invitation, response: Answers(200, Invitation) } },
+      {
+        schema: {
+          operationId: 'getAgentInvitation',
+          summary: 'Get an invitation',
+          tags,
+          ...invitation,
+          response: Answers(200, Invitation),
+        },
+      },
       ({ params, caller }) => getInvitation(db, caller.organizationId, params.invitation, clock.now()),
     )
 
@@ -105,6 +142,9 @@ export function agentRoutes(doors: Doors): Routes {
       '/agents/invitations/:invitation/resend',
       {
         schema: {
+          operationId: 'resendAgentInvitation',
+          summary: 'Resend an invitation',
+          tags,
           description:
             'Sends a new link, good for another 7 days; the one before stops working. What was accepted or revoked is a 409.',
           ...invitation,
@@ -131,7 +171,9 @@ export function agentRoutes(doors: Doors): Routes {
       '/agents/invitations/:invitation',
       {
         schema: {
+          operationId: 'deleteAgentInvitation',
           summary: 'Revoke an invitation',
+          tags,
           description: 'Its link stops working. It stays in the list as `revoked`.',
           ...invitation,
           response: Answers(204, NoContent),

@@ -6,17 +6,36 @@ import type { Doors } from '../outside.ts'
 import { listEvents } from './list.ts'
 import { getEvent } from './store.ts'
 
+const tags = ['Monitors']
+
 export function eventRoutes({ db, seal }: Doors): Routes {
   return async (app) => {
     app.get(
       '/events',
-      { schema: { querystring: EventQuery, response: Answers(200, PageOf(Event)) } },
+      {
+        schema: {
+          operationId: 'listEvents',
+          summary: 'List events',
+          tags: ['Events'],
+          querystring: EventQuery,
+          response: Answers(200, PageOf(Event)),
+        },
+      },
       ({ query, caller }) => listEvents(db, seal, caller.organizationId, query),
     )
 
     app.get(
       '/monitors/:monitor/events',
-      { schema: { params: Params('monitor'), querystring: MonitorEventQuery, response: Answers(200, PageOf(Event)) } },
+      {
+        schema: {
+          operationId: 'listMonitorEvents',
+          summary: 'List the events of a monitor',
+          tags,
+          params: Params('monitor'),
+          querystring: MonitorEventQuery,
+          response: Answers(200, PageOf(Event)),
+        },
+      },
       async ({ params, query, caller }) => {
         const { id } = await getMonitor(db, caller.organizationId, params.monitor)
         return await listEvents(db, seal, caller.organizationId, { ...query, monitor_id: id })
@@ -28,6 +47,9 @@ export function eventRoutes({ db, seal }: Doors): Routes {
       {
         serializerCompiler: asItIs,
         schema: {
+          operationId: 'getMonitorEvent',
+          summary: 'Get an event of a monitor',
+          tags,
           params: Params('monitor', 'event'),
           querystring: OneEventQuery,
           response: Answers(200, EventAnswer),

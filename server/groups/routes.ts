@@ -9,6 +9,8 @@ import { refuse } from '../problem.ts'
 import { deleteGroup } from './remove.ts'
 import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup } from './store.ts'
 
+const tags = ['Groups']
+
 /** A group is named by its id or by its slug. */
 export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
   return async (app) => {
@@ -23,7 +25,15 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
 
     app.get(
       '/groups',
-      { schema: { querystring: GroupQuery, response: Answers(200, PageOf(Group)) } },
+      {
+        schema: {
+          operationId: 'listGroups',
+          summary: 'List groups',
+          tags,
+          querystring: GroupQuery,
+          response: Answers(200, PageOf(Group)),
+        },
+      },
       ({ query, caller }) => listGroups(db, seal, caller.organizationId, query),
     )
 
@@ -32,6 +42,9 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
       {
         attachValidation,
         schema: {
+          operationId: 'createGroup',
+          summary: 'Create a group',
+          tags,
           description:
             'Without a `slug` it is made from the name. A slug that is taken is a 409, also one that is made from the name.',
           body: NewGroup,
@@ -51,8 +64,10 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
       },
     )
 
-    app.get('/groups/:group', { schema: { params, response: Answers(200, Group) } }, ({ params, caller }) =>
-      getGroup(db, caller.organizationId, params.group),
+    app.get(
+      '/groups/:group',
+      { schema: { operationId: 'getGroup', summary: 'Get a group', tags, params, response: Answers(200, Group) } },
+      ({ params, caller }) => getGroup(db, caller.organizationId, params.group),
     )
 
     app.patch(
@@ -61,6 +76,9 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
         config: { takesIfMatch: true },
         attachValidation,
         schema: {
+          operationId: 'updateGroup',
+          summary: 'Update a group',
+          tags,
           description:
             'What is absent stays; `webhooks` is replaced whole. By another slug the group is named otherwise from then on; its id stays.',
           params,
@@ -80,6 +98,9 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
       {
         config: { takesIfMatch: true },
         schema: {
+          operationId: 'deleteGroup',
+          summary: 'Delete a group',
+          tags,
           description: 'Its monitors move to the default group, which itself cannot be deleted (409).',
           params,
           response: Answers(204, NoContent),

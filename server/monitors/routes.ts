@@ -29,6 +29,7 @@ import { updateMonitor } from './update.ts'
 
 const MonitorPage = PageOf(MonitorAnswer)
 const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
+const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
 
 export function monitorRoutes(doors: Doors): Routes {
@@ -52,13 +53,30 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.get(
       '/monitors',
-      { schema: { querystring: MonitorQuery, response: Answers(200, MonitorPage) } },
+      {
+        schema: {
+          operationId: 'listMonitors',
+          summary: 'List monitors',
+          tags,
+          querystring: MonitorQuery,
+          response: Answers(200, MonitorPage),
+        },
+      },
       ({ query, caller }) => listed(caller.organizationId, query),
     )
 
     app.get(
       '/groups/:group/monitors',
-      { schema: { params: Params('group'), querystring: MonitorQuery, response: Answers(200, MonitorPage) } },
+      {
+        schema: {
+          operationId: 'listGroupMonitors',
+          summary: 'List the monitors of a group',
+          tags: ['Groups'],
+          params: Params('group'),
+          querystring: MonitorQuery,
+          response: Answers(200, MonitorPage),
+        },
+      },
       async ({ params, query, caller }) => {
         const { id } = await getGroupRow(db, caller.organizationId, params.group)
         return await listed(caller.organizationId, query, id)
@@ -69,6 +87,9 @@ export function monitorRoutes(doors: Doors): Routes {
       '/groups/:group/monitors',
       {
         schema: {
+          operationId: 'updateGroupMonitors',
+          summary: 'Update all monitors of a group',
+          tags: ['Groups'],
           description: 'All of them at once, and nothing else about them. What is absent stays.',
           params: Params('group'),
           body: GroupMonitorsChange,
@@ -89,6 +110,9 @@ export function monitorRoutes(doors: Doors): Routes {
       {
         attachValidation,
         schema: {
+          operationId: 'createMonitor',
+          summary: 'Create a monitor',
+          tags,
           description: 'It is checked at once. Two monitors may watch the same record.',
           querystring,
           body: NewMonitor,
@@ -128,6 +152,9 @@ export function monitorRoutes(doors: Doors): Routes {
         attachValidation,
         bodyLimit: BULK_BYTES,
         schema: {
+          operationId: 'createMonitorsInBulk',
+          summary: 'Create many monitors at once',
+          tags,
           description:
             'All or none: one item that is not valid and nothing is made, with every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that do not say it themselves. Answers a list of the monitors made, in the order of the request.',
           querystring,
@@ -177,7 +204,15 @@ export function monitorRoutes(doors: Doors): Routes {
 
     app.get(
       '/monitors/:monitor',
-      { schema: { ...one, response: Answers(200, MonitorAnswer) } },
+      {
+        schema: {
+          operationId: 'getMonitor',
+          summary: 'Get a monitor',
+          tags,
+          ...one,
+          response: Answers(200, MonitorAnswer),
+        },
+      },
       ({ params, query, caller }) => shown(db, caller.organizationId, params.monitor, query.include),
     )
 
@@ -187,6 +222,9 @@ export function monitorRoutes(doors: Doors): Routes {
         attachValidation,
         config: { takesIfMatch: true },
         schema: {
+          operationId: 'updateMonitor',
+          summary: 'Update a monitor',
+          tags,
           description:
             'What is absent stays. Another name or record type clears `current_value`; these and another expectation set `state` to UNSET, and it is checked at once.',
           ...one,
@@ -204,13 +242,27 @@ export function monitorRoutes(doors: Doors): Routes {
       },
     )
 
-    for (const [verb, is_active, description] of [
-      ['enable', true, 'It is checked at once and by its frequency from then on.'],
-      ['disable', false, 'No more checks, and no deliveries of new events. Its configuration and its history stay.'],
+    for (const [verb, is_active, summary, description] of [
+      ['enable', true, 'Enable a monitor', 'It is checked at once and by its frequency from then on.'],
+      [
+        'disable',
+        false,
+        'Disable a monitor',
+        'No more checks, and no deliveries of new events. Its configuration and its history stay.',
+      ],
     ] as const) {
       app.post(
         `/monitors/:monitor/${verb}`,
-        { schema: { description, ...one, response: Answers(200, MonitorAnswer) } },
+        {
+          schema: {
+            operationId: `${verb}Monitor`,
+            summary,
+            tags,
+            description,
+            ...one,
+            response: Answers(200, MonitorAnswer),
+          },
+        },
         (request, reply) => {
           const { params, query, caller } = request
           return once(request, reply, db, {
@@ -225,6 +277,9 @@ export function monitorRoutes(doors: Doors): Routes {
       '/monitors/:monitor/check',
       {
         schema: {
+          operationId: 'checkMonitor',
+          summary: 'Check a monitor now',
+          tags,
           description:
             'Now, outside its schedule. The answer shows the monitor as it still is: read it again until `last_checked` is a later time. A disabled monitor is a 409.',
           ...one,
@@ -248,6 +303,9 @@ export function monitorRoutes(doors: Doors): Routes {
       {
         config: { takesIfMatch: true },
         schema: {
+          operationId: 'deleteMonitor',
+          summary: 'Delete a monitor',
+          tags,
           description: 'Its events go with it; webhook requests that were made for them are still delivered.',
           params: Params('monitor'),
           response: Answers(204, NoContent),

@@ -9,6 +9,8 @@ import { getOrganizationDetails, refusalsOfOrganization, updateOrganization } fr
 import type { Payments } from './payments.ts'
 import { passOnBilling } from './purchase.ts'
 
+const tags = ['Organization']
+
 export function organizationRoutes(doors: Doors, payments: Payments | null): Routes {
   const { db, config } = doors
   return async (app) => {
@@ -16,8 +18,17 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
     // What the schema refuses and what only we can judge are reported together.
     const attachValidation = true
 
-    app.get('/organization', { schema: { response: Answers(200, Organization) } }, ({ caller }) =>
-      getOrganizationDetails(db, caller.organizationId),
+    app.get(
+      '/organization',
+      {
+        schema: {
+          operationId: 'getOrganization',
+          summary: 'Get the organization',
+          tags,
+          response: Answers(200, Organization),
+        },
+      },
+      ({ caller }) => getOrganizationDetails(db, caller.organizationId),
     )
 
     app.patch(
@@ -26,6 +37,9 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
         attachValidation,
         config: { takesIfMatch: true },
         schema: {
+          operationId: 'updateOrganization',
+          summary: 'Update the organization',
+          tags,
           description: 'What is absent stays, in `settings` too.',
           body: OrganizationChange,
           response: Answers(200, Organization),
@@ -39,8 +53,17 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
       },
     )
 
-    app.get('/organization/billing', { schema: { response: Answers(200, Billing) } }, ({ caller }) =>
-      getBilling(db, caller.organizationId),
+    app.get(
+      '/organization/billing',
+      {
+        schema: {
+          operationId: 'getOrganizationBilling',
+          summary: 'Get the billing details',
+          tags,
+          response: Answers(200, Billing),
+        },
+      },
+      ({ caller }) => getBilling(db, caller.organizationId),
     )
 
     app.patch(
@@ -49,6 +72,9 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
         attachValidation,
         config: { changedBy: 'owner', takesIfMatch: true },
         schema: {
+          operationId: 'updateOrganizationBilling',
+          summary: 'Update the billing details',
+          tags,
           description: 'What is absent stays; null clears a field.',
           body: BillingChange,
           response: Answers(200, Billing),

@@ -10,6 +10,8 @@ import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
 import { retryLater } from './retry-later.ts'
 import { getSubscription } from './subscription-store.ts'
 
+const tags = ['Organization']
+
 /** 200 when nothing is left to do, 202 when a person has to pay or confirm first. */
 const ChoiceAnswers = { ...Answers(200, Subscription), 202: PaymentPage }
 
@@ -19,15 +21,26 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
     changedBy(app, 'owner')
     retryLater(app)
 
-    app.get('/organization/subscription', { schema: { response: Answers(200, Subscription) } }, ({ caller }) =>
-      getSubscription(db, config.plans, caller.organizationId, clock.now()),
+    app.get(
+      '/organization/subscription',
+      {
+        schema: {
+          operationId: 'getOrganizationSubscription',
+          summary: 'Get the subscription',
+          tags,
+          response: Answers(200, Subscription),
+        },
+      },
+      ({ caller }) => getSubscription(db, config.plans, caller.organizationId, clock.now()),
     )
 
     app.put(
       '/organization/subscription',
       {
         schema: {
+          operationId: 'replaceOrganizationSubscription',
           summary: 'Choose a plan',
+          tags,
           description: 'Where a person has to pay or to confirm: 202 and the address for that. Otherwise 200.',
           body: PlanChoice,
           response: ChoiceAnswers,
@@ -43,7 +56,9 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
       '/organization/subscription',
       {
         schema: {
+          operationId: 'deleteOrganizationSubscription',
           summary: 'Cancel the plan at the end of its period',
+          tags,
           description: 'Until then it is as before. Where no plan is paid for, a 409.',
           response: Answers(200, Subscription),
         },
@@ -56,7 +71,9 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
       {
         config: { writesNothing: true },
         schema: {
+          operationId: 'createOrganizationSubscriptionPortal',
           summary: 'Open the customer portal',
+          tags,
           description:
             'Answers an address at the payment provider for payment methods and invoices. Where nothing was bought, a 409.',
           response: Answers(200, PaymentPage),
@@ -68,7 +85,12 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
     app.get(
       '/organization/plans',
       {
-        schema: { response: Answers(200, PageOf(Plan)) },
+        schema: {
+          operationId: 'listOrganizationPlans',
+          summary: 'List plans',
+          tags,
+          response: Answers(200, PageOf(Plan)),
+        },
       },
       async () => {
         const data = config.plans.map(toPlan)
@@ -78,7 +100,15 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
 
     app.get(
       '/organization/invoices',
-      { schema: { querystring: InvoiceQuery, response: Answers(200, PageOf(Invoice)) } },
+      {
+        schema: {
+          operationId: 'listOrganizationInvoices',
+          summary: 'List invoices',
+          tags,
+          querystring: InvoiceQuery,
+          response: Answers(200, PageOf(Invoice)),
+        },
+      },
       ({ query, caller }) => listInvoices(db, seal, caller.organizationId, query),
     )
   }

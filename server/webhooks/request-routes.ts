@@ -19,6 +19,7 @@ const both = Params('webhook', 'request')
 export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
   return async (app) => {
     const list = {
+      operationId: 'listWebhookRequests',
       summary: 'List the requests of a webhook',
       tags,
       params,
@@ -31,7 +32,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
     })
 
     const read = {
-      summary: 'Read a request with its payload and attempts',
+      operationId: 'getWebhookRequest',
+      summary: 'Get a request with its payload and attempts',
       tags,
       params: both,
       response: Answers(200, WebhookRequestInFull),
@@ -43,7 +45,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
     })
 
     const test = {
-      summary: 'Send a test',
+      operationId: 'testWebhook',
+      summary: 'Send a test request',
       description:
         'A made-up change of an A record from VALID to MISMATCH, sent once and at once, also to a paused or disabled webhook; its success resumes a paused one.',
       tags,
@@ -66,7 +69,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
     })
 
     const retry = {
-      summary: 'Send a request again now',
+      operationId: 'retryWebhookRequest',
+      summary: 'Retry a request now',
       description:
         'One attempt at once, whatever the status of the request, also to a paused or disabled webhook; its success resumes a paused one. The schedule of the request is not touched.',
       tags,
@@ -86,7 +90,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
     })
 
     const again = {
-      summary: 'Send the requests of a period again',
+      operationId: 'replayWebhook',
+      summary: 'Replay the requests of a period',
       description:
         'The same ids and the same octets, oldest first, each with a new schedule. At most 100,000 in one call; tests are left out.',
       tags,

@@ -33,6 +33,7 @@ export function webhookRoutes(doors: Doors): Routes {
 
   return async (app) => {
     const list = {
+      operationId: 'listWebhooks',
       summary: 'List webhooks',
       tags,
       querystring: WebhookQuery,
@@ -41,7 +42,8 @@ export function webhookRoutes(doors: Doors): Routes {
     app.get('/webhooks', { schema: list }, ({ query, caller }) => listWebhooks(db, seal, caller.organizationId, query))
 
     const create = {
-      summary: 'Make a webhook',
+      operationId: 'createWebhook',
+      summary: 'Create a webhook',
       description:
         'The answer holds the secret in full, this once. The address is checked, and looked up where it is a name.',
       tags,
@@ -66,13 +68,14 @@ export function webhookRoutes(doors: Doors): Routes {
       })
     })
 
-    const read = { summary: 'Read a webhook', tags, params, response: Answers(200, Webhook) }
+    const read = { operationId: 'getWebhook', summary: 'Get a webhook', tags, params, response: Answers(200, Webhook) }
     app.get('/webhooks/:webhook', { schema: read }, ({ params, caller }) =>
       getWebhook(db, seal, caller.organizationId, params.webhook),
     )
 
     const change = {
-      summary: 'Change a webhook',
+      operationId: 'updateWebhook',
+      summary: 'Update a webhook',
       description:
         'Absent fields stay; headers and groups are replaced whole, and a header given with the masked value that it is shown with keeps its value. A paused webhook whose url or headers change is tried at once.',
       tags,
@@ -90,6 +93,7 @@ export function webhookRoutes(doors: Doors): Routes {
     })
 
     const remove = {
+      operationId: 'deleteWebhook',
       summary: 'Delete a webhook',
       description: 'What it was not sent yet is not sent; the log of its requests goes with it.',
       tags,
@@ -105,12 +109,19 @@ export function webhookRoutes(doors: Doors): Routes {
       },
     )
 
-    for (const [path, isActive, summary, description] of [
+    for (const [verb, isActive, summary, description] of [
       ['enable', true, 'Enable a webhook', 'Requests that waited are sent. A paused webhook is tried at once.'],
       ['disable', false, 'Disable a webhook', 'No new requests are made; those that wait are kept and not attempted.'],
     ] as const) {
-      const schema = { summary, description, tags, params, response: Answers(200, Webhook) }
-      app.post(`/webhooks/:webhook/${path}`, { schema }, async (request, reply) => {
+      const schema = {
+        operationId: `${verb}Webhook`,
+        summary,
+        description,
+        tags,
+        params,
+        response: Answers(200, Webhook),
+      }
+      app.post(`/webhooks/:webhook/${verb}`, { schema }, async (request, reply) => {
         const { params, caller } = request
         const webhook = await once(request, reply, db, {
           effect: (db) => setActive(db, caller.organizationId, params.webhook, isActive, clock.now()),
@@ -122,7 +133,8 @@ export function webhookRoutes(doors: Doors): Routes {
     }
 
     const rotate = {
-      summary: 'Rotate the secret',
+      operationId: 'rotateSecretOfWebhook',
+      summary: 'Rotate the secret of a webhook',
       description:
         'The answer holds the new secret in full, this once. X-Service-Signature is by it from now on; during the grace webhook-signature carries the signatures of both.',
       tags,

@@ -4,7 +4,6 @@ import { failures, type HeaderName, headerRefs, headers, parameters, responses, 
 import { webhooks } from './deliveries.ts'
 import { errorStatusesOf } from './failures.ts'
 import { hoistTitled } from './hoist.ts'
-import { operationIdOf, summaryOf } from './names.ts'
 
 /** The parts of a document and of an operation that are looked at or changed here. */
 export type Operation = {
@@ -33,7 +32,7 @@ export type Document = {
   tags?: { name: string; description?: string }[]
 }
 
-/** What the route schemas cannot say: shared headers, conditions, every error, names. For every route alike. */
+/** What the route schemas do not say, the same for every route: shared headers, conditions and errors. */
 export function complete(document: Document): Document {
   const versioned = versionedTitles(document)
   for (const [path, operations] of Object.entries(document.paths)) {
@@ -76,12 +75,6 @@ function completeOpen(operation: Operation): void {
   }
 }
 
-/** The resource that a path begins with: `Monitors`. */
-function tagOf(path: string): string {
-  const [, first = ''] = path.split('/')
-  return first.charAt(0).toUpperCase() + first.slice(1)
-}
-
 function completeOperation(
   method: string,
   path: string,
@@ -94,9 +87,6 @@ function completeOperation(
   const schema = answer?.[1].content?.['application/json']?.schema
   const answersPage = 'has_more' in (schema?.properties ?? {})
   const answersOne = schema?.type === 'object' && !answersPage
-  operation.operationId ??= operationIdOf(method, path, answersPage)
-  operation.summary ??= summaryOf(method, path, answersPage)
-  operation.tags ??= [tagOf(path)]
   if (answersPage) operation.description ??= 'One page of them, in the order asked for. Filters combine.'
   if (answersOne && method === 'get') operation.description ??= 'Answered with 304 while the ETag known is still right.'
 
