@@ -9,7 +9,7 @@ import { createApp } from '../server/app.ts'
 import { fingerprint } from '../server/checks/verdict.ts'
 import { systemClock } from '../server/clock.ts'
 import { readConfig } from '../server/config.ts'
-import type { Database, Engine } from '../server/database/database.ts'
+import { type Database, type Engine, pathOf } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import type { Outcome } from '../server/dns/outcome.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
@@ -52,18 +52,27 @@ export async function withWorld<T>(engine: Engine, count: number, work: (world: 
   })
   const doors = openDoors(config, SECRET, pino({ level: 'warn' }))
   const app = await createApp({ ...doors, log: pino({ level: 'silent' }) })
+  let checkpointer: ChildProcess | undefined
   try {
     await migrate(doors.db, systemClock.now())
+    checkpointer = startCheckpointer(config.databaseUrl)
     const { slots, key } = await fill(doors.db, count)
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
     return await work({ doors, url, key, folder, port, order, slots })
   } finally {
     responder.disconnect()
+    checkpointer?.disconnect()
     await app.close()
     await closeDoors(doors)
     await postgres?.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** SQLite's checkpoints beside the writers, as in a server. */
+export function startCheckpointer(databaseUrl: string): ChildProcess | undefined {
+  const path = pathOf(databaseUrl)
+  return path === undefined ? undefined : fork(new URL('./checkpointer.ts', import.meta.url), [path])
 }
 
 export async function startResponder() {

@@ -85,7 +85,7 @@ async function withWorld<T>(engine: Engine, server: string | undefined, work: (w
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
   const receiver = fork(new URL('./webhook-receiver.ts', import.meta.url))
   const url = engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await freshOn(server!)
-  const db = openDatabase(url, { inThread: true })
+  const db = openDatabase(url)
   try {
     const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
     await migrate(db, systemClock.now())

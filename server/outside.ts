@@ -50,7 +50,7 @@ export function openDoors(config: Config, secret: string, log: Logger, clock: Cl
     config,
     clock,
     log,
-    db: openDatabase(config.databaseUrl, { inThread: true }),
+    db: openDatabase(config.databaseUrl),
     ...checking,
     safeFetch,
     seal: createSeal(secret),

@@ -15,8 +15,6 @@ export type Seal = Signer & {
   open(sealed: Uint8Array, context: string): string
   /** Whether the bytes were sealed under this SECRET. */
   isOwn(sealed: Uint8Array): boolean
-  /** For `createSigner` in another thread, where the tokens are the same. */
-  signingKey: Uint8Array
   /** A key of 256 bits for one further use, base64. */
   keyFor(use: string): string
 }
@@ -29,7 +27,7 @@ const NONCE_OCTETS = 12
 const TAG_OCTETS = 16
 const HEAD_OCTETS = 1 + 4
 
-export function createSigner(key: Uint8Array): Signer {
+function createSigner(key: Uint8Array): Signer {
   const sign = (text: string) => createHmac('sha256', key).update(text).digest().subarray(0, SIGNATURE_OCTETS)
   return {
     sign,
@@ -49,7 +47,6 @@ export function createSeal(secret: string): Seal {
   return {
     ...createSigner(signing),
     isOwn,
-    signingKey: signing,
     close(text, context) {
       const nonce = randomBytes(NONCE_OCTETS)
       const cipher = createCipheriv('aes-256-gcm', encryption, nonce).setAAD(Buffer.from(context))

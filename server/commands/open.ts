@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { BadConfig, type Config, readConfig } from '../config.ts'
-import { type Database, engineOf, openDatabase } from '../database/database.ts'
+import { type Database, engineOf, openDatabase, pathOf } from '../database/database.ts'
 import { migrate, NewerDatabase } from '../database/migrate.ts'
 import { makePrivate } from './private-files.ts'
 import { isOwnSecret } from './secret-check.ts'
@@ -32,7 +32,7 @@ export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
       `The data folder ${dataDir} cannot be written (${reasonOf(error)}); set DATA_DIR to one that can.`,
     )
   }
-  const file = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
+  const file = pathOf(databaseUrl)
   if (file !== undefined) makePrivate(file, dataDir)
 }
 

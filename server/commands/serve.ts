@@ -4,12 +4,12 @@ import { runScheduler } from '../checks/worker.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, pathOf } from '../database/database.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
+import { startCheckpoints } from '../database/sqlite-checkpoints.ts'
 import { runEventSweep } from '../events/sweep.ts'
 import { createLog } from '../log.ts'
 import { runMailWorker } from '../mail/worker.ts'
-import { prepareLists } from '../monitors/list.ts'
 import { findSetupLink } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganization, whileEmpty } from '../organization/store.ts'
 import { closeDoors, type Doors, openDoors } from '../outside.ts'
@@ -40,6 +40,8 @@ export async function serve(): Promise<void> {
   const app = config.roles.has('api') ? await (await import('../app.ts')).createApp(doors) : undefined
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   await prepareDatabase(db, config, secret)
+  const path = pathOf(config.databaseUrl)
+  const stopCheckpoints = path === undefined ? () => {} : startCheckpoints(path)
   await makeAdmin(db, config, clock.now())
   const self = { pid: process.pid, machine: hostname(), isAlive }
   const id = await enterProcess(db, self, clock.now())
@@ -48,7 +50,6 @@ export async function serve(): Promise<void> {
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
   isStarting = false
-  if (app) void prepareLists(db, doors.seal)
   const loops: Promise<void>[] = [runPresence({ ...doors, self, process: id }, signals)]
   if (config.roles.has('checker')) {
     loops.push(runScheduler({ ...doors, process: id }, signals), runEventSweep(doors, signals))
@@ -72,6 +73,7 @@ export async function serve(): Promise<void> {
   await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
     log.error({ err }, 'Claims could not be given back; their leases run out.'),
   )
+  stopCheckpoints()
   await Promise.race([closeDoors(doors), systemClock.sleep(1_000)])
   log.info('Stopped.')
   process.exit(0)

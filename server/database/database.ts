@@ -1,26 +1,25 @@
 import { CompiledQuery, Kysely, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
-import { FOR_EACH, sqliteDialect } from './sqlite.ts'
-import { sqliteThreadDialect } from './sqlite-thread.ts'
+import { type ForEachQuery, sqliteDialect } from './sqlite.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
 /** A database or a transaction in one: every store function takes it and works in both. */
 export type Database = Kysely<Tables>
 
-export type OpenOptions = {
-  /** PostgreSQL: at most this many. SQLite has one. */
-  connections?: number
-  /** SQLite: for a server; see `sqlite-thread.ts`. */
-  inThread?: boolean
+/**
+ * `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. `connections`: PostgreSQL's, at most
+ * this many.
+ */
+export function openDatabase(url: string, { connections = 10 }: { connections?: number } = {}): Database {
+  const path = pathOf(url)
+  return new Kysely<Tables>({ dialect: path === undefined ? postgresDialect(url, connections) : sqliteDialect(path) })
 }
 
-/** `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. */
-export function openDatabase(url: string, { connections = 10, inThread = false }: OpenOptions = {}): Database {
-  if (!url.startsWith('sqlite:')) return new Kysely<Tables>({ dialect: postgresDialect(url, connections) })
-  const path = url.slice('sqlite:'.length)
-  return new Kysely<Tables>({ dialect: inThread ? sqliteThreadDialect(path) : sqliteDialect(path) })
+/** The file of an SQLite database, undefined with PostgreSQL. */
+export function pathOf(url: string): string | undefined {
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }
 
 export function engineOf(db: Database): Engine {
@@ -42,15 +41,16 @@ export function forUpdate(db: Database): RawBuilder<unknown> {
   return engineOf(db) === 'postgres' ? sql`for update` : sql``
 }
 
-/** SQLite only: runs one statement, with `?` for its parameters, once for each list of them. Returns how many rows each changed. */
+/**
+ * SQLite only: runs one statement, with `?` for its parameters, once for each list of them, all or nothing. Returns how many
+ * rows each changed.
+ */
 export async function runForEach(
   db: Database,
   statement: string,
   lists: readonly (readonly unknown[])[],
 ): Promise<number[]> {
-  const values: unknown[] = [] // not by flat(), whose array takes three times as long to copy to the thread
-  for (const list of lists) values.push(...list)
-  const parameters = [lists[0]?.length ?? 1, values]
-  const { rows } = await db.executeQuery<{ changes: number[] }>(CompiledQuery.raw(FOR_EACH + statement, parameters))
+  const query: ForEachQuery = { ...CompiledQuery.raw(statement), lists }
+  const { rows } = await db.executeQuery<{ changes: number[] }>(query)
   return rows[0]!.changes
 }

@@ -1,6 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
 import { type Database, engineOf } from './database.ts'
-import { isRead, SqliteThreadAdapter } from './sqlite-thread.ts'
 
 /**
  * A statement whose text depends on `name` and `shape` alone: `build` takes whatever it decides by from the shape, because a
@@ -16,11 +15,6 @@ const kept = new Map<string, CompiledQuery<unknown>>()
 export async function runPrepared<S, R>(db: Database, { name, shape, values, build }: Prepared<S, R>): Promise<R[]> {
   const key = `${engineOf(db)} ${name} ${JSON.stringify(shape)}`
   const compiled = (kept.get(key) as CompiledQuery<R> | undefined) ?? compile(key, values, build(shape))
-  const { adapter } = db.getExecutor()
-  // Where Kysely would come to as well, with many promises on the way.
-  if (adapter instanceof SqliteThreadAdapter && adapter.reader && !db.isTransaction && isRead(compiled)) {
-    return adapter.reader.prepare(compiled.sql).all(values) as R[]
-  }
   const { rows } = await db.executeQuery<R>({ ...compiled, parameters: values })
   return rows
 }

@@ -1,155 +1,260 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { type Dialect, SqliteDialect } from 'kysely'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  RawNode,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { systemClock } from '../clock.ts'
 
-/**
- * Stands in front of a statement that is to be run once for each of many lists of parameters: far cheaper here than one
- * statement with a long VALUES. Is given how many parameters a list has, and all of them in one array, which costs half of
- * what an array for each list costs on its way to the thread. All or nothing, also outside of a transaction. Answers one row, with
- * the list of `changes`. See `runForEach` in `database.ts`.
- */
-export const FOR_EACH = '/* for each */ '
+/** One statement that runs once for each list of parameters. Returns one row with the list of `changes`. */
+export type ForEachQuery = CompiledQuery & { lists: readonly (readonly unknown[])[] }
 
-/** How many compiled statements are kept. The program has fewer texts than this but for its batches. */
-const KEPT_STATEMENTS = 256
-
-/** SQLite through `node:sqlite`. One connection: Kysely queues transactions and statements on it. */
+/** SQLite through `node:sqlite`: one connection that writes, and one that reads outside of transactions. */
 export function sqliteDialect(path: string): Dialect {
-  return new SqliteDialect({ database: async () => openSqlite(path) })
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new SqliteDriver(path),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
 }
 
-/**
- * Pages of the log after which a commit also moves them into the file, and waits for the disk. In a server most were moved by
- * then: `sqlite-checkpointer.ts`.
- */
-export const CHECKPOINT_PAGES = 16_000
-/** A log that grew further, because of long reads or a slow disk, is cut to this when it begins anew. */
-const LOG_BYTES = 64 * 1_024 * 1_024
+/** How long a writer waits for the writers of other processes. */
+const LOCK_TIMEOUT_MS = 5_000
+const LOCK_POLL_MS = 1
+/** A process that wrote for this long without a pause makes one, so that others get the lock and its event loop a turn. */
+const LONG_WRITES_MS = 10
+const PAUSE_MS = 2
 
+class SqliteDriver implements Driver {
+  readonly #path: string
+  #writer: SqliteConnection | undefined
+  #reader: SqliteConnection | undefined
+  /** Resolves when the last one in the queue of writers is done. */
+  #lastWriter: Promise<void> = Promise.resolve()
+  #writingMs = 0
+  #endedAt = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async init(): Promise<void> {
+    this.#writer = new SqliteConnection(this.#path) // creates the file
+    this.#reader = new SqliteConnection(this.#path, { readOnly: true })
+  }
+
+  async acquireConnection(): Promise<Session> {
+    return new Session(this.#writer!, this.#reader!, () => this.#lock())
+  }
+
+  async releaseConnection(session: Session): Promise<void> {
+    session.release()
+  }
+
+  async beginTransaction(session: Session): Promise<void> {
+    await session.begin()
+  }
+
+  async commitTransaction(session: DatabaseConnection): Promise<void> {
+    await session.executeQuery(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(session: Session): Promise<void> {
+    session.rollback()
+  }
+
+  async destroy(): Promise<void> {
+    this.#reader?.close()
+    this.#writer?.close()
+  }
+
+  /** Waits for the other writers of this process. Resolves to the function that lets the next one in. */
+  async #lock(): Promise<() => void> {
+    const before = this.#lastWriter
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#lastWriter = promise
+    await before
+    const startedAt = systemClock.elapsed()
+    if (startedAt - this.#endedAt > PAUSE_MS) this.#writingMs = 0
+    if (this.#writingMs > LONG_WRITES_MS) {
+      await systemClock.sleep(PAUSE_MS)
+      this.#writingMs = 0
+    }
+    return () => {
+      this.#endedAt = systemClock.elapsed()
+      this.#writingMs += this.#endedAt - startedAt
+      resolve()
+    }
+  }
+}
+
+/** What Kysely takes for a connection: from its first write until it is released it has the writer to itself. */
+class Session implements DatabaseConnection {
+  readonly #writer: SqliteConnection
+  readonly #reader: SqliteConnection
+  readonly #lock: () => Promise<() => void>
+  #unlock: (() => void) | undefined
+
+  constructor(writer: SqliteConnection, reader: SqliteConnection, lock: () => Promise<() => void>) {
+    this.#writer = writer
+    this.#reader = reader
+    this.#lock = lock
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (!this.#unlock && isRead(query)) return this.#reader.run<R>(query)
+    this.#unlock ??= await this.#lock()
+    return await whenUnlocked(() => this.#writer.run<R>(query))
+  }
+
+  async begin(): Promise<void> {
+    this.#unlock ??= await this.#lock()
+    // A deferred transaction that turns into a writer fails at once when another process wrote meanwhile.
+    await whenUnlocked(() => this.#writer.run(CompiledQuery.raw('begin immediate')))
+  }
+
+  rollback(): void {
+    // SQLite rolls back by itself when the disk is full. Rolling back again would hide that error.
+    if (this.#writer.isTransaction) this.#writer.run(CompiledQuery.raw('rollback'))
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing here streams
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('SQLite does not stream rows here.')
+  }
+
+  release(): void {
+    this.#unlock?.()
+    this.#unlock = undefined
+  }
+}
+
+function isRead({ query, sql: text }: CompiledQuery): boolean {
+  return SelectQueryNode.is(query) || (RawNode.is(query) && /^\s*select\b/i.test(text))
+}
+
+const SQLITE_BUSY = 5
+
+/** SQLite's own busy timeout would block the event loop, and a statement that finds the database locked changed nothing yet. */
+async function whenUnlocked<T>(work: () => T): Promise<T> {
+  const giveUpAt = systemClock.elapsed() + LOCK_TIMEOUT_MS
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      const { errcode = 0 } = error as { errcode?: number }
+      if ((errcode & 0xff) !== SQLITE_BUSY || systemClock.elapsed() > giveUpAt) throw error
+    }
+    await systemClock.sleep(LOCK_POLL_MS)
+  }
+}
+
+/** Statements that each connection keeps compiled. The program has fewer, apart from those of bulk inserts. */
+const MAX_STATEMENTS = 256
 const WRITER_CACHE_KIB = 65_536
 /** What it does not hold is mostly in the system's cache. */
 const READER_CACHE_KIB = 32_768
+/**
+ * Pages in the write-ahead log after which a commit also does a checkpoint and waits for the disk. In a server the
+ * supervisor does checkpoints long before: `sqlite-checkpoints.ts`.
+ */
+const CHECKPOINT_PAGES = 48_000
+/** A log that long reads or a slow disk let grow is cut to this when it restarts. */
+const LOG_BYTES = 64 * 1_024 * 1_024
 
-export function openSqlite(path: string, { readOnly = false } = {}) {
-  const database = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints: true, readOnly })
-  database.exec(`pragma cache_size = -${readOnly ? READER_CACHE_KIB : WRITER_CACHE_KIB}; pragma temp_store = memory`)
-  if (!readOnly) {
-    database.exec(
+class SqliteConnection {
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(path: string, { readOnly = false } = {}) {
+    this.#database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS, enableForeignKeyConstraints: true, readOnly })
+    this.#database.exec(
+      `pragma cache_size = -${readOnly ? READER_CACHE_KIB : WRITER_CACHE_KIB}; pragma temp_store = memory`,
+    )
+    if (readOnly) return
+    this.#database.exec(
       `pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};
-       pragma journal_size_limit = ${LOG_BYTES}`,
+       pragma journal_size_limit = ${LOG_BYTES}; pragma busy_timeout = 0`,
     )
   }
-  const statements = new Map<string, ReturnType<typeof asStatement>>()
-  return {
-    close: () => database.close(),
-    prepare(text: string) {
-      const kept = statements.get(text)
-      if (kept) return kept
-      const prepared = database.prepare(inOurWords(text))
-      const statement = text.startsWith(FOR_EACH) ? asForEach(prepared, database) : asPlain(prepared)
-      if (text === 'rollback') onlyInTransaction(statement, database)
-      if (statements.size >= KEPT_STATEMENTS) statements.delete(statements.keys().next().value!)
-      statements.set(text, statement)
-      return statement
-    },
+
+  get isTransaction(): boolean {
+    return this.#database.isTransaction
+  }
+
+  run<R>(query: CompiledQuery | ForEachQuery): QueryResult<R> {
+    const statement = this.#prepare(query.sql)
+    if (!('lists' in query)) return statement.run(query.parameters) as QueryResult<R>
+    const changes = this.#atomically(() => query.lists.map((list) => statement.runOnce(list)))
+    return { rows: [{ changes }] as R[] }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #prepare(text: string): Statement {
+    const kept = this.#statements.get(text)
+    if (kept) return kept
+    const statement = new Statement(this.#database.prepare(text))
+    if (this.#statements.size >= MAX_STATEMENTS) this.#statements.delete(this.#statements.keys().next().value!)
+    this.#statements.set(text, statement)
+    return statement
+  }
+
+  #atomically<T>(work: () => T): T {
+    if (this.#database.isTransaction) return work()
+    this.#database.exec('begin immediate')
+    try {
+      const result = work()
+      this.#database.exec('commit')
+      return result
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('rollback')
+      throw error
+    }
   }
 }
 
-function inOurWords(text: string): string {
-  // A deferred transaction that turns into a writer fails at once when another process wrote meanwhile.
-  if (text === 'begin') return 'begin immediate'
-  // SQLite compiles a statement anew whenever the parameter that is its LIMIT is bound, but not one within an expression.
-  return text.replaceAll(/\blimit \?/g, 'limit ? + 0')
-}
+type Row = Record<string, unknown>
 
-type Parameters = readonly unknown[]
+class Statement {
+  readonly #statement: StatementSync
+  #names: string[]
 
-/** Rows without their columns' names, which stand beside them once: what goes from thread to thread. */
-export type Rows = { names: string[]; values: unknown[][] }
-
-/** Rows as objects that are made here: those of `node:sqlite` cost twice as much to make, and to read. */
-export function objectsOf({ names, values }: Rows): Record<string, unknown>[] {
-  return values.map(makerOf(names))
-}
-
-type Maker = (row: unknown[]) => Record<string, unknown>
-const makers = new Map<string, Maker>()
-
-/** Written as a literal of these names, which is many times faster than setting one name after the other. */
-function makerOf(names: string[]): Maker {
-  const key = JSON.stringify(names)
-  const known = makers.get(key)
-  if (known) return known
-  const maker = new Function(
-    'row',
-    `return {${names.map((name, at) => `${JSON.stringify(name)}: row[${at}]`)}}`,
-  ) as Maker
-  makers.set(key, maker)
-  return maker
-}
-
-function asPlain(statement: StatementSync) {
-  const shapeNow = () => {
-    const names = statement.columns().map(({ name }) => name)
-    return { names, make: makerOf(names) }
+  constructor(statement: StatementSync) {
+    this.#statement = statement
+    this.#names = namesOf(statement)
+    // Objects made here cost half of those that `node:sqlite` makes.
+    statement.setReturnArrays(true)
   }
-  let shape = shapeNow()
-  statement.setReturnArrays(true)
-  const read = (parameters: Parameters): Rows => {
-    const values = statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
+
+  run(parameters: readonly unknown[]): QueryResult<Row> {
+    if (this.#names.length === 0) return { rows: [], numAffectedRows: BigInt(this.runOnce(parameters)) }
+    const rows = this.#statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
     // Another process may have changed the tables that a `*` stands for.
-    if (values[0] && values[0].length !== shape.names.length) shape = shapeNow()
-    return { names: shape.names, values }
+    if (rows[0] && rows[0].length !== this.#names.length) this.#names = namesOf(this.#statement)
+    return { rows: rows.map((values) => this.#object(values)) }
   }
-  const all = (parameters: Parameters) => {
-    const { values } = read(parameters)
-    return values.map(shape.make)
+
+  /** Returns how many rows it changed. */
+  runOnce(parameters: readonly unknown[]): number {
+    return Number(this.#statement.run(...(parameters as SQLInputValue[])).changes)
   }
-  return asStatement(statement, { read, all, reader: shape.names.length > 0 })
-}
 
-/** SQLite rolls back by itself where the disk is full; whoever began the transaction is to hear of that, not that there is none. */
-function onlyInTransaction(rollback: ReturnType<typeof asStatement>, database: DatabaseSync): void {
-  const { run } = rollback
-  rollback.run = (parameters) => (database.isTransaction ? run(parameters) : { changes: 0, lastInsertRowid: 0 })
-}
-
-function asForEach(statement: StatementSync, database: DatabaseSync) {
-  const read = (parameters: Parameters): Rows => {
-    const changes = allOrNothing(database, () => runEach(statement, parameters as [number, SQLInputValue[]]))
-    return { names: ['changes'], values: [[changes]] }
-  }
-  return asStatement(statement, { read, all: (parameters) => objectsOf(read(parameters)), reader: true })
-}
-
-type Reading = { read: (parameters: Parameters) => Rows; all: (parameters: Parameters) => object[]; reader: boolean }
-
-function asStatement(statement: StatementSync, { read, all, reader }: Reading) {
-  return {
-    reader,
-    read,
-    all,
-    run: (parameters: Parameters) => statement.run(...(parameters as SQLInputValue[])),
-    iterate: (parameters: Parameters) => all(parameters).values(),
+  #object(values: unknown[]): Row {
+    const row: Row = {}
+    for (let at = 0; at < this.#names.length; at++) row[this.#names[at]!] = values[at]
+    return row
   }
 }
 
-function runEach(statement: StatementSync, [width, values]: [number, SQLInputValue[]]): number[] {
-  const changes: number[] = []
-  for (let at = 0; at < values.length; at += width) {
-    changes.push(Number(statement.run(...values.slice(at, at + width)).changes))
-  }
-  return changes
-}
-
-function allOrNothing<T>(database: DatabaseSync, work: () => T): T {
-  if (database.isTransaction) return work()
-  database.exec('begin immediate')
-  try {
-    const result = work()
-    database.exec('commit')
-    return result
-  } catch (error) {
-    if (database.isTransaction) database.exec('rollback')
-    throw error
-  }
-}
+const namesOf = (statement: StatementSync) => statement.columns().map(({ name }) => name)

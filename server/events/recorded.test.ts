@@ -107,7 +107,7 @@ async function read(world: AppWorld, id: string, query = `after_id=${id}`): Prom
 
 /** Another process with the same database. */
 function another(url: string): Database {
-  const db = openDatabase(url, { inThread: true })
+  const db = openDatabase(url)
   onTestFinished(() => db.destroy())
   return db
 }

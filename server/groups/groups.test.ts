@@ -71,7 +71,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect((await world.call(`/groups/${made.body.id}`, { key })).status).toBe(404)
   })
 
-  test('are listed as they were made, also after the clock was set back and where a thread makes them', async () => {
+  test('are listed as they were made, also after the clock was set back', async () => {
     const world = await givenApp(engine)
     world.pass(86_400_000)
     await change(world, '/groups', { name: 'tomorrow' }, 'POST')

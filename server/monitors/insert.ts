@@ -1,6 +1,5 @@
-import type { Database } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
 import { insertEach, insertEachFree } from '../database/each.ts'
-import { inWriter } from '../database/in-thread.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
@@ -32,18 +31,14 @@ export async function insertMonitors(
   now: number,
   options: InsertOptions = {},
 ): Promise<MadeMonitor[]> {
-  const inserting = { organizationId, drafts, now, ...options }
-  return await inWriter(db, { module: import.meta.url, work: insertIn }, inserting)
+  const { room } = options
+  return await inTransaction(db, async (transaction) => {
+    const insert = () => insertAll(transaction, { organizationId, drafts, now, ...options })
+    return room ? await within(transaction, organizationId, room, insert) : await insert()
+  })
 }
 
 type Inserting = { organizationId: string; drafts: readonly MonitorDraft[]; now: number } & InsertOptions
-
-/** In one transaction. */
-export async function insertIn(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
-  const { organizationId, room } = inserting
-  if (!room) return await insertAll(db, inserting)
-  return await within(db, organizationId, room, () => insertAll(db, inserting))
-}
 
 async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
   const { organizationId, drafts, now } = inserting

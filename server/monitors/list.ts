@@ -2,43 +2,27 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
-import { inReader } from '../database/in-thread.ts'
 import type { Tables } from '../database/schema.ts'
 import { walking } from '../database/walk.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, orderOf, type Page } from '../http/pages.ts'
 import type { Builder } from '../http/stretches.ts'
 import { invalid } from '../problem.ts'
-import { createSigner, type Seal, type Signer } from '../seal.ts'
+import type { Signer } from '../seal.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
 import { foundIds, foundValues, isInRange, parseSearch, rangeValues, someFoundIds } from './search.ts'
 import { columnsOf } from './store.ts'
 import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
 
-/**
- * A page of representations as JSON, made in a thread of its own where there is one: a text is soon copied from thread to
- * thread. Throws as `listMonitors` does.
- */
+/** A page of representations as JSON. Throws as `listMonitors` does. */
 export async function listMonitorsAsJson(
   db: Database,
-  { signingKey }: Pick<Seal, 'signingKey'>,
+  seal: Signer,
   organizationId: string,
   listed: ListedMonitors,
 ): Promise<string> {
-  return await inReader(db, { module: import.meta.url, work: pageOf }, { signingKey, organizationId, listed })
-}
-
-/** Starts the thread, so that the first who asks for a page does not wait for that. */
-export async function prepareLists(db: Database, seal: Pick<Seal, 'signingKey'>): Promise<void> {
-  const included = { frequency: false, group: false, diagnosis: false }
-  await listMonitorsAsJson(db, seal, 'org_none', { query: {}, included }).catch(() => {}) // whoever asks is told
-}
-
-type WantedPage = { signingKey: Uint8Array; organizationId: string; listed: ListedMonitors }
-
-export async function pageOf(db: Database, { signingKey, organizationId, listed }: WantedPage): Promise<string> {
-  const page = await listMonitors(db, createSigner(signingKey), organizationId, listed)
+  const page = await listMonitors(db, seal, organizationId, listed)
   return JSON.stringify({ ...page, data: page.data.map((row) => toMonitor(row, listed.included)) })
 }
 

@@ -7,7 +7,7 @@ import { type Counted, countUse, planOf } from './usage.ts'
 
 export type RoomDoors = { db: Database; clock: Clock; config: { plans: Plans } }
 
-/** How many there may be by the plan in force. Plain data, so that it can be looked at in the thread of SQLite's writer. */
+/** How many there may be by the plan in force. */
 export type Room = { plan: string; what: Counted; limit: number; now: number }
 
 /** Undefined where the plan has no limit. */

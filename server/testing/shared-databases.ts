@@ -2,12 +2,12 @@ import { type DatabaseConnection, type Dialect, type Driver, Kysely, sql } from 
 import type { Database, Engine } from '../database/database.ts'
 import { postgresDialect } from '../database/postgres.ts'
 import type { Tables } from '../database/schema.ts'
-import { sqliteThreadDialect } from '../database/sqlite-thread.ts'
+import { sqliteDialect } from '../database/sqlite.ts'
 import { migratedDatabaseUrl } from './database.ts'
 
 /**
- * Databases that one test after the other gets, emptied in between: creating one costs a hundred times as much, on
- * SQLite for the threads, on PostgreSQL for the files and the connections.
+ * Databases that one test after the other gets, emptied in between: creating one costs a hundred times as much on
+ * PostgreSQL, for the files and the connections.
  */
 type Shared = {
   url: string
@@ -43,8 +43,7 @@ export async function borrowDatabase(
 
 async function newShared(engine: Engine): Promise<Shared> {
   const { url, drop } = await migratedDatabaseUrl(engine)
-  const dialect =
-    engine === 'sqlite' ? sqliteThreadDialect(url.slice('sqlite:'.length)) : postgresDialect(url, CONNECTIONS)
+  const dialect = engine === 'sqlite' ? sqliteDialect(url.slice('sqlite:'.length)) : postgresDialect(url, CONNECTIONS)
   const driver = dialect.createDriver()
   await driver.init()
   return { url, dialect, driver, inUse: 0, drop }

@@ -35,20 +35,18 @@ const REQUEST = [
   'delivered_at',
   'next_attempt_at',
 ] as const
-type RequestRow = Omit<Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>, 'body'> & { octets: number }
+type RequestRow = Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>
 
 /** What claimed requests are to send, and where, as it is in the database. */
 export type ReadClaims = {
   requests: { claim: RequestClaim; row: RequestRow }[]
-  events: { id: string; octets: number }[]
-  /** Of the requests, then of the events, one after the other: many small ones take longer from thread to thread. */
-  bodies: Uint8Array
+  events: { event_id: string; octets: Uint8Array }[]
   targets: TargetRow[]
 }
 
 /** A request that is gone, or whose webhook is, leaves the queue. */
 export async function readClaimed(db: Database, claims: readonly RequestClaim[]): Promise<ReadClaims> {
-  if (claims.length === 0) return { requests: [], events: [], bodies: new Uint8Array(), targets: [] }
+  if (claims.length === 0) return { requests: [], events: [], targets: [] }
   const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
   const targets = await db
     .selectFrom('webhooks')
@@ -64,27 +62,15 @@ export async function readClaimed(db: Database, claims: readonly RequestClaim[])
   const byId = new Map(rows.map((row) => [row.id, row]))
   const known = new Set(targets.map(({ id }) => id))
   const gone: RequestClaim[] = []
-  const bodies: Uint8Array[] = []
   const requests = claims.flatMap((claim) => {
-    const found = byId.get(claim.request_id)
-    if (!found || !known.has(claim.webhook_id)) {
-      gone.push(claim)
-      return []
-    }
-    const { body, ...row } = found
-    bodies.push(body)
-    return [{ claim, row: { ...row, octets: body.byteLength } }]
+    const row = byId.get(claim.request_id)
+    if (row && known.has(claim.webhook_id)) return [{ claim, row }]
+    gone.push(claim)
+    return []
   })
   await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, gone)
   const eventIds = requests.flatMap(({ row }) => (row.event_at === null ? [] : [row.event_id!]))
-  const events = await readEventBodies(db, [...new Set(eventIds)])
-  bodies.push(...events.map(({ octets }) => octets))
-  return {
-    requests,
-    events: events.map(({ event_id, octets }) => ({ id: event_id, octets: octets.byteLength })),
-    bodies: Buffer.concat(bodies),
-    targets,
-  }
+  return { requests, events: await readEventBodies(db, [...new Set(eventIds)]), targets }
 }
 
 async function readEventBodies(db: Database, ids: readonly string[]) {
@@ -97,16 +83,13 @@ async function readEventBodies(db: Database, ids: readonly string[]) {
 }
 
 /** The same with secrets in the clear, ready to be sent. */
-export function opened({ requests, events, bodies, targets }: ReadClaims, seal: Seal): ClaimedRequest[] {
+export function opened({ requests, events, targets }: ReadClaims, seal: Seal): ClaimedRequest[] {
   const byId = new Map(targets.map((row) => [row.id, targetOf(row, seal)]))
-  let at = 0
-  // A copy: a request that hangs must not keep the bodies of all the others in memory.
-  const next = (octets: number) => {
-    at += octets
-    return Buffer.from(bodies.subarray(at - octets, at))
-  }
-  const claimed = requests.map(({ claim, row }) => {
-    const { id, status, retries, attempts, octets } = row
+  // Copies: a request that hangs must not keep the answer of the database, with the bodies of all others, in memory.
+  const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))
+  return requests.map(({ claim, row }) => {
+    const { id, status, retries, attempts, body, event_at: eventAt } = row
+    const event = eventAt === null ? undefined : byEvent.get(row.event_id!)
     return {
       claim,
       organizationId: row.organization_id,
@@ -114,14 +97,9 @@ export function opened({ requests, events, bodies, targets }: ReadClaims, seal: 
       attempts,
       deliveredAt: row.delivered_at,
       target: byId.get(claim.webhook_id)!,
-      stored: { body: next(octets), eventAt: row.event_at, event: undefined as Buffer | undefined },
+      stored: { body: Buffer.from(body), eventAt, event },
     }
   })
-  const byEvent = new Map(events.map(({ id, octets }) => [id, next(octets)]))
-  for (const [index, { row }] of requests.entries()) {
-    if (row.event_at !== null) claimed[index]!.stored.event = byEvent.get(row.event_id!)
-  }
-  return claimed
 }
 
 /** The octets that are sent. */

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { type Database, engineOf } from '../database/database.ts'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS } from '../database/due.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
-import { inWriter } from '../database/in-thread.ts'
 import type { Seal } from '../seal.ts'
 import { type ClaimedRequest, opened, type ReadClaims, readClaimed } from './claimed.ts'
 import { type Found, findDue, findKept, findOldest } from './due-requests.ts'
@@ -47,7 +46,8 @@ export async function claimRequests(db: Database, seal: Seal, options: ClaimOpti
   // Mostly there is nothing to do, and then no transaction is begun.
   if (ids.length === 0) return { claimed: [], full: [], looked: 0 }
   const rooms = Object.fromEntries(ids.map((id) => [id, roomOf(id)]))
-  const { read, full } = await inWriter(db, { module: import.meta.url, work: claimOf }, { now, process, room, rooms })
+  const claiming = { now, process, room, rooms }
+  const { read, full } = await inTransaction(db, (transaction) => claimOf(transaction, claiming))
   return { claimed: opened(read, seal), full, looked: ids.length }
 }
 
@@ -72,7 +72,7 @@ type Claiming = {
 }
 
 /** In one transaction with what is read: what cannot be read now must not stay claimed. */
-export async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
+async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
   const lanes = await lockLanes(db, Object.keys(claiming.rooms))
   const ids = lanes.map(({ webhook_id }) => webhook_id)
   const asked = await findDue(db, ids, { limit: BY_HAND, now: claiming.now, isByHand: true })

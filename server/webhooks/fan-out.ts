@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely'
-import { type Database, skipLocked } from '../database/database.ts'
+import { type Database, inTransaction, skipLocked } from '../database/database.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
-import { inWriter } from '../database/in-thread.ts'
 import { runPrepared } from '../database/prepared.ts'
 import type { FanOutsTable } from '../database/schema.ts'
 import { insertAll, type NewRequest, newRequest, storedBy } from './new-requests.ts'
@@ -26,7 +25,7 @@ export async function fanOut(db: Database, turn: Turn, now: number): Promise<num
   const organizations = await nextOrganizations(db, turn)
   if (organizations.length === 0) return undefined
   turn.after = organizations.at(-1)!
-  return await inWriter(db, { module: import.meta.url, work: writeSlice }, { organizations, now })
+  return await inTransaction(db, (transaction) => writeSlice(transaction, { organizations, now }))
 }
 
 async function nextOrganizations(db: Database, turn: Turn): Promise<string[]> {

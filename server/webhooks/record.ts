@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, engineOf } from '../database/database.ts'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
-import { inWriter } from '../database/in-thread.ts'
 import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
@@ -36,7 +35,7 @@ const CLAIM = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', claime
 export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {
   const unsent = items.filter(({ result }) => result === null).map(({ claimed }) => newUnsent(claimed, now))
   const attempted = items.flatMap((item) => newAttempted(item, now))
-  return await inWriter(db, { module: import.meta.url, work: record }, { unsent, attempted, now })
+  return await inTransaction(db, (transaction) => record(transaction, { unsent, attempted, now }))
 }
 
 /** Whether the attempt pauses its webhook, which is so for everybody once it is recorded. */
@@ -60,7 +59,7 @@ function newAttempted({ claimed, result }: Recorded, now: number): Attempted[] {
 type Unsent = { claim: RequestClaim; dueAt: number }
 type Recording = { unsent: Unsent[]; attempted: Attempted[]; now: number }
 
-export async function record(db: Database, { unsent, attempted, now }: Recording): Promise<StateChange[]> {
+async function record(db: Database, { unsent, attempted, now }: Recording): Promise<StateChange[]> {
   const claims = [...unsent, ...attempted].map(({ claim }) => claim)
   const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
   await giveBack(db, unsent, now)
