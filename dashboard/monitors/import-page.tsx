@@ -22,7 +22,7 @@ export function ImportPage() {
   return (
     <Page
       title="Import monitors"
-      lead="From a zone file, a CSV, or a domain’s usual records. You see every row before anything is made."
+      lead="From a zone file, a CSV, or a domain’s usual records. You see every row before anything is created."
       back={{ to: '/monitors', label: 'Monitors' }}
     >
       {can('write') ? <Import /> : <NotAllowed what="import monitors" />}
@@ -128,7 +128,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
   return (
     <div ref={focus} tabIndex={-1} className="flex scroll-mt-18 flex-col gap-4 outline-none">
       <ImportReview
-        title="What would be made"
+        title="Preview"
         hint={sourceWords(plan)}
         actions={
           <Button size="sm" disabled={isRunning} onClick={onBack}>
@@ -214,9 +214,9 @@ function actWords(chosen: readonly Placed[]): string {
   const made = chosen.length - updates
   const words = (act: string, count: number) =>
     count === 1 ? `${act} one monitor` : `${act} ${count.toLocaleString()} monitors`
-  if (updates === 0) return words('Make', made)
+  if (updates === 0) return words('Create', made)
   if (made === 0) return words('Update', updates)
-  return `${words('Make', made)} and update ${updates === 1 ? 'one' : updates.toLocaleString()}`
+  return `${words('Create', made)} and update ${updates === 1 ? 'one' : updates.toLocaleString()}`
 }
 
 function sourceWords({ input, rows }: Plan): string {

@@ -11,7 +11,7 @@ export function ImportProgress({ run }: { run: Run }) {
     <div role="status" className="flex flex-col gap-2 px-1">
       <p className="text-sm text-soft tabular-nums">
         {run.waits > 0
-          ? `The server asks to wait ${run.waits} seconds; then it goes on. ${run.made.toLocaleString()} are made.`
+          ? `The server asks to wait ${run.waits} seconds; then it goes on. ${run.made.toLocaleString()} are created.`
           : `${run.done.toLocaleString()} of ${run.total.toLocaleString()} done. Keep this page open.`}
       </p>
       <progress aria-label="Import" value={run.done} max={run.total} className="sr-only" />
@@ -31,9 +31,9 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
   const rest = run.total - run.done
   const Icon = run.problem === undefined && run.refused.size === 0 ? CircleCheck : TriangleAlert
   const facts = [
-    known > 0 && `${counted(known, 'was', 'were')} there already.`,
-    run.refused.size > 0 && `${counted(run.refused.size, 'was', 'were')} refused; why stands below.`,
-    rest > 0 && `${counted(rest, 'is', 'are')} not made.`,
+    known > 0 && `${counted(known, 'was', 'were')} skipped: an equal monitor exists.`,
+    run.refused.size > 0 && `${counted(run.refused.size, 'was', 'were')} refused; see the reasons below.`,
+    rest > 0 && `${counted(rest, 'is', 'are')} not created.`,
   ].filter((fact) => fact !== false)
   return (
     <Section>
@@ -62,9 +62,9 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
 
 function resultWords({ made, updated }: Run): string {
   const monitors = (count: number) => (count === 1 ? 'One monitor was' : `${count.toLocaleString()} monitors were`)
-  if (updated === 0) return `${monitors(made)} made`
+  if (updated === 0) return `${monitors(made)} created`
   if (made === 0) return `${monitors(updated)} updated`
-  return `${monitors(made)} made, ${updated === 1 ? 'one' : updated.toLocaleString()} updated`
+  return `${monitors(made)} created, ${updated === 1 ? 'one' : updated.toLocaleString()} updated`
 }
 
 const counted = (count: number, one: string, many: string) => `${count.toLocaleString()} ${count === 1 ? one : many}`

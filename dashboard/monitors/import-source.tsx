@@ -77,9 +77,9 @@ export function ImportSource({ input, onChange, onRead, isBusy, problem }: Sourc
           />
           {problem !== undefined && <ProblemNote problem={problem} fields={['zone', 'csv', 'domain', 'origin']} />}
           <div className="flex flex-wrap items-center justify-end gap-x-4 gap-y-2">
-            <p className="text-xs text-faint">Nothing is made yet: you see every row first.</p>
+            <p className="text-xs text-faint">The preview creates nothing: you see every row first.</p>
             <Button type="submit" look="primary" isBusy={isBusy}>
-              {input.from === 'domain' ? 'Discover' : 'Read it'}
+              {input.from === 'domain' ? 'Discover' : 'Preview'}
             </Button>
           </div>
         </form>

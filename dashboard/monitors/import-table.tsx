@@ -8,9 +8,9 @@ import type { Placed } from './import-run.ts'
 
 export type Fate = ImportRow['fate']
 export const FATES: Record<Fate, { word: string; filter: string; icon: LucideIcon; look: string }> = {
-  make: { word: 'Make', filter: 'To make', icon: Plus, look: 'text-ink' },
+  make: { word: 'Create', filter: 'To create', icon: Plus, look: 'text-ink' },
   differs: { word: 'Differs', filter: 'Differs', icon: EqualNot, look: 'text-warn' },
-  exists: { word: 'Exists', filter: 'There already', icon: Eye, look: 'text-idle' },
+  exists: { word: 'Exists', filter: 'Existing', icon: Eye, look: 'text-idle' },
   skip: { word: 'Skipped', filter: 'Skipped', icon: CircleSlash, look: 'text-idle' },
   refuse: { word: 'Refused', filter: 'Refused', icon: OctagonX, look: 'text-bad' },
 }

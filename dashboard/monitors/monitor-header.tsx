@@ -60,7 +60,7 @@ export function MonitorFacts({ monitor }: { monitor: MonitorDetails }) {
 }
 
 const TOLD: Record<MonitorDetails['notify'], string> = {
-  immediately: 'every change is told',
-  on_success: 'told when it becomes valid',
-  after_success: 'told when it is valid no more',
+  immediately: 'alerts on every change',
+  on_success: 'alerts when it becomes valid',
+  after_success: 'alerts when it is no longer valid',
 }

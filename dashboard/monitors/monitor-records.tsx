@@ -54,7 +54,7 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
   )
 }
 
-const EXACT = 'Exact: the records are the expected ones, none less and none more.'
+const EXACT = 'Exact: these records and no others.'
 const FLEXIBLE = 'Flexible: every expected value is there; there may be more.'
 
 function whyNotJudged({ state, current_value }: MonitorDetails): string {

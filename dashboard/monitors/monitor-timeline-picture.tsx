@@ -73,7 +73,7 @@ export function TimelinePicture({ timeline, bars, range }: PictureProps) {
       </div>
       <Axis timeline={timeline} range={range} />
       <p className="col-span-2 mt-2 min-h-9 text-xs text-soft sm:col-span-1 sm:col-start-2 xl:min-h-5">
-        {bar ? textOf(bar) : <span className="text-faint">Point at a stretch, or use the arrow keys.</span>}
+        {bar ? textOf(bar) : <span className="text-faint">Point at a period, or use the arrow keys.</span>}
         {bar?.event && <span className="text-faint"> · Click or press Enter for its event.</span>}
       </p>
     </div>

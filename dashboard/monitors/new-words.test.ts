@@ -62,7 +62,7 @@ describe('what will be imported', () => {
 describe('exact and flexible', () => {
   test('are explained with the values themselves', () => {
     expect(modeWords('A', ['192.0.2.1', '192.0.2.2'], true)).toBe(
-      'Valid when 192.0.2.1 and 192.0.2.2 are there: none less, none more.',
+      'Valid when 192.0.2.1 and 192.0.2.2 are there, and no others.',
     )
     expect(modeWords('CNAME', ['edge.cdn.example'], false)).toBe(
       'Valid when edge.cdn.example stands anywhere on its chain of aliases.',
@@ -70,13 +70,11 @@ describe('exact and flexible', () => {
   })
 
   test('many or long values are counted instead', () => {
-    expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe(
-      'Valid when these 4 values are there: none less, none more.',
-    )
+    expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe('Valid when these 4 values are there, and no others.')
     expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when this text is there;/)
   })
 
   test('nothing written yet is no value', () => {
-    expect(modeWords('PTR', [''], true)).toBe('Valid when what you write is there: none less, none more.')
+    expect(modeWords('PTR', [''], true)).toBe('Valid when what you write is there, and no others.')
   })
 })

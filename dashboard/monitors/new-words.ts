@@ -11,7 +11,7 @@ export function modeWords(type: MonitorRecordType, values: readonly string[], is
     .replace('{values}', () => listed(given))
 }
 
-const EXACT = 'Valid when {values} {are} there: none less, none more.'
+const EXACT = 'Valid when {values} {are} there, and no others.'
 const FLEXIBLE = 'Valid when {values} {are} there; there may be more.'
 
 export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: string }[] = [

@@ -53,8 +53,12 @@ export function Head({ children, hidden, className, sort }: HeadProps) {
   )
 }
 
-export const Cell = ({ children, className }: { children?: ReactNode; className?: string }) => (
-  <td className={cx('px-4 py-2.5 align-middle', className)}>{children}</td>
+type CellProps = { children?: ReactNode; className?: string; colSpan?: number }
+
+export const Cell = ({ children, className, colSpan }: CellProps) => (
+  <td colSpan={colSpan} className={cx('px-4 py-2.5 align-middle', className)}>
+    {children}
+  </td>
 )
 
 /** Forwards and backwards through a list of the API. */

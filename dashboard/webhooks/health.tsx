@@ -32,8 +32,8 @@ function Disabled({ webhook }: { webhook: Webhook }) {
   return (
     <Note tone="idle" icon={PauseCircle} title="Disabled: nothing is sent">
       <p>
-        {kept === undefined ? 'Requests are kept' : keptText(kept.waiting)}. What waits is sent when the webhook is
-        enabled again; changes made while it is disabled are not sent later. <Dropped count={kept?.dropped} />
+        {kept === undefined ? 'Requests are' : keptText(kept.waiting)} queued. Enable the webhook to send them. Events
+        that occur while it is disabled are not sent later. <Dropped count={kept?.dropped} />
       </p>
     </Note>
   )
@@ -51,8 +51,11 @@ function Paused({ webhook }: { webhook: Webhook }) {
         <dd>Fix the receiver, then send a test: the first 2xx answer resumes the webhook at once.</dd>
         <dt className="font-medium text-ink">What happens meanwhile</dt>
         <dd>
-          {kept === undefined ? 'Requests are kept' : keptText(kept.waiting)}. The oldest is tried once an hour; when it
-          arrives, all are sent, oldest first. <Dropped count={kept?.dropped} />
+          {kept?.waiting === 0
+            ? 'No request is queued yet. Requests for new events are queued.'
+            : `${kept === undefined ? 'Requests are' : keptText(kept.waiting)} queued.`}{' '}
+          Zonewatch retries the oldest once an hour; when one is delivered, it sends the others, oldest first.{' '}
+          <Dropped count={kept?.dropped} />
         </dd>
       </dl>
     </Note>
@@ -60,16 +63,16 @@ function Paused({ webhook }: { webhook: Webhook }) {
 }
 
 function keptText(kept: number): string {
-  if (kept === 0) return 'No request waits'
-  const count = kept >= MOST_COUNTED ? `At least ${kept}` : kept
-  return `${count} ${kept === 1 ? 'request is' : 'requests are'} kept`
+  if (kept === 0) return 'No request is'
+  const count = kept >= MOST_COUNTED ? `${kept.toLocaleString()} or more` : kept.toLocaleString()
+  return `${count} ${kept === 1 ? 'request is' : 'requests are'}`
 }
 
 /** Those that waited for too long, or were too many. */
 function Dropped({ count = 0 }: { count: number | undefined }) {
   if (count === 0) return null
   const text = count === 1 ? '1 request was' : `${count.toLocaleString()} requests were`
-  return <span className="font-medium text-ink">{text} dropped: too old or too many.</span>
+  return <span className="font-medium text-ink">{text} dropped because they were too old or too many.</span>
 }
 
 function Failing({ webhook }: { webhook: Webhook }) {

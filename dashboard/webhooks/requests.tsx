@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import { ChevronDown, ChevronRight } from 'lucide-react'
+import { Fragment, useState } from 'react'
 import type { LoggedRequest } from '#contract/dashboard.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
@@ -8,6 +10,7 @@ import { Bones, Code, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
+import { linesOf } from './first-result-runs.ts'
 import { eventsOfQuery, payloadsQuery, requestsQuery, type Told } from './queries.ts'
 import { STATUSES, type Status, StatusBadge } from './words.tsx'
 
@@ -110,34 +113,73 @@ function Log({ requests, told, onOpen }: LogProps) {
         </>
       }
     >
-      {requests.map((request) => (
-        <tr key={request.id} className="relative hover:bg-sunken/60">
-          <Cell className="hidden sm:table-cell">
-            <StatusBadge status={request.status} />
-          </Cell>
-          <Cell className="min-w-0">
-            <button
-              type="button"
-              onClick={() => onOpen(request.id)}
-              className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
-            >
-              <Change request={request} event={request.event_id === null ? undefined : told(request.event_id)} />
-            </button>
-            <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
-              <StatusBadge status={request.status} />
-              <Time at={request.created} />
-            </div>
-          </Cell>
-          <Cell className="hidden max-w-72 text-soft md:table-cell">
-            <Answer request={request} />
-          </Cell>
-          <Cell className="hidden text-soft tabular-nums md:table-cell">{request.attempts}</Cell>
-          <Cell className="hidden text-soft sm:table-cell">
-            <Time at={request.created} />
-          </Cell>
-        </tr>
-      ))}
+      {linesOf(requests, told).map((line) =>
+        line.kind === 'one' ? (
+          <Row key={line.request.id} request={line.request} told={told} onOpen={onOpen} />
+        ) : (
+          <FirstResults key={line.requests[0]!.id} requests={line.requests} told={told} onOpen={onOpen} />
+        ),
+      )}
     </Table>
+  )
+}
+
+/** Closed at first: a count says enough of what an import makes. */
+function FirstResults({ requests, told, onOpen }: LogProps) {
+  const [isOpen, setOpen] = useState(false)
+  const Icon = isOpen ? ChevronDown : ChevronRight
+  return (
+    <Fragment>
+      <tr className="relative hover:bg-sunken/60">
+        <Cell colSpan={5}>
+          <button
+            type="button"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+            className="flex w-full items-center gap-2 rounded-sm text-left after:absolute after:inset-0"
+          >
+            <Icon className="size-4 shrink-0 text-faint" aria-hidden="true" />
+            <span className="min-w-0 flex-1 font-medium">{requests.length} first results delivered</span>
+            <span className="text-faint max-sm:text-xs">
+              <Time at={requests[0]!.created} />
+            </span>
+          </button>
+        </Cell>
+      </tr>
+      {isOpen && requests.map((request) => <Row key={request.id} request={request} told={told} onOpen={onOpen} />)}
+    </Fragment>
+  )
+}
+
+type RowProps = { request: LoggedRequest } & Pick<LogProps, 'told' | 'onOpen'>
+
+function Row({ request, told, onOpen }: RowProps) {
+  return (
+    <tr className="relative hover:bg-sunken/60">
+      <Cell className="hidden sm:table-cell">
+        <StatusBadge status={request.status} />
+      </Cell>
+      <Cell className="min-w-0">
+        <button
+          type="button"
+          onClick={() => onOpen(request.id)}
+          className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
+        >
+          <Change request={request} event={request.event_id === null ? undefined : told(request.event_id)} />
+        </button>
+        <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
+          <StatusBadge status={request.status} />
+          <Time at={request.created} />
+        </div>
+      </Cell>
+      <Cell className="hidden max-w-72 text-soft md:table-cell">
+        <Answer request={request} />
+      </Cell>
+      <Cell className="hidden text-soft tabular-nums md:table-cell">{request.attempts}</Cell>
+      <Cell className="hidden text-soft sm:table-cell">
+        <Time at={request.created} />
+      </Cell>
+    </tr>
   )
 }
 

@@ -116,11 +116,11 @@ test('a zone file of 1,000 records is imported, and once more where a record has
   const read = async () => {
     const text = `$ORIGIN zone.example.\n${lines.join('\n')}\n`
     await page.getByRole('textbox').first().fill(text)
-    await page.getByRole('button', { name: 'Read it' }).click()
+    await page.getByRole('button', { name: 'Preview' }).click()
   }
   await read()
-  await page.getByRole('button', { name: 'Make 1,000 monitors' }).click()
-  await page.getByRole('heading', { name: '1,000 monitors were made' }).waitFor()
+  await page.getByRole('button', { name: 'Create 1,000 monitors' }).click()
+  await page.getByRole('heading', { name: '1,000 monitors were created' }).waitFor()
   lines[7] = 'host-7\t300\tIN\tA\t198.51.100.7'
   await page.getByRole('button', { name: 'Import more' }).click()
   await read()

@@ -106,6 +106,16 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     expect((await world.call('/monitors')).body.data).toHaveLength(4)
   })
 
+  test('a row says which other group has an equal monitor, which it does not replace', async () => {
+    const world = await givenApp(engine)
+    const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1', group: 'elsewhere' }
+    await world.call('/monitors', { method: 'POST', body })
+    const [equal] = (await plan(world, { zone: 'a.example. A 192.0.2.1' })).body.rows
+    expect(equal).toMatchObject({ fate: 'make', why: 'Group elsewhere has an equal monitor.' })
+    const [own] = (await plan(world, { zone: 'a.example. A 192.0.2.1', group: 'elsewhere' })).body.rows
+    expect(own).toMatchObject({ fate: 'exists', why: 'An equal monitor is there already.' })
+  })
+
   test('two rows of one record never mean the same monitor', async () => {
     const world = await givenApp(engine)
     const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1' }

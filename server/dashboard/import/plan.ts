@@ -117,7 +117,14 @@ async function markKnown({ db }: Doors, organizationId: string, judged: readonly
     made.map(({ row, draft }) => ({ row, sameness: samenesses.get(draft)! })),
     known.others,
   )
-  const slugs = await findSlugs(db, organizationId, new Set(differing.map(({ other }) => other.group_id)))
+  const elsewhere = made.flatMap(({ row, draft }) => {
+    const sameness = samenesses.get(draft)!
+    const equal = known.others.get(recordOf(sameness))?.find((other) => isEqualElsewhere(other, sameness))
+    return equal ? [{ row, other: equal }] : []
+  })
+  const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
+  const slugs = await findSlugs(db, organizationId, groups)
+  for (const { row, other } of elsewhere) row.why = `Group ${slugs.get(other.group_id) ?? ''} has an equal monitor.`
   for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
 }
 
@@ -134,14 +141,17 @@ function pairOthers(rows: readonly { row: ImportRow; sameness: Sameness }[], oth
     const isOwn = (other: Other) => other.group_id === sameness.group_id
     const rank = (other: Other) => (isOwn(other) ? 2 : 0) + other.is_exact_match
     const known = others.get(recordOf(sameness)) ?? []
-    const equal = samenessOf({ ...sameness, group_id: '' })
-    const contradicting = known.filter((other) => samenessOf({ ...other, group_id: '' }) !== equal)
+    const contradicting = known.filter((other) => !isEqualElsewhere(other, sameness))
     const [other] = contradicting.filter(({ id }) => !meant.has(id)).sort((one, two) => rank(two) - rank(one))
     if (!other || (!isOwn(other) && contradicting.length < known.length)) return []
     meant.add(other.id)
     return [{ row, other }]
   })
 }
+
+/** `other`: of another group, or different. */
+const isEqualElsewhere = (other: Sameness, sameness: Sameness): boolean =>
+  samenessOf({ ...other, group_id: '' }) === samenessOf({ ...sameness, group_id: '' })
 
 function markDiffering(row: ImportRow, other: Other, group: string): void {
   const expected_value: string[] = JSON.parse(other.expected_values)

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import type { LoggedRequest } from '#contract/dashboard.ts'
+import { linesOf } from './first-result-runs.ts'
+
+/** One letter for each request: f first result, c change, t test, r first result that is retried, u event unknown yet. */
+function shapeOf(letters: string): string {
+  const requests = [...letters].map((letter, at) => ({
+    id: `${at}`,
+    event_id: letter === 't' ? null : `${letter}${at}`,
+    status: letter === 'r' ? 'RETRYING' : 'DELIVERED',
+  })) as LoggedRequest[]
+  const told = (event: string) =>
+    event.startsWith('u') ? undefined : ({ old_state: /^[fr]/.test(event) ? 'UNSET' : 'VALID' } as const)
+  const lines = linesOf(requests, told)
+  return lines
+    .map((line) => (line.kind === 'one' ? line.request.id : `[${line.requests.map(({ id }) => id)}]`))
+    .join(' ')
+}
+
+test('delivered first results in a row are one line, a few of them and all else are lines of their own', () => {
+  expect(shapeOf('')).toBe('')
+  expect(shapeOf('ffff')).toBe('[0,1,2,3]')
+  expect(shapeOf('fff')).toBe('0 1 2')
+  expect(shapeOf('cfffffct')).toBe('0 [1,2,3,4,5] 6 7')
+  expect(shapeOf('ffrffff')).toBe('0 1 2 [3,4,5,6]')
+  expect(shapeOf('uuuuu')).toBe('0 1 2 3 4')
+})
