@@ -18,6 +18,10 @@ export type RecordTypeText = {
   isText?: true
 }
 
+const FIELDS_LEFT_OPEN = 'Valid when {values} {are} there; there may be more. A * stands for any value of its field.'
+const PARAMETERS_LEFT_OUT =
+  'Valid when {values} {are} there; there may be more, also more parameters. A * stands for any priority or target.'
+
 /** Every record type that can be monitored. Those from SRV on are no part of the API that Zonewatch implements, but its own. */
 const TEXTS = {
   A: {
@@ -82,6 +86,57 @@ const TEXTS = {
     write: 'Tag and value; flags before them count too.',
     example: '0 issue "letsencrypt.org"',
     flexible: 'Valid when {values} {are} there; there may be more. Flags count only where you write them.',
+  },
+  SRV: {
+    holds: 'host and port of a service',
+    write: 'Priority, weight, port and target each.',
+    example: '10 5 5060 sip.example.com',
+    flexible: FIELDS_LEFT_OPEN,
+  },
+  TLSA: {
+    holds: 'the certificate of a service (DANE)',
+    write: 'Usage, selector, matching type and data in hexadecimal each.',
+    example: '3 1 1 0c72ac70b745ac19998811b131d662c9ac69dbdbe7cb23e5b514b56664c5d3d6',
+    flexible: FIELDS_LEFT_OPEN,
+  },
+  SSHFP: {
+    holds: 'fingerprints of SSH host keys',
+    write: 'Algorithm, fingerprint type and fingerprint in hexadecimal each.',
+    example: '4 2 a87f1b687ac0e57d2a081a2f282672334d90ed316d2b818ca9580ea384d92401',
+    flexible: FIELDS_LEFT_OPEN,
+  },
+  HTTPS: {
+    holds: 'how its web server is reached',
+    write: 'Priority, target and parameters each, in any order.',
+    example: '1 . alpn=h2,h3',
+    flexible: PARAMETERS_LEFT_OUT,
+  },
+  SVCB: {
+    holds: 'how a service is reached',
+    write: 'Priority, target and parameters each, in any order.',
+    example: '1 dns.example.com alpn=dot port=853',
+    flexible: PARAMETERS_LEFT_OUT,
+  },
+  DS: {
+    holds: 'its DNSSEC keys, as the zone above says',
+    write: 'Key tag, algorithm, digest type and digest in hexadecimal each.',
+    example: '60485 5 2 d4b7d520e7bb5f0f67674a0cceb1e3e0614b93c4f9e99b8383f6a1e4469da50a',
+    flexible: FIELDS_LEFT_OPEN,
+    place: 'at your registrar, or in the zone above',
+  },
+  SOA: {
+    holds: 'the primary server and times of its zone',
+    write:
+      'Primary server, mailbox, serial, refresh, retry, expire and minimum. The serial changes with every change of the zone: leave it open with * in flexible mode.',
+    example: 'ns1.example.com hostmaster.example.com * 3600 900 1209600 300',
+    flexible: FIELDS_LEFT_OPEN,
+    isSingle: true, // RFC 1035 section 5.2
+  },
+  NAPTR: {
+    holds: 'rules that lead to its services',
+    write: 'Order, preference, flags, services, expression and replacement each.',
+    example: '100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .',
+    flexible: FIELDS_LEFT_OPEN,
   },
 } satisfies Record<string, RecordTypeText>
 

@@ -10,6 +10,7 @@ async function givenNames() {
   const dns = await givenDnsServer()
   dns.set('example.com', 'A', ['192.0.2.1', '192.0.2.2'])
   dns.set('example.com', 'MX', ['10 mail.example.com'])
+  dns.set('example.com', 'SOA', ['ns1.example.com hostmaster.example.com 1 3600 900 1209600 300'])
   dns.set('example.com', 'TXT', ['v=spf1 -all', 'hello'])
   dns.set('www.example.com', 'CNAME', ['example.com'])
   dns.set('xn--mnchen-3ya.example', 'A', ['192.0.2.9'])
@@ -36,13 +37,19 @@ test('everything that a name may have is asked once each, records first, in the 
     AAAA: 'NO_DATA',
     CAA: 'NO_DATA',
     NS: 'NO_DATA',
+    HTTPS: 'NO_DATA',
+    DS: 'NO_DATA',
+    SOA: ['ns1.example.com hostmaster.example.com 1 3600 900 1209600 300'],
   })
   expect(body.found.map(({ values }: Found) => values.length > 0)).toEqual([
-    ...Array(4).fill(true),
-    ...Array(3).fill(false),
+    ...Array(5).fill(true),
+    ...Array(5).fill(false),
   ])
   expect(body.found[0].sentence).toBe('example.com answers 192.0.2.1 and 192.0.2.2.')
-  expect(dns.asked.total).toBe(6)
+  expect(dns.asked.total).toBe(9)
+  const expected = body.found.map((each: Found) => [each.record_type, each.expected_value, each.is_exact_match])
+  expect(expected).toContainEqual(['MX', ['10 mail.example.com'], true])
+  expect(expected).toContainEqual(['SOA', ['ns1.example.com hostmaster.example.com * 3600 900 1209600 300'], false])
 })
 
 test('a name below the apex may be an alias, and only the type that is wanted is asked', async () => {
@@ -80,7 +87,7 @@ test('what is no name is a 400 that says so, of the field that was filled in', a
     [{ name: '...' }, 'name'],
     [{ name: 'https://' }, 'name'],
     [{ name: '192.0.2.1', record_type: 'A' }, 'record_type'],
-    [{ name: 'example.com', record_type: 'SRV' }, 'record_type'],
+    [{ name: 'example.com', record_type: 'DNSKEY' }, 'record_type'],
     [{}, 'name'],
   ] as const) {
     const answer = await lookUp(body)

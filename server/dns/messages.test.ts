@@ -3,12 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { decodeResponse } from './messages.ts'
-import type { Question } from './outcome.ts'
 import { encodeQuery } from './query.ts'
 import { createRdataTypes } from './rdata.ts'
 
 const TYPES = createRdataTypes(RDATA_FORMATS)
-const question: Question = { name: 'www.example.com', type: 'A' }
+const question = { name: 'www.example.com', type: 'A' } as const
 const address: Answer = { type: 'A', name: 'www.example.com', ttl: 300, data: '192.0.2.1' }
 
 function response(packet: Partial<Packet> = {}): Buffer {

@@ -1,7 +1,7 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
 
 /** The record types that Zonewatch can query; SPF is a kind of TXT. */
-export type QuestionType = Exclude<MonitorRecordType, 'SPF'> | 'SOA'
+export type QuestionType = Exclude<MonitorRecordType, 'SPF'>
 
 /** `name`: A-labels in lower case, without the trailing dot; the root is the empty string. */
 export type Question = { name: string; type: QuestionType }

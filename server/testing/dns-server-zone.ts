@@ -1,9 +1,10 @@
 import type { Answer } from 'dns-packet'
 import type { QuestionType } from '../dns/outcome.ts'
+import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 
 /** The names and records of a test DNS server, looked up as a recursive server would. */
 export type Zone = {
-  /** `values` in the canonical text of `rdata.ts`. An empty list makes the name exist without records of the type. */
+  /** `values` in canonical text, of types that are not in `toAnswer` as octets: `\\# 4 c0000201`. An empty list makes the name exist without records of the type. */
   set(name: string, type: QuestionType, values: string[], ttl: number): void
   remove(name: string, type: QuestionType): void
   lookUp(name: string, type: string, chase: boolean): Found
@@ -92,6 +93,10 @@ function startOfAuthority(name: string, names: Map<string, Map<string, RecordSet
 }
 
 export function toAnswer(name: string, type: QuestionType, value: string, ttl: number): Answer {
+  if (value.startsWith('\\# ')) {
+    const data = octetsOf(value)
+    return { type: `UNKNOWN_${RDATA_FORMATS[type].code}`, name, ttl, data } as unknown as Answer // any number is encoded
+  }
   switch (type) {
     case 'A':
     case 'AAAA':
@@ -121,7 +126,17 @@ export function toAnswer(name: string, type: QuestionType, value: string, ttl: n
         data: { mname, rname, serial: serial!, refresh: refresh!, retry: retry!, expire: expire!, minimum: minimum! },
       }
     }
+    default:
+      throw new Error(`A test server takes ${type} as octets only: \\# 4 c0000201`)
   }
+}
+
+/** Of `\\# 4 c0000201`. RFC 3597 section 5. */
+function octetsOf(value: string): Buffer {
+  const [, length, hex = ''] = value.split(' ')
+  const octets = Buffer.from(hex, 'hex')
+  if (octets.length !== Number(length)) throw new Error(`Not rdata in octets: ${value}`)
+  return octets
 }
 
 function chunks(text: Buffer): Buffer[] {

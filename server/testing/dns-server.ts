@@ -17,7 +17,7 @@ export type DnsServer = {
   isAuthoritative: boolean
   /** `log` holds the last 1,000 queries; `of` counts all that came for a name. */
   asked: { total: number; udp: number; tcp: number; log: Asked[]; of(name: string, type?: QuestionType): number }
-  /** `values` in canonical text: `10 mail.example.com`, `v=spf1 -all`, `0 issue "ca.example"`. `ttl` in seconds, else 300. */
+  /** `values` in canonical text, of further types as octets (`\\# 4 c0000201`): `10 mail.example.com`, `v=spf1 -all`, `0 issue "ca.example"`. `ttl` in seconds, else 300. */
   set(name: string, type: QuestionType, values: string[], options?: { ttl?: number }): void
   remove(name: string, type: QuestionType): void
   fail(name: string, rcode: string, ede?: ExtendedError): void

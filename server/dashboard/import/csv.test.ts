@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import type { Problem } from '../../problem.ts'
 import { turnsDuring } from '../../testing/turns.ts'
 import { readCsv } from './csv.ts'
@@ -42,6 +43,23 @@ b.example,MX,20 mx2.example,99,
   ])
 })
 
+test('the priority of further types may have a column of its own, too, and SOA with its serial is passed over', async () => {
+  const text = `name,type,value,priority,exact
+_sip._tcp.example,SRV,5 5060 sip.example,10,
+_sip._tcp.example,SRV,20 5 5060 sip2.example,10,
+a.example,HTTPS,. alpn=h2,1,
+a.example,HTTPS,2 b.example,1,
+example,SOA,ns.example a.example 1 2 3 4 5,,
+example,SOA,ns.example a.example * 2 3 4 5,,no
+`
+  expect((await read(text)).map(({ type, values, fate }) => [type, values, fate])).toEqual([
+    ['SRV', ['10 5 5060 sip.example', '20 5 5060 sip2.example'], undefined],
+    ['HTTPS', ['1 . alpn=h2', '2 b.example'], undefined],
+    ['SOA', ['ns.example a.example 1 2 3 4 5'], 'skip'],
+    ['SOA', ['ns.example a.example * 2 3 4 5'], undefined],
+  ])
+})
+
 test('the settings of a row are read', async () => {
   const text = 'name,type,value,exact,notify,frequency\na.example,TXT,hi,No,On_Success,30\nb.example,TXT,hi,,,\n'
   expect(await read(text)).toEqual([
@@ -54,15 +72,15 @@ test('what is wrong with a row is said with what is allowed', async () => {
   const text = `name,type,value,exact,notify,frequency
 a.example,,1,,,
 a.example,FOO,1,,,
-a.example,SRV,1,,,
+a.example,DNSKEY,1,,,
 a.example,A,1,perhaps,,
 a.example,A,1,,sometimes,
 a.example,A,1,,,2.5
 `
   expect((await read(text)).map(({ line, fate, why }) => [line, fate, why])).toEqual([
     [2, 'refuse', 'The type is empty.'],
-    [3, 'refuse', 'The type is FOO; it must be one of A, AAAA, CNAME, MX, TXT, NS, PTR, SPF, CAA.'],
-    [4, 'skip', 'SRV records are not watched.'],
+    [3, 'refuse', `The type is FOO; it must be one of ${RECORD_TYPES.join(', ')}.`],
+    [4, 'skip', 'DNSKEY records are not watched.'],
     [5, 'refuse', 'exact is "perhaps"; it must be yes or no.'],
     [6, 'refuse', 'notify is "sometimes"; it must be one of immediately, on_success, after_success.'],
     [7, 'refuse', 'frequency is "2.5"; it must be minutes from 5 to 120.'],

@@ -73,6 +73,8 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
     if (isUnwatched(type)) return { ...refused(line, cells, whyUnwatched(type)), fate: 'skip' }
     return refused(line, cells, `The type is ${type}; it must be one of ${RECORD_TYPES.join(', ')}.`)
   }
+  const { skipped } = findZonedType(type)?.recordType ?? {}
+  if (skipped !== undefined && isExact) return { ...refused(line, cells, skipped), fate: 'skip' }
   if (isExact === undefined) return refused(line, cells, `exact is "${cells.exact}"; it must be yes or no.`)
   if (!notify) return refused(line, cells, `notify is "${cells.notify}"; it must be one of ${NOTIFY.join(', ')}.`)
   if (frequency !== undefined && !(Number.isInteger(frequency) && frequency >= 5 && frequency <= 120)) {

@@ -56,6 +56,8 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
     if (isUnwatched(type)) return { ...record, fate: 'skip', why: whyUnwatched(type) }
     return refused(entry, `${type} is no record type.`, reading.owner, type)
   }
+  const { skipped } = known.recordType
+  if (skipped !== undefined) return { ...record, fate: 'skip', why: skipped }
   if (entry.isCut) return refused(entry, `It is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
   const value = dataText(known.recordType, head.data, reading)
   if (value === undefined) return refused(entry, shapeOf(type, known.recordType), reading.owner, type)

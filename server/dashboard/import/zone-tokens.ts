@@ -35,16 +35,20 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
     number++
     for (unread += line.length + 1; unread >= SLICE; unread -= SLICE) await yieldToEventLoop()
     let isCut = line.length > MOST_CHARACTERS
+    let isAfterText = false
     for (const match of line.slice(0, MOST_CHARACTERS).matchAll(PART)) {
       const [part, blank, comment, parenthesis, quoted, close, plain] = match
       if (comment !== undefined) isCut = false
+      const isGlued = isAfterText
+      isAfterText = plain !== undefined
       if (blank !== undefined || comment !== undefined) continue
       entry ??= { line: number, isIndented: /^\s/.test(line), tokens: [], isCut: false }
       kept += part.length
       if (parenthesis === '(') depth++
       else if (parenthesis === ')') depth--
       else if (kept > MOST_CHARACTERS) entry.isCut = true
-      else if (quoted !== undefined && close === '"') entry.tokens.push({ raw: quoted, isQuoted: true })
+      else if (quoted !== undefined && close === '"')
+        entry.tokens.push({ raw: quoted, isQuoted: true, ...(isGlued && { isGlued }) })
       else if (quoted !== undefined) entry.wrong ??= 'A quote is not closed on its line.'
       else if (plain !== undefined) entry.tokens.push({ raw: plain, isQuoted: false })
       else entry.wrong ??= 'A backslash stands at the end of a line.'

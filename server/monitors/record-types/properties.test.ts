@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
+import { expect, test } from 'vitest'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
 import type { AliasChain } from '../../dns/outcome.ts'
+import { matches, testRecordType } from '../../testing/record-type-laws.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
 import { readPasted, utf8Text } from './presentation.ts'
-import type { Answer } from './record-type.ts'
 import { recordTypeOf } from './record-types.ts'
 
 const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,8}[a-z0-9])?$/)
@@ -18,7 +18,7 @@ const plainText = anyText.filter((text) => text.trim() !== '' && !text.includes(
 const issuer = fc.tuple(fc.constantFrom(0, 128), fc.constantFrom('issue', 'issuewild'), host)
 
 /** Records as the DNS holds them, in canonical text. */
-const RECORDS: { [T in MonitorRecordType]: fc.Arbitrary<string> } = {
+const RECORDS = {
   A: fc.ipV4(),
   AAAA: ipv6,
   CNAME: host,
@@ -30,48 +30,13 @@ const RECORDS: { [T in MonitorRecordType]: fc.Arbitrary<string> } = {
     .array(fc.constantFrom('mx', '-all', '?a', 'include:a.example', 'ip4:192.0.2.1'))
     .map((terms) => ['v=spf1', ...terms].join(' ')),
   CAA: issuer.map(([flags, tag, name]) => `${flags} ${tag} "${name}"`),
-}
+} satisfies Partial<Record<MonitorRecordType, fc.Arbitrary<string>>>
+type Type = keyof typeof RECORDS
+const TYPES = Object.keys(RECORDS) as Type[]
 
-describe.each(RECORD_TYPES)('%s', (type) => {
-  const atMost = type === 'CNAME' || type === 'SPF' ? 1 : 6
-  const records = fc.uniqueArray(RECORDS[type], { minLength: 1, maxLength: atMost }).map((values) => values.sort())
+for (const type of TYPES) testRecordType(type, { record: RECORDS[type], isSingle: type === 'CNAME' || type === 'SPF' })
 
-  test('records match themselves in both modes, whatever order and duplicates', () => {
-    fc.assert(
-      fc.property(records, fc.boolean(), fc.nat(), (values, isExactMatch, at) => {
-        const turned = [...values.slice(at % values.length), ...values.slice(0, at % values.length), values[0]!]
-        expect(matches(type, turned, values, isExactMatch)).toBe(true)
-      }),
-    )
-  })
-
-  test('what matches in exact mode matches in flexible mode', () => {
-    fc.assert(
-      fc.property(records, records, (expected, values) => {
-        if (matches(type, expected, values, true)) expect(matches(type, expected, values, false)).toBe(true)
-      }),
-    )
-  })
-
-  test('any text is refused with a sentence or stored in a form that is stored as itself', () => {
-    const written = fc.oneof(
-      RECORDS[type],
-      anyText,
-      anyText.map((text) => `"${text}"`),
-      fc.string(),
-    )
-    fc.assert(
-      fc.property(written, fc.boolean(), (text, isExactMatch) => {
-        const parsed = parseExpectedValues(text, type, isExactMatch)
-        if (parsed.ok) expect(parseExpectedValues(parsed.values, type, isExactMatch)).toEqual(parsed)
-        else expect(parsed.problems.expected_value).toMatch(/^[A-Z".].*\.$/su)
-      }),
-      { numRuns: 300 },
-    )
-  })
-})
-
-test.each(RECORD_TYPES)('%s: whatever is accepted is met by records that can be published', (type) => {
+test.each(TYPES)('%s: whatever is accepted is met by records that can be published', (type) => {
   const number = fc.nat(70_000).map(String)
   const joined = (separator: string) =>
     fc
@@ -101,11 +66,7 @@ test.each(RECORD_TYPES)('%s: whatever is accepted is met by records that can be 
 })
 
 /** Records that should meet the expectation, as the DNS would hold them. */
-function published(
-  type: MonitorRecordType,
-  values: string[],
-  isExactMatch: boolean,
-): { records: string[]; chain: AliasChain } {
+function published(type: Type, values: string[], isExactMatch: boolean): { records: string[]; chain: AliasChain } {
   switch (type) {
     case 'A':
     case 'AAAA':
@@ -129,7 +90,7 @@ function published(
   }
 }
 
-function isPublishable(type: MonitorRecordType, records: string[]): boolean {
+function isPublishable(type: Type, records: string[]): boolean {
   const isOne = records.length === 1
   if (type === 'CNAME' || type === 'SPF') return isOne && (type === 'SPF' || isHost(records[0]!))
   if (type === 'NS' || type === 'PTR') return records.every(isHost)
@@ -217,12 +178,3 @@ test('a hostile RRset is compared within a moment', () => {
   }
   matches('CAA', ['issue "ca.example"'], many, true)
 })
-
-function matches(type: MonitorRecordType, written: string[], records: string[], isExactMatch: boolean): boolean {
-  const parsed = parseExpectedValues(written, type, isExactMatch)
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
-  const matcher = recordTypeOf(type)
-  const rrset = { name: 'www.example.com', type: matcher.queryType, ttl: 60, values: records }
-  const answer: Answer = { kind: 'answer', rrset, chain: [] }
-  return isMatch(matcher.difference(parsed.values, matcher.observe(answer), isExactMatch, []))
-}

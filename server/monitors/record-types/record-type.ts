@@ -40,6 +40,8 @@ export type RecordType = MonitoredType &
   RdataFormat & {
     /** What such a record is made of: "a priority and a name". */
     parts: string
+    /** Why records of zone files are passed over; they are not unless given. */
+    skipped?: string
     /**
      * The data of a zone file's record as an expected value is written; undefined where its parts are others. `wholeName`
      * completes a name by the origin.

@@ -4,12 +4,19 @@ import { a } from './a.ts'
 import { aaaa } from './aaaa.ts'
 import { caa } from './caa.ts'
 import { cname } from './cname.ts'
+import { ds } from './ds.ts'
+import { https } from './https.ts'
 import { mx } from './mx.ts'
+import { naptr } from './naptr.ts'
 import { ns } from './ns.ts'
 import { ptr } from './ptr.ts'
 import type { MonitoredType, RecordType } from './record-type.ts'
 import { soa } from './soa.ts'
 import { spf } from './spf.ts'
+import { srv } from './srv.ts'
+import { sshfp } from './sshfp.ts'
+import { svcb } from './svcb.ts'
+import { tlsa } from './tlsa.ts'
 import { txt } from './txt.ts'
 
 type Zoned = Exclude<MonitorRecordType, 'SPF'>
@@ -24,12 +31,20 @@ const ZONED: { readonly [T in Zoned]: RecordType } = {
   NS: ns,
   PTR: ptr,
   CAA: caa,
+  SRV: srv,
+  TLSA: tlsa,
+  SSHFP: sshfp,
+  HTTPS: https,
+  SVCB: svcb,
+  DS: ds,
+  SOA: soa,
+  NAPTR: naptr,
 }
 
 const MONITORED: { readonly [T in MonitorRecordType]: MonitoredType } = { ...ZONED, SPF: spf }
 
 /** For the DNS client. */
-export const RDATA_FORMATS: RdataFormats = { ...ZONED, SOA: soa }
+export const RDATA_FORMATS: RdataFormats = ZONED
 
 export function recordTypeOf(type: MonitorRecordType): MonitoredType {
   return MONITORED[type]

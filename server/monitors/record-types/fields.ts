@@ -1,0 +1,180 @@
+import type { Rdata } from '../../dns/rdata.ts'
+import { MalformedPacket } from '../../dns/wire.ts'
+import { type Comparison, compareBy, compareTexts, observeAll, quoted } from './compare.ts'
+import { parseHostOrRoot } from './hosts.ts'
+import { quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
+import { type ParsedValue, type RecordType, refused } from './record-type.ts'
+
+/** One field of a record made of several. `parse` is given what is written for it, as one token. */
+export type Field = {
+  read(rdata: Rdata): string
+  parse(token: Token): ParsedValue
+  isName?: true
+  /** It is the last one, and may be written with blanks. */
+  isRest?: true
+}
+
+/** In flexible mode it stands for whatever a field holds. */
+const ANY = '*'
+
+type FieldRecord = Pick<RecordType, 'code' | 'queryType' | 'parts' | 'likelyAt'> & {
+  fields: readonly Field[]
+  example: string
+  /** Why fields that are right by themselves do not fit together; those that are left open are undefined. */
+  misfit?(values: readonly (string | undefined)[]): string | undefined
+  isPriorityFirst?: true
+}
+
+/** A record of several fields, written with blanks between them. Flexible: a field that is written `*` may hold anything. */
+export function fieldRecord(own: FieldRecord): RecordType {
+  const { code, queryType, parts, likelyAt, fields, isPriorityFirst } = own
+  return {
+    code,
+    queryType,
+    parts,
+    likelyAt,
+    read: (rdata) => fields.map((field) => field.read(rdata)).join(' '),
+    parseExpected: (text, isExactMatch) => parseFields(own, text, isExactMatch),
+    observe: observeAll,
+    difference: (expected, observed, isExactMatch) =>
+      isExactMatch ? compareTexts(expected, observed, true) : compareBy(FIELDS, expected, observed, false),
+    fromZoneFile: (data, wholeName) => {
+      if (!isOfLength(data, fields)) return undefined
+      return data.map((token, at) => (fields[at]?.isName ? wholeName(token.raw) : writtenToken(token))).join(' ')
+    },
+    ...(isPriorityFirst && { lacksPriority: (value) => value.trim().split(/\s+/).length < fields.length }),
+  }
+}
+
+const FIELDS: Comparison<string[], string[]> = {
+  expected: fieldsOf,
+  observed: fieldsOf,
+  meets: (wanted, found) => wanted.every((field, at) => field === ANY || field === found[at]),
+}
+
+/** Of a value in canonical text. */
+export function fieldsOf(value: string): string[] {
+  return tokensOf(value)?.map(writtenToken) ?? []
+}
+
+function parseFields(own: FieldRecord, text: string, isExactMatch: boolean): ParsedValue {
+  const { fields, queryType, parts, example, misfit } = own
+  const data = tokensOf(text)
+  if (!data || !isOfLength(data, fields)) {
+    return refused(`${quoted(text)} is no ${queryType} record; write ${parts}, as in ${example}.`)
+  }
+  const values: string[] = []
+  for (const [at, field] of fields.entries()) {
+    const token = field.isRest
+      ? {
+          ...data[at]!,
+          raw: data
+            .slice(at)
+            .map(({ raw }) => raw)
+            .join(''),
+        }
+      : data[at]!
+    const parsed = parseField(field, token, isExactMatch)
+    if (!parsed.ok) return parsed
+    values.push(parsed.value)
+  }
+  const reason = misfit?.(values.map((value) => (value === ANY ? undefined : value)))
+  return reason === undefined ? { ok: true, value: values.join(' ') } : refused(reason)
+}
+
+export function parseField(field: Field, token: Token, isExactMatch: boolean): ParsedValue {
+  if (token.raw !== ANY || token.isQuoted) return field.parse(token)
+  if (!isExactMatch) return { ok: true, value: ANY }
+  return refused('A field left open with * needs is_exact_match false; write all of the record.')
+}
+
+function isOfLength(data: readonly Token[], fields: readonly Field[]): boolean {
+  return fields.at(-1)?.isRest ? data.length >= fields.length : data.length === fields.length
+}
+
+type Reads = { [bits in 8 | 16 | 32]: (rdata: Rdata) => number }
+const READS: Reads = { 8: (rdata) => rdata.uint8(), 16: (rdata) => rdata.uint16(), 32: (rdata) => rdata.uint32() }
+
+/** `mnemonics`: other ways to write some of the numbers, in upper case. */
+export function numberField(label: string, bits: keyof Reads, mnemonics: Readonly<Record<string, number>> = {}): Field {
+  const most = 2 ** bits - 1
+  return {
+    read: (rdata) => String(READS[bits](rdata)),
+    parse: ({ raw }) => {
+      const named = Object.hasOwn(mnemonics, raw.toUpperCase()) ? mnemonics[raw.toUpperCase()] : undefined
+      const value = named ?? (/^\d{1,10}$/.test(raw) ? Number(raw) : Number.NaN)
+      if (value <= most) return { ok: true, value: String(value) }
+      return refused(`The ${label} ${quoted(raw)} is not a number from 0 to ${most}.`)
+    },
+  }
+}
+
+/** Seconds, which zone files also write as `1h30m`. */
+export function durationField(label: string): Field {
+  const seconds = numberField(label, 32)
+  return {
+    ...seconds,
+    parse: (token) => {
+      const units = /^(?:\d{1,10}[smhdw])+$/i.test(token.raw) ? token.raw.match(/\d+[a-z]/gi)! : undefined
+      if (!units) return seconds.parse(token)
+      const sum = units.reduce((all, each) => all + Number.parseInt(each, 10) * UNITS[each.at(-1)!.toLowerCase()]!, 0)
+      return seconds.parse({ ...token, raw: String(sum) })
+    },
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }
+
+/** A host, or the root for none. */
+export const hostField: Field = {
+  read: (rdata) => rdata.name(),
+  parse: ({ raw }) => {
+    const host = parseHostOrRoot(raw)
+    // Stored, it would be taken for a field that is left open.
+    return host.ok && host.value === ANY
+      ? refused(`${quoted(raw)} is no host name; write one like host.example.com.`)
+      : host
+  },
+  isName: true,
+}
+
+/** A text of at most 255 octets, always in quotes. `isUpperCase`: the case of its letters does not matter. */
+export function stringField(label: string, { isUpperCase = false } = {}): Field {
+  const written = (octets: Buffer) => (isUpperCase ? quotedOctets(octets).toUpperCase() : quotedOctets(octets))
+  return {
+    read: (rdata) => written(rdata.string()),
+    parse: ({ raw }) => {
+      const octets = unescaped(raw)
+      if (octets.length <= 255) return { ok: true, value: written(octets) }
+      return refused(`The ${label} have ${octets.length} octets; at most 255 are allowed.`)
+    },
+  }
+}
+
+/** Octets up to the end, in hexadecimal; blanks may stand between the digits. */
+export function hexField(label: string): Field {
+  return {
+    read: (rdata) => {
+      const octets = rdata.rest()
+      if (octets.length === 0) throw new MalformedPacket('a record ends before its last field')
+      return octets.toString('hex')
+    },
+    parse: ({ raw }) => {
+      if (/^(?:[0-9a-f]{2})+$/i.test(raw)) return { ok: true, value: raw.toLowerCase() }
+      return refused(`The ${label} ${quoted(raw)} is not in hexadecimal; write two digits from 0 to f for each octet.`)
+    },
+    isRest: true,
+  }
+}
+
+/** Why a digest does not have as many octets as its kind; undefined for a kind that is not known, and for what is left open. */
+export function digestMisfit(
+  label: string,
+  kind: string | undefined,
+  digest: string | undefined,
+  octets: Readonly<Record<string, number>>,
+): string | undefined {
+  const wanted = kind === undefined ? undefined : octets[kind]
+  if (wanted === undefined || digest === undefined || digest.length === 2 * wanted) return undefined
+  return `The ${label} has ${digest.length / 2} octets; one of type ${kind} has ${wanted}.`
+}

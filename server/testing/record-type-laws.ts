@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { MonitorRecordType } from '#contract/record-types.ts'
+import { type Rdata, rdataText } from '../dns/rdata.ts'
+import { MalformedPacket } from '../dns/wire.ts'
+import { isMatch } from '../monitors/record-types/compare.ts'
+import { expectationOf, parseExpectedValues } from '../monitors/record-types/expected-values.ts'
+import { findZonedType, recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { givenApp } from './app-world.ts'
+import { givenChecks } from './checks.ts'
+
+/**
+ * `record`: records as the DNS holds them, in canonical text. `rdata`: such on the wire, in hexadecimal, and their text; `malformed`:
+ * what is none. `stored`: expected values as they are written and as they are stored in exact mode; `refused`: with a part of the
+ * reason. `flexible`: an expected value, records, and whether it matches. `zone`: an entry of a zone file and its expected value,
+ * undefined where it is passed over. `monitored`: a monitor, what it shows of the first of `rdata`, which it expects, and of the
+ * second, which it does not.
+ */
+export type Samples = {
+  record: fc.Arbitrary<string>
+  isSingle?: boolean
+} & Partial<Examples>
+
+type Examples = {
+  rdata: readonly [hex: string, text: string][]
+  malformed: readonly string[]
+  stored: readonly [written: string, value: string][]
+  refused: readonly [written: string, reason: string][]
+  flexible: readonly [expected: string, records: string[], isMatch: boolean][]
+  zone: [entry: string, value: string | undefined]
+  monitored: { name: string; expected: string; isExact?: false; found: string; other: string }
+}
+
+const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: 'grapheme', maxLength: 60 }))
+
+/** What holds for every record type, and what the examples say of this one. */
+export function testRecordType(type: MonitorRecordType, { record, isSingle = false, ...examples }: Samples): void {
+  const { rdata = [], malformed = [], stored = [], refused = [], flexible = [], zone, monitored } = examples
+  const { recordType } = findZonedType(type) ?? {}
+  const records = fc.uniqueArray(record, { minLength: 1, maxLength: isSingle ? 1 : 6 }).map((values) => values.sort())
+
+  describe(type, () => {
+    test('records match themselves in both modes, whatever order and duplicates', () => {
+      fc.assert(
+        fc.property(records, fc.boolean(), fc.nat(), (values, isExactMatch, at) => {
+          const turned = [...values.slice(at % values.length), ...values.slice(0, at % values.length), values[0]!]
+          expect(matches(type, turned, values, isExactMatch)).toBe(true)
+        }),
+      )
+    })
+
+    test('what matches in exact mode matches in flexible mode', () => {
+      fc.assert(
+        fc.property(records, records, (expected, values) => {
+          if (matches(type, expected, values, true)) expect(matches(type, expected, values, false)).toBe(true)
+        }),
+      )
+    })
+
+    test('any text is refused with a sentence or stored in a form that is stored as itself', () => {
+      const written = fc.oneof(
+        record,
+        anyText,
+        anyText.map((text) => `"${text}"`),
+        fc.tuple(record, anyText).map((parts) => parts.join(' ')),
+        fc.tuple(record, fc.nat(), fc.constantFrom('*', '"', '\\', '(', ' ', ',', '=')).map(([text, at, part]) => {
+          const place = at % (text.length + 1)
+          return text.slice(0, place) + part + text.slice(place)
+        }),
+      )
+      fc.assert(
+        fc.property(written, fc.boolean(), (text, isExactMatch) => {
+          const parsed = parseExpectedValues(text, type, isExactMatch)
+          if (parsed.ok) expect(parseExpectedValues(parsed.values, type, isExactMatch)).toEqual(parsed)
+          else expect(parsed.problems.expected_value).toMatch(/^.+\.$/su)
+        }),
+        { numRuns: 500 },
+      )
+    })
+
+    test('what is read from the wire and can be expected is met by itself; all else is malformed', () => {
+      if (!recordType) return
+      fc.assert(
+        fc.property(damaged(rdata.map(([hex]) => hex)), (octets) => {
+          const text = textOf(recordType, octets)
+          if (text === undefined) return
+          const { values, isExact } = expectationOf(type, [text])
+          if (parseExpectedValues(values, type, isExact).ok) expect(matches(type, values, [text], isExact)).toBe(true)
+        }),
+        { numRuns: 2_000 },
+      )
+    })
+
+    if (rdata.length > 0) {
+      test.each(rdata)('rdata %s is %s', (hex, text) => {
+        expect(textOf(recordType!, Buffer.from(hex, 'hex'))).toBe(text)
+      })
+
+      test('rdata that is cut off or goes on is malformed, or another record', () => {
+        for (const [hex, text] of rdata) {
+          const octets = Buffer.from(hex, 'hex')
+          expect(textOf(recordType!, octets.subarray(0, -1))).not.toBe(text)
+          expect(textOf(recordType!, Buffer.concat([octets, Buffer.alloc(1)]))).not.toBe(text)
+        }
+      })
+    }
+
+    if (malformed.length > 0) {
+      test.each(malformed)('rdata %j is malformed', (hex) => {
+        expect(textOf(recordType!, Buffer.from(hex, 'hex'))).toBeUndefined()
+      })
+    }
+
+    if (stored.length > 0) {
+      test.each(stored)('%s is stored as %s', (written, value) => {
+        expect(parseExpectedValues(written, type, true)).toEqual({ ok: true, values: [value] })
+      })
+    }
+
+    if (refused.length > 0) {
+      test.each(refused)('%s is refused: %s', (written, reason) => {
+        const problems = { expected_value: expect.stringContaining(reason) }
+        expect(parseExpectedValues(written, type, true)).toEqual({ ok: false, problems })
+      })
+    }
+
+    if (flexible.length > 0) {
+      test.each(flexible)('in flexible mode %s and %j: %j', (expected, values, isMatched) => {
+        expect(matches(type, [expected], values, false)).toBe(isMatched)
+      })
+    }
+
+    if (zone) {
+      test('a zone file is imported', async () => {
+        const [entry, value] = zone
+        const { call } = await givenApp('sqlite')
+        const body = { zone: `$ORIGIN example.com.\n${entry}\n` }
+        const { rows } = (await call('/dashboard/api/import', { method: 'POST', body })).body
+        const [{ record_type, fate, expected_value }] = rows
+        const expected = value === undefined ? ['skip', []] : ['make', [value]]
+        expect([record_type, fate, expected_value]).toEqual([type, ...expected])
+      })
+    }
+
+    if (!monitored) return
+    test('a monitor is created over the API, finds its record, and notices another', async () => {
+      const { name, expected, isExact: is_exact_match = true, found, other } = monitored
+      const { call, doors } = await givenApp('sqlite')
+      const { set, check } = await givenChecks(doors.db)
+      const monitor = { full_domain: name, record_type: type, expected_value: expected, is_exact_match }
+      const { status, body } = await call('/monitors', { method: 'POST', body: monitor })
+      expect([status, body.record_type]).toEqual([201, type])
+      for (const [at, state, value] of [
+        [0, 'VALID', found],
+        [1, 'MISMATCH', other],
+      ] as const) {
+        set(name, recordTypeOf(type).queryType, [octets(rdata[at]![0])])
+        await check({ afterMs: 10 * DAY_MS })
+        const { state: now, current_value } = (await call(`/monitors/${body.id}`)).body
+        expect([now, current_value]).toEqual([state, [value]])
+      }
+    })
+  })
+}
+
+const DAY_MS = 86_400_000
+
+/** RFC 3597 section 5. */
+const octets = (hex: string) => `\\# ${hex.length / 2} ${hex}`
+
+/** Undefined for rdata that is malformed. */
+function textOf(format: { code: number; read(rdata: Rdata): string }, octets: Buffer): string | undefined {
+  // Names may point to what is before the rdata: `a.example`.
+  const before = Buffer.concat([Buffer.alloc(12), Buffer.from('0161076578616d706c6500', 'hex')])
+  const packet = { octets: Buffer.concat([before, octets]), tails: new Map() }
+  try {
+    return rdataText(format, packet, before.length, packet.octets.length)
+  } catch (error) {
+    if (error instanceof MalformedPacket) return undefined
+    throw error
+  }
+}
+
+/** Octets that are like the samples: some changed, cut off or added. */
+function damaged(rdata: readonly string[]): fc.Arbitrary<Buffer> {
+  const random = fc.uint8Array({ maxLength: 60 }).map((octets) => Buffer.from(octets))
+  if (rdata.length === 0) return random
+  const changed = fc
+    .tuple(
+      fc.constantFrom(...rdata),
+      fc.array(fc.tuple(fc.nat(), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 0xc0, 12))), { maxLength: 3 }),
+      fc.integer({ min: -3, max: 3 }),
+    )
+    .map(([hex, changes, more]) => {
+      const octets = Buffer.from(hex, 'hex')
+      for (const [at, octet] of changes) if (octets.length > 0) octets[at % octets.length] = octet
+      return more < 0 ? octets.subarray(0, more) : Buffer.concat([octets, Buffer.alloc(more)])
+    })
+  return fc.oneof(random, changed)
+}
+
+/** Whether a monitor that expects what is `written` is valid. Throws where it is refused. */
+export function matches(
+  type: MonitorRecordType,
+  written: readonly string[],
+  records: readonly string[],
+  isExactMatch: boolean,
+): boolean {
+  const parsed = parseExpectedValues(written, type, isExactMatch)
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  const { queryType, observe, difference } = recordTypeOf(type)
+  const rrset = { name: 'www.example.com', type: queryType, ttl: 60, values: [...records] }
+  return isMatch(difference(parsed.values, observe({ kind: 'answer', rrset, chain: [] }), isExactMatch, []))
+}
