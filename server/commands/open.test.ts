@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../config.ts'
 import { openDatabase } from '../database/database.ts'
@@ -52,6 +53,17 @@ test('a PostgreSQL database is refused under another SECRET, without its passwor
     `The database at ${host} was made under another SECRET; set SECRET to that one.`,
   )
   await start({ ...settings, SECRET: 'x'.repeat(40) })
+})
+
+test('a database of a newer version is refused in one sentence', async () => {
+  const settings = { DATA_DIR: join(await givenFolder(), 'data') }
+  await start(settings)
+  const db = openDatabase(readConfig(settings).databaseUrl)
+  await sql`insert into migrations (number, name, applied_at) values (99, 'of tomorrow', 0)`.execute(db)
+  await db.destroy()
+  await expect(start(settings)).rejects.toThrow(
+    `This Zonewatch does not know the database's migration "of tomorrow". Start the version that made it, or restore a backup.`,
+  )
 })
 
 test('only its owner may read what is in the data folder, also where it was there before', async () => {

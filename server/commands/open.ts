@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { BadConfig, type Config, readConfig } from '../config.ts'
 import { type Database, engineOf, openDatabase, pathOf } from '../database/database.ts'
-import { migrate, NewerDatabase } from '../database/migrate.ts'
+import { migrate, OtherVersion } from '../database/migrate.ts'
 import { makePrivate } from './private-files.ts'
 import { isOwnSecret } from './secret-check.ts'
 
@@ -66,8 +66,8 @@ export async function prepareDatabase(db: Database, { databaseUrl }: Config, sec
   } catch (error) {
     await db.destroy().catch(() => {})
     if (error instanceof CliError) throw error
-    if (error instanceof NewerDatabase)
-      throw new CliError(`${error.message} Start the newer version, or restore a backup.`)
+    if (error instanceof OtherVersion)
+      throw new CliError(`${error.message} Start the version that made it, or restore a backup.`)
     throw new CliError(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and that the database runs.`)
   }
 }

@@ -1,21 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from './database.ts'
-import { tables } from './migrations/0001-tables.ts'
-import { requests } from './migrations/0002-requests.ts'
-import { peopleAndPlans } from './migrations/0003-people-and-plans.ts'
-import { namesByOctets } from './migrations/0004-names-by-octets.ts'
-import { accounts } from './migrations/0005-accounts.ts'
-import { overview } from './migrations/0006-overview.ts'
-import { placesByNumber } from './migrations/0007-places-by-number.ts'
-import { failingInGroups } from './migrations/0008-failing-in-groups.ts'
-import { eventBodies } from './migrations/0009-event-bodies.ts'
-import { codesOnce } from './migrations/0010-codes-once.ts'
-import { versionsAndAnswers } from './migrations/0011-versions-and-answers.ts'
-import { eventsInOrder } from './migrations/0012-events-in-order.ts'
-import { secretCheck } from './migrations/0013-secret-check.ts'
-import { health } from './migrations/0014-health.ts'
-import { rotation } from './migrations/0015-rotation.ts'
-import { postponedChecks } from './migrations/0016-postponed-checks.ts'
+import { baseline } from './migrations/0001-baseline.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -33,24 +18,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [
-  tables,
-  requests,
-  peopleAndPlans,
-  namesByOctets,
-  accounts,
-  overview,
-  placesByNumber,
-  failingInGroups,
-  eventBodies,
-  codesOnce,
-  versionsAndAnswers,
-  eventsInOrder,
-  secretCheck,
-  health,
-  rotation,
-  postponedChecks,
-]
+const MIGRATIONS: Migration[] = [baseline]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
@@ -74,25 +42,26 @@ const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
 /** Any constant: what all processes agree to lock while they migrate. */
 const LOCK = 7_209_461
 
-/** The database was made by a newer Zonewatch than this one. */
-export class NewerDatabase extends Error {}
+/** The migrations of the database are not those of this program: another version made it. */
+export class OtherVersion extends Error {}
 
 /**
  * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran.
- * `last`: stops after the migration of that number. Throws `NewerDatabase` when the database knows migrations that this program does not.
+ * Throws `OtherVersion` when the database has migrations that this program does not know.
  */
-export async function migrate(db: Database, now: number, last: number = MIGRATIONS.length): Promise<string[]> {
+export async function migrate(db: Database, now: number): Promise<string[]> {
   const words = WORDS[engineOf(db)]
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
-    const applied = await countApplied(transaction, words)
-    if (applied > MIGRATIONS.length) {
-      throw new NewerDatabase(`The database has ${applied} migrations, this program knows ${MIGRATIONS.length}.`)
-    }
+    const applied = await readApplied(transaction, words)
+    const unknown = applied.find((name, index) => MIGRATIONS[index]?.name !== name)
+    if (unknown !== undefined)
+      throw new OtherVersion(`This Zonewatch does not know the database's migration "${unknown}".`)
     const names: string[] = []
-    for (const [index, { name, statements }] of MIGRATIONS.slice(applied, last).entries()) {
+    for (const [index, { name, statements }] of MIGRATIONS.slice(applied.length).entries()) {
       for (const statement of statements(words)) await sql.raw(statement).execute(transaction)
-      await sql`insert into migrations (number, name, applied_at) values (${applied + index + 1}, ${name}, ${now})`.execute(
+      const number = applied.length + index + 1
+      await sql`insert into migrations (number, name, applied_at) values (${number}, ${name}, ${now})`.execute(
         transaction,
       )
       names.push(name)
@@ -107,13 +76,14 @@ export async function isMigrated(db: Database): Promise<boolean> {
   return rows[0]?.count === MIGRATIONS.length
 }
 
-async function countApplied(db: Database, words: Dialect): Promise<number> {
+/** The names of the migrations that have run, in order. */
+async function readApplied(db: Database, words: Dialect): Promise<string[]> {
   await sql
     .raw(
       `create table if not exists migrations
         (number ${words.INTEGER} primary key, name text not null, applied_at ${words.INTEGER} not null) ${words.STRICT}`,
     )
     .execute(db)
-  const { rows } = await sql<{ count: number }>`select count(*) as count from migrations`.execute(db)
-  return rows[0]!.count
+  const { rows } = await sql<{ name: string }>`select name from migrations order by number`.execute(db)
+  return rows.map(({ name }) => name)
 }
