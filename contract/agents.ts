@@ -73,7 +73,7 @@ export const Invitation = Exactly(
     email: Type.String(),
     role,
     state: Type.Enum(INVITATION_STATES),
-    created: Instant('When it was made.'),
+    created: Instant('When the invitation was created.'),
     expires: Instant('Until when it can be accepted: 7 days after it was last sent.'),
     invited_by: Nullable(Type.String({ description: 'The agent (`agt_…`) or API key (`key_…`) that invited.' })),
   },

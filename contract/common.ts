@@ -19,7 +19,7 @@ export const ErrorBody = Type.Object(
 )
 export type ErrorBody = Static<typeof ErrorBody>
 
-/** What a list of ids in a body holds at most: more than the limits allow, so that what grew before them can be sent back. */
+/** Ids that a list in a body may have: more than the limits allow, so that a resource that is larger already can be sent back. */
 export const MOST_NAMED = 10_000
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -47,7 +47,7 @@ export const TimeFilter = (description: string) => Type.String({ description: `$
 export const Time = (description: string) =>
   Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description: `${description} ${TIME}` })
 
-/** What every list can be asked. `title`: of the enumeration. `orders`: what it can be ordered by, the default first. */
+/** The query parameters of every list. `title`: of the enumeration. `orders`: what it can be ordered by, the default first. */
 export const pageQuery = <const T extends readonly string[]>(title: string, orders: T) => ({
   after: Type.Optional(
     Type.String({ description: 'Cursor of the next page, from the `after` of the page before it.', maxLength: 2048 }),
@@ -59,7 +59,7 @@ export const pageQuery = <const T extends readonly string[]>(title: string, orde
       type: 'string',
       title,
       default: orders[0],
-      description: 'What to order by. What has no value comes last in both ways.',
+      description: 'What to order by. Items without a value come last in both directions.',
     }),
   ),
   order_way: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: 'Ascending or descending.' })),

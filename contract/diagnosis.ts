@@ -10,7 +10,7 @@ const ede = Type.Array(Exactly({ code: Type.Integer(), text: Type.String() }), {
 const reason = Type.String({ description: 'Why, in a few words.' })
 const nameServers = Type.Array(Type.String())
 
-/** What one query came to. As `Outcome` of server/dns/outcome.ts, in JSON. */
+/** The result of one query. As `Outcome` of server/dns/outcome.ts, in JSON. */
 export const DnsOutcome = Type.Union(
   [
     Exactly({
@@ -55,7 +55,7 @@ export const DnsOutcome = Type.Union(
     Exactly({ kind: Type.Enum(['malformed', 'unreachable'], { type: 'string' }), reason }),
     Exactly({ kind: Type.Literal('timeout') }),
   ],
-  { title: 'DnsOutcome', description: 'What one query came to.' },
+  { title: 'DnsOutcome', description: 'The result of one query.' },
 )
 export type DnsOutcome = Static<typeof DnsOutcome>
 
@@ -67,7 +67,7 @@ export const DiagnosisPath = Exactly(
     name: Type.Optional(Type.String({ description: 'Of the server, where it was found by following the delegation.' })),
     path: Type.Enum(['recursive', 'authoritative'], { type: 'string' }),
     transport: Type.Enum(['udp', 'tcp'], { type: 'string' }),
-    rcode: Nullable(Type.String({ description: 'Null when nothing readable came.' })),
+    rcode: Nullable(Type.String({ description: 'Null without a readable response.' })),
     flags: Type.Array(Type.String(), { description: 'Of aa, tc, rd, ra, ad, cd: those that were set.' }),
     ede,
     ms: Type.Number({ description: 'Milliseconds until the answer or the timeout.' }),

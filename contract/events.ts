@@ -10,7 +10,7 @@ export const Event = Exactly(
     monitor_id: Type.String({ description: 'Begins with `mon_`.' }),
     occurred: Instant('When the change was confirmed.'),
     previous_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was known.' })),
-    current_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was learned.' })),
+    current_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where no values were found.' })),
     truncated: Type.Optional(
       Type.Literal(true, { description: 'Present where values were cut: all together take at most 64 KiB of JSON.' }),
     ),
@@ -54,7 +54,7 @@ export const Event = Exactly(
 )
 export type Event = Static<typeof Event>
 
-/** What one Event adds when it is asked to `?include=diagnosis`. */
+/** An event with the field that `?include=diagnosis` adds. */
 export const EventAnswer = Type.Object(
   {
     ...Event.properties,
@@ -117,7 +117,7 @@ export const Delivery = Exactly(
     }),
     webhook_id: Type.String(),
     event: Event,
-    created: Instant('When the request was made.'),
+    created: Instant('When the request was created.'),
   },
   {
     title: 'Delivery',

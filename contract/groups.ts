@@ -8,11 +8,11 @@ export const Group = Exactly(
     name: Type.String({ examples: ['Production'] }),
     is_default: Type.Boolean(),
     monitors: Type.Integer({ description: 'How many monitors are in it.' }),
-    webhooks: Type.Array(Type.String(), { description: 'Webhooks that hear of its changes (`whk_…`).' }),
+    webhooks: Type.Array(Type.String(), { description: 'Webhooks that its changes are sent to (`whk_…`).' }),
   },
   {
     title: 'Group',
-    description: 'Monitors that belong together, and the webhooks that hear of them.',
+    description: 'Monitors that belong together, and the webhooks that their changes are sent to.',
     examples: [
       {
         id: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb',

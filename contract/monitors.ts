@@ -6,7 +6,7 @@ import { RECORD_TYPES } from './record-types.ts'
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
 export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
 const NOTIFY_MEANS =
-  'Which changes are delivered: `immediately` every one, `on_success` those that make it VALID, `after_success` those after which it is VALID no more.'
+  'Which changes are delivered: `immediately` every one, `on_success` those that make it VALID, `after_success` those after which it is no longer VALID.'
 
 export type MonitorState = (typeof STATES)[number]
 export type Notify = (typeof NOTIFY)[number]
@@ -14,7 +14,7 @@ export type Notify = (typeof NOTIFY)[number]
 export const Monitor = Exactly(
   {
     id: Type.String({ description: 'Begins with `mon_`.', examples: ['mon_01kaj3x7v8q2n5m4r6t9w0y1zb'] }),
-    created: Instant('When the monitor was made.'),
+    created: Instant('When the monitor was created.'),
     domain: Type.String({ examples: ['example.com'] }),
     subdomain: Type.String({ description: 'Empty for the apex.', examples: ['www'] }),
     record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
@@ -23,10 +23,10 @@ export const Monitor = Exactly(
     current_value: Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
       items: Type.String(),
-      description: 'What was last learned; null until something was.',
+      description: 'The values of the last check that got an answer; null before the first one.',
     }),
     is_exact_match: Type.Boolean({ description: 'Whether nothing else may be there beside the expected values.' }),
-    state: Type.Enum(STATES, { type: 'string', description: 'What the last confirmed check came to.' }),
+    state: Type.Enum(STATES, { type: 'string', description: 'The result of the last confirmed check.' }),
     incidence_count: Type.Integer({ description: 'How many changes were recorded.' }),
     last_checked: Type.Unsafe<string | null>({ ...Instant('When the last check ended.'), type: ['string', 'null'] }),
     is_active: Type.Boolean({ description: 'Whether it is checked.' }),
@@ -52,7 +52,7 @@ const example: Monitor = {
   notify: 'immediately',
 }
 
-/** What a Monitor answer adds when it is asked to `?include=…`. */
+/** The fields that `?include=…` adds to a monitor. */
 export const INCLUDES = ['frequency', 'group', 'diagnosis'] as const
 export const MonitorAnswer = Type.Object(
   {
@@ -145,7 +145,7 @@ export type NewMonitor = Static<typeof NewMonitor>
 /** Monitors of one bulk request. */
 export const MOST_IN_BULK = 1_000
 
-/** All are made, or none. What an item does not say is taken from beside the list. */
+/** All are created, or none. The fields beside the list are for the items that lack them. */
 export const NewMonitors = Exactly(
   {
     monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MOST_IN_BULK, description: '1 to 1000 monitors.' }),

@@ -11,7 +11,7 @@ const settings = {
       description: 'How long events are kept; null: as long as the plan allows.',
     }),
   ),
-  alert_emails: Type.Array(Type.String(), { description: 'Are told beside the owners when a webhook is paused.' }),
+  alert_emails: Type.Array(Type.String(), { description: 'Notified, with the owners, when a webhook is paused.' }),
 }
 
 export const Organization = Exactly(
@@ -19,7 +19,7 @@ export const Organization = Exactly(
     id: Type.String({ description: 'Begins with `org_`.' }),
     name: Type.String(),
     slug: Type.String(),
-    created: Instant('When the organization was made.'),
+    created: Instant('When the organization was created.'),
     settings: Exactly(settings),
   },
   {

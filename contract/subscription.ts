@@ -80,7 +80,7 @@ export const Subscription = Exactly(
       {
         monitors: Type.Integer(),
         min_frequency: Nullable(Type.Integer({ description: 'The shortest in use; null without monitors.' })),
-        event_retention_days: Nullable(Type.Integer({ description: 'In force; null: events are kept for good.' })),
+        event_retention_days: Nullable(Type.Integer({ description: 'In force; null: events never expire.' })),
         webhooks: Type.Integer(),
         agents: Type.Integer({ description: 'Open invitations included.' }),
         api_keys: Type.Integer(),
@@ -144,7 +144,7 @@ export const Invoice = Exactly(
   {
     id: Type.String({ description: "The payment provider's id." }),
     number: Nullable(Type.String()),
-    created: Instant('When it was made.'),
+    created: Instant('When the invoice was created.'),
     status: Type.Enum(INVOICE_STATUSES),
     currency: Type.String(),
     total: Type.Integer({ description: 'In the smallest unit of the currency (cents).' }),

@@ -15,13 +15,16 @@ import { Delivery } from './events.ts'
 export const Webhook = Exactly(
   {
     id: Type.String({ description: 'Begins with `whk_`.' }),
-    created: Instant('When the webhook was made.'),
+    created: Instant('When the webhook was created.'),
     url: Type.String({ examples: ['https://hooks.example.com/dns'] }),
-    secret: Type.String({ description: 'In full when made or rotated, else masked to its last 4 characters.' }),
+    secret: Type.String({
+      description:
+        'In full when the webhook is created or the secret is rotated, else masked to its last 4 characters.',
+    }),
     headers: Type.Record(Type.String(), Type.String(), {
       description: 'Sent with every request. Each value is masked to its last 4 characters.',
     }),
-    groups: Type.Array(Type.String(), { description: 'Groups whose changes it hears of (`grp_…`).' }),
+    groups: Type.Array(Type.String(), { description: 'Groups whose changes are sent to it (`grp_…`).' }),
     is_active: Type.Boolean(),
     state: Type.Enum(['active', 'paused'], {
       description: 'Paused after the ninth retry failed, until a request succeeds.',
@@ -59,7 +62,7 @@ const url = Type.String({
 const secret = Type.String({
   minLength: 16,
   maxLength: 256,
-  description: 'Made here when absent: `whsec_` and base64 of 32 random octets.',
+  description: 'Generated when absent: `whsec_` and base64 of 32 random octets.',
 })
 export const MOST_HEADERS = 20
 /** Characters that the value of a header may have. */
@@ -147,12 +150,12 @@ const request = {
   id: Type.String({ description: 'Begins with `req_`.' }),
   webhook_id: Type.String(),
   event_id: Nullable(Type.String({ description: 'Null for a test.' })),
-  created: Instant('When the request was made.'),
+  created: Instant('When the request was created.'),
   status: Type.Enum(REQUEST_STATUSES),
   retries: Type.Integer({
-    description: 'How many retries of the schedule were made: 0 after the first attempt, 9 at most.',
+    description: 'How many retries of the schedule there were: 0 after the first attempt, at most 9.',
   }),
-  delivered: Nullable(Instant('When a 2xx answer came.')),
+  delivered: Nullable(Instant('When a 2xx answer arrived.')),
   status_code: Nullable(Type.Integer({ description: "The last answer's status." })),
   error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
   response_body: Nullable(Type.String({ description: 'The first 4,000 characters of the last answer.' })),
@@ -187,7 +190,7 @@ export type WebhookRequest = Static<typeof WebhookRequest>
 export const WebhookAttempt = Exactly(
   {
     number: Type.Integer({ description: '1 is the first attempt.' }),
-    attempted: Instant('When it was made.'),
+    attempted: Instant('When the attempt was sent.'),
     status_code: Nullable(Type.Integer()),
     error: Nullable(Type.String()),
     response_body: Nullable(Type.String()),
@@ -221,11 +224,11 @@ export const WebhookRequestInFull = Exactly(
 )
 export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 
-/** Which requests are sent again, by when they were made. */
+/** Which requests are sent again, by when they were created. */
 export const Replay = Exactly(
   {
-    since: Time('Requests made then or later.'),
-    until: Type.Optional(Time('Requests made before; now when absent.')),
+    since: Time('Requests created then or later.'),
+    until: Type.Optional(Time('Requests created before; now when absent.')),
     status: Type.Optional(
       Type.Union([Type.Enum(REQUEST_STATUSES), Type.Array(Type.Enum(REQUEST_STATUSES), { minItems: 1, maxItems: 4 })], {
         description: 'Only requests of this status, or of one of these; all, delivered ones too, when absent.',
@@ -248,8 +251,8 @@ export const WebhookRequestQuery = Exactly({
   status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Only with this last answer.' })),
   monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for events of this monitor.' })),
   event_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for this event.' })),
-  created_before: Type.Optional(TimeFilter('Only requests made before this time.')),
-  created_after: Type.Optional(TimeFilter('Only requests made after this time.')),
+  created_before: Type.Optional(TimeFilter('Only requests created before this time.')),
+  created_after: Type.Optional(TimeFilter('Only requests created after this time.')),
   delivered_before: Type.Optional(TimeFilter('Only requests delivered before this time.')),
   delivered_after: Type.Optional(TimeFilter('Only requests delivered after this time.')),
   last_attempt_before: Type.Optional(TimeFilter('Only requests last attempted before this time.')),

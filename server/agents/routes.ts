@@ -53,7 +53,7 @@ export function agentRoutes(doors: Doors): Routes {
           summary: 'Update an agent',
           tags,
           description:
-            'What is absent stays. With a lesser role the API keys that the agent made may do less too, and open invitations that the agent may no longer offer are revoked. The last owner keeps that role (409).',
+            'What is absent stays. With a lesser role the API keys that the agent created lose the same permissions, and open invitations that the agent may no longer offer are revoked. The last owner keeps that role (409).',
           ...agent,
           body: AgentChange,
           response: Answers(200, Agent),
@@ -71,7 +71,7 @@ export function agentRoutes(doors: Doors): Routes {
           summary: 'Delete an agent',
           tags,
           description:
-            'The person has no more access; the API keys and the open invitations that the person made are revoked. The last owner cannot go (409).',
+            'The person loses access; the API keys and open invitations that the person created are revoked. The last owner cannot be deleted (409).',
           ...agent,
           response: Answers(204, NoContent),
         },
@@ -104,7 +104,7 @@ export function agentRoutes(doors: Doors): Routes {
           summary: 'Create an invitation',
           tags,
           description:
-            'Sends a link by mail that is good once, for 7 days, to sign in or up with that address. Who belongs to the organization or has an open invitation is a 409.',
+            'Sends a link by mail that is good once, for 7 days, to sign in or up with that address. An address of a member, or with an open invitation, is a 409.',
           body: NewInvitation,
           response: Answers(201, Invitation),
         },

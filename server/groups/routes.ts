@@ -46,7 +46,7 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
           summary: 'Create a group',
           tags,
           description:
-            'Without a `slug` it is made from the name. A slug that is taken is a 409, also one that is made from the name.',
+            'Without a `slug` it is derived from the name. A slug that is taken is a 409, a derived one too.',
           body: NewGroup,
           response: Answers(201, Group),
         },

@@ -156,7 +156,7 @@ export function monitorRoutes(doors: Doors): Routes {
           summary: 'Create many monitors at once',
           tags,
           description:
-            'All or none: one item that is not valid and nothing is made, with every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that do not say it themselves. Answers a list of the monitors made, in the order of the request.',
+            'All or none: if one item is not valid, no monitor is created, and every error is at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that lack them. Returns the created monitors, in the order of the request.',
           querystring,
           body: NewMonitors,
           response: Answers(
@@ -306,7 +306,7 @@ export function monitorRoutes(doors: Doors): Routes {
           operationId: 'deleteMonitor',
           summary: 'Delete a monitor',
           tags,
-          description: 'Its events go with it; webhook requests that were made for them are still delivered.',
+          description: 'Its events are deleted too; webhook requests for them are still delivered.',
           params: Params('monitor'),
           response: Answers(204, NoContent),
         },

@@ -48,7 +48,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       operationId: 'testWebhook',
       summary: 'Send a test request',
       description:
-        'A made-up change of an A record from VALID to MISMATCH, sent once and at once, also to a paused or disabled webhook; its success resumes a paused one.',
+        'An invented change of an A record from VALID to MISMATCH, sent once and at once, also to a paused or disabled webhook. Its success resumes a paused one.',
       tags,
       params,
       response: Answers(202, WebhookRequest),

@@ -44,8 +44,7 @@ export function webhookRoutes(doors: Doors): Routes {
     const create = {
       operationId: 'createWebhook',
       summary: 'Create a webhook',
-      description:
-        'The answer holds the secret in full, this once. The address is checked, and looked up where it is a name.',
+      description: 'Only this answer has the secret in full. The address is checked, and looked up where it is a name.',
       tags,
       body: NewWebhook,
       response: Answers(201, Webhook),
@@ -95,7 +94,7 @@ export function webhookRoutes(doors: Doors): Routes {
     const remove = {
       operationId: 'deleteWebhook',
       summary: 'Delete a webhook',
-      description: 'What it was not sent yet is not sent; the log of its requests goes with it.',
+      description: 'Undelivered requests are discarded, and the log of its requests is deleted too.',
       tags,
       params,
       response: Answers(204, NoContent),
@@ -110,8 +109,8 @@ export function webhookRoutes(doors: Doors): Routes {
     )
 
     for (const [verb, isActive, summary, description] of [
-      ['enable', true, 'Enable a webhook', 'Requests that waited are sent. A paused webhook is tried at once.'],
-      ['disable', false, 'Disable a webhook', 'No new requests are made; those that wait are kept and not attempted.'],
+      ['enable', true, 'Enable a webhook', 'Pending requests are sent. A paused webhook is tried at once.'],
+      ['disable', false, 'Disable a webhook', 'No new requests are created; pending ones are kept and not attempted.'],
     ] as const) {
       const schema = {
         operationId: `${verb}Webhook`,
@@ -136,7 +135,7 @@ export function webhookRoutes(doors: Doors): Routes {
       operationId: 'rotateSecretOfWebhook',
       summary: 'Rotate the secret of a webhook',
       description:
-        'The answer holds the new secret in full, this once. X-Service-Signature is by it from now on; during the grace webhook-signature carries the signatures of both.',
+        'Only this answer has the new secret in full. X-Service-Signature uses it from now on; during the grace period webhook-signature has the signatures of both.',
       tags,
       params,
       body: Nullable(SecretRotation), // a body that is not sent is null

@@ -94,7 +94,7 @@ export const failures: Record<number, Failure> = {
   409: {
     name: 'Conflict',
     description:
-      'The state of the resource does not allow this; the sentence says why. With Retry-After where the first request with the same Idempotency-Key is still running.',
+      'The state of the resource does not allow this; `error` says why. With Retry-After while the first request with the same Idempotency-Key is still running.',
     headers: ['Retry-After'],
     example: { error: 'The default group cannot be deleted; its monitors would have no group.' },
   },

@@ -42,7 +42,7 @@ export const webhooks = {
       responses: {
         '2XX': { description: 'It was received.' },
         '401': { description: 'Answer so when the signature does not hold.' },
-        '410': { description: 'Nobody listens here any more: the webhook is paused at once.' },
+        '410': { description: 'The endpoint no longer exists: the webhook is paused at once.' },
       },
     },
   },

@@ -87,8 +87,9 @@ function completeOperation(
   const schema = answer?.[1].content?.['application/json']?.schema
   const answersPage = 'has_more' in (schema?.properties ?? {})
   const answersOne = schema?.type === 'object' && !answersPage
-  if (answersPage) operation.description ??= 'One page of them, in the order asked for. Filters combine.'
-  if (answersOne && method === 'get') operation.description ??= 'Answered with 304 while the ETag known is still right.'
+  if (answersPage) operation.description ??= 'Returns one page, in the requested order. Filters combine.'
+  if (answersOne && method === 'get')
+    operation.description ??= 'Returns 304 while the ETag in If-None-Match is current.'
 
   const { 'x-takes-if-match': takesIfMatch, 'x-writes-nothing': writesNothing } = operation
   delete operation['x-takes-if-match']

@@ -4,24 +4,24 @@ const FOLDER = new URL('../../../docs/', import.meta.url)
 
 export type Guide = { description: string; tags: { name: string; description: string }[] }
 
-/** The project's own documents, each where a reader of the description looks for it: `/docs` is all that many have. */
+/** The project's documents as descriptions, because many readers have nothing but `/docs`. */
 export async function readGuide(): Promise<Guide> {
   const [api, matching, webhooks] = await Promise.all(['api.md', 'matching.md', 'webhooks.md'].map(textOf))
   return {
     description: `Zonewatch watches DNS records and reports changes.\n\n${api}`,
     tags: [
       { name: 'Monitors', description: matching! },
-      { name: 'Groups', description: 'Every monitor is in one group; webhooks hear of the changes in their groups.' },
-      { name: 'Events', description: 'What changed, when and on which evidence. Events are made by checks alone.' },
+      { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
+      { name: 'Events', description: 'What changed, when, and on which evidence. Only checks create events.' },
       { name: 'Webhooks', description: webhooks! },
-      { name: 'Agents', description: 'The people of the organization, and those who are invited.' },
+      { name: 'Agents', description: 'The members of the organization, and the people who are invited.' },
       { name: 'Organization', description: 'Settings, billing and the plan.' },
-      { name: 'Health', description: 'For whoever runs the server. No key is needed.' },
+      { name: 'Health', description: 'For the operator of the server. No key is needed.' },
     ],
   }
 }
 
-/** Without its title and its pictures, which are not drawn here, and with links that lead to the other documents here. */
+/** Without its title and diagrams, which `/docs` does not draw, and with links to the other documents on the same page. */
 async function textOf(file: string): Promise<string> {
   const text = await readFile(new URL(file, FOLDER), 'utf8')
   return text

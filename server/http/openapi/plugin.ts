@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { complete, type Document } from './document.ts'
 import { readGuide } from './guide.ts'
 
-/** `GET /openapi.json`, made from the schemas that validate requests and serialise answers. Before the routes. */
+/** `GET /openapi.json`, generated from the schemas that validate requests and serialise answers. Before the routes. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   const { description, tags } = await readGuide()
   await app.register(swagger, {
@@ -42,6 +42,6 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** The API, and what else says of itself that it needs no key. */
+/** The API, and the routes whose schema says that they need no key. */
 const isDescribed = (url: string, needsKey = false, schema: { security?: unknown } = {}) =>
   (needsKey && !url.startsWith('/dashboard/')) || schema?.security !== undefined
