@@ -118,7 +118,7 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
   }
   if (agreed) {
     const isRecorded = fingerprint(agreed) === recorded.fingerprint
-    if (isRecorded && !mayRotate(recorded, outcomes)) return report(check, agreed, resolversAgree(check))
+    if (isRecorded && !mayRotate(recorded, outcomes, false)) return report(check, agreed, resolversAgree(check))
     return bySamplesOfResolvers(
       check,
       good.filter(({ outcome }) => recorded.isRotating || isSame(outcome, agreed)),

@@ -78,7 +78,7 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
   const takesTurns = said.some((own) => !areSame(own))
   const answers = all.filter(isAnswer)
   const hasDenial = answers.length < all.length
-  const isKnownToRotate = !hasDenial && mayRotate(recorded, answers)
+  const isKnownToRotate = !hasDenial && mayRotate(recorded, answers, sampling.isByZone)
 
   // Through caches a rotation looks like this too: each resolver gives its copy.
   if (!isSteady && !takesTurns && (sampling.isByZone || !isKnownToRotate)) {
@@ -104,13 +104,19 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
 }
 
 /** Whether the RRset rotates, or earlier checks, which were inconclusive, saw other parts of it. */
-export function mayRotate({ isRotating, rotation }: Recorded, outcomes: readonly Outcome[]): boolean {
-  if (isRotating) return true
+export function mayRotate(recorded: Recorded, outcomes: readonly Outcome[], isByZone: boolean): boolean {
+  if (recorded.isRotating) return true
   const answers = outcomes.filter(isAnswer)
+  const rotation = rememberedOf(recorded, isByZone)
   if (!rotation || answers.length === 0) return false
   const before = Object.keys(rotation.members)
   const known = answerWith(answers[0]!, before)
   return before.length > 0 && !areSame([known, ...answers])
+}
+
+/** What caches gave before a failure says nothing of the time after it: too few of their answers are seen to correct it. */
+function rememberedOf({ isRotating, inconclusive, rotation }: Recorded, isByZone: boolean): Rotation | null {
+  return isByZone || isRotating || inconclusive > 0 ? rotation : null
 }
 
 /** Of an RRset that is known to rotate, the servers that only deny it do not count where most servers give parts of it. */
@@ -246,7 +252,7 @@ function withAnswers(
       return isByZone ? [sighting] : [{ ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 }]
     })
   })
-  return addSightings(recorded.rotation ?? newRotation(now.at, whole), sightings)
+  return addSightings(rememberedOf(recorded, isByZone) ?? newRotation(now.at, whole), sightings)
 }
 
 /** What every answer held until now. For a CNAME the names on the way are members too, and are not recorded. */

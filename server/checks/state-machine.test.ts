@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import type { CheckSoFar, Observation, Recorded } from './check.ts'
+import { UNDECIDABLE } from './simulator/truth.ts'
 import { decide, RULES } from './state-machine.ts'
 import { fingerprint } from './verdict.ts'
 
@@ -10,6 +11,12 @@ const document = await readFile(new URL('../../docs/checks.md', import.meta.url)
 test('the document lists the rules in their order, with their reasons', () => {
   const rows = [...document.matchAll(/^\| \*\*(.+?)\*\* \| (.+) \|$/gm)].map(([, name, because]) => [name, because])
   expect(rows).toEqual(RULES.map(({ name, because }) => [name, because]))
+})
+
+test('the document has the rule for each case that nobody can decide', () => {
+  const section = document.slice(document.indexOf('## What cannot be known'), document.indexOf('## Private names'))
+  const rows = [...section.matchAll(/^\| (?!Case|---)(.+?) \| .+ \|$/gm)].map(([, name]) => name)
+  expect(rows).toEqual(UNDECIDABLE.map((each) => each.case))
 })
 
 test('the diagram shows each rule once, in their order, and leads to every kind of result', () => {

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { shrink } from './shrink.ts'
-import { type Report, simulate } from './simulate.ts'
+import { type Delay, type Report, simulate } from './simulate.ts'
 
 /** The figures of many worlds together. Delays and queries are those of worlds in which a strategy can be right. */
 type Figures = {
@@ -10,12 +11,15 @@ type Figures = {
   days: number
   checks: number
   events: number
-  delays: number[]
-  queries: Record<Kind, { queries: number; days: number }>
+  kinds: Record<Kind, { queries: number; days: number; delays: Delay[] }>
   undecidable: Record<string, number>
   failed: { seed: number; faults: Report['faults'] }[]
 }
-type Kind = 'quiet' | 'changing' | 'rotating' | 'disturbed'
+type Kind = 'quiet' | 'changing' | 'disturbed' | 'rotating'
+
+/** Seeds that one thread runs at a time. */
+type Block = { from: number; worlds: number }
+const BLOCK = 500
 
 const USAGE = `Runs the rules of a check against worlds drawn from seeds, in virtual time.
 
@@ -25,7 +29,7 @@ const USAGE = `Runs the rules of a check against worlds drawn from seeds, in vir
   npm run simulate -- --seed 42           one world, with every query and answer`
 
 if (isMainThread) await main()
-else parentPort!.postMessage(run(workerData.from, workerData.worlds))
+else parentPort!.on('message', ({ from, worlds }: Block) => parentPort!.postMessage(run(from, worlds)))
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -46,10 +50,8 @@ async function main(): Promise<void> {
   }
   const startedAt = process.hrtime.bigint()
   const threads = Math.min(availableParallelism(), 4)
-  const each = Math.ceil(Number(values.worlds) / threads)
-  const parts = await Promise.all(
-    Array.from({ length: threads }, (_, at) => inThread(Number(values.from) + at * each, each)),
-  )
+  const blocks = blocksOf(Number(values.from), Number(values.worlds))
+  const parts = (await Promise.all(Array.from({ length: threads }, () => inThread(blocks)))).flat()
   const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
   const figures = merge(parts)
   print(table(figures, seconds, threads))
@@ -60,7 +62,7 @@ function replay(seed: number): void {
   const report = simulate(seed, { trace: true })
   print(JSON.stringify(report.world, null, 2))
   for (const line of report.trace) print(line)
-  if (report.undecidable) print(`\nNo strategy can be right here: ${report.undecidable}.`)
+  for (const each of report.undecidable) print(`\nNo strategy can be right here: ${each}.`)
   for (const { kind, what } of report.faults) print(`\n${kind}: ${what}`)
   if (report.faults.length === 0) {
     print('\nNo false event and no missed change.')
@@ -70,15 +72,26 @@ function replay(seed: number): void {
   process.exitCode = 1
 }
 
-function inThread(from: number, worlds: number): Promise<Figures> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), {
-      workerData: { from, worlds },
-      resourceLimits: { maxYoungGenerationSizeMb: 64 },
-    })
-    worker.once('message', resolve)
-    worker.once('error', reject)
+function blocksOf(from: number, worlds: number): Block[] {
+  return Array.from({ length: Math.ceil(worlds / BLOCK) }, (_, at) => {
+    return { from: from + at * BLOCK, worlds: Math.min(BLOCK, worlds - at * BLOCK) }
   })
+}
+
+/** Takes blocks until none is left. What failed is shown at once, and how far the run is. */
+async function inThread(blocks: Block[]): Promise<Figures[]> {
+  const worker = new Worker(new URL(import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb: 64 } })
+  const parts: Figures[] = []
+  for (let block = blocks.shift(); block; block = blocks.shift()) {
+    const answer = once(worker, 'message')
+    worker.postMessage(block)
+    const [part]: Figures[] = await answer
+    parts.push(part!)
+    const seeds = `seeds ${block.from} to ${block.from + block.worlds - 1}`
+    process.stderr.write([`${seeds}: ${part!.failed.length} failed`, ...part!.failed.map(failureText), ''].join('\n'))
+  }
+  await worker.terminate()
+  return parts
 }
 
 /** `worlds` seeds from `from` on. */
@@ -90,11 +103,11 @@ function run(from: number, worlds: number): Figures {
     figures.days += report.world.days
     figures.checks += report.checks
     figures.events += report.events
-    if (report.undecidable) figures.undecidable[report.undecidable] = (figures.undecidable[report.undecidable] ?? 0) + 1
-    else figures.delays.push(...report.delays)
-    const cost = figures.queries[kindOf(report)]
-    cost.queries += report.queries
-    cost.days += report.world.days
+    for (const each of report.undecidable) figures.undecidable[each] = (figures.undecidable[each] ?? 0) + 1
+    const kind = figures.kinds[kindOf(report)]
+    if (report.undecidable.length === 0) kind.delays.push(...report.delays)
+    kind.queries += report.queries
+    kind.days += report.world.days
     if (report.faults.length > 0) figures.failed.push({ seed, faults: report.faults })
   }
   return figures
@@ -112,9 +125,9 @@ function kindOf({ world }: Report): Kind {
 }
 
 function noFigures(): Figures {
-  const none = () => ({ queries: 0, days: 0 })
-  const queries = { quiet: none(), changing: none(), rotating: none(), disturbed: none() }
-  return { worlds: 0, days: 0, checks: 0, events: 0, delays: [], queries, undecidable: {}, failed: [] }
+  const none = () => ({ queries: 0, days: 0, delays: [] })
+  const kinds = { quiet: none(), changing: none(), disturbed: none(), rotating: none() }
+  return { worlds: 0, days: 0, checks: 0, events: 0, kinds, undecidable: {}, failed: [] }
 }
 
 function merge(parts: readonly Figures[]): Figures {
@@ -124,26 +137,22 @@ function merge(parts: readonly Figures[]): Figures {
     all.days += part.days
     all.checks += part.checks
     all.events += part.events
-    for (const delay of part.delays) all.delays.push(delay)
     all.failed.push(...part.failed)
-    for (const kind of Object.keys(all.queries) as Kind[]) {
-      all.queries[kind].queries += part.queries[kind].queries
-      all.queries[kind].days += part.queries[kind].days
+    for (const name of Object.keys(all.kinds) as Kind[]) {
+      const kind = all.kinds[name]
+      kind.queries += part.kinds[name].queries
+      kind.days += part.kinds[name].days
+      for (const delay of part.kinds[name].delays) kind.delays.push(delay)
     }
     for (const [why, count] of Object.entries(part.undecidable))
       all.undecidable[why] = (all.undecidable[why] ?? 0) + count
   }
-  all.delays.sort((one, other) => one - other)
   return all
 }
 
 function table(figures: Figures, seconds: number, threads: number): string {
-  const { worlds, days, checks, events, delays, queries, undecidable, failed } = figures
+  const { worlds, days, checks, events, kinds, undecidable, failed } = figures
   const count = (kind: string) => failed.flatMap(({ faults }) => faults).filter((fault) => fault.kind === kind).length
-  const minutes = (share: number) => {
-    const at = delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]
-    return at === undefined ? '-' : `${(at / 60_000).toFixed(1)} min`
-  }
   const rows = [
     ['worlds', String(worlds)],
     ['monitor-days', `${days} (${Math.round(days / seconds / threads)} a second on each of ${threads} threads)`],
@@ -152,18 +161,30 @@ function table(figures: Figures, seconds: number, threads: number): string {
     ['false events', String(count('false event'))],
     ['missed changes', String(count('missed change'))],
     ['checks without an end', String(count('endless check'))],
-    ['until a change is found', `p50 ${minutes(0.5)}, p99 ${minutes(0.99)}, longest ${minutes(1)}`],
-    ...Object.entries(queries).map(([kind, cost]) => {
-      return [`queries a day, ${kind}`, cost.days === 0 ? '-' : (cost.queries / cost.days).toFixed(1)]
-    }),
+    ...Object.entries(kinds).flatMap(([kind, { queries, days: length, delays }]) => [
+      [`queries a day, ${kind}`, length === 0 ? '-' : (queries / length).toFixed(1)],
+      [`a change is found, ${kind}`, times(delays.map(({ sinceKnowable }) => sinceKnowable))],
+      [`  since the next regular check`, times(delays.map(({ sinceCheck }) => sinceCheck))],
+    ]),
     ...Object.entries(undecidable).map(([why, times]) => [`not decidable: ${why}`, String(times)]),
   ]
   const width = Math.max(...rows.map(([name]) => name!.length))
   const lines = rows.map(([name, value]) => `${name!.padEnd(width)}  ${value}`)
-  const faults = failed
-    .slice(0, 20)
-    .map(({ seed, faults: [fault] }) => `\n${fault!.kind}: ${fault!.what}\n  npm run simulate -- --seed ${seed}`)
+  const faults = failed.slice(0, 20).map((each) => `\n${failureText(each)}`)
   return [...lines, ...faults].join('\n')
+}
+
+function failureText({ seed, faults: [fault] }: Figures['failed'][number]): string {
+  return `${fault!.kind}: ${fault!.what}\n  npm run simulate -- --seed ${seed}`
+}
+
+function times(delays: number[]): string {
+  delays.sort((one, other) => one - other)
+  const minutes = (share: number) => {
+    const at = delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]
+    return at === undefined ? '-' : `${(at / 60_000).toFixed(1)} min`
+  }
+  return `p50 ${minutes(0.5)}, p99 ${minutes(0.99)}, longest ${minutes(1)} (${delays.length} changes)`
 }
 
 function print(text: string): void {

@@ -2,7 +2,7 @@ import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.
 import { formatServer } from '../../dns/servers.ts'
 import type { Observation, Query, ZoneReply } from '../check.ts'
 import type { Random } from './random.ts'
-import { isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
+import { hostOf, isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
 
 export const OWNER = 'www.example.test'
 const ZONE = 'example.test'
@@ -34,15 +34,14 @@ export function createNetwork(world: World, random: Random) {
   let turn = 0
   let sent = 0
 
-  function answerOf(values: readonly string[]): Outcome {
-    const key = values.length < 5 ? values.join() : undefined
+  const forged = world.recordType === 'CNAME' ? hostOf(FORGED) : FORGED
+  const captive = world.recordType === 'CNAME' ? hostOf(CAPTIVE) : CAPTIVE
+
+  function answerOf(values: readonly string[], chain: readonly string[] = []): Outcome {
+    const key = values.length < 5 ? [...values, ...chain].join() : undefined
     const known = key && answers.get(key)
     if (known) return known
-    const made: Outcome = {
-      kind: 'answer',
-      rrset: { name: OWNER, type: 'A', ttl: world.ttl, values: [...values] },
-      chain: [],
-    }
+    const made = newAnswer(world, values, chain)
     if (key && answers.size < 500) answers.set(key, made)
     return made
   }
@@ -55,7 +54,14 @@ export function createNetwork(world: World, random: Random) {
     const latest = periodOf(world.periods, time, delay)
     const isFailing = latest.kind === 'dead' || latest.kind === 'broken'
     const period = server.status === 'stale' && !isFailing ? world.periods[0]! : latest
-    return fromPeriod(period, time)
+    const isRegional = server.region !== undefined && (period.kind === 'records' || period.kind === 'bogus')
+    const outcome = isRegional ? answerOf([server.region!]) : fromPeriod(period, time)
+    return isCutOff(server, outcome) ? undefined : outcome
+  }
+
+  /** A truncated answer of a server that cannot be reached over TCP. */
+  function isCutOff(server: { tcp?: boolean }, outcome: Outcome | undefined): boolean {
+    return world.truncates === true && server.tcp === false && outcome?.kind === 'answer'
   }
 
   function fromPeriod(period: Period, time: number): Outcome | undefined {
@@ -72,7 +78,7 @@ export function createNetwork(world: World, random: Random) {
       case 'records': {
         const values = draw(period, random)
         for (const value of values) given.set(value, time)
-        return answerOf(values)
+        return answerOf(values, period.chain)
       }
     }
   }
@@ -85,7 +91,7 @@ export function createNetwork(world: World, random: Random) {
   function recursive(at: number, time: number, isUnvalidated: boolean): Outcome | undefined {
     const { status } = world.resolvers[at]!
     if (status === 'silent' || isWithin(world.outages, time)) return undefined
-    if (isWithin(world.captive, time)) return answerOf([CAPTIVE])
+    if (isWithin(world.captive, time)) return answerOf([captive])
     if (status === 'lies') return NXDOMAIN
     const period = periodAt(world.periods, time)
     const own = caches[at]!
@@ -96,7 +102,7 @@ export function createNetwork(world: World, random: Random) {
     const outcome = world.geo === undefined || period.kind !== 'records' ? resolve(time) : answerOf([world.geo])
     if (poison.length > 0 && time >= poison[0]!) {
       poison.shift()
-      Object.assign(cache, { outcome: answerOf([FORGED]), until: time + Math.max(world.ttl, 60) * 1_000 })
+      Object.assign(cache, { outcome: answerOf([forged]), until: time + Math.max(world.ttl, 60) * 1_000 })
       return cache.outcome
     }
     if (outcome === undefined) return SERVFAIL
@@ -136,7 +142,8 @@ export function createNetwork(world: World, random: Random) {
     for (let attempt = 0; attempt < tries; attempt++) {
       const at = order[attempt % order.length]!
       sent += 1
-      const found = isLost() ? undefined : recursive(at, time, isUnvalidated)
+      const heard = isLost() ? undefined : recursive(at, time, isUnvalidated)
+      const found = isCutOff(world.resolvers[at]!, heard) ? undefined : heard
       ms += found ? RESOLVER_MS : TIMEOUT_MS
       if (found || outcome.kind === 'timeout') outcome = found ?? TIMEOUT
       evidence.push(evidenceOf(formatServer(resolvers[at]!), outcome, found ? RESOLVER_MS : TIMEOUT_MS))
@@ -161,7 +168,7 @@ export function createNetwork(world: World, random: Random) {
       const found = isGone
         ? undefined
         : isWithin(world.captive, time)
-          ? answerOf([CAPTIVE])
+          ? answerOf([captive])
           : authoritative(server, time)
       ms += found ? SERVER_MS : ZONE_TIMEOUT_MS
       isAllLame &&= found?.kind === 'failure' && found.rcode === 'REFUSED'
@@ -221,14 +228,18 @@ export function createNetwork(world: World, random: Random) {
           return askResolvers(all, time, false, 2)
         case 'resolver_delegation': {
           sent += 1
-          const found = isWithin(world.outages, time) ? TIMEOUT : query.name === ZONE ? NS : NODATA
+          const isApex = query.name === zoneOf(query.name)
+          const found = isWithin(world.outages, time) ? TIMEOUT : isApex ? nsOf(query.name) : NODATA
           return { ms: RESOLVER_MS, reply: { outcome: found, evidence: [] } }
         }
         case 'zone':
         case 'zone_sample':
           return askZone(query.server, time)
-        case 'zone_delegation':
-          return { ms: SERVER_MS, delegation: askZone(0, time).zone }
+        case 'zone_delegation': {
+          const zone = zoneOf(query.name)
+          const nameServers = zone === ZONE ? world.nameServers.map(({ name }) => name) : [`ns1.${zone}`]
+          return { ms: SERVER_MS, delegation: { ...askZone(0, time).zone, zone, nameServers } }
+        }
         case 'zone_reachable': {
           const isShut = isWithin(world.outages, time) || isWithin(world.closed, time)
           return { ms: 0, trouble: isShut ? 'no root server answers' : undefined }
@@ -238,6 +249,21 @@ export function createNetwork(world: World, random: Random) {
       }
     },
   }
+}
+
+/** What a server answers where the owner has these values. */
+export function newAnswer(world: World, values: readonly string[], chain: readonly string[]): Outcome {
+  const { recordType, isExactMatch, ttl } = world
+  const isCname = recordType === 'CNAME'
+  const names = isCname ? [values[0]!, ...chain] : [OWNER, ...chain]
+  const links = chain.map((target, at) => ({ name: names[at]!, target, ttl }))
+  const rrset = {
+    name: isCname ? OWNER : names.at(-1)!,
+    type: isCname ? 'CNAME' : 'A',
+    ttl,
+    values: [...values],
+  } as const
+  return { kind: 'answer', rrset: { ...rrset, values: [...values] }, chain: isCname && isExactMatch ? [] : links }
 }
 
 type Copy = { outcome?: Outcome; until: number }
@@ -282,8 +308,12 @@ const BOGUS: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [{ code: 6, te
 const LAME: Outcome = { kind: 'failure', rcode: 'REFUSED', ede: [] }
 const NXDOMAIN: Outcome = { kind: 'nxdomain', chain: [] }
 const NODATA: Outcome = { kind: 'nodata', chain: [] }
-const NS: Outcome = {
-  kind: 'answer',
-  rrset: { name: ZONE, type: 'NS', ttl: 300, values: ['ns1.example.test'] },
-  chain: [],
+
+function nsOf(zone: string): Outcome {
+  return { kind: 'answer', rrset: { name: zone, type: 'NS', ttl: 300, values: [`ns1.${zone}`] }, chain: [] }
+}
+
+/** Zones have two labels. */
+function zoneOf(name: string): string {
+  return name.split('.').slice(-2).join('.')
 }

@@ -9,19 +9,22 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const START = Date.UTC(2026, 0, 1)
 
-/** What went wrong, or how quickly a change was found. `delayMs`: from when the zone's last machine knew of the change. */
+/** How long a change took to be found: since an observer of all servers could know it, and since the next regular check. */
+export type Delay = { sinceKnowable: number; sinceCheck: number }
+
+/** What went wrong, or how quickly changes were found. */
 export type Report = {
   seed: number
   world: World
   faults: Fault[]
-  delays: number[]
+  delays: Delay[]
   checks: number
   queries: number
   events: number
   /** Virtual milliseconds of the longest check. */
   longestMs: number
-  /** Why no strategy can be right in this world; undefined where one can. */
-  undecidable: string | undefined
+  /** The cases in which no strategy can be right that this world is. */
+  undecidable: string[]
   trace: string[]
 }
 export type Fault = { kind: 'false event' | 'missed change' | 'endless check'; at: number; what: string }
@@ -44,7 +47,7 @@ export function simulate(
     queries: 0,
     events: 0,
     longestMs: 0,
-    undecidable: undecidable(world),
+    undecidable: undecidable(world).map((each) => each.case),
     trace: [],
   }
   const note = (time: number, text: string) => trace && report.trace.push(`${clockText(time)} ${text}`)
@@ -92,13 +95,25 @@ export function simulate(
     const period = periodAt(world.periods, time)
     if (!found.has(period) && isFound(world, period, recorded)) {
       found.add(period)
-      report.delays.push(Math.max(0, time - knowableAt(world, period)))
+      const knowable = Math.max(world.slot, knowableAt(world, period))
+      const check = Math.ceil((knowable - world.slot) / interval) * interval + world.slot
+      report.delays.push({ sinceKnowable: Math.max(0, time - knowable), sinceCheck: Math.max(0, time - check) })
     }
     const upcoming = world.periods.find(({ from }) => from > time && from <= next)
     if (upcoming || next >= end) noteMissed(period, upcoming?.from ?? end)
     time = next
   }
   report.queries = network.sent()
+  for (const { case: what, mostEvents } of undecidable(world)) {
+    const most = mostEvents?.(world)
+    if (most !== undefined && report.events > most) {
+      report.faults.push({
+        kind: 'false event',
+        at: end,
+        what: `${report.events} events, and the rule allows ${most}: ${what}`,
+      })
+    }
+  }
   return report
 
   function check(begin: number): { step: Exclude<Step, { kind: 'ask' }>; endedAt: number } {
@@ -132,7 +147,7 @@ export function simulate(
   }
 
   function noteMissed(period: Period, until: number): void {
-    if (found.has(period) || report.undecidable) return
+    if (found.has(period) || report.undecidable.length > 0) return
     const from = knowableAt(world, period)
     const isLasting = until - from >= patience(world, period) && !isDisturbed(world, from, until)
     if (isLasting) {

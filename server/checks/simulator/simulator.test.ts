@@ -11,7 +11,7 @@ const HOUR = 60 * 60_000
 /** Seeds that made a false event or a missed change while the rules were written. */
 const ONCE_WRONG = [
   44, 189, 229, 389, 397, 433, 525, 592, 634, 929, 1366, 1430, 2145, 2455, 4559, 101096, 102032, 200197, 201462, 302336,
-  6429, 10933, 34062, 37922, 302841, 303035, 401109, 501035, 601514, 1002825,
+  6429, 10933, 34062, 37922, 39616, 47901, 302841, 303035, 401109, 501035, 601514, 1002825,
 ]
 const SAMPLE = Array.from({ length: 40 }, (_, at) => at + 1)
 
@@ -30,6 +30,8 @@ function quietWorld(changes: Partial<World> = {}): World {
   const records: Period = { from: 0, kind: 'records', members: [{ value: '192.0.2.1', weight: 1 }], size: 1 }
   return {
     ...newWorld(1, createRandom(1)),
+    recordType: 'A',
+    truncates: false,
     days: 2,
     frequency: 30,
     isExactMatch: true,
@@ -104,7 +106,7 @@ test('the simulator sees a false event, a missed change and what a fault needs a
   expect(falseEvent(world, given, { ...event, state: 'MISMATCH' })).toContain('MISMATCH')
   // A resolver that lies and a zone that nobody may ask: the lie is what a check believes.
   const lying = quietWorld({ roots: false, resolvers: [{ caches: 1, status: 'lies' }], loss: 0.01 })
-  expect(simulate(1, { world: lying }).undecidable).toBe('resolvers that lie')
+  expect(simulate(1, { world: lying }).undecidable).toHaveLength(1)
 })
 
 test('a world is made smaller for as long as it shows the fault', () => {

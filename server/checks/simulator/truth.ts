@@ -2,7 +2,7 @@ import type { MonitorState } from '#contract/monitors.ts'
 import type { Recorded } from '../check.ts'
 import { MOST_MEMBERS } from '../rotation.ts'
 import { judge } from '../verdict.ts'
-import { OWNER } from './network.ts'
+import { newAnswer, OWNER } from './network.ts'
 import { type Period, periodAt, type World } from './world.ts'
 
 const MINUTE = 60_000
@@ -52,7 +52,7 @@ function usualMembers(period: Period, least = RARE): string[] {
 function trueState(world: World, period: Period, values: readonly string[]): MonitorState {
   switch (period.kind) {
     case 'records':
-      return stateOf(world, values)
+      return stateOf(world, period, values)
     case 'nxdomain':
       return 'NOT_FOUND'
     case 'nodata':
@@ -65,9 +65,8 @@ function trueState(world: World, period: Period, values: readonly string[]): Mon
   }
 }
 
-function stateOf(world: World, values: readonly string[]): MonitorState {
-  const rrset = { name: OWNER, type: 'A' as const, ttl: world.ttl, values: [...values].sort() }
-  return judge(newRecorded(world), { kind: 'answer', rrset, chain: [] }).state
+function stateOf(world: World, { chain = [] }: Pick<Period, 'chain'>, values: readonly string[]): MonitorState {
+  return judge(newRecorded(world), newAnswer(world, [...values].sort(), chain)).state
 }
 
 const FAILURES: readonly MonitorState[] = ['TIMEOUT', 'INVALID', 'BAD_SETUP']
@@ -78,18 +77,23 @@ export function isFound(world: World, period: Period, { state, values }: Recorde
     const wanted = trueState(world, period, all)
     return FAILURES.includes(wanted) ? FAILURES.includes(state) : state === wanted
   }
-  if (world.geo !== undefined && !world.roots) return state === stateOf(world, [world.geo])
+  if (world.geo !== undefined && !world.roots) return state === stateOf(world, {}, [world.geo])
   // A rarer member may not have been given to us yet.
   const usual = usualMembers(period, 0.2)
   const isComplete =
     usual.every((value) => values?.includes(value)) && (values ?? []).every((value) => all.includes(value))
-  return isComplete && state === stateOf(world, values ?? [])
+  return isComplete && state === stateOf(world, period, values ?? [])
 }
 
-/** Undefined where the event is true of some instant that it may speak of, else what is false. */
+/** Undefined where the event is true of some instant that it may speak of, or the rule for an undecidable case permits it. */
 export function falseEvent(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
+  const found = untruth(world, given, event)
+  if (found === undefined) return undefined
+  return undecidable(world).some(({ permits }) => permits?.(world, event)) ? undefined : found
+}
+
+function untruth(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
   const { at, startedAt, state, values } = event
-  if (undecidable(world)) return undefined
   const slowest = Math.max(...world.nameServers.flatMap(({ delays }) => delays))
   const back = slowest + (at - startedAt) + (world.roots ? 1_000 : 2 * Math.max(world.ttl, 60) * 1_000)
   const current = periodAt(world.periods, at)
@@ -117,15 +121,15 @@ export function falseEvent(world: World, given: ReadonlyMap<string, number>, eve
     if (records.length === 0) return `${state}, but the zone has no records`
     const served = new Set(records.flatMap(({ members }) => members.map(({ value }) => value)))
     if (world.geo !== undefined) served.add(world.geo)
-    const rotates = world.periods.some(({ members, size }) => size < members.length)
-    const horizon = rotates ? memoryOf(world) : 0
+    for (const { region } of world.nameServers) if (region !== undefined) served.add(region)
+    const horizon = rotates(world) ? memoryOf(world) : 0
     const extra = values!.filter(
       (value) => !served.has(value) && !((given.get(value) ?? Number.NEGATIVE_INFINITY) >= at - horizon),
     )
     if (extra.length > 0) return `${extra.join(' ')} is not given any more, or never was`
     if (state === 'VALID') return undefined
     const isUnexpected = world.isExactMatch && values!.some((value) => !world.expected.includes(value))
-    const isTrue = records.some((period) => stateOf(world, usualMembers(period)) === 'MISMATCH')
+    const isTrue = records.some((period) => stateOf(world, period, usualMembers(period)) === 'MISMATCH')
     return isUnexpected || isTrue ? undefined : 'MISMATCH, but every expected value is still given'
   }
   const isTrue = periods.some((period) => {
@@ -140,31 +144,104 @@ function memoryOf(world: World): number {
   return patience(world, world.periods[0]!) * 2
 }
 
-/** Where no strategy can be right, and why. The rules for these are in docs/checks.md. */
-export function undecidable(world: World): string | undefined {
-  const { roots, nameServers, resolvers, periods, poisoned } = world
-  const working = nameServers.filter(({ status }) => status === 'ok').length
-  const stale = nameServers.filter(({ status }) => status === 'stale').length
-  const rotates = periods.some(({ members, size }) => size < members.length)
-  if (stale > 0 && (working <= stale + 1 || !roots)) return 'name servers that disagree for good'
-  if (periods.some((period) => usualMembers(period).length < period.members.length))
-    return 'members that are given too seldom'
-  if (!roots && rotates) return 'a rotation seen through caches'
-  if (!roots && poisoned.length > 0) return 'a forged answer in the cache of the only resolvers'
-  if ((!roots || world.closed.length > 0 || periods.some(({ kind }) => kind !== 'records')) && world.geo !== undefined)
-    return 'resolvers in another region'
-  if (!roots && resolvers.some(({ status }) => status === 'lies') && resolvers.length < 4) return 'resolvers that lie'
-  if (!world.canaries && (world.outages.length > 0 || world.captive.length > 0))
-    return 'an outage of our own without canaries'
-  const isZoneGone = world.closed.length > 0 || periods.some(({ kind }) => kind !== 'records')
-  if (resolvers.filter(({ status }) => status === 'ok').length === 1 && poisoned.length > 0 && isZoneGone)
-    return 'a forged answer in the cache of the only resolver'
-  if (periods.some(({ members }) => members.length > MOST_MEMBERS)) return 'more members than are told apart'
-  if (!world.isExactMatch && periods.some((period) => isHidden(world, period)))
-    return 'a rare member that nothing hints at'
-  if (world.closed.length > 0 && rotates) return 'a rotation seen through caches'
-  if (stale > 0 && rotates) return 'name servers that disagree for good'
-  return undefined
+type Undecidable = {
+  /** As in docs/checks.md. */
+  case: string
+  isIn(world: World): boolean
+  /** Whether the rule for the case permits an event that is false; none where it is absent. */
+  permits?(world: World, event: Event): boolean
+  /** More events than so many break the rule. */
+  mostEvents?(world: World): number | undefined
+}
+
+/** Where no strategy can be right. The rule for each is in docs/checks.md, and no other false event is permitted. */
+export const UNDECIDABLE: readonly Undecidable[] = [
+  {
+    case: 'Name servers of a zone that disagree for good, as many on each side',
+    isIn: (world) => {
+      const { nameServers, roots } = world
+      const working = nameServers.filter(({ status }) => status === 'ok' || status === 'stale')
+      const odd = working.filter(({ status, region }) => status === 'stale' || region !== undefined).length
+      const isClose = working.length <= 2 * odd + 1 || working.length > MOST_ASKED || !roots
+      return odd > 0 && (isClose || world.closed.length > 0 || world.truncates === true || rotates(world))
+    },
+    permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
+    mostEvents: ({ roots, periods, loss, outages, captive, closed }) => {
+      const isCalm = loss === 0 && outages.length + captive.length + closed.length === 0
+      return roots && isCalm && periods.length === 1 ? 1 : undefined
+    },
+  },
+  {
+    case: 'A member that comes with less than 5 % of the answers',
+    isIn: ({ periods }) => periods.some((period) => usualMembers(period).length < period.members.length),
+  },
+  {
+    case: 'In flexible mode an expected address of a rotation, so rare that 20 answers do not show it, and nothing that hints at a rotation',
+    isIn: (world) => !world.isExactMatch && world.periods.some((period) => isHidden(world, period)),
+    permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
+  },
+  {
+    case: 'More than 64 members',
+    isIn: ({ periods }) => periods.some(({ members }) => members.length > MOST_MEMBERS),
+  },
+  {
+    case: 'A rotation that is seen only through caches',
+    isIn: (world) => {
+      const isRegional = world.nameServers.some(({ region }) => region !== undefined)
+      return (rotates(world) || isRegional) && (!world.roots || world.closed.length > 0)
+    },
+    permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
+  },
+  {
+    case: "Resolvers that are given other records than we are (another region), while the zone's own servers cannot be asked or fail",
+    isIn: (world) => world.geo !== undefined && isZoneGone(world),
+    permits: ({ geo }, { values }) => values?.length === 1 && values[0] === geo,
+  },
+  {
+    case: 'The only working resolver lies or has a forged answer in its cache, and the zone cannot be asked or fails',
+    isIn: (world) => isMisled(world) && isZoneGone(world),
+    permits: (world, { state, values = [] }) => {
+      const isForged = world.poisoned.length > 0 && values.some((value) => !areOfZone(world, [value]))
+      return isForged || (state === 'NOT_FOUND' && world.resolvers.some(({ status }) => status === 'lies'))
+    },
+  },
+  {
+    case: 'An outage of our own without `DNS_CANARIES`',
+    isIn: ({ canaries, outages, captive }) => !canaries && outages.length + captive.length > 0,
+    permits: ({ outages, captive }, { startedAt, at }) => {
+      return [...outages, ...captive].some(({ from, to }) => from <= at && to >= startedAt - AFTER_OUTAGE)
+    },
+  },
+]
+
+/** As many name servers does a check ask. */
+const MOST_ASKED = 4
+/** What a check during an outage recorded is corrected by then. */
+const AFTER_OUTAGE = 10 * MINUTE
+
+/** The cases of `UNDECIDABLE` that a world is. */
+export function undecidable(world: World): readonly Undecidable[] {
+  return UNDECIDABLE.filter((each) => each.isIn(world))
+}
+
+function rotates({ periods }: World): boolean {
+  return periods.some(({ members, size }) => size < members.length)
+}
+
+function isZoneGone({ roots, closed, periods, truncates }: World): boolean {
+  return !roots || closed.length > 0 || truncates === true || periods.some(({ kind }) => kind !== 'records')
+}
+
+function isMisled({ resolvers, poisoned, roots }: World): boolean {
+  const working = resolvers.filter(({ status, tcp }) => status === 'ok' && tcp !== false).length
+  const isLied = resolvers.some(({ status }) => status === 'lies') && resolvers.length < 4
+  return (poisoned.length > 0 && (working === 1 || !roots)) || isLied
+}
+
+function areOfZone({ periods, nameServers }: World, values: readonly string[] | undefined): boolean {
+  const all = new Set(periods.flatMap(({ members }) => members.map(({ value }) => value)))
+  for (const { region } of nameServers) if (region !== undefined) all.add(region)
+  return values?.every((value) => all.has(value)) ?? false
 }
 
 /** In flexible mode other members say nothing of the one that is expected. */

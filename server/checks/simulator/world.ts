@@ -13,13 +13,23 @@ export type Period = {
   members: Weighted[]
   /** Members in one answer; all of them where it is as many as there are. */
   size: number
+  /** Names of CNAME records: from the owner to the addresses; for a CNAME monitor those that its target leads to. */
+  chain?: string[]
 }
 export type Weighted = { value: string; weight: number }
 
 /** `delays`: how long after a change each of its machines knows of it; a query reaches any of them. */
-export type NameServer = { name: string; status: 'ok' | 'silent' | 'lame' | 'stale'; delays: number[] }
+export type NameServer = {
+  name: string
+  status: 'ok' | 'silent' | 'lame' | 'stale'
+  delays: number[]
+  /** GeoDNS: this server stands in another region and gives this instead of the records. */
+  region?: string
+  /** Answers over TCP too. */
+  tcp?: boolean
+}
 /** `caches`: how many independent caches answer behind its address. `lies`: always gives this instead. */
-export type ResolverSetup = { caches: number; status: 'ok' | 'silent' | 'lies' }
+export type ResolverSetup = { caches: number; status: 'ok' | 'silent' | 'lies'; tcp?: boolean }
 export type Window = { from: number; to: number }
 
 /** Everything that can happen to one monitor, drawn from a seed. The simulator knows the truth at every instant. */
@@ -52,6 +62,8 @@ export type World = {
   /** Other regions are given other records: the resolvers stand there. */
   geo: string | undefined
   clockSteps: { at: number; by: number }[]
+  /** Records do not fit into a UDP answer. */
+  truncates?: boolean
 }
 
 export function newWorld(seed: number, random: Random): World {
@@ -71,7 +83,7 @@ export function newWorld(seed: number, random: Random): World {
   const isExactMatch = canBeExact && random.chance(0.75)
   const nameServers = newNameServers(random)
   const resolvers = newResolvers(random)
-  return {
+  const world: World = {
     seed,
     days,
     frequency: random.pick([5, 15, 30, 60, 60, 60, 120, 120, 120, 120]),
@@ -94,6 +106,66 @@ export function newWorld(seed: number, random: Random): World {
     clockSteps: random.chance(0.05)
       ? [{ at: random.below(days * DAY), by: random.pick([-DAY, -HOUR, HOUR, DAY]) }]
       : [],
+  }
+  if (isSkewed && size === 1 && count > 3 && random.chance(0.5)) addRareMember(world, values.at(-2)!)
+  if (random.chance(0.2)) addChains(world, random)
+  if (world.periods.every(({ size: given }) => given === 1) && random.chance(0.3)) watchCname(world)
+  if (random.chance(0.06)) truncate(world, random)
+  if (!isRotating && nameServers.length > 1 && random.chance(0.03)) addRegions(world, random)
+  return world
+}
+
+/** A second member that comes with 5 % of the answers. */
+function addRareMember(world: World, value: string): void {
+  for (const { members } of world.periods) {
+    const rare = ((members.length - 2) * 0.05) / 0.9
+    for (const member of members) if (member.weight !== 1 || member.value === value) member.weight = rare
+  }
+}
+
+/** Inside the zone and outside of it; some chains change with the records. */
+function addChains(world: World, random: Random): void {
+  const zone = random.pick(['example.test', 'example.net'])
+  const draw = (at: number) => Array.from({ length: 1 + random.below(3) }, (_, link) => `alias${at}-${link}.${zone}`)
+  let chain = draw(0)
+  for (const [at, period] of world.periods.entries()) {
+    if (at > 0 && random.chance(0.4)) chain = draw(at)
+    period.chain = chain
+  }
+}
+
+/** The monitor watches the CNAME record instead of an address. */
+function watchCname(world: World): void {
+  world.recordType = 'CNAME'
+  world.expected = world.expected.map((value) => hostOf(value.replace('.0/24', '.1')))
+  if (world.geo !== undefined) world.geo = hostOf(world.geo)
+  for (const period of world.periods) {
+    period.members = period.members.map(({ value, weight }) => ({ value: hostOf(value), weight }))
+  }
+}
+
+/** The name that takes an address's place where a CNAME record is watched. */
+export function hostOf(address: string): string {
+  return `host-${address.replaceAll('.', '-')}.example.net`
+}
+
+/** Some servers answer over UDP only, and so never give the records; one of each kind answers over TCP too. */
+function truncate(world: World, random: Random): void {
+  world.truncates = true
+  for (const servers of [world.nameServers, world.resolvers]) {
+    const first = servers.findIndex(({ status }) => status === 'ok')
+    for (const [at, server] of servers.entries()) server.tcp = at === first || random.chance(0.7)
+  }
+}
+
+/** One name server gives other records than the others, or each of them its own. */
+function addRegions({ nameServers, recordType }: World, random: Random): void {
+  const odd = random.below(nameServers.length)
+  const isEach = random.chance(0.5)
+  for (const [at, server] of nameServers.entries()) {
+    if (server.status !== 'ok' || (!isEach && at !== odd)) continue
+    const address = `198.51.100.${at + 1}`
+    server.region = recordType === 'CNAME' ? hostOf(address) : address
   }
 }
 
