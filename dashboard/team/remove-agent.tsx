@@ -31,12 +31,14 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
       isDangerous
       onConfirm={remove}
     >
-      <p>
-        {isYou
-          ? 'You lose access at once. Someone has to invite you to come back. Your open invitations are revoked.'
-          : `${agent.email} loses access at once, and their open invitations are revoked. Monitors and webhooks stay.`}
-      </p>
-      {isOpen && <KeysThatChange agent={agent} newRole={null} />}
+      <div className="flex flex-col gap-3">
+        <p>
+          {isYou
+            ? 'You lose access at once. Someone has to invite you to come back. Your open invitations are revoked.'
+            : `${agent.email} loses access at once, and their open invitations are revoked. Monitors and webhooks stay.`}
+        </p>
+        {isOpen && <KeysThatChange agent={agent} newRole={null} />}
+      </div>
     </Confirm>
   )
 }
