@@ -104,7 +104,9 @@ export async function startDnsServer(
     if (rotation) zone.set(query.name, rotation.type, pick(rotation), 0)
     const rcode = script.rcode ?? brokenTypes.get(query.type)
     if (rcode) return encodeReply(query, { ...common, found: { rcode } })
-    const referral = delegations.find(query.name)
+    // The DS records of a delegated zone are here. Without any, it answers like a server that knows no DNSSEC.
+    const isDelegationSigner = query.type === 'DS' && zone.lookUp(query.name, 'DS', false).rcode === 'NOERROR'
+    const referral = isDelegationSigner ? undefined : delegations.find(query.name)
     if (referral) return encodeReply(query, { ...common, authoritative: false, found: referral })
     if (!zones.some((each) => isBelow(query.name.replace(/\.$/, ''), each))) return encodeReply(query, refused(common))
     return encodeReply(query, { ...common, found: zone.lookUp(query.name, query.type, chases) })

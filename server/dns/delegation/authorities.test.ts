@@ -98,6 +98,29 @@ describe('following the delegation', () => {
     }
   })
 
+  test('asks the zone above for DS, also when the way to the zone itself is known', async () => {
+    const { tree, root, tld, one, other } = await givenTree()
+    const ds = { name: 'example.test', type: 'DS' } as const
+    for (const child of [one, other]) child.set('example.test', 'DS', [])
+    tld.set('example.test', 'DS', [`\\# 24 ec450501${'2bb183af5f22588179a53b0a98631fad1a292118'}`])
+    root.set('test', 'DS', [])
+    const authorities = givenAuthorities(tree)
+    await authorities.ask(www)
+    for (const options of [{}, { fresh: true }]) {
+      const { outcome, zone } = await authorities.ask(ds, options)
+      expect([valuesOf(outcome), zone]).toEqual([['60485 5 1 2bb183af5f22588179a53b0a98631fad1a292118'], 'test'])
+    }
+    expect(one.asked.of('example.test', 'DS') + other.asked.of('example.test', 'DS')).toBe(0)
+    expect(await authorities.ask({ name: 'test', type: 'DS' })).toMatchObject({ outcome: { kind: 'nodata' }, zone: '' })
+  })
+
+  test('goes down to the zone above for DS below other zones, and takes a referral to the zone itself for none', async () => {
+    const { tree, one, other } = await givenTree()
+    await tree.zone('sub.example.test', ['ns.sub.example.test'], [one, other])
+    const { outcome, zone } = await givenAuthorities(tree).ask({ name: 'sub.example.test', type: 'DS' })
+    expect([outcome, zone]).toEqual([{ kind: 'nodata', chain: [] }, 'example.test'])
+  })
+
   test('an alias into another zone is followed from the root', async () => {
     const { tree, tld, one, other } = await givenTree()
     const [cdn] = await tree.zone('cdn.test', ['ns.cdn.test'], [tld])

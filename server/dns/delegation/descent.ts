@@ -59,13 +59,21 @@ export async function lookUp(descent: Descent, question: Question, walk: Walk): 
   }
 }
 
-/** From the deepest known zone down to the one whose servers answer, one cut after the other. */
+/**
+ * From the deepest known zone down to the one whose servers answer, one cut after the other. The DS records of a zone are in the
+ * zone above: the child's servers say that there are none. RFC 4035 section 3.1.4.1.
+ */
 async function descend(descent: Descent, question: Question, walk: Walk): Promise<Told> {
   const { cache, clock, isAllowed } = descent
   let isRetried = false
-  for (let zone = cache.closest(question.name); ; ) {
+  const closest = () => cache.closest(question.type === 'DS' ? nameAbove(question.name) : question.name)
+  for (let zone = closest(); ; ) {
     const said = await askZone(descent, zone, question, walk)
     if (leadsDown(said.outcome, zone.zone)) {
+      // A server that knows no DNSSEC refers to the child instead of saying that there are none.
+      if (question.type === 'DS' && said.outcome.zone === question.name) {
+        return { ...said, outcome: { kind: 'nodata', chain: [] }, zone }
+      }
       zone = delegationOf(said.outcome, zone.zone, isAllowed, clock.elapsed())
       cache.learn(zone)
       continue
@@ -76,8 +84,13 @@ async function descend(descent: Descent, question: Question, walk: Walk): Promis
     // The zone may have moved since: its parent knows.
     isRetried = true
     cache.forget(zone.zone)
-    zone = cache.closest(question.name)
+    zone = closest()
   }
+}
+
+function nameAbove(name: string): string {
+  const dot = name.indexOf('.')
+  return dot < 0 ? '' : name.slice(dot + 1)
 }
 
 /** Whether the zone's delegation was learned for an earlier question. */
