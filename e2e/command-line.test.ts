@@ -78,8 +78,12 @@ test('check prints a verdict with its evidence, and its exit code says whether a
     values: [],
     evidence: [{ rcode: 'NXDOMAIN' }, {}],
   })
-  const unknown = await runCommand(['check', 'example.com', 'SRV'], settings)
-  expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('"SRV" is not a record type') })
+  const unknown = await runCommand(['check', 'example.com', 'DNSKEY'], settings)
+  expect(unknown).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('"DNSKEY" is not a record type'),
+  })
 })
 
 test('config lists every setting and hides what is secret', async () => {

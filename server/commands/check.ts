@@ -65,7 +65,7 @@ function report({ owner, recordType, isExactMatch }: Watched, expected: string[]
     return print(noVerdict(evidence, json))
   }
   const { outcome, servers, decided } = checked
-  const expectedValues = expected.length > 0 ? expected : valuesFound(recordType, outcome)
+  const expectedValues = expected.length > 0 ? expected : valuesFound(recordType, isExactMatch, outcome)
   const verdict = judge({ owner, recordType, expectedValues, isExactMatch }, outcome, servers)
   if (verdict.state !== 'VALID') process.exitCode = 1
   if (json)
@@ -90,8 +90,10 @@ const dated = (evidence: readonly DatedEvidence[]) =>
   evidence.map((each) => ({ ...each, at: new Date(each.at).toISOString() }))
 
 /** Without an expectation whatever is found is as expected. */
-function valuesFound(recordType: MonitorRecordType, outcome: Outcome): string[] {
-  return outcome.kind === 'answer' ? recordTypeOf(recordType).observe(outcome) : []
+function valuesFound(recordType: MonitorRecordType, isExactMatch: boolean, outcome: Outcome): string[] {
+  if (outcome.kind !== 'answer') return []
+  const { observe, asExpected = (value) => value } = recordTypeOf(recordType)
+  return observe(outcome).map((value) => asExpected(value, isExactMatch))
 }
 
 function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -79,7 +80,7 @@ onBothEngines('GET /monitors', (_fresh, engine) => {
         'state=GOOD',
         { state: 'must be one of UNSET, VALID, INVALID, TIMEOUT, MISMATCH, NOT_FOUND, NO_DATA, BAD_SETUP.' },
       ],
-      ['record_type=SRV', { record_type: 'must be one of A, AAAA, CNAME, MX, TXT, NS, PTR, SPF, CAA.' }],
+      ['record_type=DNSKEY', { record_type: `must be one of ${RECORD_TYPES.join(', ')}.` }],
       ['colour=red', { colour: expect.stringMatching(/^is not known here; known are after, before, .*include\.$/) }],
       ['include=secret', { include: 'must be a comma separated list of frequency, group, diagnosis.' }],
       ['is_active=perhaps', { is_active: expect.any(String) }],
