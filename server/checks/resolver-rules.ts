@@ -171,7 +171,7 @@ function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
   return bySamples(check, voices, {
     isByZone: false,
     names: [],
-    agreed: resolversAgree(check),
+    agreed: () => resolversAgree(check),
     divided: () => {
       const outcomes = replies.map(({ outcome }) => outcome)
       const answers = outcomes.filter(isAnswer)

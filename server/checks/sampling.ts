@@ -43,7 +43,7 @@ import { fingerprint } from './verdict.ts'
 export type Voice = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
 
 /** `agreed`: the sentence where all say the same. `divided`: the verdict where each server keeps to its own answer. */
-export type Sampling = { isByZone: boolean; names: string[]; agreed: string; divided(): Step }
+export type Sampling = { isByZone: boolean; names: string[]; agreed(): string; divided(): Step }
 
 /** Answers of all servers together in one check. */
 export const MOST_SAMPLES = 72
@@ -60,8 +60,8 @@ const MOST_INCONCLUSIVE_MEMBERS = 8
 /** So long at most do the name servers of a zone take to give a change, all of them. */
 const PROPAGATION_MS = 15 * 60_000
 
-/** Only addresses are given in parts so often that an absent one may come later. */
-const ROTATING_TYPES: readonly MonitorRecordType[] = ['A', 'AAAA']
+/** Only these are given in parts so often that an absent one may come later. */
+const ROTATING_TYPES: readonly MonitorRecordType[] = ['A', 'AAAA', 'CNAME']
 
 export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampling): Step {
   const { recorded, observations, now } = check
@@ -90,7 +90,7 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
   }
   if (hasDenial) {
     if (mayAsk && 0.5 ** all.length >= REPORT_CHANCE) return more
-    if (isSteady) return report(check, all[0]!, sampling.agreed, sampling.names)
+    if (isSteady) return report(check, all[0]!, sampling.agreed(), sampling.names)
     return isExhausted(check)
       ? report(check, mostOf(all), REASONS.flapping, sampling.names)
       : inconclusive(check, REASONS.flapping)
@@ -127,8 +127,11 @@ function withoutDeniers(voices: readonly Voice[]): readonly Voice[] {
 
 function isLastRoundSilent({ observations }: Check, voices: readonly Voice[]): boolean {
   const count = voices.filter(({ next }) => next).length
-  const replies = observations.flatMap((one) => ('reply' in one ? one.reply : 'zone' in one ? one.zone : []))
-  return replies.slice(-count).every(({ outcome }) => isFailure(outcome))
+  const samples = observations.filter(({ query }) => query.purpose === 'zone_sample' || query.purpose === 'sample')
+  return samples.slice(-count).every((one) => {
+    const reply = 'reply' in one ? one.reply : 'zone' in one ? one.zone : undefined
+    return !reply || isFailure(reply.outcome)
+  })
 }
 
 /** The chance that an RRset with one more member would have shown only these. */
@@ -169,7 +172,7 @@ function steady(
       return more && isByZone ? more : inconclusive(check, REASONS.missingUnproven, rotation)
     }
   }
-  return report(check, outcome, agreed, names)
+  return report(check, outcome, agreed(), names)
 }
 
 function rotating(

@@ -46,7 +46,8 @@ function missingServers(replies: readonly ZoneReply[], fresh: boolean): Query[] 
   const [leader] = replies
   if (!leader) return [{ purpose: 'zone', server: 0, fresh }]
   const count = isFailure(leader.outcome) ? 1 : Math.min(leader.nameServers.length, MOST_ZONE_SERVERS)
-  return Array.from({ length: Math.max(0, count - replies.length) }, (_, at): Query => {
+  if (replies.length >= count) return []
+  return Array.from({ length: count - replies.length }, (_, at): Query => {
     return { purpose: 'zone', server: replies.length + at, fresh: false }
   })
 }
@@ -90,7 +91,7 @@ export function decideByZone(check: Check): Step {
   return bySamples(check, voices, {
     isByZone: true,
     names,
-    agreed: serversAgree(names),
+    agreed: () => serversAgree(names),
     divided: () => {
       // A server that answered in place of a silent one counts once.
       const votes = onePerServer(good).map(({ outcome }) => outcome)

@@ -129,7 +129,10 @@ function untruth(world: World, given: ReadonlyMap<string, number>, event: Event)
     if (extra.length > 0) return `${extra.join(' ')} is not given any more, or never was`
     if (state === 'VALID') return undefined
     const isUnexpected = world.isExactMatch && values!.some((value) => !world.expected.includes(value))
-    const isTrue = records.some((period) => stateOf(world, period, usualMembers(period)) === 'MISMATCH')
+    const isTrue = records.some((period) => {
+      const all = period.members.map(({ value }) => value)
+      return [usualMembers(period), all].some((given) => stateOf(world, period, given) === 'MISMATCH')
+    })
     return isUnexpected || isTrue ? undefined : 'MISMATCH, but every expected value is still given'
   }
   const isTrue = periods.some((period) => {
