@@ -11,11 +11,20 @@ export type Watched = { owner: string; recordType: MonitorRecordType; isExactMat
 
 /** One question for most monitors. A flexible CNAME is met by any name on the chain, which takes one question a link. */
 export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
-  const { queryType } = recordTypeOf(recordType)
+  const { queryType, flexibleView } = recordTypeOf(recordType)
+  if (flexibleView && !isExactMatch) {
+    return async (dns, options) => viewOf(await dns.ask({ name: owner, type: queryType }, options), flexibleView)
+  }
   if (recordType !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: queryType }, options)
   return isExactMatch
     ? (dns, options) => firstAlias(owner, dns, options)
     : (dns, options) => followAliases(owner, dns, options)
+}
+
+/** The evidence stays whole. */
+function viewOf({ outcome, ...reply }: Reply, view: (value: string) => string): Reply {
+  if (outcome.kind !== 'answer') return { ...reply, outcome }
+  return { ...reply, outcome: { ...outcome, rrset: { ...outcome.rrset, values: outcome.rrset.values.map(view) } } }
 }
 
 /** For a whole chain, however many links it has: a verdict must not take for ever. */

@@ -5,7 +5,6 @@ export const ds = fieldRecord({
   queryType: 'DS',
   code: 43,
   parts: 'a key tag, an algorithm, a digest type and a digest in hexadecimal',
-  example: '60485 5 2 d4b7d520e7bb5f0f67674a0cceb1e3e0614b93c4f9e99b8383f6a1e4469da50a',
   likelyAt: ['apex'],
   fields: [
     numberField('key tag', 16),

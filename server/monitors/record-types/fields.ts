@@ -1,3 +1,4 @@
+import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { MalformedPacket } from '../../dns/wire.ts'
 import { type Comparison, compareBy, compareTexts, observeAll, quoted } from './compare.ts'
@@ -19,7 +20,6 @@ const ANY = '*'
 
 type FieldRecord = Pick<RecordType, 'code' | 'queryType' | 'parts' | 'likelyAt'> & {
   fields: readonly Field[]
-  example: string
   /** Why fields that are right by themselves do not fit together; those that are left open are undefined. */
   misfit?(values: readonly (string | undefined)[]): string | undefined
   isPriorityFirst?: true
@@ -58,10 +58,12 @@ export function fieldsOf(value: string): string[] {
 }
 
 function parseFields(own: FieldRecord, text: string, isExactMatch: boolean): ParsedValue {
-  const { fields, queryType, parts, example, misfit } = own
+  const { fields, queryType, parts, misfit } = own
   const data = tokensOf(text)
   if (!data || !isOfLength(data, fields)) {
-    return refused(`${quoted(text)} is no ${queryType} record; write ${parts}, as in ${example}.`)
+    return refused(
+      `${quoted(text)} is no ${queryType} record; write ${parts}, as in ${RECORD_TYPE_TEXTS[queryType].example}.`,
+    )
   }
   const values: string[] = []
   for (const [at, field] of fields.entries()) {

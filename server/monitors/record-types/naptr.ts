@@ -5,7 +5,6 @@ export const naptr = fieldRecord({
   queryType: 'NAPTR',
   code: 35,
   parts: 'an order, a preference, flags, services, an expression and a replacement',
-  example: '100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .',
   likelyAt: [],
   fields: [
     numberField('order', 16),

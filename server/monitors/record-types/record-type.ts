@@ -31,6 +31,8 @@ export type MonitoredType = {
   lacksPriority?(value: string): boolean
   /** An observed value as an expected value is written; itself unless given. */
   asExpected?(value: string, isExactMatch: boolean): string
+  /** What a flexible monitor looks at of a record's text, so that other changes are none; all of it unless given. */
+  flexibleView?(value: string): string
   /** Whether a new monitor expects exactly the records that are there now; it does unless given. */
   isExactByDefault?(observed: readonly string[]): boolean
 }

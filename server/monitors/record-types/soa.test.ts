@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { givenChecks } from '../../testing/checks.ts'
+import { onBothEngines } from '../../testing/database.ts'
 import { testRecordType } from '../../testing/record-type-laws.ts'
-import { expectationOf } from './expected-values.ts'
+import { expectationOf, parseExpectedValues } from './expected-values.ts'
 
 const numbers = fc.array(fc.nat(2 ** 32 - 1), { minLength: 5, maxLength: 5 })
 const TEXT = 'ns1.example.com host.master.example.com 2026112201 3600 900 1209600 300'
@@ -56,12 +58,33 @@ testRecordType('SOA', {
     name: 'example.com',
     expected: 'ns1.example.com. host.master.example.com. * 1h 15m 2w 5m',
     isExact: false,
-    found: TEXT,
-    other: 'ns2.example.com host.master.example.com 2026112202 3600 900 1209600 300',
+    found: TEXT.replace('2026112201', '*'),
+    other: 'ns2.example.com host.master.example.com * 3600 900 1209600 300',
   },
 })
 
 test('a new SOA monitor leaves the serial open', () => {
   const values = ['ns1.example.com host.master.example.com * 3600 900 1209600 300']
   expect(expectationOf('SOA', [TEXT])).toEqual({ values, isExact: false })
+})
+
+test('a flexible monitor takes no serial', () => {
+  const expected_value = expect.stringMatching(/^A serial needs is_exact_match true.*write \* in its place\.$/)
+  expect(parseExpectedValues(TEXT, 'SOA', false)).toEqual({ ok: false, problems: { expected_value } })
+})
+
+onBothEngines('a new serial', (fresh) => {
+  test.each([
+    [true, TEXT, 1],
+    [false, TEXT.replace('2026112201', '*'), 0],
+  ])('is a change where the monitor is exact (%j)', async (is_exact_match, expected, changes) => {
+    const { monitor, set, check } = await givenChecks(await fresh())
+    set('example.com', 'SOA', [TEXT])
+    await monitor({ full_domain: 'example.com', record_type: 'SOA', expected_value: [expected], is_exact_match })
+    expect(await check()).toBe(1)
+    set('example.com', 'SOA', [TEXT.replace('2026112201', '2026112202')])
+    expect(await check()).toBe(changes)
+    set('example.com', 'SOA', [TEXT.replace('ns1', 'ns2').replace('2026112201', '2026112203')])
+    expect(await check()).toBe(1)
+  })
 })

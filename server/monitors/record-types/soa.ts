@@ -1,5 +1,5 @@
 import { durationField, type Field, fieldRecord, fieldsOf, hostField, numberField } from './fields.ts'
-import type { RecordType } from './record-type.ts'
+import { type RecordType, refused } from './record-type.ts'
 
 /** People write it as the mail address that it stands for: the dots before the @ then belong to one label. */
 const mailbox: Field = {
@@ -15,7 +15,6 @@ const record = fieldRecord({
   queryType: 'SOA',
   code: 6,
   parts: 'a primary name server, a mailbox, a serial, and the times refresh, retry, expire and minimum',
-  example: 'ns1.example.com hostmaster.example.com * 3600 900 1209600 300',
   likelyAt: ['apex'],
   fields: [
     hostField,
@@ -28,11 +27,23 @@ const record = fieldRecord({
   ],
 })
 
-/** RFC 1035 section 3.3.13. The serial changes with every change of the zone, so that it is left open unless it is asked for. */
+/** RFC 1035 section 3.3.13. The serial changes with every change of the zone: a flexible monitor does not look at it. */
 export const soa: RecordType = {
   ...record,
   skipped:
     'SOA is not imported: its serial changes with every change of the zone. Create a monitor with * in its place.',
-  asExpected: (value, isExactMatch) => (isExactMatch ? value : fieldsOf(value).with(2, '*').join(' ')),
+  parseExpected: (text, isExactMatch) => {
+    const parsed = record.parseExpected(text, isExactMatch)
+    if (!parsed.ok || isExactMatch || withoutSerial(parsed.value) === parsed.value) return parsed
+    return refused(
+      'A serial needs is_exact_match true, as it changes with every change of the zone; write * in its place.',
+    )
+  },
+  asExpected: (value, isExactMatch) => (isExactMatch ? value : withoutSerial(value)),
+  flexibleView: withoutSerial,
   isExactByDefault: () => false,
+}
+
+function withoutSerial(value: string): string {
+  return fieldsOf(value).with(2, '*').join(' ')
 }

@@ -5,7 +5,6 @@ export const srv = fieldRecord({
   queryType: 'SRV',
   code: 33,
   parts: 'a priority, a weight, a port and a target',
-  example: '10 5 5060 sip.example.com',
   likelyAt: ['service'],
   fields: [numberField('priority', 16), numberField('weight', 16), numberField('port', 16), hostField],
   isPriorityFirst: true,

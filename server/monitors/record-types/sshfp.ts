@@ -5,7 +5,6 @@ export const sshfp = fieldRecord({
   queryType: 'SSHFP',
   code: 44,
   parts: 'an algorithm, a fingerprint type and a fingerprint in hexadecimal',
-  example: '4 2 a87f1b687ac0e57d2a081a2f282672334d90ed316d2b818ca9580ea384d92401',
   likelyAt: ['host'],
   fields: [numberField('algorithm', 8), numberField('fingerprint type', 8), hexField('fingerprint')],
   misfit: ([, type, digest]) => digestMisfit('fingerprint', type, digest, { 1: 20, 2: 32 }),

@@ -5,7 +5,6 @@ export const tlsa = fieldRecord({
   queryType: 'TLSA',
   code: 52,
   parts: 'a usage, a selector, a matching type and data in hexadecimal',
-  example: '3 1 1 0c72ac70b745ac19998811b131d662c9ac69dbdbe7cb23e5b514b56664c5d3d6',
   likelyAt: ['service'],
   fields: [
     numberField('usage', 8, { 'PKIX-TA': 0, 'PKIX-EE': 1, 'DANE-TA': 2, 'DANE-EE': 3, PRIVCERT: 255 }),
