@@ -1,8 +1,7 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { HIGHEST_KEY_ROLE } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
 import type { Database } from '../database/database.ts'
-import { runPrepared } from '../database/prepared.ts'
 import type { ApiKeysTable } from '../database/schema.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
@@ -12,20 +11,17 @@ import { touchIn } from './touch.ts'
 export type KeyRole = ApiKeysTable['role']
 export type ApiKey = Omit<Selectable<ApiKeysTable>, 'hash'>
 
-/** What every request asks of its key. */
-const LIVE = ['id', 'organization_id', 'role', 'last_used_at', 'expires_at', 'revoked_at'] as const
-type LiveKey = Pick<ApiKey, (typeof LIVE)[number]>
+/** What every request reads of its key. */
+type LiveKey = Pick<ApiKey, 'id' | 'organization_id' | 'role' | 'last_used_at' | 'expires_at' | 'revoked_at'>
 
 /** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
 export async function findLiveKey(db: Database, text: string, now: number): Promise<LiveKey | undefined> {
   if (!isApiKey(text)) return undefined
   const hash = hashOfApiKey(text)
-  const [key] = await runPrepared<null, LiveKey>(db, {
-    name: 'live key',
-    shape: null,
-    values: [hash],
-    build: () => db.selectFrom('api_keys').select(LIVE).where('hash', '=', hash),
-  })
+  // Of every request: as text, because that costs a tenth of what building it does.
+  const { rows } = await sql<LiveKey>`select id, organization_id, role, last_used_at, expires_at, revoked_at
+    from api_keys where hash = ${hash}`.execute(db)
+  const key = rows[0]
   if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
   return key
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { type Database, engineOf } from './database.ts'
-import { runPrepared } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 /** A filter that an index serves: its leading columns and what they must be. */
@@ -42,19 +41,13 @@ export const walking = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
   sql`${sql.ref(table)}`.as<string>(sql`${sql.ref(table)} indexed by ${sql.ref(index)}`)
 
 async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promise<number> {
-  const { values, ...shape } = way
-  const [row] = await runPrepared(db, {
-    name: `count ${table}`,
-    shape,
-    values: [...values, FEW],
-    build: ({ index, columns, where }) => {
-      let rows = db.selectFrom(walking(table, { index })).select(sql`1`.as('one'))
-      columns.forEach((column, place) => {
-        rows = rows.where(sql<boolean>`${sql.ref(column)} = ${values[place]}`)
-      })
-      if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
-      return db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
-    },
+  const { index, columns, values, where } = way
+  let rows = db.selectFrom(walking(table, { index })).select(sql`1`.as('one'))
+  columns.forEach((column, place) => {
+    rows = rows.where(sql<boolean>`${sql.ref(column)} = ${values[place]}`)
   })
+  if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  const few = db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
+  const row = await few.executeTakeFirst()
   return row?.count ?? 0
 }

@@ -30,33 +30,22 @@ export async function listEvents(
   )
   const filters = await filtersOf(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
-  const page = await listPage<ShownEvent>(
-    {
-      db,
-      name: 'events',
-      shape: { index, columns: Object.keys(filters), isChange },
-      values: [organizationId, ...Object.values(filters)],
-      build: ({ index, columns, isChange }: Shape) => {
-        const events = index === undefined ? 'events' : (walking('events', { index }) as never as 'events')
-        let rows = db.selectFrom(events).select(SHOWN).where('events.organization_id', '=', organizationId)
-        for (const column of columns) {
-          rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${filters[column as keyof Filters]}`)
-        }
-        if (isChange) rows = rows.where(IS_CHANGE)
-        return rows as unknown as Builder<ShownEvent>
-      },
+  const events = index === undefined ? 'events' : (walking('events', { index }) as never as 'events')
+  let rows = db.selectFrom(events).select(SHOWN).where('events.organization_id', '=', organizationId)
+  for (const [column, value] of Object.entries(filters)) {
+    rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
+  }
+  if (isChange) rows = rows.where(IS_CHANGE)
+  const page = await listPage<ShownEvent>(rows as unknown as Builder<ShownEvent>, {
+    seal,
+    query: { ...query, order_by },
+    id: 'events.id',
+    orders: {
+      occurred: { column: 'events.occurred_at', above, below },
+      recorded: { column: 'events.id', above: query.after_id },
     },
-    {
-      seal,
-      query: { ...query, order_by },
-      id: 'events.id',
-      orders: {
-        occurred: { column: 'events.occurred_at', above, below },
-        recorded: { column: 'events.id', above: query.after_id },
-      },
-      scope: ['events', organizationId, Object.entries(filters), above, below, query.after_id, isChange],
-    },
-  )
+    scope: ['events', organizationId, Object.entries(filters), above, below, query.after_id, isChange],
+  })
   return { ...page, data: page.data.map(toEvent) }
 }
 
@@ -72,9 +61,6 @@ function refusedOf({ order_by, after_id, ...query }: EventQuery): FieldErrors {
 const FILTERS = ['old_state', 'new_state', 'group', 'monitor_id', 'occurred_after', 'occurred_before'] as const
 const ONLY_WHEN_OCCURRED =
   'cannot be given together with after_id or order_by=recorded; leave it out, and filter the events that come back.'
-
-/** What the text of the statement depends on. */
-type Shape = { index: string | undefined; columns: string[]; isChange: boolean }
 
 // In the words of the migration, so that the partial index is used.
 const IS_CHANGE = sql<boolean>`events.old_state <> 'UNSET'`

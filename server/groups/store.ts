@@ -3,7 +3,6 @@ import { MOST_NAMED } from '#contract/common.ts'
 import type { Group, GroupChange } from '#contract/groups.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
-import { runPrepared } from '../database/prepared.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
@@ -49,14 +48,12 @@ export async function getGroupRow(db: Database, organizationId: string, named: s
 export async function findGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow | undefined> {
   if (!isGroupName(named)) return undefined
   const column = named.startsWith('grp_') ? ('id' as const) : ('slug' as const)
-  const [row] = await runPrepared(db, {
-    name: 'group',
-    shape: column,
-    values: [organizationId, named],
-    build: (column) =>
-      db.selectFrom('groups').selectAll().where('organization_id', '=', organizationId).where(column, '=', named),
-  })
-  return row
+  return await db
+    .selectFrom('groups')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where(column, '=', named)
+    .executeTakeFirst()
 }
 
 export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] }

@@ -1,7 +1,7 @@
 import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
 import { cursorsOf, type Position } from './cursors.ts'
-import { isAnyBehind, type Listed, type Order, type Rows, rowsFrom, type Valued } from './stretches.ts'
+import { type Builder, isAnyBehind, type Listed, type Order, rowsFrom, type Valued } from './stretches.ts'
 
 /** What a caller may ask of any list. */
 export type PageQuery = {
@@ -28,7 +28,7 @@ export type ListOptions = {
  * One page by key, never by offset: its cost grows with neither depth nor length. `rows` selects and filters; this adds
  * the order, the place to start and the limit. Throws a 400 for a cursor that is altered or of another query.
  */
-export async function listPage<R extends Listed>(rows: Rows<R>, options: ListOptions): Promise<Page<R>> {
+export async function listPage<R extends Listed>(rows: Builder<R>, options: ListOptions): Promise<Page<R>> {
   const { query, seal, id } = options
   const limit = query.limit ?? 20
   const orderBy = orderOf(options)

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
-import { runPrepared } from '../database/prepared.ts'
 import { lockGroups } from '../groups/store.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import type { MonitorRow } from './monitor.ts'
@@ -65,20 +64,15 @@ const SLICE = 500
 /** A name has few monitors as a rule, but nothing bounds how many. */
 async function* rowsOf(db: Database, organizationId: string, owner: string) {
   for (let after = ''; ; ) {
-    const rows: (Sameness & { id: string })[] = await runPrepared(db, {
-      name: 'monitors of one name',
-      shape: null,
-      values: [organizationId, owner, after, SLICE],
-      build: () =>
-        db
-          .selectFrom('monitors')
-          .select(['id', 'group_id', 'owner', 'record_type', 'is_exact_match', 'expected_values'])
-          .where('organization_id', '=', organizationId)
-          .where('owner', '=', owner)
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(SLICE),
-    })
+    const rows: (Sameness & { id: string })[] = await db
+      .selectFrom('monitors')
+      .select(['id', 'group_id', 'owner', 'record_type', 'is_exact_match', 'expected_values'])
+      .where('organization_id', '=', organizationId)
+      .where('owner', '=', owner)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(SLICE)
+      .execute()
     yield* rows
     if (rows.length < SLICE) return
     after = rows.at(-1)!.id

@@ -11,7 +11,7 @@ import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
-import { foundIds, foundValues, isInRange, parseSearch, rangeValues, someFoundIds } from './search.ts'
+import { foundIds, isInRange, parseSearch, someFoundIds } from './search.ts'
 import { columnsOf } from './store.ts'
 import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
 
@@ -43,47 +43,27 @@ export async function listMonitors(
   const search = query.search === undefined ? undefined : parseSearch(query.search)
   const walk = await walkFor(db, organizationId, filters, orderBy, search)
   const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
-  const isByDue = walk.table === 'due_checks'
-  return await listPage<ShownMonitor>(
-    {
-      db,
-      name: 'monitors',
-      shape: { walk, columns: Object.keys(filters), isSearch: search !== undefined, included },
-      values: [
-        ...(search && walk.isFound ? foundValues(organizationId, search) : []),
-        organizationId,
-        ...(isByDue ? [organizationId] : []),
-        ...Object.values(filters),
-        ...(search && !walk.isFound ? rangeValues(search) : []),
-      ],
-      build: ({ walk, columns, included }: Shape) => {
-        const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
-        let rows = (from(db, walk, found) as Joined)
-          .select(columnsOf(included))
-          .where('monitors.organization_id', '=', organizationId)
-        if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
-        if (walk.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
-        for (const column of columns) {
-          rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${filters[column as keyof Filters]}`)
-        }
-        if (search && !walk.isFound) rows = rows.where(isInRange(search))
-        if (!included.group) return rows as unknown as Builder<ShownMonitor>
-        const inGroups = rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
-        return inGroups as unknown as Builder<ShownMonitor>
-      },
-    },
-    {
-      seal,
-      query,
-      id,
-      orders: { ...ORDERS, [orderBy]: walk.order },
-      scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
-    },
-  )
+  const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
+  let rows = (from(db, walk, found) as Joined)
+    .select(columnsOf(included))
+    .where('monitors.organization_id', '=', organizationId)
+  if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
+  if (walk.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
+  for (const [column, value] of Object.entries(filters)) {
+    rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
+  }
+  if (search && !walk.isFound) rows = rows.where(isInRange(search))
+  const joined = included.group
+    ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
+    : rows
+  return await listPage<ShownMonitor>(joined as unknown as Builder<ShownMonitor>, {
+    seal,
+    query,
+    id,
+    orders: { ...ORDERS, [orderBy]: walk.order },
+    scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
+  })
 }
-
-/** What the text of the statement depends on. */
-type Shape = { walk: Walk; columns: string[]; isSearch: boolean; included: Inclusion }
 
 /** How many monitors the filters leave, active ones by state; at most `most` are counted. Throws a 400 for a wrong filter. */
 export async function countMonitors(

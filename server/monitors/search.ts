@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
-import { runPrepared } from '../database/prepared.ts'
 import { FEW } from '../database/walk.ts'
 import { normalizeName } from '../dns/names.ts'
 import { invalid } from '../problem.ts'
@@ -23,13 +22,12 @@ export function parseSearch(text: string): NameRange {
   return [from, from + LAST]
 }
 
-/** A monitor's whole name or its domain lies in the range. Takes `searchValues`. */
+/** A monitor's whole name or its domain lies in the range. */
 export const isInRange = ([from, to]: NameRange): RawBuilder<boolean> =>
   sql<boolean>`((monitors.owner >= ${from} and monitors.owner < ${to})
     or (monitors.domain >= ${from} and monitors.domain < ${to}))`
-export const rangeValues = (range: NameRange): unknown[] => [...range, ...range]
 
-/** The ids of such monitors, each once, from the two indexes. Takes `foundValues`. */
+/** The ids of such monitors, each once, from the two indexes. */
 export const foundIds = (db: Database, organizationId: string, [from, to]: NameRange): RawBuilder<{ id: string }> =>
   sql`(select id from ${by(db, 'owner')}
       where organization_id = ${organizationId} and owner >= ${from} and owner < ${to}
@@ -49,29 +47,16 @@ export function someFoundIds(
   return sql`(${some('owner')} union ${some('domain')})`
 }
 
-export const foundValues = (organizationId: string, range: NameRange): unknown[] => [
-  organizationId,
-  ...range,
-  organizationId,
-  ...range,
-]
-
 /** How many there are, counted no further than `FEW` by either index. */
 export async function countFound(db: Database, organizationId: string, range: NameRange): Promise<number> {
   let most = 0
   for (const column of ['owner', 'domain'] as const) {
-    const [row] = await runPrepared(db, {
-      name: 'count names',
-      shape: column,
-      values: [organizationId, ...range, FEW],
-      build: (column) => {
-        const of = sql.ref(column)
-        const few = sql`(select 1 as one from ${by(db, column)}
-          where organization_id = ${organizationId} and ${of} >= ${range[0]} and ${of} < ${range[1]} limit ${FEW})`
-        return db.selectFrom(few.as('few')).select(db.fn.countAll<number>().as('count'))
-      },
-    })
-    most = Math.max(most, row?.count ?? 0)
+    const of = sql.ref(column)
+    const { rows } = await sql<{ count: number }>`select count(*) as count from (select 1 as one from ${by(db, column)}
+      where organization_id = ${organizationId} and ${of} >= ${range[0]} and ${of} < ${range[1]} limit ${FEW}) as few`.execute(
+      db,
+    )
+    most = Math.max(most, rows[0]!.count)
   }
   return most
 }

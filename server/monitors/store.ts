@@ -1,6 +1,5 @@
 import { type Database, forUpdate } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
-import { runPrepared } from '../database/prepared.ts'
 import { conflict, notFound } from '../problem.ts'
 import type { Inclusion, MonitorRow, ShownMonitor } from './monitor.ts'
 
@@ -33,20 +32,15 @@ export async function getMonitor(
   id: string,
   included: Inclusion = { frequency: true, group: true, diagnosis: true },
 ): Promise<ShownMonitor> {
-  const [row] = await runPrepared<Inclusion, ShownMonitor>(db, {
-    name: 'monitor',
-    shape: included,
-    values: [organizationId, id],
-    build: (included) =>
-      db
-        .selectFrom('monitors')
-        .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
-        .innerJoin('groups', 'groups.id', 'monitors.group_id')
-        .select(columnsOf(included))
-        .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
-        .where('monitors.organization_id', '=', organizationId)
-        .where('monitors.id', '=', id),
-  })
+  const row = await db
+    .selectFrom('monitors')
+    .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
+    .innerJoin('groups', 'groups.id', 'monitors.group_id')
+    .select(columnsOf(included))
+    .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
+    .where('monitors.organization_id', '=', organizationId)
+    .where('monitors.id', '=', id)
+    .executeTakeFirst()
   if (!row) throw notFound()
   return row
 }

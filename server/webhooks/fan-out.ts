@@ -1,7 +1,6 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type Database, inTransaction, skipLocked } from '../database/database.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
-import { runPrepared } from '../database/prepared.ts'
 import type { FanOutsTable } from '../database/schema.ts'
 import { insertAll, type NewRequest, newRequest, storedBy } from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'
@@ -46,19 +45,9 @@ async function nextOrganizations(db: Database, turn: Turn): Promise<string[]> {
 }
 
 async function nextOrganization(db: Database, after: string): Promise<string | undefined> {
-  const [row] = await runPrepared(db, {
-    name: 'next organization to fan out for',
-    shape: null,
-    values: [after, 1],
-    build: () =>
-      db
-        .selectFrom('fan_outs')
-        .select('organization_id')
-        .where('organization_id', '>', after)
-        .orderBy('organization_id')
-        .limit(1),
-  })
-  return row?.organization_id
+  const { rows } = await sql<{ organization_id: string }>`select organization_id from fan_outs
+    where organization_id > ${after} order by organization_id limit 1`.execute(db)
+  return rows[0]?.organization_id
 }
 
 type Slice = { organizations: readonly string[]; now: number }

@@ -1,6 +1,6 @@
-import { type Database, engineOf } from '../database/database.ts'
+import { sql } from 'kysely'
+import type { Database } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
-import { runPrepared } from '../database/prepared.ts'
 import type { Seal } from '../seal.ts'
 import type { Occasion } from './transition.ts'
 import { headersContext, secretContext, type WebhookRow } from './webhook.ts'
@@ -93,21 +93,8 @@ export class Targets {
     const ids = [...this.#asked]
     this.#asked = new Set()
     this.#answer = undefined
-    const versions = this.#db.selectFrom('webhooks').select(['id', 'target_version'])
-    const rows =
-      ids.length === 1
-        ? await runPrepared(this.#db, {
-            name: 'version of a webhook',
-            shape: null,
-            values: ids,
-            build: () => versions.where('id', '=', ids[0]!),
-          })
-        : await runPrepared(this.#db, {
-            name: 'versions of webhooks',
-            shape: null,
-            values: [engineOf(this.#db) === 'sqlite' ? JSON.stringify(ids) : ids],
-            build: () => versions.where(isOneOf(this.#db, 'id', ids)),
-          })
+    const { rows } = await sql<Pick<WebhookRow, 'id' | 'target_version'>>`select id, target_version from webhooks
+      where ${isOneOf(this.#db, 'id', ids)}`.execute(this.#db)
     return new Map(rows.map(({ id, target_version }) => [id, target_version]))
   }
 }
