@@ -89,7 +89,8 @@ function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondit
             <p className={condition === 'live' ? 'font-medium break-words' : 'break-words text-faint'}>{key.name}</p>
             <p className="font-mono text-2xs break-all text-faint">{key.id}</p>
             <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-xs text-soft sm:hidden">
-              {KEY_ROLES[key.role].label} <span aria-hidden="true">·</span> <KeyState apiKey={key} condition={condition} />
+              {KEY_ROLES[key.role].label} <span aria-hidden="true">·</span>{' '}
+              <KeyState apiKey={key} condition={condition} />
             </p>
           </Cell>
           <Cell className="hidden sm:table-cell">{KEY_ROLES[key.role].label}</Cell>
