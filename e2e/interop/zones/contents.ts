@@ -40,6 +40,17 @@ alias1 CNAME alias2
 alias2 CNAME alias3
 alias3 CNAME www
 across CNAME back.other.test.
+_sip._tcp SRV 10 5 5060 Mail
+_443._tcp.www TLSA 3 1 1 ( 0C72AC70B745AC19998811B131D662C9
+  AC69DBDBE7CB23E5B514B56664C5D3D6 )
+mail SSHFP 4 2 A87F1B687AC0E57D2A081A2F282672334D90ED316D2B818CA9580EA384D92401
+www HTTPS 1 . alpn="h3,h2" ipv4hint=192.0.2.11,192.0.2.10 key65400="a b"
+apex HTTPS 0 www
+_dns SVCB 1 mail mandatory=alpn,port alpn="f\\\\\\\\oo\\\\,bar,dot" port=853 ech=AEX+DQBB
+secure NS ns1.other.test.
+secure DS 60485 RSASHA1 2 ( D4B7D520E7BB5F0F67674A0CCEB1E3E0614B93C4F9E99B8383F6A1E4469DA50A )
+enum NAPTR 100 10 "u" "E2U+sip" "!^.*$!sip:info@zone.test!" .
+enum NAPTR 100 20 "" "x" "" mail
 dangling CNAME nowhere.other.test.
 loop1 CNAME loop2
 loop2 CNAME loop1
