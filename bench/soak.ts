@@ -43,6 +43,7 @@ async function main() {
     DNS_SERVERS: `127.0.0.1:${port}`,
     DNS_PER_SECOND: '1000000',
     ROLES: 'checker',
+    WORKERS: '1',
     LOG_LEVEL: 'info',
   }
   try {
@@ -105,7 +106,9 @@ async function killedAndBack(server: ServerProcess, settings: Settings): Promise
   return await startServer(settings)
 }
 
-async function rssOf(pid: number): Promise<number> {
+/** Of the process that works: the supervisor's one child. */
+async function rssOf(supervisor: number): Promise<number> {
+  const [pid] = (await readFile(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8')).split(' ')
   const [, kilobytes] = (await readFile(`/proc/${pid}/status`, 'utf8')).match(/VmRSS:\s+(\d+)/) ?? []
   return Math.round(Number(kilobytes) / 1024)
 }

@@ -6,6 +6,7 @@ const PARTS: Record<string, readonly string[]> = {
   main: ['commands'],
   commands: [
     'app',
+    'supervisor',
     'outside',
     'checks',
     'events',
@@ -19,8 +20,10 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
     'config',
+    'setting-values',
     'log',
   ],
+  supervisor: ['setting-values'],
   app: [
     'outside',
     'dashboard',

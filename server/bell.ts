@@ -2,12 +2,19 @@ import type { Clock } from './clock.ts'
 
 /** Tells a loop of this process that there is work, so that it need not wait for its next look at the database. */
 export class Bell {
+  readonly #onRing: (() => void) | undefined
   #isRung = false
   #wake: (() => void) | undefined
   #pause: Promise<void> | undefined
 
+  /** `onRing`: passes it on, where the loop runs in another process. */
+  constructor(onRing?: () => void) {
+    this.#onRing = onRing
+  }
+
   /** Ring after the commit: who hears it looks at once. */
   ring(): void {
+    this.#onRing?.()
     this.#isRung = true
     this.#wake?.()
   }

@@ -22,6 +22,7 @@ import {
   parseSender,
   parseSmtpUrl,
   parseWhole,
+  parseWorkers,
   Refusal,
   ROLES,
   type Role,
@@ -40,6 +41,8 @@ export type Config = DnsSettings &
     /** `sqlite:<path>` or `postgres://…`. */
     databaseUrl: string
     roles: ReadonlySet<Role>
+    /** Processes for checks and deliveries. 0: one process has all roles. */
+    workers: number
     /** Null: made once in the data folder. */
     secret: string | null
     webhookAllowedNetworks: Networks
@@ -117,7 +120,13 @@ class Settings {
       baseUrl,
       dataDir,
       databaseUrl,
-      roles: this.#read('ROLES', ROLES.join(','), 'what this process does', parseRoles),
+      roles: this.#read('ROLES', ROLES.join(','), 'what this server does', parseRoles),
+      workers: this.#read(
+        'WORKERS',
+        'auto',
+        'processes for checks and deliveries; auto: one less than the CPU has cores; 0: none beside the API',
+        parseWorkers,
+      ),
       secret: this.#secret('SECRET', 'encrypts webhook secrets and signs cursors; made once in DATA_DIR', parseSecret),
       ...readDnsSettings((...setting) => this.#read(...setting)),
       webhookAllowedNetworks: this.#read(

@@ -15,6 +15,11 @@ program
   .action(async () => (await import('./commands/serve.ts')).serve())
 
 program
+  .command('process <roles>', { hidden: true })
+  .description('one process of the server; started by serve')
+  .action(async (roles) => (await import('./commands/run-process.ts')).runProcess(roles))
+
+program
   .command('setup')
   .description('make an organization with its owner and its first API key')
   .requiredOption('--organization <name>', 'what it is called')

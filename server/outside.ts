@@ -27,7 +27,7 @@ export type Doors = {
   safeFetch: SafeFetch
   seal: Seal
   heart: Heart
-  /** Rings when there is something to send. */
+  /** Rung when there is something to send. */
   bell: Bell
   /** True while the server listens and its database is not yet up to date. */
   isStarting?: () => boolean

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { ServerAddress } from './dns/outcome.ts'
 import { parseServerAddress } from './dns/servers.ts'
@@ -62,6 +63,11 @@ export function parseRoles(text: string): ReadonlySet<Role> {
   const roles = split(text).map((role) => parseOneOf(role, ROLES))
   if (roles.length === 0) throw new Refusal(`needs at least one of ${ROLES.join(', ')}.`)
   return new Set(roles)
+}
+
+export function parseWorkers(text: string): number {
+  if (text === 'auto') return Math.max(1, availableParallelism() - 1)
+  return parseWhole(text, 0, 256)
 }
 
 export function parseServers(text: string): ServerAddress[] | null {

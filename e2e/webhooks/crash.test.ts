@@ -5,7 +5,7 @@ import { LEASE_MS } from '#server/database/due.ts'
 import { migrate } from '#server/database/migrate.ts'
 import { insertOrganization } from '#server/organization/store.ts'
 import { createSeal } from '#server/seal.ts'
-import type { ServerProcess } from '#server/testing/server-process.ts'
+import { isRunning, type ServerProcess } from '#server/testing/server-process.ts'
 import { eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
 import { readBody } from '#server/webhooks/claimed.ts'
 import { insertRequests } from '#server/webhooks/new-requests.ts'
@@ -47,9 +47,9 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
     const victim = couriers[Math.floor(random() * couriers.length)]!
     await victim.kill()
     couriers = [...couriers.filter((courier) => courier !== victim), await start()]
-    if (kill % 10 === 2) await comeBack(db, couriers)
+    if (kill % 10 === 2) await comeBack(db)
   }
-  await everythingIsDelivered(db, couriers)
+  await everythingIsDelivered(db)
 
   const rows = await db
     .selectFrom('webhook_requests')
@@ -105,20 +105,20 @@ async function givenRequests(engine: Engine) {
 }
 
 /** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
-async function comeBack(db: Database, alive: readonly ServerProcess[]): Promise<void> {
+async function comeBack(db: Database): Promise<void> {
   const now = systemClock.now()
   const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
   for (const { due_at } of claimed) expect(due_at).toBeLessThanOrEqual(now + LEASE_MS)
   await db.updateTable('due_requests').set({ due_at: now }).where('claimed_by', 'is', null).execute()
-  const pids = alive.map(({ pid }) => pid)
-  const living = db.selectFrom('processes').select('id').where('pid', 'in', pids)
+  const rows = await db.selectFrom('processes').select(['id', 'pid']).execute()
+  const living = rows.filter(({ pid }) => isRunning(pid)).map(({ id }) => id)
   await db.updateTable('due_requests').set({ due_at: now }).where('claimed_by', 'not in', living).execute()
   await db.updateTable('due_webhooks').set({ due_at: now }).execute()
 }
 
-async function everythingIsDelivered(db: Database, alive: readonly ServerProcess[]): Promise<void> {
+async function everythingIsDelivered(db: Database): Promise<void> {
   const left = async () => {
-    await comeBack(db, alive)
+    await comeBack(db)
     const queue = await db.selectFrom('due_requests').selectAll().execute()
     const undelivered = db.selectFrom('webhook_requests').select(['id', 'status']).where('status', '!=', 'DELIVERED')
     return [...queue, ...(await undelivered.execute())]

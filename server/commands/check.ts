@@ -14,7 +14,7 @@ import { parseExpectedValues } from '../monitors/record-types/expected-values.ts
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { openChecking } from '../outside.ts'
 import { evidenceTable } from './evidence-table.ts'
-import { loadConfig } from './open.ts'
+import { loadConfig } from './load-config.ts'
 
 /** `server`: ask this one and nothing else. */
 export type CheckOptions = { flexible?: boolean; server?: string; json?: boolean }

@@ -1,5 +1,5 @@
 import { describeConfig } from '../config.ts'
-import { loadConfig } from './open.ts'
+import { loadConfig } from './load-config.ts'
 import { table } from './table.ts'
 
 /** Every setting, its value and what it is for; secrets are hidden. */

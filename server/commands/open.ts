@@ -3,22 +3,13 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
-import { BadConfig, type Config, readConfig } from '../config.ts'
-import { type Database, engineOf, openDatabase, pathOf } from '../database/database.ts'
+import type { Config } from '../config.ts'
+import { type Database, engineOf, openDatabase } from '../database/database.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
+import { pathOf } from '../database/url.ts'
+import { loadConfig } from './load-config.ts'
 import { makePrivate } from './private-files.ts'
 import { isOwnSecret } from './secret-check.ts'
-
-/** The settings, or a `CliError` that lists every wrong one. */
-export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
-    const lines = Object.entries(error.errors).map(([name, sentence]) => `  ${name} ${sentence}`)
-    throw new CliError(`These settings cannot be used:\n${lines.join('\n')}`)
-  }
-}
 
 /** Makes the data folder where it is needed; what is in it only its owner may read. */
 export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {

@@ -2,6 +2,7 @@ import { CompiledQuery, Kysely, type RawBuilder, SqliteAdapter, sql } from 'kyse
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
 import { type ForEachQuery, sqliteDialect } from './sqlite.ts'
+import { pathOf } from './url.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
@@ -15,11 +16,6 @@ export type Database = Kysely<Tables>
 export function openDatabase(url: string, { connections = 10 }: { connections?: number } = {}): Database {
   const path = pathOf(url)
   return new Kysely<Tables>({ dialect: path === undefined ? postgresDialect(url, connections) : sqliteDialect(path) })
-}
-
-/** The file of an SQLite database, undefined with PostgreSQL. */
-export function pathOf(url: string): string | undefined {
-  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }
 
 export function engineOf(db: Database): Engine {

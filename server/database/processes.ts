@@ -24,8 +24,17 @@ const HANGS_MS = 8_000
 /** Long after every lease of it has run out. */
 const FORGOTTEN_MS = 24 * 60 * 60_000
 
-/** Enters this process among those that share the database, and returns the number that names it in its claims. */
-export async function enterProcess(db: Database, self: ThisProcess, now: number): Promise<number> {
+/**
+ * Enters this process among those that share the database, and returns the number that names it in its claims.
+ * `predecessor`: a process that is known to have ended; its claims are due again at once.
+ */
+export async function enterProcess(
+  db: Database,
+  self: ThisProcess,
+  now: number,
+  predecessor?: number,
+): Promise<number> {
+  if (predecessor !== undefined) await takeOver(db, [{ id: predecessor }], now)
   if (engineOf(db) === 'sqlite') await takeOverFromDead(db, self, now)
   const { pid, machine } = self
   const { id } = await db

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../clock.ts'
@@ -28,7 +29,7 @@ export type ServerProcess = RunningProcess & {
   url: string
   /** From start to ready, in milliseconds. */
   startMs: number
-  /** Ends it with SIGKILL if it still runs. */
+  /** Ends all its processes with SIGKILL if it still runs. */
   kill(): Promise<void>
 }
 
@@ -50,7 +51,7 @@ export async function startServer(
   const startedAt = systemClock.elapsed()
   const running = run(command, { LOG_FORMAT: 'json', ...settings, PORT: port }, { cwd })
   const kill = async () => {
-    running.send('SIGKILL')
+    killGroup(running.pid)
     await running.ended
   }
   const url = `http://127.0.0.1:${port}`
@@ -85,6 +86,7 @@ export function run(
     cwd,
     env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...settings },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    detached: true, // a process group of its own
   })
   child.stdin?.end(input)
   const stdout = textOf(child, 'stdout')
@@ -94,6 +96,26 @@ export function run(
     child.once('close', (code, signal) => resolve({ code, signal, stdout: stdout(), stderr: stderr() }))
   })
   return { pid: child.pid ?? -1, stdout, stderr, send: (signal) => void child.kill(signal), ended }
+}
+
+/** The process and those that it started. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** Whether a process of this machine still runs. One that ended stays in Linux's table until its parent asks for its end. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : ''
+  return !stat.includes(') Z ')
 }
 
 /** A TCP port of 127.0.0.1 that nothing listens on. */
