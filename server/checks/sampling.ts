@@ -221,7 +221,8 @@ function rotating(
   if (isRecorded || recorded.isFinal) return result
 
   const meaning = meaningOf(check, outcome)
-  const isReturn = isSameSet(meaning.values, recorded.values)
+  // What was recorded before a failure is back when this check saw all of it.
+  const isReturn = isSameSet(meaning.values, recorded.values) && areSame([union, unionOf(answers)])
   const isValidFirst = recorded.fingerprint === null && meaning.state === 'VALID'
   if (candidates.length === 0 && (isReturn || isValidFirst)) return result
   const isFirst = recorded.fingerprint === null
