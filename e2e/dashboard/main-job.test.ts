@@ -52,6 +52,19 @@ test('the main job, through the pages alone', async () => {
   await request.getByText('198.51.100.66').first().waitFor()
 })
 
+test('a type that such a name seldom has is chosen among the others', async () => {
+  const { dns, page } = await givenOwner()
+  dns.set('host.shop.example', 'NAPTR', ['\\# 16 0064000a0155074532552b7369700000'])
+  await page.goto('/dashboard/monitors/new')
+  await page.getByLabel('Name or address').fill('host.shop.example')
+  await page.getByText('Other record types').click()
+  await page.getByRole('button', { name: /^Watch NAPTR/ }).click()
+  await page.getByLabel('Expected value 1 of NAPTR').fill('100 10 u E2U+sip "" .')
+  await page.getByRole('button', { name: 'Watch this record' }).click()
+  await page.waitForURL(/monitors\/mon_/)
+  await page.getByRole('main').getByText('Valid', { exact: true }).first().waitFor()
+})
+
 test('what another process finds is shown without reloading, and the overview tells the cause', async () => {
   const { dns, page, ...world } = await givenOwner()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
