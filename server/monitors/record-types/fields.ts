@@ -117,7 +117,7 @@ export function durationField(label: string): Field {
   return {
     ...seconds,
     parse: (token) => {
-      const units = /^(?:\d{1,10}[smhdw])+$/i.test(token.raw) ? token.raw.match(/\d+[a-z]/gi)! : undefined
+      const units = /^(?:\d{1,10}[smhdw])+$/i.test(token.raw) ? token.raw.match(/\d{1,10}[a-z]/gi)! : undefined
       if (!units) return seconds.parse(token)
       const sum = units.reduce((all, each) => all + Number.parseInt(each, 10) * UNITS[each.at(-1)!.toLowerCase()]!, 0)
       return seconds.parse({ ...token, raw: String(sum) })

@@ -112,16 +112,16 @@ function bindingOf(value: string): Binding {
 
 /** `key`, `key=value` and `key="value"`. */
 function paramsOf(tokens: readonly Token[]): { key: string; raw: string }[] {
-  return (
-    joined(tokens)
-      .match(/(?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+/gsu)
-      ?.map((param) => {
-        const at = param.indexOf('=')
-        if (at < 0) return { key: param.toLowerCase(), raw: '' }
-        const value = param.slice(at + 1)
-        return { key: param.slice(0, at).toLowerCase(), raw: value.match(/^"(.*)"$/s)?.[1] ?? value }
-      }) ?? []
-  )
+  const params: { key: string; raw: string }[] = []
+  for (const [place, { raw, isQuoted, isGlued }] of tokens.entries()) {
+    const before = tokens[place - 1]
+    if (isQuoted && isGlued && before && !before.isQuoted && before.raw.endsWith('=')) params.at(-1)!.raw = raw
+    else {
+      const [key = '', ...value] = raw.split('=')
+      params.push({ key: key.toLowerCase(), raw: value.join('=') })
+    }
+  }
+  return params
 }
 
 function joined(tokens: readonly Token[]): string {
