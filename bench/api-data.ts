@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { systemContext } from '../server/context.ts'
 import type { Database } from '../server/database/database.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
@@ -25,7 +26,7 @@ export async function fill(db: Database, count: number, now: number): Promise<st
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
       return parsed.draft
     })
-    await insertMonitors(db, id, drafts, now)
+    await insertMonitors(db, systemContext(id, now), drafts)
   }
   await sql`update monitors set state = 'MISMATCH', current_values = '["192.0.2.9"]' where slot % 50 = 0`.execute(db)
   await sql`update due_checks set last_checked_at = ${now} + slot % 300000`.execute(db)

@@ -9,6 +9,7 @@ import { createApp } from '../server/app.ts'
 import { fingerprint } from '../server/checks/verdict.ts'
 import { systemClock } from '../server/clock.ts'
 import { readConfig } from '../server/config.ts'
+import { systemContext } from '../server/context.ts'
 import type { Database, Engine } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { pathOf } from '../server/database/url.ts'
@@ -96,7 +97,7 @@ export async function fill(db: Database, count: number): Promise<{ slots: number
   const batch = 5_000
   for (let from = 0; from < count; from += batch) {
     const drafts = Array.from({ length: Math.min(batch, count - from) }, (_, index) => draftOf(from + index))
-    slots.push(...(await insertMonitors(db, id, drafts, now)).map((made) => made.slot))
+    slots.push(...(await insertMonitors(db, systemContext(id, now), drafts)).map((made) => made.slot))
   }
   await sql`update monitors set state = 'VALID', current_values = '["192.0.2.1"]'`.execute(db)
   await sql`update due_checks set fingerprint = ${fingerprint(ANSWER)}, streak = 1, due_at = null`.execute(db)

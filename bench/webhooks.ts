@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { Agent } from 'undici'
 import { Bell } from '../server/bell.ts'
 import { systemClock } from '../server/clock.ts'
+import { systemContext } from '../server/context.ts'
 import { type Database, type Engine, openDatabase } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { insertGroup } from '../server/groups/store.ts'
@@ -187,7 +188,10 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
     for (let index = 0; index < webhooks; index++) {
       const path = hanging > 0 && index % hanging === 0 ? '/hang' : '/hook'
       const url = `http://127.0.0.1:${port}${path}/${index}`
-      await insertWebhook(transaction, seal, organizationId, { url, groups: [groupId] }, systemClock.now())
+      await insertWebhook(transaction, seal, systemContext(organizationId, systemClock.now()), {
+        url,
+        groups: [groupId],
+      })
     }
   })
   const events = Math.ceil(Number(options.requests) / webhooks)
@@ -199,9 +203,9 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
   for (const turn = { after: '' }; (await fanOut(db, turn, systemClock.now())) !== undefined; ) {}
   const first = db.selectFrom('webhook_requests').select(['body', 'event_at', 'event_id']).limit(1)
   const body = await readBody(db, await first.executeTakeFirstOrThrow())
-  const id = await insertGroup(db, organizationId, { name: 'Timed' }, systemClock.now())
+  const id = await insertGroup(db, systemContext(organizationId, systemClock.now()), { name: 'Timed' })
   const url = `http://127.0.0.1:${port}/timed`
-  await insertWebhook(db, seal, organizationId, { url, groups: [id] }, systemClock.now())
+  await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), { url, groups: [id] })
   return { body, ofOne: () => newEvent(organizationId, id) }
 }
 

@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'crd'
   | 'lnk'
   | 'mail'
+  | 'aud'
 
 /** Callers read the clock a moment before they ask for an id. Only more than this is a clock that was set back. */
 const CLOCK_STEP_MS = 1_000

@@ -91,6 +91,7 @@ const ABOUT = [
   'agents',
   'invitations',
   'group_webhooks',
+  'audit_log',
 ] as const
 
 /** Every row that belongs to an organization. */

@@ -1,6 +1,7 @@
 import type { Diagnosis } from '#contract/diagnosis.ts'
 import { runCheck } from '#server/checks/driver.ts'
 import { recordChecks, recordedLoader } from '#server/checks/store.ts'
+import { systemContext } from '#server/context.ts'
 import type { Database } from '#server/database/database.ts'
 import { type Claim, LEASE_MS } from '#server/database/due.ts'
 import { insertMonitors } from '#server/monitors/insert.ts'
@@ -66,7 +67,7 @@ export async function play(db: Database, organizationId: string, scenario: Scena
 async function newMonitor(db: Database, id: string, { clock }: Lab, { monitor = {} }: Scenario): Promise<string> {
   const parsed = parseMonitor({ full_domain: NAME, record_type: 'A', expected_value: [ADDRESS], ...monitor })
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-  const [made] = await insertMonitors(db, id, [parsed.draft], clock.now())
+  const [made] = await insertMonitors(db, systemContext(id, clock.now()), [parsed.draft])
   return made!.id
 }
 

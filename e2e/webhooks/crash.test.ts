@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
+import { systemContext } from '#server/context.ts'
 import { type Database, type Engine, openDatabase } from '#server/database/database.ts'
 import { LEASE_MS } from '#server/database/due.ts'
 import { migrate } from '#server/database/migrate.ts'
@@ -78,7 +79,7 @@ async function givenRequests(engine: Engine) {
   const seal = createSeal(settings.SECRET!)
   for (let index = 0; index < WEBHOOKS; index++) {
     const webhook = { url: `${receiver.url}/${index}`, groups: [groupId] }
-    await insertWebhook(db, seal, organizationId, webhook, systemClock.now())
+    await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), webhook)
   }
   let made = 0
   const newEvent = () => ({

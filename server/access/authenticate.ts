@@ -1,28 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import type { AgentRole } from '#contract/agents.ts'
 import type { Clock } from '../clock.ts'
+import type { Caller } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { forbidden } from '../problem.ts'
 import { findMembership, ROLE_OF_KEY, touchAgent } from './memberships.ts'
 import type { Session } from './sessions.ts'
 import { findLiveKey, touchKey } from './store.ts'
-
-/** On whose behalf a request acts: of a key, or of a person who is signed in. */
-export type Caller = {
-  organizationId: string
-  /** What it may do. A key counts as the agent who may do as much. */
-  role: AgentRole
-  /** The key (`key_…`) or the agent (`agt_…`). */
-  actor: string
-  /** Undefined for a key. */
-  personId?: string
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    caller: Caller
-  }
-}
 
 type Access = {
   db: Database
@@ -44,15 +27,15 @@ export function authenticator({ db, clock, sessionOf }: Access) {
       const key = typeof sent === 'string' ? await findLiveKey(db, sent, now) : undefined
       if (!key) return undefined
       await touch(key, now)
-      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor: key.id }
+      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor: key.id, label: key.name }
     }
     const session = await sessionOf(request)
     if (!session) return undefined
     const membership = await findMembership(db, session.personId, organizationNamedBy(request))
     if (!membership) throw noMembership()
     await see(membership, now)
-    const { organization_id: organizationId, role, id: actor } = membership
-    return { organizationId, role, actor, personId: session.personId }
+    const { organization_id: organizationId, role, id: actor, name: label } = membership
+    return { organizationId, role, actor, label, personId: session.personId }
   }
 }
 

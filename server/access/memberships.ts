@@ -5,7 +5,7 @@ import type { AgentsTable } from '../database/schema-people.ts'
 import type { KeyRole } from './store.ts'
 import { touchIn } from './touch.ts'
 
-export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'last_seen_at'>
+export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'name' | 'last_seen_at'>
 
 /** A person's membership in the organization that is named, or in the one joined first. */
 export async function findMembership(
@@ -15,7 +15,7 @@ export async function findMembership(
 ): Promise<Membership | undefined> {
   const query = db
     .selectFrom('agents')
-    .select(['id', 'organization_id', 'role', 'last_seen_at'])
+    .select(['id', 'organization_id', 'role', 'name', 'last_seen_at'])
     .where('person_id', '=', personId)
     .orderBy('id')
     .limit(1)

@@ -1,6 +1,8 @@
 import type { AgentRole, InvitationState } from '#contract/agents.ts'
+import type { Context, Origin } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { hashOfToken } from '../mail/invitation-link.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { emailOf, insertAgent, type Person } from '../organization/people.ts'
 import { conflict, forbidden, notFound } from '../problem.ts'
 import { stateOf } from './invitation.ts'
@@ -34,8 +36,9 @@ export async function getOpenInvitation(db: Database, token: string, now: number
 export async function acceptInvitation(
   db: Database,
   { token, person }: { token: string; person: Person },
-  now: number,
+  origin: Origin,
 ): Promise<{ organizationId: string; agentId: string }> {
+  const { now } = origin
   return await inTransaction(db, async (transaction) => {
     const { email } = await getOpenInvitation(transaction, token, now)
     if (email !== emailOf(person.email)) throw forbidden(`This invitation is for ${email}; sign in with that address.`)
@@ -47,12 +50,20 @@ export async function acceptInvitation(
       .where('accepted_at', 'is', null)
       .where('revoked_at', 'is', null)
       .where('expires_at', '>', now)
-      .returning(['organization_id', 'role'])
+      .returning(['organization_id', 'id', 'role'])
       .executeTakeFirst()
     if (!taken) throw ended((await getOfferedInvitation(transaction, token, now)).state)
     const organizationId = taken.organization_id
     const agentId = await insertAgent(transaction, organizationId, { person, role: taken.role }, now)
     if (agentId === undefined) throw conflict('You belong to this organization already.')
+    const actor = { type: 'person', id: agentId, label: person.name } as const
+    const context: Context = { ...origin, organizationId, role: taken.role, actor }
+    const after = { email, role: taken.role }
+    await recordAudit(transaction, context, {
+      action: 'invitation.accepted',
+      object: { id: taken.id, label: email },
+      after,
+    })
     return { organizationId, agentId }
   })
 }

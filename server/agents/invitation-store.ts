@@ -2,11 +2,13 @@ import { sql } from 'kysely'
 import type { AgentRole, Invitation, NewInvitation } from '#contract/agents.ts'
 import { roleOfActor } from '../access/memberships.ts'
 import { refuseToGive } from '../access/permit.ts'
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import { hashOfToken, invitationToken } from '../mail/invitation-link.ts'
 import { dropWaitingMail, queueMail } from '../mail/outbox.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { lockOrganization } from '../organization/lock.ts'
 import { emailOf } from '../organization/people.ts'
 import { conflict, notFound, Problem } from '../problem.ts'
@@ -32,11 +34,8 @@ export async function listInvitations(
   return { ...page, data: page.data.map((row) => toInvitation(row, now)) }
 }
 
-/** Who changes invitations: the organization, and what the caller may do in it. */
-type By = { organizationId: string; role: AgentRole }
-
 /** `limit`: invitations in 24 hours; 0: no limit. */
-type Limited = By & { limit: number }
+type Limited = { context: Context; limit: number }
 
 /** Throws `not_found`. */
 export async function getInvitation(
@@ -52,10 +51,11 @@ export async function getInvitation(
 export async function insertInvitation(
   db: Database,
   seal: Seal,
-  { organizationId, actor, limit }: Pick<Limited, 'organizationId' | 'limit'> & { actor: string },
+  { context, limit }: Limited,
   given: NewInvitation,
-  now: number,
 ): Promise<Invitation> {
+  const { organizationId, now } = context
+  const actor = context.actor.id
   const email = emailOf(given.email)
   const role = given.role ?? 'member'
   return await inTransaction(db, async (transaction) => {
@@ -80,6 +80,7 @@ export async function insertInvitation(
     }
     await transaction.insertInto('invitations').values(row).execute()
     await sendInvitation(transaction, row, now)
+    await recordAudit(transaction, context, { action: 'invitation.created', ...objectOf(row), after: row })
     return toInvitation(row, now)
   })
 }
@@ -91,10 +92,10 @@ export async function insertInvitation(
 export async function resendInvitation(
   db: Database,
   seal: Seal,
-  { organizationId, role: by, limit }: Limited,
+  { context, limit }: Limited,
   id: string,
-  now: number,
 ): Promise<Invitation> {
+  const { organizationId, role: by, now } = context
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getInvitationRow(transaction, organizationId, id)
@@ -109,6 +110,7 @@ export async function resendInvitation(
     if (numUpdatedRows === 0n) refuseEnded(await getInvitationRow(transaction, organizationId, id), now)
     await dropWaitingMail(transaction, organizationId, id)
     await sendInvitation(transaction, { ...row, ...set }, now)
+    await recordAudit(transaction, context, { action: 'invitation.resent', ...objectOf(row), after: row })
     return toInvitation({ ...row, ...set }, now)
   })
 }
@@ -117,20 +119,21 @@ export async function resendInvitation(
  * Its link is void at once. Throws 409 once accepted, 403 when the role is not the caller's to give; revoking twice changes
  * nothing.
  */
-export async function revokeInvitation(
-  db: Database,
-  { organizationId, role: by }: By,
-  id: string,
-  now: number,
-): Promise<void> {
+export async function revokeInvitation(db: Database, context: Context, id: string): Promise<void> {
+  const { organizationId, role: by, now } = context
   await inTransaction(db, async (transaction) => {
     refuseToGive(by, (await getInvitationRow(transaction, organizationId, id)).role)
-    await openInvitation(transaction, organizationId, id).set({ revoked_at: now }).execute()
+    const query = openInvitation(transaction, organizationId, id).set({ revoked_at: now })
+    const { numUpdatedRows } = await query.executeTakeFirst()
     const row = await getInvitationRow(transaction, organizationId, id)
     if (row.accepted_at !== null) throw conflict('This invitation is accepted; remove the agent instead.')
     await dropWaitingMail(transaction, organizationId, id)
+    if (numUpdatedRows === 0n) return
+    await recordAudit(transaction, context, { action: 'invitation.revoked', ...objectOf(row), before: row })
   })
 }
+
+const objectOf = ({ id, email }: InvitationRow) => ({ object: { id, label: email } })
 
 /**
  * Revokes what an agent or the agent's keys offered and may offer no more. `role`: what the agent may do from now on; null:
@@ -138,10 +141,10 @@ export async function revokeInvitation(
  */
 export async function revokeInvitationsOf(
   db: Database,
-  organizationId: string,
+  context: Context,
   { id, role }: { id: string; role: AgentRole | null },
-  now: number,
 ): Promise<void> {
+  const { organizationId, now } = context
   if (role === 'owner') return
   const keys = db
     .selectFrom('api_keys')
@@ -155,9 +158,14 @@ export async function revokeInvitationsOf(
     .where(({ eb, or }) => or([eb('invited_by', '=', id), eb('invited_by', 'in', keys)]))
     .where('accepted_at', 'is', null)
     .where('revoked_at', 'is', null)
-    .returning('id')
+    .returning(['id', 'email'])
   const revoked = await (role === 'admin' ? query.where('role', '=', 'owner') : query).execute()
   for (const invitation of revoked) await dropWaitingMail(db, organizationId, invitation.id)
+  const [first, second] = revoked
+  if (!first) return
+  const object = second ? {} : { id: first.id, label: first.email }
+  const ids = second ? revoked.map((invitation) => invitation.id) : []
+  await recordAudit(db, context, { action: 'invitation.revoked', object, ids })
 }
 
 async function getInvitationRow(db: Database, organizationId: string, id: string): Promise<InvitationRow> {

@@ -178,7 +178,7 @@ async function givenTeam(engine: Engine) {
     tokenOf: ({ id }: Invitation, issue = 1) => invitationToken(seal, id, issue),
     async accept(token: string, email = 'ada@example.com') {
       const person = await ensurePerson(db, { email, name: 'Ada' }, clock.now())
-      return await acceptInvitation(db, { token, person }, clock.now())
+      return await acceptInvitation(db, { token, person }, { now: clock.now(), address: null, requestId: null })
     },
   }
 }

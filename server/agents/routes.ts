@@ -59,7 +59,7 @@ export function agentRoutes(doors: Doors): Routes {
           response: Answers(200, Agent),
         },
       },
-      ({ params, body, caller, match }) => updateAgent(db, caller, params.agent, body, clock.now(), match),
+      ({ params, body, context, match }) => updateAgent(db, context, params.agent, body, match),
     )
 
     app.delete(
@@ -76,8 +76,8 @@ export function agentRoutes(doors: Doors): Routes {
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller, match }, reply) => {
-        await deleteAgent(db, caller, params.agent, clock.now(), match)
+      async ({ params, context, match }, reply) => {
+        await deleteAgent(db, context, params.agent, match)
         return reply.code(204).send(null)
       },
     )
@@ -110,11 +110,11 @@ export function agentRoutes(doors: Doors): Routes {
         },
       },
       (request, reply) => {
-        const { body, caller } = request
+        const { body, context } = request
         return once(request, reply, db, {
           effect: (db) =>
-            withRoom({ ...doors, db }, caller.organizationId, 'agents', (transaction) =>
-              insertInvitation(transaction, seal, { ...caller, limit }, body, clock.now()),
+            withRoom({ ...doors, db }, context.organizationId, 'agents', (transaction) =>
+              insertInvitation(transaction, seal, { context, limit }, body),
             ),
           answer: (_db, made) => {
             reply.code(201).header('location', `/agents/invitations/${made.id}`)
@@ -152,12 +152,12 @@ export function agentRoutes(doors: Doors): Routes {
         },
       },
       (request, reply) => {
-        const { params, caller } = request
+        const { params, context } = request
         return once(request, reply, db, {
           // An expired one takes its place among the agents again.
           effect: (db) =>
-            withRoom({ ...doors, db }, caller.organizationId, 'agents', (transaction) =>
-              resendInvitation(transaction, seal, { ...caller, limit }, params.invitation, clock.now()),
+            withRoom({ ...doors, db }, context.organizationId, 'agents', (transaction) =>
+              resendInvitation(transaction, seal, { context, limit }, params.invitation),
             ),
           answer: (_db, resent) => {
             reply.code(202)
@@ -179,8 +179,8 @@ export function agentRoutes(doors: Doors): Routes {
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller }, reply) => {
-        await revokeInvitation(db, caller, params.invitation, clock.now())
+      async ({ params, context }, reply) => {
+        await revokeInvitation(db, context, params.invitation)
         return reply.code(204).send(null)
       },
     )

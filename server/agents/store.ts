@@ -2,11 +2,13 @@ import type { Selectable } from 'kysely'
 import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
 import { refuseToGive } from '../access/permit.ts'
 import { limitKeysOf } from '../access/store.ts'
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { lockOrganization } from '../organization/lock.ts'
 import { conflict, notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -33,21 +35,18 @@ export async function getAgent(db: Database, organizationId: string, id: string)
   return toAgent(await getAgentRow(db, organizationId, id))
 }
 
-/** Who changes agents: the organization, and what the caller may do in it. */
-type By = { organizationId: string; role: AgentRole }
-
 /**
  * With a lesser role the agent's keys may do less too, and what the agent may no longer offer is revoked. Throws 409 when
  * that would leave the organization without an owner, 403 when only an owner may do it.
  */
 export async function updateAgent(
   db: Database,
-  { organizationId, role: by }: By,
+  context: Context,
   id: string,
   change: AgentChange,
-  now: number,
   match?: Match,
 ): Promise<Agent> {
+  const { organizationId, role: by } = context
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getAgentRow(transaction, organizationId, id)
@@ -66,39 +65,32 @@ export async function updateAgent(
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()
-    if (role !== row.role) await limitTo(transaction, organizationId, { id, role }, now)
+    const object = { id, label: row.name }
+    await recordAudit(transaction, context, { action: 'agent.updated', object, before: row, after: { ...row, ...set } })
+    if (role !== row.role) await limitTo(transaction, context, { id, role })
     return toAgent({ ...row, ...set, version: row.version + 1 })
   })
 }
 
 /** Ends the membership with the agent's keys and open invitations; the person stays known. Throws 409 for the last owner, 403 when only an owner may do it. */
-export async function deleteAgent(
-  db: Database,
-  { organizationId, role: by }: By,
-  id: string,
-  now: number,
-  match?: Match,
-): Promise<void> {
+export async function deleteAgent(db: Database, context: Context, id: string, match?: Match): Promise<void> {
+  const { organizationId, role: by } = context
   await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getAgentRow(transaction, organizationId, id)
     refuseToGive(by, row.role)
     refuseStale(row, match)
     await refuseLastOwner(transaction, row)
-    await limitTo(transaction, organizationId, { id, role: null }, now)
+    await limitTo(transaction, context, { id, role: null })
     await transaction.deleteFrom('agents').where('organization_id', '=', organizationId).where('id', '=', id).execute()
+    await recordAudit(transaction, context, { action: 'agent.removed', object: { id, label: row.name }, before: row })
   })
 }
 
 /** Invitations first: they are found by the keys that made them. */
-async function limitTo(
-  db: Database,
-  organizationId: string,
-  agent: { id: string; role: AgentRole | null },
-  now: number,
-): Promise<void> {
-  await revokeInvitationsOf(db, organizationId, agent, now)
-  await limitKeysOf(db, organizationId, agent, now)
+async function limitTo(db: Database, context: Context, agent: { id: string; role: AgentRole | null }): Promise<void> {
+  await revokeInvitationsOf(db, context, agent)
+  await limitKeysOf(db, context, agent)
 }
 
 async function getAgentRow(db: Database, organizationId: string, id: string): Promise<AgentRow> {

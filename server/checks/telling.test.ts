@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { createSeal } from '../seal.ts'
 import { givenChecks } from '../testing/checks.ts'
@@ -12,7 +13,10 @@ const seal = createSeal('x'.repeat(32))
 
 /** A webhook, and what it was to be sent so far. */
 async function givenWebhook(db: Database, { organizationId }: Checks, groups: string[]) {
-  const { id } = await insertWebhook(db, seal, organizationId, { url: 'https://receiver.example/', groups }, 0)
+  const { id } = await insertWebhook(db, seal, systemContext(organizationId, 0), {
+    url: 'https://receiver.example/',
+    groups,
+  })
   const told = async () => {
     const rows = await db
       .selectFrom('webhook_requests')

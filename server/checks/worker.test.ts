@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { Bell } from '../bell.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { createDnsClient, type DnsClientOptions } from '../dns/client.ts'
 import { Heart } from '../heart.ts'
@@ -37,7 +38,7 @@ async function givenScheduler(
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
     return parsed.draft
   })
-  await insertMonitors(db, id, drafts, clock.now())
+  await insertMonitors(db, systemContext(id, clock.now()), drafts)
   if (options.perSecond !== undefined) await asCheckedBefore(db)
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })

@@ -1,6 +1,7 @@
-import { insertKey, type KeyRole, listKeys, revokeKey } from '../access/store.ts'
+import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../access/store.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
+import { operatorContext } from '../context.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { withRoom } from '../organization/room.ts'
 import { getOrganization } from '../organization/store.ts'
@@ -22,7 +23,7 @@ export async function createKey({
     )
     const room = { db, config, clock: systemClock }
     const made = withRoom(room, organizationId, 'api_keys', (transaction) =>
-      insertKey(transaction, { organizationId, name, role }, systemClock.now()),
+      insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
     )
     const { id, key } = await made.catch(refused)
     if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
@@ -73,9 +74,9 @@ export async function printKeys({ organization, json }: Choice): Promise<void> {
 
 export async function revoke(id: string): Promise<void> {
   await withDatabase(async (db) => {
-    await revokeKey(db, id, systemClock.now()).catch(
-      unknown(`There is no live key ${id}; see: npm run zonewatch -- keys list`),
-    )
+    const isUnknown = unknown(`There is no live key ${id}; see: npm run zonewatch -- keys list`)
+    const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
+    await revokeKey(db, operatorContext(organizationId, systemClock.now()), id).catch(isUnknown)
     print(`${id} is revoked; no running process accepts it any more.`)
   })
 }

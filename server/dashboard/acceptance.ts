@@ -1,5 +1,6 @@
 import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { AliasChain, Evidence } from '../dns/outcome.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
@@ -35,19 +36,18 @@ function chainOf(diagnosis: string | null): AliasChain {
  */
 export async function acceptCurrent(
   db: Database,
-  organizationId: string,
+  context: Context,
   { monitor, current_value: seen }: { monitor: string } & Acceptance,
-  now: number,
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const row = await lockMonitor(transaction, organizationId, monitor)
+    const row = await lockMonitor(transaction, context.organizationId, monitor)
     const current = currentOf(row)
     if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
       throw conflict('The record has changed since you looked at it; look again before you accept it.')
     }
     const { asExpected = (value: string) => value } = recordTypeOf(row.record_type as MonitorRecordType)
     const expected_value = current.map((value) => asExpected(value, row.is_exact_match === 1))
-    await updateMonitor(transaction, organizationId, monitor, { expected_value }, now)
+    await updateMonitor(transaction, context, monitor, { expected_value })
   })
 }
 

@@ -17,7 +17,7 @@ import { getApiKey, listApiKeys, listMails } from './account-keys-store.ts'
 
 /** API keys are made by people, not by keys; and what was written to people of the organization. */
 export function accountKeyRoutes(doors: Doors): Routes {
-  const { db, clock } = doors
+  const { db } = doors
   return async (app) => {
     changedBy(app, 'admin')
     app.addHook('onRequest', async ({ caller }) => {
@@ -36,10 +36,11 @@ export function accountKeyRoutes(doors: Doors): Routes {
       '/dashboard/api/keys',
       { schema: { body: NewApiKey, response: Answers(201, MadeApiKey) } },
       async (request, reply) => {
-        const { body, caller } = request
-        const { organizationId, actor: createdBy } = caller
-        const expiresAt = expiryOf(body.expires, clock.now())
-        const given = { organizationId, name: body.name, role: body.role, createdBy }
+        const { body, context } = request
+        const { organizationId, now } = context
+        const createdBy = context.actor.id
+        const expiresAt = expiryOf(body.expires, now)
+        const given = { name: body.name, role: body.role, createdBy, ...(expiresAt !== undefined && { expiresAt }) }
         return await once(request, reply, db, {
           effect: (db) =>
             withRoom({ ...doors, db }, organizationId, 'api_keys', (database) =>
@@ -48,11 +49,7 @@ export function accountKeyRoutes(doors: Doors): Routes {
                 const role = await roleOfActor(transaction, organizationId, createdBy)
                 if (role !== 'admin' && role !== 'owner') throw forbidden('You may make no API keys any more.')
                 refuseAdminKey(role, body)
-                return await insertKey(
-                  transaction,
-                  expiresAt === undefined ? given : { ...given, expiresAt },
-                  clock.now(),
-                )
+                return await insertKey(transaction, context, given)
               }),
             ),
           answer: async (db, { id, key }) => {
@@ -67,10 +64,9 @@ export function accountKeyRoutes(doors: Doors): Routes {
     app.delete(
       '/dashboard/api/keys/:key',
       { schema: { params: Params('key'), response: Answers(204, NoContent) } },
-      async ({ params, caller }, reply) => {
-        const { organizationId, role } = caller
-        refuseAdminKey(role, await getApiKey(db, organizationId, params.key))
-        await revokeKey(db, params.key, clock.now(), organizationId)
+      async ({ params, context }, reply) => {
+        refuseAdminKey(context.role, await getApiKey(db, context.organizationId, params.key))
+        await revokeKey(db, context, params.key)
         return reply.code(204).send(null)
       },
     )

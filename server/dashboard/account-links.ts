@@ -1,10 +1,12 @@
 import type { Auth } from '../access/auth.ts'
 import { endSessions, forgetTrust } from '../access/session-store.ts'
+import type { Origin } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { accountToken } from '../mail/account-link.ts'
 import type { AccountMail } from '../mail/content.ts'
 import { queueMail } from '../mail/outbox.ts'
+import { recordAccountAudit } from '../organization/audit-log.ts'
 import { emailOf, findPerson, setPassword } from '../organization/people.ts'
 import { insertOrganizationOf } from '../organization/store.ts'
 import type { Doors } from '../outside.ts'
@@ -46,17 +48,19 @@ export async function resetPassword(
   doors: LinkDoors,
   auth: Auth,
   { token, newPassword }: { token: string; newPassword: string },
+  origin: Origin,
 ): Promise<{ email: string }> {
-  const { db, clock } = doors
+  const { db } = doors
   const link = await takeLink(doors, auth, 'reset-password', token)
   const { password: passwords } = await auth.$context
   const hash = await passwords.hash(newPassword)
-  const now = clock.now()
+  const { now } = origin
   const { id, email } = await inTransaction(db, async (transaction) => {
     const person = await getLinked(doors, transaction, link)
     await setPassword(transaction, person.id, hash, now)
     await forgetTrust(transaction, person.id)
     await tellPerson(transaction, person.email, { kind: 'password_changed' }, now)
+    await recordAccountAudit(transaction, origin, person.id, { action: 'agent.password_reset' })
     return person
   })
   // After the new password holds: a sign-in with the old one finds out by itself from then on.
@@ -65,29 +69,30 @@ export async function resetPassword(
 }
 
 /** Makes the change or the account that a link stands for, once. Throws 400 for a link that was used or has run out. */
-export async function confirmEmail(doors: LinkDoors, auth: Auth, token: string): Promise<void> {
+export async function confirmEmail(doors: LinkDoors, auth: Auth, token: string, origin: Origin): Promise<void> {
   const signingUp = await findLink<SigningUp>(doors, auth, 'sign-up', token)
-  if (signingUp) return await makeAccount(doors, signingUp)
+  if (signingUp) return await makeAccount(doors.db, signingUp, origin)
   const link = await takeLink(doors, auth, 'change-email', token)
   await inTransaction(doors.db, async (transaction) => {
     const { id: personId } = await getLinked(doors, transaction, link)
-    await changeEmail({ ...doors, db: transaction }, { personId, email: link.email!, isVerified: true })
+    await changeEmail(transaction, { personId, email: link.email!, isVerified: true }, origin)
   })
 }
 
-async function makeAccount({ db, clock }: LinkDoors, { organization, ...given }: SigningUp): Promise<void> {
+async function makeAccount(db: Database, { organization, ...given }: SigningUp, origin: Origin): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const person = await insertAccount(transaction, { ...given, isVerified: true }, clock.now())
-    await insertOrganizationOf(transaction, person, organization, clock.now())
+    const person = await insertAccount(transaction, { ...given, isVerified: true }, origin.now)
+    await insertOrganizationOf(transaction, person, organization, origin)
   })
 }
 
 /** Everywhere at once: the person, and the memberships that repeat the address. The old address is told. Throws 409. */
 export async function changeEmail(
-  { db, clock }: Pick<Doors, 'db' | 'clock'>,
+  db: Database,
   { personId, email, isVerified }: { personId: string; email: string; isVerified: boolean },
+  origin: Origin,
 ): Promise<void> {
-  const now = clock.now()
+  const { now } = origin
   await inTransaction(db, async (transaction) => {
     if (await findPerson(transaction, email)) throw conflict(`${email} belongs to another account.`)
     const before = await transaction.selectFrom('people').select('email').where('id', '=', personId).executeTakeFirst()
@@ -96,6 +101,8 @@ export async function changeEmail(
     await transaction.updateTable('people').set(person).where('id', '=', personId).execute()
     await transaction.updateTable('agents').set({ email: person.email }).where('person_id', '=', personId).execute()
     await tellPerson(transaction, before.email, { kind: 'email_changed', email: person.email }, now)
+    const audited = { before, after: { email: person.email } }
+    await recordAccountAudit(transaction, origin, personId, { action: 'agent.email_changed', ...audited })
   })
 }
 

@@ -15,6 +15,7 @@ import { Nullable } from '#contract/common.ts'
 import type { Auth } from '../access/auth.ts'
 import { sessionReader } from '../access/sessions.ts'
 import { acceptInvitation, getOfferedInvitation, getOpenInvitation } from '../agents/accept.ts'
+import { originOf } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { findPerson } from '../organization/people.ts'
@@ -68,8 +69,9 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
         if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
         const passwordHash = await passwords.hash(given.password)
         const made = await whileEmpty(db, async (transaction) => {
-          const person = await insertAccount(transaction, { ...given, passwordHash }, clock.now())
-          await insertOrganizationOf(transaction, person, given.organization, clock.now())
+          const origin = originOf(request, clock.now())
+          const person = await insertAccount(transaction, { ...given, passwordHash }, origin.now)
+          await insertOrganizationOf(transaction, person, given.organization, origin)
           return person
         })
         if (!made) throw badLink()
@@ -94,8 +96,9 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
           return { confirm: true }
         }
         await inTransaction(db, async (transaction) => {
-          const person = await insertAccount(transaction, signingUp, clock.now())
-          await insertOrganizationOf(transaction, person, given.organization, clock.now())
+          const origin = originOf(request, clock.now())
+          const person = await insertAccount(transaction, signingUp, origin.now)
+          await insertOrganizationOf(transaction, person, given.organization, origin)
         })
         await signIn(request, reply, { email: given.email, password })
         return { confirm: false }
@@ -110,7 +113,8 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
         if (!isOpen) throw forbidden('On this server only its operator makes organizations: zonewatch setup.')
         const made = await inTransaction(db, async (transaction) => {
           await refuseManyOrganizations(transaction, id)
-          return await insertOrganizationOf(transaction, { id, name, email }, request.body.name, clock.now())
+          const origin = originOf(request, clock.now())
+          return await insertOrganizationOf(transaction, { id, name, email }, request.body.name, origin)
         })
         return reply.code(201).send({ organization_id: made.id })
       },
@@ -137,9 +141,10 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
       async (request, reply) => {
         const { token } = request.params
         const { session } = request
+        const origin = originOf(request, clock.now())
         if (session) {
           const person = { id: session.personId, name: session.name, email: session.email }
-          const { organizationId } = await acceptInvitation(db, { token, person }, clock.now())
+          const { organizationId } = await acceptInvitation(db, { token, person }, origin)
           return { organization_id: organizationId }
         }
         const { email } = await getOpenInvitation(db, token, clock.now())
@@ -147,8 +152,8 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
         const { name, password } = nameAndPassword(request.body ?? {})
         const passwordHash = await passwords.hash(password)
         const organizationId = await inTransaction(db, async (transaction) => {
-          const person = await insertAccount(transaction, { name, email, passwordHash }, clock.now())
-          return (await acceptInvitation(transaction, { token, person }, clock.now())).organizationId
+          const person = await insertAccount(transaction, { name, email, passwordHash }, origin.now)
+          return (await acceptInvitation(transaction, { token, person }, origin)).organizationId
         })
         await signIn(request, reply, { email, password })
         return { organization_id: organizationId }

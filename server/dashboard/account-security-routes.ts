@@ -1,7 +1,11 @@
+import type { FastifyRequest } from 'fastify'
 import * as contract from '#contract/account.ts'
 import { AUTH_PATH, type Auth } from '../access/auth.ts'
 import { endOtherSessions, endSession, forgetTrust, listSessions } from '../access/session-store.ts'
+import { originOf } from '../context.ts'
+import { inTransaction } from '../database/database.ts'
 import { Answers, type Routes } from '../http/routes.ts'
+import { recordAccountAudit } from '../organization/audit-log.ts'
 import { renameAgents } from '../organization/people.ts'
 import type { Doors } from '../outside.ts'
 import { conflict } from '../problem.ts'
@@ -15,13 +19,20 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
   const { db, clock, config } = doors
   return async (app) => {
     needSession(app)
+    const record = (request: FastifyRequest, audited: Parameters<typeof recordAccountAudit>[3]) =>
+      recordAccountAudit(db, originOf(request, clock.now()), signedIn(request).personId, audited)
 
     app.post(
       `${AUTH_PATH}/update-user`,
       { schema: { body: contract.NewName, response: Answers(200, contract.Done) } },
       async (request, reply) => {
         await asked(reply, auth.api.updateUser({ body: request.body, ...asCaller(request) }))
-        await renameAgents(db, signedIn(request).personId, request.body.name)
+        const { personId, name } = signedIn(request)
+        const audited = { action: 'agent.renamed', before: { name }, after: request.body } as const
+        await inTransaction(db, async (transaction) => {
+          await renameAgents(transaction, personId, request.body.name)
+          await recordAccountAudit(transaction, originOf(request, clock.now()), personId, audited)
+        })
         return DONE
       },
     )
@@ -37,6 +48,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         const { personId, email } = signedIn(request)
         await forgetTrust(db, personId)
         await tellPerson(db, email, { kind: 'password_changed' }, clock.now())
+        await record(request, { action: 'agent.password_changed' })
         return DONE
       },
     )
@@ -52,7 +64,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
           asked(reply, auth.api.verifyPassword({ body: { password }, ...asCaller(request) })),
         )
         if (config.smtp === null) {
-          await changeEmail(doors, { personId, email: newEmail, isVerified: false })
+          await changeEmail(db, { personId, email: newEmail, isVerified: false }, originOf(request, clock.now()))
           return { confirm: false }
         }
         // The address may be anybody's, and the password being right is no reason to mail it again and again.
@@ -84,7 +96,9 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.disableTwoFactor({ body: request.body, ...asCaller(request) })),
         )
-        await forgetTrust(db, signedIn(request).personId)
+        const { personId, hasSecondFactor } = signedIn(request)
+        await forgetTrust(db, personId)
+        if (hasSecondFactor) await record(request, { action: 'agent.second_factor_disabled' })
         return DONE
       },
     )
@@ -96,6 +110,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         const { backupCodes } = await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.generateBackupCodes({ body: request.body, ...asCaller(request) })),
         )
+        await record(request, { action: 'agent.backup_codes_created' })
         return { backupCodes }
       },
     )

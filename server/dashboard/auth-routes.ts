@@ -1,8 +1,12 @@
+import type { FastifyRequest } from 'fastify'
 import * as contract from '#contract/account.ts'
 import { forgetAttempts } from '../access/attempts.ts'
 import { AUTH_PATH, type Auth } from '../access/auth.ts'
 import { takeCode } from '../access/totp.ts'
+import { originOf } from '../context.ts'
 import { Answers, type Routes } from '../http/routes.ts'
+import { recordAccountAudit } from '../organization/audit-log.ts'
+import { findPerson } from '../organization/people.ts'
 import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { count, fromAddress, guarded, subjectOf } from './account-attempts.ts'
@@ -16,6 +20,11 @@ import { rememberDevice, signInSubject } from './known-device.ts'
 /** Signing in and out, and getting back in. Bodies and answers: `contract/account.ts`. */
 export function authRoutes(doors: Doors, auth: Auth, background: Background): Routes {
   const { db, clock } = doors
+  /** Written after the session, which the library writes by itself. */
+  const recordSignIn = async (request: FastifyRequest, personId: string) => {
+    await recordAccountAudit(db, originOf(request, clock.now()), personId, { action: 'agent.signed_in' })
+  }
+
   return async (app) => {
     app.post(
       `${AUTH_PATH}/sign-in/email`,
@@ -27,7 +36,10 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
           asked(reply, auth.api.signInEmail({ body, ...asCaller(request) })),
         )
         rememberDevice(doors, reply, body.email)
-        return { twoFactorRedirect: 'twoFactorRedirect' in given }
+        const twoFactorRedirect = 'twoFactorRedirect' in given
+        const person = twoFactorRedirect ? undefined : await findPerson(db, body.email)
+        if (person) await recordSignIn(request, person.id)
+        return { twoFactorRedirect }
       },
     )
 
@@ -40,7 +52,13 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
           const taken = await takeCode(db, auth, { personId, code: body.code }, clock.now())
           if (taken === 'wrong') throw wrongCode()
           if (taken === 'used') throw invalid({ code: 'was used already; wait until the app shows the next one.' })
-          return await asked(reply, auth.api.verifyTOTP({ body, ...asCaller(request) }))
+          await asked(reply, auth.api.verifyTOTP({ body, ...asCaller(request) }))
+          // The first code of somebody who is signed in turns the second factor on.
+          const { session } = request
+          const action = 'agent.second_factor_enabled'
+          if (session === null) await recordSignIn(request, personId)
+          else if (!session.hasSecondFactor)
+            await recordAccountAudit(db, originOf(request, clock.now()), personId, { action })
         })
         return DONE
       },
@@ -50,9 +68,10 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       `${AUTH_PATH}/two-factor/verify-backup-code`,
       { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
       async (request, reply) => {
-        await tryAt(doors, auth, request, reply, 'code', () =>
-          asked(reply, auth.api.verifyBackupCode({ body: request.body, ...asCaller(request) })),
-        )
+        await tryAt(doors, auth, request, reply, 'code', async (personId) => {
+          await asked(reply, auth.api.verifyBackupCode({ body: request.body, ...asCaller(request) }))
+          if (request.session === null) await recordSignIn(request, personId)
+        })
         return DONE
       },
     )
@@ -72,8 +91,8 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
     app.post(
       `${AUTH_PATH}/reset-password`,
       { schema: { body: contract.Reset, response: Answers(200, contract.Done) } },
-      async ({ body }) => {
-        const { email } = await resetPassword(doors, auth, body)
+      async (request) => {
+        const { email } = await resetPassword(doors, auth, request.body, originOf(request, clock.now()))
         await forgetAttempts(db, subjectOf('account', email))
         return DONE
       },
@@ -82,8 +101,8 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
     app.post(
       `${AUTH_PATH}/verify-email`,
       { schema: { body: contract.EmailConfirmation, response: Answers(200, contract.Done) } },
-      async ({ body }) => {
-        await confirmEmail(doors, auth, body.token)
+      async (request) => {
+        await confirmEmail(doors, auth, request.body.token, originOf(request, clock.now()))
         return DONE
       },
     )

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Cause } from '#contract/dashboard.ts'
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
 import { recordChecks, type StoredResult } from '../checks/store.ts'
+import { systemContext } from '../context.ts'
 import { claimDue } from '../database/due.ts'
 import { enterProcess, report } from '../database/processes.ts'
 import { insertEvents } from '../events/store.ts'
@@ -103,7 +104,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const parsed = parseMonitor({ full_domain: 'a.example.com', record_type: 'A', expected_value: '192.0.2.1' })
     if (!parsed.ok) throw new Error('not a monitor')
     for (let made = 0; made < 11_000; made += 1_000) {
-      await insertMonitors(db, id, Array(1_000).fill(parsed.draft), clock.now())
+      await insertMonitors(db, systemContext(id, clock.now()), Array(1_000).fill(parsed.draft))
     }
     await sql`update monitors set is_active = 0 where slot % 10 = 0`.execute(db)
     for (const [state, range] of [

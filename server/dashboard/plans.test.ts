@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { readConfig } from '../config.ts'
+import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
@@ -61,7 +62,7 @@ async function givenMonitors(db: Database): Promise<{ organizationId: string; mo
     if (!parsed.ok) throw new Error('not a monitor')
     return parsed.draft
   })
-  const made = await insertMonitors(db, organizationId, drafts, 0)
+  const made = await insertMonitors(db, systemContext(organizationId, 0), drafts)
   await sql`update monitors set state = case when slot % 10 = 0 then 'BAD_SETUP' else 'VALID' end`.execute(db)
   await insertEvents(
     db,

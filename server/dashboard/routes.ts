@@ -87,7 +87,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     app.post(
       '/dashboard/api/import/updates',
       { bodyLimit: IMPORT_BYTES, schema: { body: ImportUpdates, response: Answers(200, ImportUpdated) } },
-      ({ body, caller }) => updateExpectations(doors.db, caller.organizationId, body, doors.clock.now()),
+      ({ body, context }) => updateExpectations(doors.db, context, body),
     )
 
     app.get(
@@ -140,12 +140,12 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
         },
       },
       (request, reply) => {
-        const { params, query, body, caller } = request
+        const { params, query, body, context } = request
         const included = parseInclude(query.include)
         return once(request, reply, doors.db, {
-          effect: (db) => acceptCurrent(db, caller.organizationId, { ...params, ...body }, doors.clock.now()),
+          effect: (db) => acceptCurrent(db, context, { ...params, ...body }),
           answer: async (db) =>
-            toMonitor(await getMonitor(db, caller.organizationId, params.monitor, included), included),
+            toMonitor(await getMonitor(db, context.organizationId, params.monitor, included), included),
         })
       },
     )

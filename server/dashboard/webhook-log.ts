@@ -49,13 +49,12 @@ export function webhookLogRoutes({ db, clock, seal, bell }: Doors): Routes {
 
     const again = { params, body: ReplaySelection, response: Answers(202, Replayed) }
     app.post(`${path}/replay`, { schema: again }, async (request, reply) => {
-      const { params, body, caller } = request
+      const { params, body, context } = request
       const { statuses, ...given } = body
-      const now = clock.now()
-      const period = { ...periodOf(given, now), statuses }
+      const period = { ...periodOf(given, context.now), statuses }
       const replayed = await inSteps(request, reply, db, {
-        start: () => newReplay(db, caller.organizationId, params.webhook, period),
-        step: (db, replaying) => replaySome(db, params.webhook, replaying, now),
+        start: () => newReplay(db, context, params.webhook, period),
+        step: (db, replaying) => replaySome(db, context, params.webhook, replaying),
         answer: (_db, { count }) => {
           reply.code(202)
           return { count }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from './database.ts'
 import { baseline } from './migrations/0001-baseline.ts'
+import { auditLog } from './migrations/0002-audit-log.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -18,7 +19,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [baseline]
+const MIGRATIONS: Migration[] = [baseline, auditLog]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {

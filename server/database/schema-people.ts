@@ -177,3 +177,29 @@ export type DueMailsTable = {
   due_at: number | null
   claimed_by: number | null
 }
+
+/** Who changed what, and from where. One row for each call, also where it changed many things. */
+export type AuditLogTable = {
+  organization_id: Once<string>
+  /** Begins with the time, so that the order of ids is that of `occurred_at`. */
+  id: Once<string>
+  occurred_at: Once<number>
+  actor_type: Once<'person' | 'key' | 'system' | 'operator'>
+  /** An agent's or a key's id. */
+  actor_id: Once<string>
+  /** What the actor was called then. */
+  actor_label: Once<string>
+  action: Once<string>
+  object_type: Once<string>
+  /** Null where one call made or changed several. */
+  object_id: Once<string | null>
+  object_label: Once<string | null>
+  object_count: number
+  /** Of several objects, a hundred at most. */
+  object_ids: Json
+  /** The changed fields before and after, without secrets. */
+  changed_from: Json | null
+  changed_to: Json | null
+  address: Once<string | null>
+  request_id: Once<string | null>
+}

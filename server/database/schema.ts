@@ -44,6 +44,7 @@ export type Tables = {
   organization_changes: OrganizationChangesTable
   idempotent_requests: requests.IdempotentRequestsTable
   idempotency_usage: requests.IdempotencyUsageTable
+  audit_log: people.AuditLogTable
 }
 
 type Truth = 0 | 1

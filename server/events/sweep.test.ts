@@ -1,7 +1,9 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
+import { systemContext } from '../context.ts'
 import { lowestIdAt } from '../ids.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { SELF_HOSTED } from '../plan.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -47,5 +49,26 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
     await db.updateTable('organizations').set({ event_retention_days: 30 }).where('id', '=', organizationId).execute()
     await sweep()
     expect(await kept()).toBe(3)
+  })
+
+  test('are deleted with the entries of the audit log of that time', async () => {
+    const db = await fresh()
+    const { organizationId } = await givenChecks(db)
+    const clock = { ...systemClock, now: () => now, sleep: async () => {} }
+    const doors = { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED } }
+    await db.deleteFrom('audit_log').execute()
+    for (const days of [...Array(410).fill(31), 29, 1]) {
+      const context = systemContext(organizationId, now - days * DAY_MS)
+      await recordAudit(db, context, { action: 'group.created', object: { label: `${days}` } })
+    }
+    const kept = async () =>
+      (await db.selectFrom('audit_log').select('object_label').orderBy('id').execute()).map(
+        ({ object_label }) => object_label,
+      )
+    await sweepEvents(doors, new AbortController().signal)
+    expect(await kept()).toHaveLength(412)
+    await db.updateTable('organizations').set({ event_retention_days: 30 }).where('id', '=', organizationId).execute()
+    await sweepEvents(doors, new AbortController().signal)
+    expect(await kept()).toEqual(['29', '1'])
   })
 })

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
+import { deleteOldAudit } from '../organization/audit-log.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
 
@@ -13,13 +14,13 @@ const AT_ONCE = 200
 /** After each batch, so that whoever waits for the database comes first. */
 const PAUSE_MS = 20
 
-/** Removes events that are older than their organization keeps them, a little at a time. Runs until `stop`. */
+/** Deletes events and entries of the audit log that are older than their organization keeps them, in small batches. Runs until `stop`. */
 export async function runEventSweep(doors: EventSweepDoors, { stop }: { stop: AbortSignal }): Promise<void> {
   while (!stop.aborted) {
     try {
       await sweepEvents(doors, stop)
     } catch (err) {
-      doors.log.error({ err }, 'Old events could not be cleared away; it is tried again in an hour.')
+      doors.log.error({ err }, 'Old events and audit log entries could not be deleted; the next attempt is in an hour.')
     }
     await doors.clock.sleep(EVERY_MS, stop)
   }
@@ -38,22 +39,25 @@ export async function sweepEvents({ db, clock, config }: EventSweepDoors, stop: 
       after = id
       const days = await retentionDaysOf(db, config.plans, id)
       if (days === null) continue
-      const before = lowestIdAt('evt', clock.now() - days * DAY_MS)
-      while (!stop.aborted && (await deleteSome(db, id, before)) === AT_ONCE) await clock.sleep(PAUSE_MS, stop)
+      const before = clock.now() - days * DAY_MS
+      for (const deleteOld of [deleteOldEvents, deleteOldAudit]) {
+        while (!stop.aborted && (await deleteOld(db, id, before, AT_ONCE)) === AT_ONCE)
+          await clock.sleep(PAUSE_MS, stop)
+      }
     }
     if (organizations.length < AT_ONCE) return
   }
 }
 
 /** The oldest come first in the index, so that what is kept is never walked over. */
-async function deleteSome(db: Database, organizationId: string, before: string): Promise<number> {
+async function deleteOldEvents(db: Database, organizationId: string, before: number, limit: number): Promise<number> {
   const old = await db
     .selectFrom('events')
     .select('id')
     .where('organization_id', '=', organizationId)
-    .where('id', '<', before)
+    .where('id', '<', lowestIdAt('evt', before))
     .orderBy('id')
-    .limit(AT_ONCE)
+    .limit(limit)
     .execute()
   if (old.length === 0) return 0
   const ids = old.map(({ id }) => id)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/due.ts'
 import { insertEvents } from '../events/store.ts'
@@ -251,7 +252,7 @@ describe('DELETE /groups/{group} (postgres)', () => {
     await db.transaction().execute(async (change) => {
       await lockMonitor(change, organizationId, late)
       await someoneWaits(db)
-      await updateMonitor(change, organizationId, late, { group: 'default' }, clock.now())
+      await updateMonitor(change, systemContext(organizationId, clock.now()), late, { group: 'default' })
     })
     expect((await deleting!).status).toBe(204)
     expect((await world.call('/groups')).body.data).toMatchObject([{ slug: 'default', monitors: 2 }])

@@ -33,9 +33,9 @@ export async function lockLinks(db: Database, organizationId: string): Promise<v
 
 /**
  * Links a group to exactly these webhooks, or a webhook to exactly these groups. Writes only what differs. What exceeds a
- * limit already may stay or become less, so that what was read can be sent back. Throws a 400 for more than the limits.
+ * limit already may stay or become less, so that what was read can be sent back. Returns what it was linked to before. Throws a 400 for more than the limits.
  */
-export async function replaceLinks(db: Database, links: Links, limits: LinkLimits = NO_LIMITS): Promise<void> {
+export async function replaceLinks(db: Database, links: Links, limits: LinkLimits = NO_LIMITS): Promise<string[]> {
   const { organizationId, side, id, wanted } = links
   const [own, other] = side === 'group' ? (['group_id', 'webhook_id'] as const) : (['webhook_id', 'group_id'] as const)
   const rows = await db
@@ -43,6 +43,7 @@ export async function replaceLinks(db: Database, links: Links, limits: LinkLimit
     .select(`${other} as id`)
     .where('organization_id', '=', organizationId)
     .where(own, '=', id)
+    .orderBy(other)
     .execute()
   const before = new Set(rows.map((row) => row.id))
   const added = [...wanted.keys()].filter((each) => !before.has(each))
@@ -52,6 +53,7 @@ export async function replaceLinks(db: Database, links: Links, limits: LinkLimit
   await deleteEach(db, { table: 'group_webhooks', key: KEY }, removed.map(rowOf))
   await insertEach(db, 'group_webhooks', KEY, added.map(rowOf))
   await countChange(db, organizationId, side === 'group' ? 'webhooks' : 'groups', [...added, ...removed])
+  return [...before]
 }
 
 /** What the other side shows of its links has changed too. */

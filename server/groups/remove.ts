@@ -1,6 +1,8 @@
+import type { Context } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { inSlices } from '../database/slices.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { conflict } from '../problem.ts'
 import { lockLinks, replaceLinks } from './links.ts'
 import { getDefaultGroup } from './resolve.ts'
@@ -13,7 +15,8 @@ const MOST_ROUNDS = 20
  * Moves the group's monitors to the default group, slice by slice, then deletes the group. Throws `not_found`, 412, and
  * 409 for the default group and for a group that others keep filling.
  */
-export async function deleteGroup(db: Database, organizationId: string, named: string, match?: Match): Promise<void> {
+export async function deleteGroup(db: Database, context: Context, named: string, match?: Match): Promise<void> {
+  const { organizationId } = context
   const row = await getGroupRow(db, organizationId, named)
   const { id, is_default } = row
   if (is_default) throw conflict('The default group cannot be deleted; its monitors would have no group.')
@@ -22,7 +25,7 @@ export async function deleteGroup(db: Database, organizationId: string, named: s
   const move = { organizationId, from: id, to: target }
   for (let round = 0; round < MOST_ROUNDS; round++) {
     await inSlices(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
-    if (await deleteEmptyGroup(db, organizationId, id, match)) return
+    if (await deleteEmptyGroup(db, context, id, match)) return
   }
   throw conflict('The group cannot be deleted while monitors are added to it. Try again when that has ended.')
 }
@@ -31,17 +34,25 @@ export async function deleteGroup(db: Database, organizationId: string, named: s
  * Returns false for a group that has monitors. Locks no monitor while it holds the group, because whoever changes a
  * monitor locks the monitor first and its groups second.
  */
-async function deleteEmptyGroup(db: Database, organizationId: string, id: string, match: Match): Promise<boolean> {
+async function deleteEmptyGroup(db: Database, context: Context, id: string, match: Match): Promise<boolean> {
+  const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
     // A transaction that adds a monitor holds the group's row until it commits, so its monitor is found below.
-    const groups = transaction.selectFrom('groups').select('version').where('organization_id', '=', organizationId)
+    const groups = transaction
+      .selectFrom('groups')
+      .select(['name', 'slug', 'version'])
+      .where('organization_id', '=', organizationId)
     const last = await groups.where('id', '=', id).modifyEnd(forUpdate(transaction)).executeTakeFirst()
     if (last) refuseStale(last, match)
     const monitors = transaction.selectFrom('monitors').select('id').where('organization_id', '=', organizationId)
     if (await monitors.where('group_id', '=', id).limit(1).executeTakeFirst()) return false
-    await replaceLinks(transaction, { organizationId, side: 'group', id, wanted: new Map() })
+    const webhooks = await replaceLinks(transaction, { organizationId, side: 'group', id, wanted: new Map() })
     await transaction.deleteFrom('groups').where('organization_id', '=', organizationId).where('id', '=', id).execute()
+    if (last) {
+      const before = { name: last.name, slug: last.slug, webhooks }
+      await recordAudit(transaction, context, { action: 'group.deleted', object: { id, label: last.name }, before })
+    }
     return true
   })
 }

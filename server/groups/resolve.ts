@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
+import type { Context } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { isOneOf } from '../database/each.ts'
 import { newId } from '../ids.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import type { FieldErrors } from '../problem.ts'
 import { isGroupId, isSlug, NO_SUCH_GROUP } from './slug.ts'
 
@@ -13,10 +15,10 @@ export type NamedGroup = { id: string; slug: string }
  */
 export async function resolveGroups(
   db: Database,
-  organizationId: string,
+  context: Context,
   named: ReadonlySet<string>,
-  now: number,
 ): Promise<Map<string, NamedGroup>> {
+  const { organizationId, now } = context
   const found = await findGroups(db, organizationId, [...named])
   const missing = [...named].filter((name) => !found.has(name) && isSlug(name))
   if (missing.length === 0) return found
@@ -30,12 +32,23 @@ export async function resolveGroups(
     monitors: 0,
   }))
   // Another request may make the same group at this moment.
-  await db
+  const created = await db
     .insertInto('groups')
     .values(rows)
     .onConflict((conflict) => conflict.columns(['organization_id', 'slug']).doNothing())
+    .returning(['id', 'name', 'slug'])
     .execute()
+  await recordCreated(db, context, created)
   return new Map([...found, ...(await findGroups(db, organizationId, missing))])
+}
+
+async function recordCreated(db: Database, context: Context, groups: readonly (NamedGroup & { name: string })[]) {
+  const action = 'group.created'
+  const [first, second] = groups
+  if (!first) return
+  if (second) return await recordAudit(db, context, { action, object: {}, ids: groups.map(({ id }) => id) })
+  const { id, name, slug } = first
+  await recordAudit(db, context, { action, object: { id, label: name }, after: { name, slug, webhooks: [] } })
 }
 
 /** Which of these fields hold an id that no group has: so that it is reported together with what else is wrong. */
@@ -47,6 +60,11 @@ export async function refuseUnknownIds(
   const ids = Object.entries(fields).filter((field): field is [string, string] => isGroupId(field[1]))
   const found = await findGroups(db, organizationId, [...new Set(ids.map(([, id]) => id))])
   return Object.fromEntries(ids.flatMap(([field, id]) => (found.has(id) ? [] : [[field, NO_SUCH_GROUP]])))
+}
+
+export async function getGroupSlug(db: Database, organizationId: string, id: string): Promise<string> {
+  const groups = db.selectFrom('groups').select('slug').where('organization_id', '=', organizationId)
+  return (await groups.where('id', '=', id).executeTakeFirstOrThrow()).slug
 }
 
 export async function getDefaultGroup(db: Database, organizationId: string): Promise<NamedGroup> {

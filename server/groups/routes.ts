@@ -12,7 +12,7 @@ import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup }
 const tags = ['Groups']
 
 /** A group is named by its id or by its slug. */
-export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
+export function groupRoutes({ db, seal, config }: Doors): Routes {
   return async (app) => {
     const params = Params('group')
     // What the schema refuses and what only we can judge are reported together.
@@ -52,13 +52,13 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
         },
       },
       (request, reply) => {
-        const { body, caller } = request
+        const { body, context } = request
         return once(request, reply, db, {
           prepare: () => refuseWrong(request),
-          effect: (db) => insertGroup(db, caller.organizationId, body, clock.now(), config),
+          effect: (db) => insertGroup(db, context, body, config),
           answer: (db, id) => {
             reply.code(201).header('location', `/groups/${id}`)
-            return getGroup(db, caller.organizationId, id)
+            return getGroup(db, context.organizationId, id)
           },
         })
       },
@@ -88,8 +88,8 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
       },
       async (request) => {
         await refuseWrong(request)
-        const { params, body, caller } = request
-        return await updateGroup(db, caller.organizationId, params.group, body, config, request.match)
+        const { params, body, context } = request
+        return await updateGroup(db, context, params.group, body, config, request.match)
       },
     )
 
@@ -106,8 +106,8 @@ export function groupRoutes({ db, clock, seal, config }: Doors): Routes {
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller, match }, reply) => {
-        await deleteGroup(db, caller.organizationId, params.group, match)
+      async ({ params, context, match }, reply) => {
+        await deleteGroup(db, context, params.group, match)
         return reply.code(204).send(null)
       },
     )

@@ -1,12 +1,14 @@
 import { type Selectable, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
 import type { Group, GroupChange } from '#contract/groups.ts'
+import type { Context } from '../context.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pages.ts'
 import { newId } from '../ids.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { conflict, type FieldErrors, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
@@ -61,11 +63,11 @@ export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; we
 /** Throws 409 when the slug is taken, 400 when a webhook is unknown. */
 export async function insertGroup(
   db: Database,
-  organizationId: string,
+  context: Context,
   given: NewGroupRow,
-  now: number,
   limits: LinkLimits = NO_LIMITS,
 ): Promise<string> {
+  const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
     const id = newId('grp', now)
     const slug = given.slug ?? slugOf(given.name)
@@ -85,21 +87,28 @@ export async function insertGroup(
     if (numInsertedOrUpdatedRows === 0n) throw slugTaken(slug)
     const webhookIds = given.webhooks ?? []
     if (webhookIds.length > 0) await setWebhooks(transaction, { organizationId, groupId: id, webhookIds }, limits)
+    const after = { name: given.name, slug, webhooks: webhookIds }
+    // The default group belongs to the organization, whose creation is recorded.
+    if (!given.isDefault) {
+      await recordAudit(transaction, context, { action: 'group.created', object: { id, label: given.name }, after })
+    }
     return id
   })
 }
 
 export async function updateGroup(
   db: Database,
-  organizationId: string,
+  context: Context,
   named: string,
   change: GroupChange,
   limits: LinkLimits,
   match?: Match,
 ): Promise<Group> {
+  const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     if (change.webhooks !== undefined) await lockLinks(transaction, organizationId)
     const row = await getGroupRow(transaction, organizationId, named)
+    const [before] = await toGroups(transaction, organizationId, [row])
     if (change.slug !== undefined && change.slug !== row.slug) {
       if (await findGroupRow(transaction, organizationId, change.slug)) throw slugTaken(change.slug)
     }
@@ -114,7 +123,10 @@ export async function updateGroup(
     if (change.webhooks !== undefined) {
       await setWebhooks(transaction, { organizationId, groupId: row.id, webhookIds: change.webhooks ?? [] }, limits)
     }
-    return await getGroup(transaction, organizationId, row.id)
+    const after = await getGroup(transaction, organizationId, row.id)
+    const object = { id: row.id, label: row.name }
+    await recordAudit(transaction, context, { action: 'group.updated', object, before: before!, after })
+    return after
   })
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { revokeKey } from '../access/store.ts'
+import { systemContext } from '../context.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { networkOf } from './gate.ts'
@@ -118,7 +119,7 @@ onBothEngines('the gate', (_fresh, engine) => {
   })
 
   test('a missing, unknown, expired or revoked key is 401, a key that may only read is 403 where it writes', async () => {
-    const { call, key, doors, pass } = await givenApp(engine)
+    const { call, key, doors, pass, organization } = await givenApp(engine)
     const reader = await key('read')
     const writer = await key('write')
     const soon = await key('write', { expiresAt: doors.clock.now() + 5_000 })
@@ -130,7 +131,7 @@ onBothEngines('the gate', (_fresh, engine) => {
     pass(5_000)
     expect((await call('/groups', { key: soon.key })).status).toBe(401)
     expect((await call('/groups', { key: writer.key })).status).toBe(200)
-    await revokeKey(doors.db, writer.id, doors.clock.now())
+    await revokeKey(doors.db, systemContext((await organization()).id, doors.clock.now()), writer.id)
     for (const sent of [writer.key, null, '', 'zw_short', `zw_${'é'.repeat(43)}`, `${writer.key} `]) {
       const answer = await call('/groups', { key: sent })
       expect([answer.status, answer.body]).toEqual([401, { code: 401, error: 'Unauthorized' }])

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
+import { contextOf } from '../context.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
 import { type Counted, classOf, limitHeaders, limitReached, type Standing, secondsToWait } from './limits.ts'
@@ -52,6 +53,7 @@ export function guard(app: FastifyInstance, gate: Gate): void {
     if (!isApi) return
     if (!caller) throw unauthorized()
     request.caller = caller
+    request.context = contextOf(request, gate.clock.now())
     gate.permit(request)
   })
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { EventQuery } from '#contract/events.ts'
 import type { MonitorQuery } from '#contract/monitors.ts'
+import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
 import { FEW } from '../database/walk.ts'
 import { listEvents } from '../events/list.ts'
@@ -242,7 +243,8 @@ async function givenMonitors(db: Database, count = MANY): Promise<string> {
     group: 'big',
   })
   if (!parsed.ok) throw new Error('not a monitor')
-  for (let made = 0; made < count; made += 500) await insertMonitors(db, id, Array(500).fill(parsed.draft), 0)
+  for (let made = 0; made < count; made += 500)
+    await insertMonitors(db, systemContext(id, 0), Array(500).fill(parsed.draft))
   await sql`update monitors set state = 'VALID'`.execute(db)
   await sql`update due_checks set last_checked_at = slot % 100 where slot % 10 > 0`.execute(db)
   await sql`analyze`.execute(db)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
 import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
@@ -180,9 +181,9 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     // A process that was killed after the first step leaves this.
     const now = clock.now()
     const period = { since: now - HOUR_MS, until: now + 1 }
-    const begun = await newReplay(db, organizationId, webhook, period)
+    const begun = await newReplay(db, systemContext(organizationId, now), webhook, period)
     await inTransaction(db, async (transaction) => {
-      const { made } = await replaySome(transaction, webhook, begun, now)
+      const { made } = await replaySome(transaction, systemContext(organizationId, now), webhook, begun)
       await keepAnswer(transaction, seal, name, { made, most: config.idempotencyOctets }, now)
     })
 

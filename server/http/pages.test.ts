@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
@@ -130,7 +131,7 @@ async function givenOrganization(db: Database) {
       const expected_value = record_type === 'A' ? '192.0.2.1' : '2001:db8::1'
       const parsed = parseMonitor({ domain, subdomain, record_type, expected_value })
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-      const [made] = await insertMonitors(db, organizationId, [parsed.draft], known.size)
+      const [made] = await insertMonitors(db, systemContext(organizationId, known.size), [parsed.draft])
       await world.change(made!.id, given)
       return made!.id
     },

@@ -1,7 +1,10 @@
 import type { GroupMonitorsChange } from '#contract/monitors.ts'
+import type { Context } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { updateEach } from '../database/each.ts'
 import { inSlices } from '../database/slices.ts'
+import type { NamedGroup } from '../groups/resolve.ts'
+import { addToAudit, newAuditId } from '../organization/audit-log.ts'
 import { replan } from './schedule.ts'
 
 /**
@@ -10,26 +13,32 @@ import { replan } from './schedule.ts'
  */
 export async function updateGroupMonitors(
   db: Database,
-  organizationId: string,
-  groupId: string,
+  context: Context,
+  group: NamedGroup,
   change: GroupMonitorsChange,
-  now: number,
 ): Promise<void> {
   if (Object.keys(change).length === 0) return
-  await inSlices(db, (transaction, after, limit) =>
-    updateSlice(transaction, organizationId, groupId, change, now, after, limit),
-  )
+  const audited = {
+    action: 'group.monitors_updated',
+    object: { id: group.id, label: group.slug },
+    after: change,
+  } as const
+  const auditId = newAuditId(context)
+  await inSlices(db, async (transaction, after, limit) => {
+    const { seen, changed } = await updateSlice(transaction, context, group.id, change, after, limit)
+    await addToAudit(transaction, context, auditId, { ...audited, ids: changed })
+    return seen
+  })
 }
 
 async function updateSlice(
   db: Database,
-  organizationId: string,
+  { organizationId, now }: Context,
   groupId: string,
   change: GroupMonitorsChange,
-  now: number,
   after: string,
   limit: number,
-): Promise<string[]> {
+): Promise<{ seen: string[]; changed: string[] }> {
   const rows = await lockSlice(db, organizationId, groupId, after, limit)
   const changed = rows.flatMap((row) => {
     const is_active = change.is_active === undefined ? row.is_active : change.is_active ? 1 : 0
@@ -63,7 +72,7 @@ async function updateSlice(
       new_frequency: wanted.frequency,
     })),
   )
-  return rows.map(({ id }) => id)
+  return { seen: rows.map(({ id }) => id), changed: changed.map(({ row }) => row.id) }
 }
 
 const ID = { id: 'text' } as const

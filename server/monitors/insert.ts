@@ -1,13 +1,15 @@
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { insertEach, insertEachFree } from '../database/each.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { type Room, within } from '../organization/room.ts'
 import { invalid } from '../problem.ts'
 import { withoutKnown } from './duplicates.ts'
-import type { MonitorDraft, MonitorRow, ShownMonitor } from './monitor.ts'
+import { auditOf, type MonitorDraft, type MonitorRow, nameOf, type ShownMonitor } from './monitor.ts'
 import { SLOTS, slotOf } from './schedule.ts'
 
 export type MadeMonitor = MonitorRow & ShownMonitor
@@ -26,22 +28,22 @@ export type InsertOptions = {
  */
 export async function insertMonitors(
   db: Database,
-  organizationId: string,
+  context: Context,
   drafts: readonly MonitorDraft[],
-  now: number,
   options: InsertOptions = {},
 ): Promise<MadeMonitor[]> {
   const { room } = options
   return await inTransaction(db, async (transaction) => {
-    const insert = () => insertAll(transaction, { organizationId, drafts, now, ...options })
-    return room ? await within(transaction, organizationId, room, insert) : await insert()
+    const insert = () => insertAll(transaction, { context, drafts, ...options })
+    return room ? await within(transaction, context.organizationId, room, insert) : await insert()
   })
 }
 
-type Inserting = { organizationId: string; drafts: readonly MonitorDraft[]; now: number } & InsertOptions
+type Inserting = { context: Context; drafts: readonly MonitorDraft[] } & InsertOptions
 
 async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
-  const { organizationId, drafts, now } = inserting
+  const { context, drafts } = inserting
+  const { organizationId, now } = context
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
   const rows = inserting.ignore ? await withoutKnown(db, organizationId, given) : given
@@ -50,13 +52,24 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   const counts = new Map<string, number>()
   for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
   await countMonitors(db, organizationId, counts)
+  await recordCreated(db, context, rows)
   return rows
 }
 
-async function groupsOf(db: Database, { organizationId, drafts, now, groupFields }: Inserting): Promise<NamedGroup[]> {
+async function recordCreated(db: Database, context: Context, rows: readonly MadeMonitor[]): Promise<void> {
+  const action = 'monitor.created'
+  const [first, second] = rows
+  if (!first) return
+  if (second) return await recordAudit(db, context, { action, object: {}, ids: rows.map(({ id }) => id) })
+  const object = { id: first.id, label: nameOf(first) }
+  await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug) })
+}
+
+async function groupsOf(db: Database, { context, drafts, groupFields }: Inserting): Promise<NamedGroup[]> {
   const named = new Set(drafts.flatMap(({ group }) => (group === null ? [] : [group])))
-  const groups = await resolveGroups(db, organizationId, named, now)
-  const preset = drafts.some(({ group }) => group === null) ? await getDefaultGroup(db, organizationId) : undefined
+  const groups = await resolveGroups(db, context, named)
+  const isPreset = drafts.some(({ group }) => group === null)
+  const preset = isPreset ? await getDefaultGroup(db, context.organizationId) : undefined
   const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
   const unknown = found.flatMap((group, place) => (group ? [] : [[groupFields?.[place] ?? 'group', NO_SUCH_GROUP]]))
   if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))

@@ -83,6 +83,25 @@ const isTexts = (value: unknown) => isText(value) || (Array.isArray(value) && va
 const isNameOfTexts = ({ domain, subdomain, full_domain }: NewMonitor) =>
   [domain, subdomain, full_domain].every((part) => part === undefined || isText(part))
 
+/** What a monitor is called in the audit log. */
+export const nameOf = ({ owner, record_type }: Pick<MonitorRow, 'owner' | 'record_type'>) => `${owner} ${record_type}`
+
+type Configuration = Pick<MonitorRow, 'domain' | 'subdomain' | 'record_type' | 'expected_values' | 'is_exact_match'> &
+  Pick<MonitorRow, 'is_active' | 'notify' | 'frequency'>
+
+/** What people decide about a monitor, for the audit log. `group`: its slug. */
+export const auditOf = (row: Configuration, group: string | undefined) => ({
+  domain: row.domain,
+  subdomain: row.subdomain,
+  record_type: row.record_type,
+  expected_value: JSON.parse(row.expected_values) as string[],
+  is_exact_match: row.is_exact_match === 1,
+  is_active: row.is_active === 1,
+  notify: row.notify,
+  frequency: row.frequency,
+  group,
+})
+
 /** What an answer holds beyond the specification's representation. */
 export type Inclusion = { frequency: boolean; group: boolean; diagnosis: boolean }
 

@@ -1,7 +1,11 @@
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
+import { getGroupSlug } from '../groups/resolve.ts'
 import { countMonitors } from '../groups/store.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { yieldToEventLoop } from '../yield.ts'
+import { auditOf, nameOf } from './monitor.ts'
 import { lockMonitor } from './store.ts'
 
 /** Events deleted in one transaction: with their evidence they are wide rows. */
@@ -11,13 +15,15 @@ const SLICE = 200
  * Its events go with it; webhook requests already made are still delivered. A long history goes slice by slice before the
  * monitor does, so that nobody waits; whoever is interrupted finds the monitor there and deletes it again. Throws `not_found` and 412.
  */
-export async function deleteMonitor(db: Database, organizationId: string, id: string, match?: Match): Promise<void> {
+export async function deleteMonitor(db: Database, context: Context, id: string, match?: Match): Promise<void> {
+  const { organizationId } = context
   if (await hasLongHistory(db, organizationId, id)) {
     await stopChecks(db, organizationId, id, match)
     while ((await deleteEvents(db, organizationId, id)) === SLICE) await yieldToEventLoop()
   }
   await inTransaction(db, async (transaction) => {
-    refuseStale(await lockMonitor(transaction, organizationId, id), match)
+    const monitor = await lockMonitor(transaction, organizationId, id)
+    refuseStale(monitor, match)
     const deleted = await transaction
       .deleteFrom('monitors')
       .where('organization_id', '=', organizationId)
@@ -26,6 +32,12 @@ export async function deleteMonitor(db: Database, organizationId: string, id: st
       .executeTakeFirstOrThrow()
     await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).execute()
     await countMonitors(transaction, organizationId, [[deleted.group_id, -1]])
+    const before = auditOf(monitor, await getGroupSlug(transaction, organizationId, deleted.group_id))
+    await recordAudit(transaction, context, {
+      action: 'monitor.deleted',
+      object: { id, label: nameOf(monitor) },
+      before,
+    })
   })
 }
 

@@ -96,11 +96,11 @@ export function monitorRoutes(doors: Doors): Routes {
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, body, caller }, reply) => {
-        const { id } = await getGroupRow(db, caller.organizationId, params.group)
-        const pace = await paceOf(doors, caller.organizationId)
+      async ({ params, body, context }, reply) => {
+        const group = await getGroupRow(db, context.organizationId, params.group)
+        const pace = await paceOf(doors, context.organizationId)
         pace(body.frequency)
-        await updateGroupMonitors(db, caller.organizationId, id, body, clock.now())
+        await updateGroupMonitors(db, context, group, body)
         return reply.code(204).send(null)
       },
     )
@@ -120,7 +120,8 @@ export function monitorRoutes(doors: Doors): Routes {
         },
       },
       (request, reply) => {
-        const { organizationId } = request.caller
+        const { context } = request
+        const { organizationId } = context
         const included = parseInclude(request.query.include)
         return once(request, reply, db, {
           prepare: async () => {
@@ -135,7 +136,7 @@ export function monitorRoutes(doors: Doors): Routes {
             return { draft, room: await roomFor(doors, organizationId, 'monitors') }
           },
           effect: async (db, { draft, room }) => {
-            const [made] = await insertMonitors(db, organizationId, [draft], clock.now(), { room })
+            const [made] = await insertMonitors(db, context, [draft], { room })
             return made!
           },
           answer: (_db, made) => {
@@ -166,8 +167,8 @@ export function monitorRoutes(doors: Doors): Routes {
         },
       },
       (request, reply) => {
-        const { body, caller } = request
-        const { organizationId } = caller
+        const { body, context } = request
+        const { organizationId } = context
         const included = parseInclude(request.query.include)
         let rows: ShownMonitor[] | undefined
         return once(request, reply, db, {
@@ -186,7 +187,7 @@ export function monitorRoutes(doors: Doors): Routes {
             return { paced, room: await roomFor(doors, organizationId, 'monitors') }
           },
           effect: async (db, { paced, room }) => {
-            rows = await insertMonitors(db, organizationId, paced, clock.now(), {
+            rows = await insertMonitors(db, context, paced, {
               ignore: body.ignore ?? false,
               groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
               room,
@@ -233,12 +234,12 @@ export function monitorRoutes(doors: Doors): Routes {
         },
       },
       async (request) => {
-        const { params, body, caller } = request
+        const { params, body, context } = request
         const refused = refusedBySchema(request)
-        if (!refused) (await paceOf(doors, caller.organizationId))(body.frequency)
+        if (!refused) (await paceOf(doors, context.organizationId))(body.frequency)
         const { match } = request
-        await updateMonitor(db, caller.organizationId, params.monitor, body, clock.now(), { refused, match })
-        return await shown(db, caller.organizationId, params.monitor, request.query.include)
+        await updateMonitor(db, context, params.monitor, body, { refused, match })
+        return await shown(db, context.organizationId, params.monitor, request.query.include)
       },
     )
 
@@ -264,10 +265,10 @@ export function monitorRoutes(doors: Doors): Routes {
           },
         },
         (request, reply) => {
-          const { params, query, caller } = request
+          const { params, query, context } = request
           return once(request, reply, db, {
-            effect: (db) => updateMonitor(db, caller.organizationId, params.monitor, { is_active }, clock.now()),
-            answer: (db) => shown(db, caller.organizationId, params.monitor, query.include),
+            effect: (db) => updateMonitor(db, context, params.monitor, { is_active }),
+            answer: (db) => shown(db, context.organizationId, params.monitor, query.include),
           })
         },
       )
@@ -311,8 +312,8 @@ export function monitorRoutes(doors: Doors): Routes {
           response: Answers(204, NoContent),
         },
       },
-      async ({ params, caller, match }, reply) => {
-        await deleteMonitor(db, caller.organizationId, params.monitor, match)
+      async ({ params, context, match }, reply) => {
+        await deleteMonitor(db, context, params.monitor, match)
         return reply.code(204).send(null)
       },
     )

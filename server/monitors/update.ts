@@ -1,24 +1,26 @@
 import type { MonitorChange } from '#contract/monitors.ts'
+import type { Context } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
-import { refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
+import { getGroupSlug, type NamedGroup, refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import { type Changed, parseChange } from './change.ts'
-import type { MonitorRow } from './monitor.ts'
+import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
 import { replan } from './schedule.ts'
 import { lockMonitor } from './store.ts'
 
 /** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
 export async function updateMonitor(
   db: Database,
-  organizationId: string,
+  context: Context,
   id: string,
   given: MonitorChange,
-  now: number,
   { refused = {}, match }: { refused?: FieldErrors | undefined; match?: Match } = {},
 ): Promise<void> {
+  const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     const row = await lockMonitor(transaction, organizationId, id)
     const parsed = parseChange(row, given)
@@ -28,7 +30,8 @@ export async function updateMonitor(
     }
     refuseStale(row, match)
     const { changed } = parsed
-    const groupId = changed.group === null ? row.group_id : await groupOf(transaction, organizationId, changed, now)
+    const group = changed.group === null ? null : await groupOf(transaction, context, changed.group)
+    const groupId = group?.id ?? row.group_id
     const columns = groupId === row.group_id ? changed.columns : { ...changed.columns, group_id: groupId }
     if (Object.keys(columns).length === 0) return
     await transaction
@@ -38,7 +41,13 @@ export async function updateMonitor(
       .where('id', '=', id)
       .execute()
     await updatePlace(transaction, row, changed, now)
-    if (groupId === row.group_id) return
+    const isMoved = groupId !== row.group_id
+    const groupBefore = isMoved ? await getGroupSlug(transaction, organizationId, row.group_id) : undefined
+    const before = auditOf(row, groupBefore)
+    const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group?.slug : undefined)
+    const action = actionOf(Object.keys(columns), after.is_active)
+    await recordAudit(transaction, context, { action, object: { id, label: nameOf(row) }, before, after })
+    if (!isMoved) return
     await countMonitors(transaction, organizationId, [
       [row.group_id, -1],
       [groupId, 1],
@@ -46,10 +55,15 @@ export async function updateMonitor(
   })
 }
 
-async function groupOf(db: Database, organizationId: string, { group }: Changed, now: number): Promise<string> {
-  const found = (await resolveGroups(db, organizationId, new Set([group!]), now)).get(group!)
+function actionOf(columns: readonly string[], isActive: boolean) {
+  if (columns.some((column) => column !== 'is_active')) return 'monitor.updated'
+  return isActive ? 'monitor.enabled' : 'monitor.disabled'
+}
+
+async function groupOf(db: Database, context: Context, named: string): Promise<NamedGroup> {
+  const found = (await resolveGroups(db, context, new Set([named]))).get(named)
   if (!found) throw invalid({ group: NO_SUCH_GROUP })
-  return found.id
+  return found
 }
 
 /** The monitor's place in the schedule. A check that is under way loses its claim, so that what it finds is discarded. */

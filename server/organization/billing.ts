@@ -1,7 +1,9 @@
 import type { Billing, BillingChange } from '#contract/organization.ts'
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale, versionOf, withVersion } from '../database/versions.ts'
 import type { FieldErrors } from '../problem.ts'
+import { recordAudit } from './audit-log.ts'
 import { isCountry, isCurrency } from './codes.ts'
 import { lockOrganization } from './lock.ts'
 
@@ -45,10 +47,11 @@ export function refusalsOfBilling({ country, currency }: BillingChange): FieldEr
 /** `change`: judged already. What is absent stays; null and empty text clear. Country and currency are kept in capitals. */
 export async function updateBilling(
   db: Database,
-  organizationId: string,
+  context: Context,
   change: BillingChange,
   match?: Match,
 ): Promise<Billing> {
+  const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const before = await getBilling(transaction, organizationId)
@@ -61,6 +64,7 @@ export async function updateBilling(
       .values({ organization_id: organizationId, ...row })
       .onConflict((conflict) => conflict.column('organization_id').doUpdateSet(row))
       .execute()
+    await recordAudit(transaction, context, { action: 'billing.updated', object: {}, before, after: billing })
     return withVersion(billing, row.version)
   })
 }

@@ -1,11 +1,13 @@
 import type { Selectable } from 'kysely'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
+import type { Context } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { OrganizationsTable } from '../database/schema.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { isoOf } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
+import { recordAudit } from './audit-log.ts'
 import { findTimeZone } from './codes.ts'
 import { planOf } from './usage.ts'
 
@@ -27,10 +29,11 @@ export function refusalsOfOrganization({ settings }: OrganizationChange): FieldE
 export async function updateOrganization(
   db: Database,
   plans: Plans,
-  organizationId: string,
+  context: Context,
   change: OrganizationChange,
   match?: Match,
 ): Promise<Organization> {
+  const { organizationId } = context
   const { name, slug, settings = {} } = change
   return await inTransaction(db, async (transaction) => {
     await refuseRetention(transaction, plans, organizationId, settings.event_retention_days)
@@ -57,7 +60,14 @@ export async function updateOrganization(
       .set({ ...set, ...nextVersion })
       .where('id', '=', organizationId)
       .execute()
-    return toOrganization({ ...row, ...set, version: row.version + 1 })
+    const [before, after] = [row, { ...row, ...set, version: row.version + 1 }].map(toOrganization)
+    await recordAudit(transaction, context, {
+      action: 'organization.updated',
+      object: { id: organizationId, label: row.name },
+      before: { ...before, ...before!.settings },
+      after: { ...after, ...after!.settings },
+    })
+    return after!
   })
 }
 

@@ -1,10 +1,12 @@
 import type { PaymentPage, PlanChoice, Subscription } from '#contract/subscription.ts'
 import type { Clock } from '../clock.ts'
+import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { isoOrNull } from '../http/times.ts'
 import type { Doors } from '../outside.ts'
 import { freePlan } from '../plan.ts'
 import { conflict, invalid } from '../problem.ts'
+import { recordAudit } from './audit-log.ts'
 import { getBilling } from './billing.ts'
 import type { Payments } from './payments.ts'
 import { changeTo, type PaidSubscription, priceOf } from './subscription.ts'
@@ -30,9 +32,10 @@ const SESSION_MS = 30 * 60_000
 export async function choosePlan(
   doors: PurchaseDoors,
   payments: Payments | null,
-  organizationId: string,
+  context: Context,
   choice: PlanChoice,
 ): Promise<Subscription | PaymentPage> {
+  const { organizationId } = context
   const { db, config } = doors
   const target = config.plans.find(({ id }) => id === choice.plan)
   if (!target) throw invalid({ plan: `must be one of ${config.plans.map(({ id }) => id).join(', ')}.` })
@@ -55,20 +58,24 @@ export async function choosePlan(
     case 'not_for_sale':
       throw conflict(`The plan ${target.id} is not for sale; ask whoever runs this server.`)
     case 'cancel':
-      return await cancelPlan(doors, payments, organizationId)
+      return await cancelPlan(doors, payments, context)
     case 'resume':
-      return await setCancelled(doors, payments, organizationId, row, false)
+      return await setCancelled(doors, payments, context, row, false)
     case 'buy':
-    case 'confirm':
-      return { url: await pageFor(doors, payments, organizationId, row, price!) }
+    case 'confirm': {
+      const url = await pageFor(doors, payments, organizationId, row, price!)
+      const after = { plan: target.id }
+      await recordAudit(db, context, { action: 'subscription.checkout_started', object: {}, after })
+      return { url }
+    }
   }
 }
 
 /** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
-export async function cancelPlan(doors: PurchaseDoors, payments: Payments | null, organizationId: string) {
-  const row = await findSubscriptionRow(doors.db, organizationId)
+export async function cancelPlan(doors: PurchaseDoors, payments: Payments | null, context: Context) {
+  const row = await findSubscriptionRow(doors.db, context.organizationId)
   if (liveSubscription(row) === null) throw conflict('There is nothing to cancel: no plan is paid for.')
-  return await setCancelled(doors, payments, organizationId, row, true)
+  return await setCancelled(doors, payments, context, row, true)
 }
 
 /** The address of the customer portal. Throws 409 before anything was bought. */
@@ -115,14 +122,18 @@ async function pageFor(
 async function setCancelled(
   { db, clock, config }: PurchaseDoors,
   payments: Payments | null,
-  organizationId: string,
+  context: Context,
   row: SubscriptionRow | undefined,
   cancel: boolean,
 ): Promise<Subscription> {
+  const { organizationId } = context
   const told: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(liveSubscription(row) ?? '', cancel)
   // The row itself follows when the provider reports it.
   const subscription = await getSubscription(db, config.plans, organizationId, clock.now())
-  return { ...subscription, cancel_at: isoOrNull(told.cancelAt) }
+  const after = { cancel_at: isoOrNull(told.cancelAt) }
+  const action = cancel ? 'subscription.canceled' : 'subscription.resumed'
+  await recordAudit(db, context, { action, object: {}, before: { cancel_at: subscription.cancel_at }, after })
+  return { ...subscription, ...after }
 }
 
 function switchedOn(payments: Payments | null): Payments {

@@ -1,9 +1,12 @@
+import { AuditEntry, AuditLogQuery } from '#contract/audit-log.ts'
+import { PageOf } from '#contract/common.ts'
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
 import { changedBy } from '../access/permit.ts'
 import { refusedBySchema } from '../http/refused.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import type { Doors } from '../outside.ts'
 import { refuse } from '../problem.ts'
+import { listAuditLog } from './audit-log.ts'
 import { getBilling, refusalsOfBilling, updateBilling } from './billing.ts'
 import { getOrganizationDetails, refusalsOfOrganization, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
@@ -12,7 +15,7 @@ import { passOnBilling } from './purchase.ts'
 const tags = ['Organization']
 
 export function organizationRoutes(doors: Doors, payments: Payments | null): Routes {
-  const { db, config } = doors
+  const { db, config, seal } = doors
   return async (app) => {
     changedBy(app, 'admin')
     // What the schema refuses and what only we can judge are reported together.
@@ -46,11 +49,28 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
         },
       },
       (request) => {
-        const { body, caller } = request
+        const { body, context } = request
         const refused = refusedBySchema(request)
         refuse({ ...refusalsOfOrganization(body), ...refused })
-        return updateOrganization(db, config.plans, caller.organizationId, body, request.match)
+        return updateOrganization(db, config.plans, context, body, request.match)
       },
+    )
+
+    app.get(
+      '/audit-log',
+      {
+        config: { readBy: 'admin' },
+        schema: {
+          operationId: 'listAuditLog',
+          summary: 'List the audit log',
+          tags,
+          description:
+            'Who created, changed or deleted what, when, and from which address. Each call is one entry, also where it changed many objects. For admins and owners, and for API keys with the role admin. Entries are deleted after `event_retention_days`.',
+          querystring: AuditLogQuery,
+          response: Answers(200, PageOf(AuditEntry)),
+        },
+      },
+      ({ query, caller }) => listAuditLog(db, seal, caller.organizationId, query),
     )
 
     app.get(
@@ -81,11 +101,11 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
         },
       },
       async (request) => {
-        const { body, caller, log, match } = request
+        const { body, context, log, match } = request
         const refused = refusedBySchema(request)
         refuse({ ...refusalsOfBilling(body), ...refused })
-        const billing = await updateBilling(db, caller.organizationId, body, match)
-        await passOnBilling(doors, payments, caller.organizationId).catch((err: unknown) =>
+        const billing = await updateBilling(db, context, body, match)
+        await passOnBilling(doors, payments, context.organizationId).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
         )
         return billing

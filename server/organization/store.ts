@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
-import { insertKey, type KeyRole } from '../access/store.ts'
+import { type KeyRole, writeKey } from '../access/store.ts'
+import { type Context, type Origin, operatorContext } from '../context.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { slugOf } from '../groups/slug.ts'
 import { insertGroup } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
+import { recordAudit } from './audit-log.ts'
 import { ensurePerson, insertAgent, type Person } from './people.ts'
 
 export type NewOrganization = {
@@ -20,10 +22,11 @@ export type MadeOrganization = { id: string; slug: string; ownerId: string; keyI
 export async function insertOrganization(db: Database, given: NewOrganization, now: number): Promise<MadeOrganization> {
   return await inTransaction(db, async (transaction) => {
     const owner = await ensurePerson(transaction, { email: given.email, passwordHash: given.passwordHash }, now)
-    const { id, slug, ownerId } = await insertOrganizationOf(transaction, owner, given.name, now)
+    const contextOf = ({ id }: { id: string }) => operatorContext(id, now)
+    const { id, slug, ownerId } = await writeOrganization(transaction, owner, given.name, now, contextOf)
     const role: KeyRole = 'admin'
-    const first = { organizationId: id, name: 'First key', role, createdBy: ownerId }
-    const { id: keyId, key } = await insertKey(transaction, given.apiKey ? { ...first, key: given.apiKey } : first, now)
+    const first = { name: 'First key', role, createdBy: ownerId, ...(given.apiKey && { key: given.apiKey }) }
+    const { id: keyId, key } = await writeKey(transaction, operatorContext(id, now), first)
     return { id, slug, ownerId, keyId, key }
   })
 }
@@ -33,16 +36,34 @@ export async function insertOrganizationOf(
   db: Database,
   owner: Person,
   name: string,
+  origin: Origin,
+): Promise<NewlyMade> {
+  const contextOf = ({ id: organizationId, ownerId }: NewlyMade): Context => {
+    const actor = { type: 'person', id: ownerId, label: owner.name } as const
+    return { ...origin, organizationId, role: 'owner', actor }
+  }
+  return await inTransaction(db, (transaction) => writeOrganization(transaction, owner, name, origin.now, contextOf))
+}
+
+type NewlyMade = { id: string; slug: string; ownerId: string }
+
+async function writeOrganization(
+  db: Database,
+  owner: Person,
+  name: string,
   now: number,
-): Promise<{ id: string; slug: string; ownerId: string }> {
-  return await inTransaction(db, async (transaction) => {
-    const id = newId('org', now)
-    const slug = await freeSlug(transaction, slugOf(name))
-    await transaction.insertInto('organizations').values({ id, created_at: now, name, slug }).execute()
-    const ownerId = (await insertAgent(transaction, id, { person: owner, role: 'owner' }, now))!
-    await insertGroup(transaction, id, { name: 'Default', slug: 'default', isDefault: true }, now)
-    return { id, slug, ownerId }
-  })
+  contextOf: (made: NewlyMade) => Context,
+): Promise<NewlyMade> {
+  const id = newId('org', now)
+  const slug = await freeSlug(db, slugOf(name))
+  await db.insertInto('organizations').values({ id, created_at: now, name, slug }).execute()
+  const ownerId = (await insertAgent(db, id, { person: owner, role: 'owner' }, now))!
+  const made = { id, slug, ownerId }
+  const context = contextOf(made)
+  await insertGroup(db, context, { name: 'Default', slug: 'default', isDefault: true })
+  const after = { name, slug }
+  await recordAudit(db, context, { action: 'organization.created', object: { id, label: name }, after })
+  return made
 }
 
 /** Runs work that makes the first organization; undefined when there is one. Of several processes one makes it. */

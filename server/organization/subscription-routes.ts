@@ -46,8 +46,8 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
           response: ChoiceAnswers,
         },
       },
-      async ({ body, caller }, reply) => {
-        const answer = await choosePlan(doors, payments, caller.organizationId, body)
+      async ({ body, context }, reply) => {
+        const answer = await choosePlan(doors, payments, context, body)
         return 'url' in answer ? reply.code(202).send(answer) : reply.code(200).send(answer)
       },
     )
@@ -63,7 +63,7 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
           response: Answers(200, Subscription),
         },
       },
-      ({ caller }) => cancelPlan(doors, payments, caller.organizationId),
+      ({ context }) => cancelPlan(doors, payments, context),
     )
 
     app.post(

@@ -1,9 +1,11 @@
 import type { Selectable } from 'kysely'
 import type { PlanLimits, Subscription } from '#contract/subscription.ts'
+import { type Context, operatorContext, systemContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { SubscriptionsTable } from '../database/schema-people.ts'
 import { isoOrNull } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
+import { recordAudit } from './audit-log.ts'
 import { lockOrganization } from './lock.ts'
 import { type PaidSubscription, standingOf } from './subscription.ts'
 import { countUse, planOf, retentionDaysOf, shortestFrequency } from './usage.ts'
@@ -67,7 +69,8 @@ export async function findOrganizationOfCustomer(db: Database, customer: string)
 export async function givePlan(db: Database, organizationId: string, plan: string, now: number): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    if (liveSubscription(await findSubscriptionRow(transaction, organizationId)) !== null) return false
+    const row = await findSubscriptionRow(transaction, organizationId)
+    if (liveSubscription(row) !== null) return false
     // As one that begins now, so that a late report of an earlier subscription's end does not take the plan away.
     const given = { ...NOTHING_PAID, plan, status: 'active' as const, stripe_subscription: null, subscribed_at: now }
     await transaction
@@ -75,6 +78,7 @@ export async function givePlan(db: Database, organizationId: string, plan: strin
       .values({ organization_id: organizationId, ...given, as_of: now })
       .onConflict((conflict) => conflict.column('organization_id').doUpdateSet({ ...given, as_of: now }))
       .execute()
+    await recordUpdated(transaction, operatorContext(organizationId, now), row, given)
     return true
   })
 }
@@ -109,12 +113,27 @@ export async function followSubscription(
   // The end of one that never was current is noted too: an earlier answer about it may still be on its way.
   if (standing.kind === 'ended' && (isOlder || isSecond)) return 'unchanged'
   if (isOlder) return isSecond ? 'second' : 'unchanged'
+  const values = { ...NOTHING_PAID, ...valuesOf(standing, found) }
   await db
     .updateTable('subscriptions')
-    .set({ ...NOTHING_PAID, ...valuesOf(standing, found), as_of: asOf })
+    .set({ ...values, as_of: asOf })
     .where('organization_id', '=', row.organization_id)
     .execute()
+  await recordUpdated(db, systemContext(row.organization_id, asOf, STRIPE), row, values)
   return isSecond ? 'second' : 'recorded'
+}
+
+const STRIPE = { type: 'system', id: 'stripe', label: 'Stripe' } as const
+
+type Paid = Pick<SubscriptionRow, 'plan' | 'status' | 'quantity' | 'cancel_at'>
+
+async function recordUpdated(db: Database, context: Context, before: Paid | undefined, after: Paid): Promise<void> {
+  const fields = ({ plan, status, quantity, cancel_at }: Paid) => ({
+    ...{ plan, status, quantity },
+    cancel_at: isoOrNull(cancel_at),
+  })
+  const audited = { object: {}, ...(before && { before: fields(before) }), after: fields(after) }
+  await recordAudit(db, context, { action: 'subscription.updated', ...audited })
 }
 
 const NOTHING_PAID = {

@@ -5,6 +5,7 @@ import { insertKey, type KeyRole } from '../access/store.ts'
 import { createApp } from '../app.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { readConfig } from '../config.ts'
+import { operatorContext } from '../context.ts'
 import type { Engine } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
 import { insertOrganization } from '../organization/store.ts'
@@ -93,7 +94,7 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     async key(role: KeyRole, options: { expiresAt?: number; of?: string } = {}) {
       const { id } = await organization(options.of)
       const expiry = options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }
-      return await insertKey(doors.db, { organizationId: id, name: role, role, ...expiry }, clock.now())
+      return await insertKey(doors.db, operatorContext(id, clock.now()), { name: role, role, ...expiry })
     },
     async call(path: string, { method = 'GET', key, body, raw, headers = {}, from }: Call = {}): Promise<Answer> {
       const sent = key === undefined ? (await organization()).key : key

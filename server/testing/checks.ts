@@ -3,6 +3,7 @@ import type { NewMonitor } from '#contract/monitors.ts'
 import { runCheck } from '../checks/driver.ts'
 import { recordChecks, recordedLoader } from '../checks/store.ts'
 import type { Clock } from '../clock.ts'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/due.ts'
 import { createCanaries } from '../dns/canaries.ts'
@@ -68,7 +69,7 @@ export async function givenChecks(
     async monitor(given: Partial<NewMonitor> & Pick<NewMonitor, 'record_type' | 'expected_value'>): Promise<string> {
       const parsed = parseMonitor({ full_domain: 'www.example.com', ...given })
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-      const [made] = await insertMonitors(db, organization.id, [parsed.draft], now)
+      const [made] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft])
       return made!.id
     },
     /** Lets time pass, then checks once what is due. Returns how many events that made. */

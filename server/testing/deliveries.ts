@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { Bell } from '../bell.ts'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { Heart } from '../heart.ts'
 import { insertOrganization } from '../organization/store.ts'
@@ -148,7 +149,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       const url = `https://receiver-${answers.size}.example/`
       answers.set(url, () => 200)
       const groups = linked ? [groupId] : []
-      const { id, secret } = await insertWebhook(db, seal, organization.id, { url, groups }, clock.now())
+      const { id, secret } = await insertWebhook(db, seal, systemContext(organization.id, clock.now()), { url, groups })
       return {
         id,
         url,

@@ -1,3 +1,4 @@
+import { systemContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newReplay, type Period, replaySome } from '../webhooks/replay.ts'
 
@@ -10,9 +11,10 @@ export async function replay(
   now: number,
   most?: number,
 ): Promise<number> {
-  let replaying = await newReplay(db, organizationId, webhookId, period, most)
+  const context = systemContext(organizationId, now)
+  let replaying = await newReplay(db, context, webhookId, period, most)
   for (;;) {
-    const { made, isDone } = await inTransaction(db, (step) => replaySome(step, webhookId, replaying, now))
+    const { made, isDone } = await inTransaction(db, (step) => replaySome(step, context, webhookId, replaying))
     if (isDone) return made.count
     replaying = made
   }

@@ -1,5 +1,6 @@
 import type { Engine } from '../database/database.ts'
 import { givenApp } from './app-world.ts'
+import type { Settings } from './server-process.ts'
 import { STRIPE_KEY, STRIPE_WEBHOOK_SECRET, signedReport, startStripe } from './stripe.ts'
 
 const PLANS = JSON.stringify([
@@ -19,13 +20,14 @@ const PLANS = JSON.stringify([
 ])
 
 /** A server that sells plans, and a stand-in of Stripe that it sells them through. */
-export async function givenShop(engine: Engine) {
+export async function givenShop(engine: Engine, settings: Settings = {}) {
   const stripe = await startStripe()
   const world = await givenApp(engine, {
     PLANS,
     STRIPE_SECRET_KEY: STRIPE_KEY,
     STRIPE_WEBHOOK_SECRET,
     STRIPE_API_BASE: stripe.url,
+    ...settings,
   })
   let reports = 0
   const choose = (plan: string) => world.call('/organization/subscription', { method: 'PUT', body: { plan } })

@@ -1,31 +1,29 @@
+import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { insertTest } from './new-requests.ts'
 import { getRequestRow } from './request-store.ts'
 import { lookSoon } from './states.ts'
 import { getWebhookRow } from './store.ts'
 
 /** Makes a test that the courier sends at once, also to a webhook that is paused or disabled. Returns its id. */
-export async function askForTest(
-  db: Database,
-  organizationId: string,
-  webhookId: string,
-  now: number,
-): Promise<string> {
-  await getWebhookRow(db, organizationId, webhookId)
-  return await insertTest(db, { organizationId, webhookId }, now)
+export async function askForTest(db: Database, context: Context, webhookId: string): Promise<string> {
+  const { organizationId, now } = context
+  return await inTransaction(db, async (transaction) => {
+    const { url } = await getWebhookRow(transaction, organizationId, webhookId)
+    const id = await insertTest(transaction, { organizationId, webhookId }, now)
+    const audited = { object: { id: webhookId, label: url }, after: { request_id: id } }
+    await recordAudit(transaction, context, { action: 'webhook.tested', ...audited })
+    return id
+  })
 }
 
 /**
  * Has a request of any status attempted once, at once, also of a webhook that is paused or disabled. Its schedule is not
  * touched. One that is being attempted at this moment is left to that. Throws `not_found`.
  */
-export async function askForRetry(
-  db: Database,
-  organizationId: string,
-  webhookId: string,
-  requestId: string,
-  now: number,
-): Promise<void> {
+export async function askForRetry(db: Database, context: Context, webhookId: string, requestId: string): Promise<void> {
+  const { organizationId, now } = context
   await getRequestRow(db, organizationId, webhookId, requestId)
   await inTransaction(db, async (transaction) => {
     await transaction
@@ -41,5 +39,8 @@ export async function askForRetry(
       )
       .execute()
     await lookSoon(transaction, [webhookId], now)
+    const { url } = await getWebhookRow(transaction, organizationId, webhookId)
+    const audited = { object: { id: webhookId, label: url }, after: { request_id: requestId } }
+    await recordAudit(transaction, context, { action: 'webhook.request_retried', ...audited })
   })
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
@@ -54,10 +55,11 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     await world.events(300)
     await world.settle()
     const single = await world.webhook()
-    await askForTest(world.db, world.organizationId, single.id, world.clock.now())
+    await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), single.id)
     await world.settle()
     crowd.answers('hang')
-    for (const { id } of [crowd, single]) await setActive(world.db, world.organizationId, id, false, world.clock.now())
+    for (const { id } of [crowd, single])
+      await setActive(world.db, systemContext(world.organizationId, world.clock.now()), id, false)
     const requests = [...(await crowd.requests()), ...(await single.requests())]
     const asked = requests.map(({ webhook_id, id }) => {
       return { webhook_id, request_id: id, due_at: world.clock.now(), by_hand: 1 as const }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
@@ -35,7 +36,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     webhook.answers(200)
     const before = webhook.sent().length
 
-    const id = await askForTest(world.db, world.organizationId, webhook.id, world.clock.now())
+    const id = await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
 
     const ids = (await webhook.requests()).map((request) => request.id).filter((each) => each !== id)
@@ -67,12 +68,14 @@ onBothEngines('what resumes a webhook', (fresh) => {
     webhook.answers(200)
 
     if (what === 'it is enabled') {
-      await setActive(db, organizationId, webhook.id, false, clock.now())
+      await setActive(db, systemContext(organizationId, clock.now()), webhook.id, false)
       await world.settle()
-      await setActive(db, organizationId, webhook.id, true, clock.now())
+      await setActive(db, systemContext(organizationId, clock.now()), webhook.id, true)
     } else {
       const change = what === 'its url changes' ? { url: webhook.url } : { headers: { 'X-New': '1' } }
-      await changeWebhook(db, seal, organizationId, webhook.id, change, clock.now(), { webhooksPerGroup: 100 })
+      await changeWebhook(db, seal, systemContext(organizationId, clock.now()), webhook.id, change, {
+        webhooksPerGroup: 100,
+      })
     }
     await world.settle()
 
@@ -82,17 +85,17 @@ onBothEngines('what resumes a webhook', (fresh) => {
 
   test('disabled while it is paused, it is not even probed; a success by hand makes it active all the same', async () => {
     const { world, webhook, attempted } = await givenPaused(await fresh())
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     await world.pass(5 * HOUR_MS)
     expect(webhook.sent()).toHaveLength(attempted)
     webhook.answers(200)
 
-    await askForTest(world.db, world.organizationId, webhook.id, world.clock.now())
+    await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.pass(5 * HOUR_MS)
     expect(webhook.sent().length - attempted).toBe(1)
     expect(await webhook.row()).toMatchObject({ state: 'active', is_active: 0 })
 
-    await setActive(world.db, world.organizationId, webhook.id, true, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, true)
     await world.settle()
     expect(webhook.sent().length - attempted).toBe(5)
   })
@@ -102,7 +105,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     webhook.answers('hang')
     await world.pass(HOUR_MS)
     webhook.answers(200)
-    await askForTest(world.db, world.organizationId, webhook.id, world.clock.now())
+    await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
     expect(await webhook.row()).toMatchObject({ state: 'active' })
 
@@ -116,7 +119,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(410)
-    await askForTest(world.db, world.organizationId, webhook.id, world.clock.now())
+    await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.pass(10 * HOUR_MS)
     expect(webhook.sent()).toHaveLength(1)
     webhook.answers(200)
@@ -136,7 +139,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     await world.pass(6 * 60_000)
     const [before] = await webhook.requests()
 
-    await askForRetry(world.db, world.organizationId, webhook.id, before!.id, world.clock.now())
+    await askForRetry(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, before!.id)
     await world.settle()
 
     const [after] = await webhook.requests()
@@ -150,7 +153,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     const webhook = await world.webhook()
     await world.events(3)
     await world.settle()
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     world.clock.moveTo(world.clock.now() + 1_000)
     const { db, organizationId, clock } = world
     const period = { since: 0, until: clock.now() }
@@ -161,7 +164,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
 
     expect(await replay(db, organizationId, webhook.id, period, clock.now())).toBe(3)
     world.clock.moveTo(world.clock.now() + 1_000)
-    await setActive(db, organizationId, webhook.id, true, clock.now())
+    await setActive(db, systemContext(organizationId, clock.now()), webhook.id, true)
     await world.events(2)
     await world.settle()
 
@@ -178,7 +181,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     await world.settle()
     const [request] = await webhook.requests()
 
-    await askForRetry(db, organizationId, webhook.id, request!.id, clock.now())
+    await askForRetry(db, systemContext(organizationId, clock.now()), webhook.id, request!.id)
     await replay(db, organizationId, webhook.id, { since: 0, until: clock.now() + 1 }, clock.now())
     clock.moveTo(clock.now() + 30_000)
     await world.pass(2 * 60_000)
@@ -193,13 +196,13 @@ onBothEngines('what resumes a webhook', (fresh) => {
     const webhook = await world.webhook()
     await world.events(5)
     await world.settle()
-    await setActive(db, organizationId, webhook.id, false, clock.now())
+    await setActive(db, systemContext(organizationId, clock.now()), webhook.id, false)
 
     const period = { since: 0, until: clock.now() + 1 }
     for (let count = 0; count < 2; count++) {
       expect(await replay(db, organizationId, webhook.id, period, clock.now())).toBe(5)
     }
-    await setActive(db, organizationId, webhook.id, true, clock.now())
+    await setActive(db, systemContext(organizationId, clock.now()), webhook.id, true)
     await world.settle()
 
     expect(webhook.sent()).toHaveLength(10)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { askForRetry, askForTest } from './by-hand.ts'
@@ -128,7 +129,7 @@ onBothEngines('the courier', (fresh) => {
     await world.settle()
     webhook.answers(204)
 
-    const id = await askForTest(world.db, world.organizationId, webhook.id, world.clock.now())
+    const id = await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
 
     expect(webhook.sent().map((request) => request.id)).toContain(id)
@@ -145,7 +146,7 @@ onBothEngines('the courier', (fresh) => {
     const [failed] = await webhook.requests()
     webhook.answers(200)
 
-    await askForRetry(world.db, world.organizationId, webhook.id, failed!.id, world.clock.now())
+    await askForRetry(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, failed!.id)
     await world.settle()
 
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(3).fill('DELIVERED'))
@@ -160,7 +161,7 @@ onBothEngines('the courier', (fresh) => {
     const [request] = await webhook.requests()
     webhook.answers(503)
 
-    await askForRetry(world.db, world.organizationId, webhook.id, request!.id, world.clock.now())
+    await askForRetry(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, request!.id)
     await world.pass(48 * HOUR_MS)
 
     expect(webhook.sent()).toHaveLength(2)
@@ -175,13 +176,13 @@ onBothEngines('the courier', (fresh) => {
     webhook.answers(500)
     await world.events(2)
     await world.settle()
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     webhook.answers(200)
     await world.events(5)
     await world.pass(5 * HOUR_MS)
     expect(webhook.sent()).toHaveLength(2)
 
-    await setActive(world.db, world.organizationId, webhook.id, true, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, true)
     await world.settle()
 
     expect(webhook.sent()).toHaveLength(4)
@@ -191,9 +192,9 @@ onBothEngines('the courier', (fresh) => {
   test('a test reaches a webhook that is disabled', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
 
-    await askForTest(world.db, world.organizationId, webhook.id, world.clock.now())
+    await askForTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
 
     expect(webhook.sent()).toHaveLength(1)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { insertOrganization } from '../organization/store.ts'
@@ -133,7 +134,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     const last = webhooks.toSorted().slice(-40)
     await report(1)
     const [deleted, ...left] = last
-    await deleteWebhook(db, organizationId, deleted!, now)
+    await deleteWebhook(db, systemContext(organizationId, now), deleted!)
     await db.updateTable('webhooks').set({ is_active: 0 }).where('id', 'in', left).execute()
     await db.deleteFrom('group_webhooks').where('organization_id', '=', organizationId).execute()
     await fanOutAll(db)

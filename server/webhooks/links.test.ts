@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { insertGroup } from '../groups/store.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -20,10 +21,13 @@ onBothEngines('limits of webhooks and groups', (_fresh, engine) => {
     const groups: string[] = []
     for (let count = 0; count < 150; count++) {
       const given = { name: `Group ${count}`, webhooks: [first.id] }
-      groups.push(await insertGroup(db, organizationId, given, clock.now()))
+      groups.push(await insertGroup(db, systemContext(organizationId, clock.now()), given))
     }
     const all = [first.id, second.id, third.id].toSorted()
-    const crowded = await insertGroup(db, organizationId, { name: 'Crowded', webhooks: all }, clock.now())
+    const crowded = await insertGroup(db, systemContext(organizationId, clock.now()), {
+      name: 'Crowded',
+      webhooks: all,
+    })
     const patch = (path: string, body: object) => world.call(path, { method: 'PATCH', body })
 
     const shown = (await world.call(`/webhooks/${first.id}`)).body.groups

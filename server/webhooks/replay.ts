@@ -1,7 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
+import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { isOneOf, updateEach } from '../database/each.ts'
+import { isoOf } from '../http/times.ts'
+import { addToAudit, newAuditId } from '../organization/audit-log.ts'
 import { invalid } from '../problem.ts'
 import { lookSoon } from './states.ts'
 import { getWebhookRow } from './store.ts'
@@ -16,30 +19,38 @@ export const MOST_REPLAYED = 100_000
 const AT_ONCE = 200
 const COUNTED_AT_ONCE = 2_000
 
-/** How far a replay came. JSON. */
-export type Replaying = { period: Period; count: number; from?: Place | undefined }
+/** How far a replay came. JSON. `auditId`: of its entry in the audit log. */
+export type Replaying = { period: Period; count: number; auditId: string; url: string; from?: Place | undefined }
 
 /** Throws `not_found`, and a 400 when there are too many. */
 export async function newReplay(
   db: Database,
-  organizationId: string,
+  context: Context,
   webhookId: string,
   period: Period,
   most = MOST_REPLAYED,
 ): Promise<Replaying> {
-  await getWebhookRow(db, organizationId, webhookId)
+  const { url } = await getWebhookRow(db, context.organizationId, webhookId)
   await refuseTooMany(db, webhookId, period, most)
-  return { period, count: 0 }
+  return { period, count: 0, auditId: newAuditId(context), url }
 }
 
 /**
  * Sends the next requests of a period again, oldest first: the same ids, the same octets, a new schedule. For one short
  * transaction, so that nothing waits for it. `count`: how many there were so far.
  */
-export async function replaySome(db: Database, webhookId: string, { period, count, from }: Replaying, now: number) {
+export async function replaySome(db: Database, context: Context, webhookId: string, replaying: Replaying) {
+  const { period, count, auditId, url, from } = replaying
   const rows = await readSome(db, webhookId, period, from, AT_ONCE)
-  if (rows.length > 0) await putBack(db, webhookId, rows, now)
-  const made: Replaying = { period, count: count + rows.length, from: rows.at(-1) }
+  if (rows.length > 0) await putBack(db, webhookId, rows, context.now)
+  const { since, until, statuses } = period
+  await addToAudit(db, context, auditId, {
+    action: 'webhook.replayed',
+    object: { id: webhookId, label: url },
+    ids: rows.map(({ id }) => id),
+    after: { since: isoOf(since), until: isoOf(until), status: statuses },
+  })
+  const made: Replaying = { ...replaying, count: count + rows.length, from: rows.at(-1) }
   return { made, isDone: rows.length < AT_ONCE }
 }
 

@@ -54,11 +54,10 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       response: Answers(202, WebhookRequest),
     }
     app.post('/webhooks/:webhook/test', { schema: test }, async (request, reply) => {
-      const { params, caller } = request
-      const { organizationId } = caller
-      const now = clock.now()
+      const { params, context } = request
+      const { organizationId, now } = context
       const made = await once(request, reply, db, {
-        effect: (db) => askForTest(db, organizationId, params.webhook, now),
+        effect: (db) => askForTest(db, context, params.webhook),
         answer: (db, id) => {
           reply.code(202)
           return getRequest(db, organizationId, params.webhook, id, now)
@@ -78,11 +77,10 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       response: Answers(200, WebhookRequest),
     }
     app.post('/webhooks/:webhook/requests/:request/retry', { schema: retry }, async (request, reply) => {
-      const { params, caller } = request
-      const { organizationId } = caller
-      const now = clock.now()
+      const { params, context } = request
+      const { organizationId, now } = context
       const retried = await once(request, reply, db, {
-        effect: (db) => askForRetry(db, organizationId, params.webhook, params.request, now),
+        effect: (db) => askForRetry(db, context, params.webhook, params.request),
         answer: (db) => getRequest(db, organizationId, params.webhook, params.request, now),
       })
       bell.ring()
@@ -100,8 +98,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       response: Answers(202, Replayed),
     }
     app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: again }, async (request, reply) => {
-      const { params, body, caller } = request
-      const now = clock.now()
+      const { params, body, context } = request
+      const { now } = context
       // What the schema refuses and what only we can judge are reported together.
       const refused = refusedBySchema(request)
       const times = parseTimes(body, ['since', 'until'], refused)
@@ -109,8 +107,8 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       if (until <= since) throw invalid({ until: 'must be later than since.' })
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
       const replayed = await inSteps(request, reply, db, {
-        start: () => newReplay(db, caller.organizationId, params.webhook, period),
-        step: (db, progress) => replaySome(db, params.webhook, progress, now),
+        start: () => newReplay(db, context, params.webhook, period),
+        step: (db, progress) => replaySome(db, context, params.webhook, progress),
         answer: (_db, { count }) => {
           reply.code(202)
           return { count }

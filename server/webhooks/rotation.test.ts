@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { rotateSecret } from './changes.ts'
@@ -9,7 +10,7 @@ onBothEngines('a webhook whose secret is rotated', (fresh) => {
     const { db, seal, organizationId, clock, ...world } = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     for (const secret of ['the second secret', 'the third secret']) {
-      await rotateSecret(db, seal, organizationId, webhook.id, { secret, graceHours: 24 }, clock.now())
+      await rotateSecret(db, seal, systemContext(organizationId, clock.now()), webhook.id, { secret, graceHours: 24 })
     }
 
     await world.events()

@@ -19,7 +19,7 @@ const takesIfMatch = { takesIfMatch: true }
 
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(doors: Doors): Routes {
-  const { db, clock, seal, safeFetch, bell, config } = doors
+  const { db, seal, safeFetch, bell, config } = doors
   // What the schema refuses and what only we can judge are reported together.
   const attachValidation = true
   const refuseWrong = async (request: FastifyRequest, id?: string) => {
@@ -50,13 +50,13 @@ export function webhookRoutes(doors: Doors): Routes {
       response: Answers(201, Webhook),
     }
     app.post('/webhooks', { attachValidation, schema: create }, (request, reply) => {
-      const { body, caller } = request
-      const { organizationId } = caller
+      const { body, context } = request
+      const { organizationId } = context
       return once(request, reply, db, {
         prepare: () => refuseWrong(request),
         effect: async (db) => {
           const { id, secret } = await withRoom({ ...doors, db }, organizationId, 'webhooks', (transaction) =>
-            insertWebhook(transaction, seal, organizationId, body, clock.now(), config),
+            insertWebhook(transaction, seal, context, body, config),
           )
           return { id, secret }
         },
@@ -84,11 +84,10 @@ export function webhookRoutes(doors: Doors): Routes {
     }
     app.patch('/webhooks/:webhook', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       await refuseWrong(request, request.params.webhook)
-      const { params, body, caller } = request
-      const { organizationId } = caller
-      await changeWebhook(db, seal, organizationId, params.webhook, body, clock.now(), config, request.match)
+      const { params, body, context } = request
+      await changeWebhook(db, seal, context, params.webhook, body, config, request.match)
       bell.ring()
-      return await getWebhook(db, seal, organizationId, params.webhook)
+      return await getWebhook(db, seal, context.organizationId, params.webhook)
     })
 
     const remove = {
@@ -102,8 +101,8 @@ export function webhookRoutes(doors: Doors): Routes {
     app.delete(
       '/webhooks/:webhook',
       { config: takesIfMatch, schema: remove },
-      async ({ params, caller, match }, reply) => {
-        await deleteWebhook(db, caller.organizationId, params.webhook, clock.now(), match)
+      async ({ params, context, match }, reply) => {
+        await deleteWebhook(db, context, params.webhook, match)
         return reply.code(204).send(null)
       },
     )
@@ -121,10 +120,10 @@ export function webhookRoutes(doors: Doors): Routes {
         response: Answers(200, Webhook),
       }
       app.post(`/webhooks/:webhook/${verb}`, { schema }, async (request, reply) => {
-        const { params, caller } = request
+        const { params, context } = request
         const webhook = await once(request, reply, db, {
-          effect: (db) => setActive(db, caller.organizationId, params.webhook, isActive, clock.now()),
-          answer: (db) => getWebhook(db, seal, caller.organizationId, params.webhook),
+          effect: (db) => setActive(db, context, params.webhook, isActive),
+          answer: (db) => getWebhook(db, seal, context.organizationId, params.webhook),
         })
         bell.ring()
         return webhook
@@ -142,13 +141,13 @@ export function webhookRoutes(doors: Doors): Routes {
       response: Answers(200, Webhook),
     }
     app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, (request, reply) => {
-      const { params, body, caller } = request
-      const { organizationId } = caller
+      const { params, body, context } = request
+      const { organizationId } = context
       const refusal = refusalOfSecret(body?.secret ?? '')
       if (refusal !== null) throw invalid({ secret: refusal })
       const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
       return once(request, reply, db, {
-        effect: (db) => rotateSecret(db, seal, organizationId, params.webhook, given, clock.now()),
+        effect: (db) => rotateSecret(db, seal, context, params.webhook, given),
         answer: (db, secret) => getWebhook(db, seal, organizationId, params.webhook, { secret }),
       })
     })

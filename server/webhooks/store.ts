@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
 import type { NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
+import type { Context } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pages.ts'
 import { newId } from '../ids.ts'
+import { recordAudit } from '../organization/audit-log.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { groupsOf, linkGroups } from './links.ts'
@@ -80,11 +82,11 @@ export async function getWebhookRow(
 export async function insertWebhook(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  context: Context,
   given: NewWebhook,
-  now: number,
   limits: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY },
 ): Promise<Webhook> {
+  const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
     const id = newId('whk', now)
     const secret = given.secret ?? newWebhookSecret()
@@ -103,22 +105,21 @@ export async function insertWebhook(
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
     await linkGroups(transaction, { organizationId, webhookId: id, named: given.groups ?? [] }, limits)
-    return await getWebhook(transaction, seal, organizationId, id, { secret })
+    const webhook = await getWebhook(transaction, seal, organizationId, id, { secret })
+    const object = { id, label: webhook.url }
+    await recordAudit(transaction, context, { action: 'webhook.created', object, after: webhook })
+    return webhook
   })
 }
 
 /** At once for everyone who looks; its requests go in batches afterwards (`sweep.ts`). Throws `not_found` and 412. */
-export async function deleteWebhook(
-  db: Database,
-  organizationId: string,
-  id: string,
-  now: number,
-  match?: Match,
-): Promise<void> {
+export async function deleteWebhook(db: Database, context: Context, id: string, match?: Match): Promise<void> {
+  const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
-    refuseStale(await getWebhookRow(transaction, organizationId, id, forUpdate(transaction)), match)
-    await replaceLinks(transaction, { organizationId, side: 'webhook', id, wanted: new Map() })
+    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    refuseStale(row, match)
+    const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, wanted: new Map() })
     await transaction
       .deleteFrom('webhooks')
       .where('organization_id', '=', organizationId)
@@ -126,5 +127,7 @@ export async function deleteWebhook(
       .execute()
     await transaction.deleteFrom('due_webhooks').where('webhook_id', '=', id).execute()
     await transaction.insertInto('removed_webhooks').values({ webhook_id: id, removed_at: now }).execute()
+    const before = { url: row.url, groups, is_active: row.is_active === 1 }
+    await recordAudit(transaction, context, { action: 'webhook.deleted', object: { id, label: row.url }, before })
   })
 }

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { SELF_HOSTED } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries } from '../testing/deliveries.ts'
@@ -40,7 +41,7 @@ onBothEngines('clearing away', (fresh) => {
     await world.settle()
     const sent = webhook.sent().length
 
-    await deleteWebhook(world.db, world.organizationId, webhook.id, world.clock.now())
+    await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     world.clock.moveTo(world.clock.now() + DAY_MS)
     await world.settle()
     await sweepRemoved(sweepDoors(world), never)
@@ -56,7 +57,7 @@ onBothEngines('clearing away', (fresh) => {
     await world.events(1)
     await world.settle()
     const [row] = await world.db.selectFrom('webhook_requests').selectAll().execute()
-    await deleteWebhook(world.db, world.organizationId, id, world.clock.now())
+    await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), id)
     await sweepRemoved(sweepDoors(world), never)
 
     await world.db
@@ -128,7 +129,7 @@ onBothEngines('what waits', (fresh) => {
     const webhook = await world.webhook()
     await world.events(2)
     await world.settle()
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     const period = { since: 0, until: world.clock.now() + 1 }
     await replay(world.db, world.organizationId, webhook.id, period, world.clock.now())
     world.clock.moveTo(world.clock.now() + 31 * DAY_MS)
@@ -145,12 +146,12 @@ onBothEngines('what waits', (fresh) => {
     await world.settle()
     const stored = async () => (await world.db.selectFrom('webhook_storage').select('octets').execute())[0]!.octets
     const before = await stored()
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     const period = { since: 0, until: world.clock.now() + 1 }
     expect(await replay(world.db, world.organizationId, webhook.id, period, world.clock.now())).toBe(300)
-    await setActive(world.db, world.organizationId, webhook.id, true, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, true)
     await world.settle()
-    await setActive(world.db, world.organizationId, webhook.id, false, world.clock.now())
+    await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     const other = await world.webhook()
     other.answers(410)
     await world.events(250)

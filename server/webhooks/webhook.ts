@@ -44,6 +44,14 @@ export const openedHeaders = (
   seal: Seal,
 ): Record<string, string> => JSON.parse(seal.open(headers, headersContext(id)))
 
+/** What people decide about a webhook, for the audit log, which keeps of the headers only the names. */
+export const auditOf = (row: WebhookRow, groups: string[], seal: Seal) => ({
+  url: row.url,
+  headers: openedHeaders(row, seal),
+  groups,
+  is_active: row.is_active === 1,
+})
+
 /** `secret` is shown in full only when it was just made. */
 export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: { secret?: string } = {}): Webhook {
   const { id } = row

@@ -1,4 +1,5 @@
 import type { ImportUpdated, ImportUpdates } from '#contract/dashboard.ts'
+import type { Context } from '../../context.ts'
 import { type Database, inTransaction } from '../../database/database.ts'
 import { lockMonitor } from '../../monitors/store.ts'
 import { updateMonitor } from '../../monitors/update.ts'
@@ -9,13 +10,12 @@ type Update = ImportUpdates['updates'][number]
 /** Gives monitors the expectation that an import found, each in a transaction of its own. */
 export async function updateExpectations(
   db: Database,
-  organizationId: string,
+  context: Context,
   { updates }: ImportUpdates,
-  now: number,
 ): Promise<ImportUpdated> {
   const refused: ImportUpdated['refused'] = []
   for (const update of updates) {
-    const why = await updateOne(db, organizationId, update, now)
+    const why = await updateOne(db, context, update)
     if (why !== undefined) refused.push({ id: update.id, why })
   }
   return { updated: updates.length - refused.length, refused }
@@ -24,18 +24,17 @@ export async function updateExpectations(
 /** Why it was not updated; undefined where it was. */
 async function updateOne(
   db: Database,
-  organizationId: string,
+  context: Context,
   { id, was, ...expectation }: Update,
-  now: number,
 ): Promise<string | undefined> {
   try {
     await inTransaction(db, async (transaction) => {
-      const row = await lockMonitor(transaction, organizationId, id)
+      const row = await lockMonitor(transaction, context.organizationId, id)
       const isSame =
         row.is_exact_match === (was.is_exact_match ? 1 : 0) &&
         row.expected_values === JSON.stringify(was.expected_value)
       if (!isSame) throw conflict('The monitor was changed since the preview. Preview the import again.')
-      await updateMonitor(transaction, organizationId, id, expectation, now)
+      await updateMonitor(transaction, context, id, expectation)
     })
     return undefined
   } catch (error) {

@@ -1,0 +1,114 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable, pageQuery, TimeFilter } from './common.ts'
+
+/** By the type of object, what people and keys do with it. */
+const VERBS = {
+  monitor: ['created', 'updated', 'enabled', 'disabled', 'deleted'],
+  group: ['created', 'updated', 'monitors_updated', 'deleted'],
+  webhook: [
+    ...(['created', 'updated', 'enabled', 'disabled', 'deleted'] as const),
+    ...(['secret_rotated', 'tested', 'request_retried', 'replayed'] as const),
+  ],
+  api_key: ['created', 'updated', 'revoked'],
+  agent: [
+    ...(['updated', 'removed', 'signed_in', 'renamed', 'email_changed', 'password_changed', 'password_reset'] as const),
+    ...(['second_factor_enabled', 'second_factor_disabled', 'backup_codes_created'] as const),
+  ],
+  invitation: ['created', 'resent', 'revoked', 'accepted'],
+  organization: ['created', 'updated'],
+  billing: ['updated'],
+  subscription: ['checkout_started', 'canceled', 'resumed', 'updated'],
+} as const
+
+export const AUDIT_OBJECTS = Object.keys(VERBS) as AuditObject[]
+export type AuditObject = keyof typeof VERBS
+export type AuditAction = { [T in AuditObject]: `${T}.${(typeof VERBS)[T][number]}` }[AuditObject]
+export const AUDIT_ACTIONS = AUDIT_OBJECTS.flatMap((type) =>
+  VERBS[type].map((verb) => `${type}.${verb}` as AuditAction),
+)
+export const AUDIT_ACTORS = ['person', 'key', 'system', 'operator'] as const
+
+/** An entry names at most this many of the objects that one call changed. */
+export const MOST_OBJECT_IDS = 100
+
+const Fields = (description: string) =>
+  Nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description }))
+
+const Actor = Exactly(
+  {
+    type: Type.Enum(AUDIT_ACTORS, {
+      type: 'string',
+      description:
+        'person: a user of the dashboard; key: an API key; operator: the command line of the server; system: the server itself or the payment provider.',
+    }),
+    id: Type.String({
+      description: "The agent's id (`agt_…`), the key's id (`key_…`), `operator`, `system` or `stripe`.",
+    }),
+    label: Type.String({ description: 'The name at that time.' }),
+  },
+  { title: 'AuditActor', description: 'Who did it.' },
+)
+
+const AuditedObject = Exactly(
+  {
+    type: Type.Enum(AUDIT_OBJECTS, { type: 'string' }),
+    id: Nullable(Type.String({ description: 'Null where one call created or changed several objects.' })),
+    label: Nullable(Type.String({ description: 'The name at that time.' })),
+  },
+  { title: 'AuditedObject', description: 'What it was done to.' },
+)
+
+export const AuditEntry = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `aud_`.' }),
+    occurred: Instant('When it was done.'),
+    actor: Actor,
+    action: Type.Enum(AUDIT_ACTIONS, { type: 'string', title: 'AuditAction' }),
+    object: AuditedObject,
+    object_count: Type.Integer({ description: 'How many objects the call created or changed.' }),
+    object_ids: Type.Array(Type.String(), {
+      description: `Where the call created or changed several objects, the ids of the first ${MOST_OBJECT_IDS}.`,
+    }),
+    before: Fields('The changed fields before; null where there was nothing. Secrets are left out.'),
+    after: Fields('The changed fields after; null where there is nothing any more. Secrets are left out.'),
+    address: Nullable(Type.String({ description: 'The IP address of the request.' })),
+    request_id: Nullable(Type.String({ description: 'The `X-Request-Id` of the request.' })),
+  },
+  {
+    title: 'AuditEntry',
+    description: 'One change to the organization: who made it, when, and from where.',
+    examples: [
+      {
+        id: 'aud_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        occurred: '2026-11-21T09:30:00.000Z',
+        actor: { type: 'person', id: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb', label: 'Ada Example' },
+        action: 'organization.updated',
+        object: { type: 'organization', id: 'org_01kaj3x7v8q2n5m4r6t9w0y1zb', label: 'Example' },
+        object_count: 1,
+        object_ids: [],
+        before: { name: 'Example', slug: 'example' },
+        after: { name: 'Example Ltd', slug: 'example-ltd' },
+        address: '192.0.2.7',
+        request_id: '9b2f6a70-6f5e-4c1d-9a35-0d8f2c1b7e44',
+      },
+    ],
+  },
+)
+export type AuditEntry = Static<typeof AuditEntry>
+
+export const AuditLogQuery = Exactly({
+  ...pageQuery('AuditLogOrder', ['occurred']),
+  actor: Type.Optional(
+    Type.String({ description: 'Only what this agent (`agt_…`) or API key (`key_…`) did.', maxLength: 40 }),
+  ),
+  action: Type.Optional(Type.Enum(AUDIT_ACTIONS, { type: 'string', description: 'Only entries with this action.' })),
+  object: Type.Optional(
+    Type.String({
+      description: "Only entries about this object. An object's id, or a type of objects like `monitor`.",
+      maxLength: 40,
+    }),
+  ),
+  occurred_before: Type.Optional(TimeFilter('Only entries before this time.')),
+  occurred_after: Type.Optional(TimeFilter('Only entries after this time.')),
+})
+export type AuditLogQuery = Static<typeof AuditLogQuery>

@@ -1,0 +1,143 @@
+import { expect } from 'vitest'
+import type { Engine } from '../database/database.ts'
+import { setupToken } from '../organization/setup-link.ts'
+import { codeNow, nextCode, PASSWORD } from './accounts.ts'
+import { givenApp } from './app-world.ts'
+import { type AuditedRequest, type AuditWorld, type ExpectedEntry, OWNER_ADDRESS } from './audited.ts'
+import { openBrowser } from './browser.ts'
+import { linkTo } from './mails.ts'
+
+const AUTH = '/dashboard/auth'
+const NEW_PASSWORD = 'another horse battery'
+const OLGA = 'olga@example.com'
+const NEW_OLGA = 'olga@new.example'
+
+const byOlga = (
+  path: string,
+  body: (given: AuditWorld) => object,
+  entry: ExpectedEntry,
+  prepare?: (given: AuditWorld) => Promise<unknown>,
+): AuditedRequest => ({
+  route: `POST ${path}`,
+  ...(prepare && { prepare }),
+  request: (given) => given.owner.call(path, { body: body(given) }),
+  entry: { label: 'Olga', ...entry, by: 'person' },
+})
+
+/** With the password; the code is still to come. */
+async function signInHalf({ owner }: AuditWorld): Promise<void> {
+  owner.cookies.clear()
+  await owner.call(`${AUTH}/sign-in/email`, { body: { email: OLGA, password: PASSWORD } })
+}
+
+async function newBackupCodes({ owner, ids, secrets }: AuditWorld): Promise<void> {
+  const { body } = await owner.call(`${AUTH}/two-factor/generate-backup-codes`, { body: { password: PASSWORD } })
+  secrets.push(...body.backupCodes)
+  ids.code = body.backupCodes[0]
+}
+
+/** In this order, by Olga in her browser. */
+export const WITH_AN_ACCOUNT: AuditedRequest[] = [
+  byOlga(`${AUTH}/sign-in/email`, () => ({ email: OLGA, password: PASSWORD }), { action: 'agent.signed_in' }),
+  byOlga(
+    `${AUTH}/two-factor/verify-totp`,
+    ({ ids }) => ({ code: codeNow(ids.totp!) }),
+    { action: 'agent.second_factor_enabled' },
+    async ({ owner, ids, secrets }) => {
+      const { body } = await owner.call(`${AUTH}/two-factor/enable`, { body: { password: PASSWORD } })
+      ids.totp = body.totpURI
+      secrets.push(...body.backupCodes, /secret=(\w+)/.exec(body.totpURI)![1]!)
+    },
+  ),
+  byOlga(
+    `${AUTH}/two-factor/verify-totp`,
+    ({ ids }) => ({ code: nextCode(ids.totp!) }),
+    { action: 'agent.signed_in' },
+    signInHalf,
+  ),
+  byOlga(`${AUTH}/two-factor/generate-backup-codes`, () => ({ password: PASSWORD }), {
+    action: 'agent.backup_codes_created',
+  }),
+  byOlga(
+    `${AUTH}/two-factor/verify-backup-code`,
+    ({ ids }) => ({ code: ids.code }),
+    { action: 'agent.signed_in' },
+    async (given) => {
+      await newBackupCodes(given)
+      await signInHalf(given)
+    },
+  ),
+  byOlga(`${AUTH}/two-factor/disable`, () => ({ password: PASSWORD }), { action: 'agent.second_factor_disabled' }),
+  byOlga(`${AUTH}/update-user`, () => ({ name: 'Olga O.' }), {
+    ...{ action: 'agent.renamed', label: 'Olga O.' },
+    ...{ before: { name: 'Olga' }, after: { name: 'Olga O.' } },
+  }),
+  byOlga(`${AUTH}/update-user`, () => ({ name: 'Olga' }), { action: 'agent.renamed' }),
+  byOlga(`${AUTH}/change-password`, () => ({ currentPassword: PASSWORD, newPassword: NEW_PASSWORD }), {
+    action: 'agent.password_changed',
+  }),
+  byOlga(
+    `${AUTH}/verify-email`,
+    ({ ids }) => ({ token: ids.token }),
+    { action: 'agent.email_changed', before: { email: OLGA }, after: { email: NEW_OLGA } },
+    async ({ world, owner, ids, secrets }) => {
+      await owner.call(`${AUTH}/change-email`, { body: { newEmail: NEW_OLGA, password: NEW_PASSWORD } })
+      ids.token = await linkTo(world, NEW_OLGA, 'verify-email')
+      secrets.push(NEW_PASSWORD, ids.token)
+    },
+  ),
+  byOlga(
+    `${AUTH}/reset-password`,
+    ({ ids }) => ({ token: ids.token, newPassword: PASSWORD }),
+    { action: 'agent.password_reset' },
+    async ({ world, owner, ids, secrets }) => {
+      await owner.call(`${AUTH}/request-password-reset`, { body: { email: NEW_OLGA } })
+      ids.token = await linkTo(world, NEW_OLGA, 'reset-password', 2)
+      secrets.push(ids.token)
+    },
+  ),
+  {
+    route: 'POST /dashboard/api/invitations/:token/accept',
+    prepare: async ({ world, send, ids, secrets }) => {
+      await send('POST', '/agents/invitations', { email: 'eva@example.com' })
+      ids.token = await linkTo(world, 'eva@example.com', 'invitations')
+      secrets.push(ids.token)
+    },
+    request: ({ world, ids }) => {
+      const body = { name: 'Eva', password: PASSWORD }
+      return openBrowser(world, OWNER_ADDRESS).call(`/dashboard/api/invitations/${ids.token}/accept`, { body })
+    },
+    entry: { action: 'invitation.accepted', by: 'person', label: 'eva@example.com' },
+  },
+]
+
+const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: PASSWORD }
+const ORGANIZATION = { by: 'person', label: 'Acme', after: { name: 'Acme', slug: 'acme' } } as const
+
+/** On an empty server that sends no mail. */
+export const FROM_THE_START: AuditedRequest[] = [
+  byOlga('/dashboard/api/setup', ({ ids }) => ({ token: ids.setup, ...ADA }), {
+    ...{ action: 'organization.created', ...ORGANIZATION },
+  }),
+  byOlga('/dashboard/api/organizations', () => ({ name: 'Second' }), {
+    ...{ action: 'organization.created', label: 'Second' },
+  }),
+  byOlga('/dashboard/api/sign-up', () => ({ ...ADA, organization: 'Third', email: 'bob@example.com' }), {
+    ...{ action: 'organization.created', label: 'Third' },
+  }),
+  byOlga(
+    `${AUTH}/change-email`,
+    () => ({ newEmail: 'bob@new.example', password: PASSWORD }),
+    { action: 'agent.email_changed', label: 'Ada', after: { email: 'bob@new.example' } },
+    ({ owner }) => owner.call(`${AUTH}/sign-in/email`, { body: { email: 'bob@example.com', password: PASSWORD } }),
+  ),
+]
+
+/** As `givenAuditWorld`, before the first organization. */
+export async function givenEmptyServer(engine: Engine): Promise<AuditWorld> {
+  const world = await givenApp(engine, { SIGN_UP: 'open' })
+  const setup = await setupToken(world.doors.db, world.doors.seal)
+  const owner = openBrowser(world, OWNER_ADDRESS)
+  const send = async () => expect.unreachable()
+  return { world, owner, ids: { setup }, secrets: [PASSWORD, setup], send, shop: undefined as never }
+}

@@ -1,0 +1,312 @@
+import type { AuditEntry } from '#contract/audit-log.ts'
+import type { Engine } from '../database/database.ts'
+import { newId } from '../ids.ts'
+import { givenSignedIn, PASSWORD } from './accounts.ts'
+import type { Answer, AppWorld, Call } from './app-world.ts'
+import type { Browser } from './browser.ts'
+import { givenAgent } from './people.ts'
+import { givenShop } from './shop.ts'
+
+type Shop = Awaited<ReturnType<typeof givenShop>>
+
+/** What the requests of a script know of each other. */
+export type AuditWorld = {
+  world: AppWorld
+  shop: Shop
+  /** Olga, an owner. */
+  owner: Browser
+  ids: Record<string, string>
+  /** Whatever must stand nowhere in the audit log. */
+  secrets: string[]
+  /** With the first organization's key. */
+  send: (method: string, path: string, body?: unknown) => Promise<Answer>
+}
+
+/** From where the key's requests come, and from where Olga's. */
+export const KEY_ADDRESS = '192.0.2.7'
+export const OWNER_ADDRESS = '192.0.2.1'
+
+export async function givenAuditWorld(engine: Engine): Promise<AuditWorld> {
+  const settings = { SIGN_UP: 'open', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
+  const shop = await givenShop(engine, settings)
+  const { world } = shop
+  const { key } = await world.organization()
+  const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' }, OWNER_ADDRESS)
+  const call = (path: string, given: Call) => world.call(path, { ...given, from: KEY_ADDRESS })
+  return {
+    world,
+    shop,
+    owner,
+    ids: {},
+    secrets: [key, PASSWORD],
+    send: (method, path, body) => call(path, { method, ...(body === undefined ? {} : { body }) }),
+  }
+}
+
+export type ExpectedEntry = Partial<Pick<AuditEntry, 'before' | 'after' | 'object_count'>> & {
+  action: AuditEntry['action']
+  /** The key unless said. */
+  by?: AuditEntry['actor']['type']
+  label?: string | null
+}
+
+/** A request, the route that it is for, and the one entry that it makes. */
+export type AuditedRequest = {
+  route: string
+  /** What comes before it; its entries do not count. */
+  prepare?: (given: AuditWorld) => Promise<unknown>
+  request: (given: AuditWorld) => Promise<Answer>
+  entry: ExpectedEntry
+}
+
+const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+const SECRET = 'first-secret-of-the-test'
+const HEADER = 'Bearer header-of-the-test'
+const NEW_SECRET = 'another-secret-of-the-test'
+const NEW_HEADER = 'Bearer second-header-of-the-test'
+const PERIOD = { since: '2026-01-01T00:00:00Z', until: '2100-01-01T00:00:00Z' }
+const NAME = 'www.example.com A'
+const URL = 'http://127.0.0.1:9999/hook'
+const HEADERS = { headers: ['Authorization'] }
+
+const keep = (given: AuditWorld, name: string, answer: Answer) => {
+  given.ids[name] = answer.body?.id
+  return answer
+}
+
+const on =
+  (kind: string, path = '') =>
+  (method: string, body?: unknown) =>
+  (given: AuditWorld) =>
+    given.send(method, `/${kind}s/${given.ids[kind]}${path}`, body)
+const monitor = on('monitor')
+const webhook = on('webhook')
+
+/** In this order, by a key unless said. */
+export const WITH_THE_API: AuditedRequest[] = [
+  {
+    route: 'POST /monitors',
+    request: async (given) => keep(given, 'monitor', await given.send('POST', '/monitors', MONITOR)),
+    entry: {
+      action: 'monitor.created',
+      label: NAME,
+      before: null,
+      after: {
+        ...{ domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'] },
+        ...{ is_exact_match: true, is_active: true, notify: 'immediately', frequency: 5, group: 'default' },
+      },
+    },
+  },
+  {
+    route: 'POST /monitors/bulk',
+    request: ({ send }) => send('POST', '/monitors/bulk', { monitors: [MONITOR, MONITOR] }),
+    entry: { action: 'monitor.created', label: null, object_count: 2, before: null, after: null },
+  },
+  {
+    route: 'PATCH /monitors/:monitor',
+    request: monitor('PATCH', { frequency: 60 }),
+    entry: { action: 'monitor.updated', label: NAME, before: { frequency: 5 }, after: { frequency: 60 } },
+  },
+  {
+    route: 'POST /monitors/:monitor/disable',
+    request: on('monitor', '/disable')('POST'),
+    entry: { action: 'monitor.disabled', before: { is_active: true }, after: { is_active: false } },
+  },
+  {
+    route: 'POST /monitors/:monitor/enable',
+    request: on('monitor', '/enable')('POST'),
+    entry: { action: 'monitor.enabled', before: { is_active: false }, after: { is_active: true } },
+  },
+  {
+    route: 'POST /dashboard/api/import/updates',
+    request: ({ send, ids }) => {
+      const was = { expected_value: ['192.0.2.1'], is_exact_match: true }
+      const update = { id: ids.monitor, was, expected_value: ['192.0.2.2'], is_exact_match: true }
+      return send('POST', '/dashboard/api/import/updates', { updates: [update] })
+    },
+    entry: {
+      action: 'monitor.updated',
+      before: { expected_value: ['192.0.2.1'] },
+      after: { expected_value: ['192.0.2.2'] },
+    },
+  },
+  {
+    route: 'POST /dashboard/api/accept/:monitor',
+    request: async ({ world, send, ids }) => {
+      const values = { current_values: '["192.0.2.3"]' }
+      await world.doors.db.updateTable('monitors').set(values).where('id', '=', ids.monitor!).execute()
+      return await send('POST', `/dashboard/api/accept/${ids.monitor}`, {})
+    },
+    entry: { action: 'monitor.updated', after: { expected_value: ['192.0.2.3'] } },
+  },
+  {
+    route: 'POST /groups',
+    request: async (given) => keep(given, 'group', await given.send('POST', '/groups', { name: 'Shop' })),
+    entry: { action: 'group.created', label: 'Shop', after: { name: 'Shop', slug: 'shop', webhooks: [] } },
+  },
+  {
+    route: 'PATCH /groups/:group',
+    request: on('group')('PATCH', { name: 'Shops' }),
+    entry: { action: 'group.updated', before: { name: 'Shop' }, after: { name: 'Shops' } },
+  },
+  {
+    route: 'PATCH /groups/:group/monitors',
+    request: ({ send }) => send('PATCH', '/groups/default/monitors', { frequency: 30 }),
+    entry: { action: 'group.monitors_updated', label: 'default', object_count: 3, after: { frequency: 30 } },
+  },
+  {
+    route: 'DELETE /groups/:group',
+    request: on('group')('DELETE'),
+    entry: { action: 'group.deleted', label: 'Shops', after: null },
+  },
+  {
+    route: 'POST /webhooks',
+    request: async (given) => {
+      given.secrets.push(SECRET, HEADER, NEW_SECRET, NEW_HEADER)
+      const body = { url: URL, secret: SECRET, headers: { Authorization: HEADER } }
+      return keep(given, 'webhook', await given.send('POST', '/webhooks', body))
+    },
+    entry: { action: 'webhook.created', after: { url: URL, ...HEADERS, groups: [], is_active: true } },
+  },
+  {
+    route: 'PATCH /webhooks/:webhook',
+    request: webhook('PATCH', { headers: { Authorization: NEW_HEADER } }),
+    entry: { action: 'webhook.updated', label: URL, before: HEADERS, after: HEADERS },
+  },
+  {
+    route: 'POST /webhooks/:webhook/disable',
+    request: on('webhook', '/disable')('POST'),
+    entry: { action: 'webhook.disabled', after: { is_active: false } },
+  },
+  {
+    route: 'POST /webhooks/:webhook/enable',
+    request: on('webhook', '/enable')('POST'),
+    entry: { action: 'webhook.enabled', after: { is_active: true } },
+  },
+  {
+    route: 'POST /webhooks/:webhook/rotate-secret',
+    request: on('webhook', '/rotate-secret')('POST', { secret: NEW_SECRET, grace_hours: 1 }),
+    entry: { action: 'webhook.secret_rotated', before: null, after: { grace_hours: 1 } },
+  },
+  {
+    route: 'POST /webhooks/:webhook/test',
+    request: async (given) => keep(given, 'request', await on('webhook', '/test')('POST')(given)),
+    entry: { action: 'webhook.tested', label: URL },
+  },
+  {
+    route: 'POST /webhooks/:webhook/requests/:request/retry',
+    request: ({ send, ids }) => send('POST', `/webhooks/${ids.webhook}/requests/${ids.request}/retry`),
+    entry: { action: 'webhook.request_retried' },
+  },
+  {
+    route: 'POST /webhooks/:webhook/replay',
+    request: async (given) => {
+      const { db } = given.world.doors
+      await db
+        .updateTable('webhook_requests')
+        .set({ event_id: newId('evt', 0) } as never)
+        .execute()
+      return await on('webhook', '/replay')('POST', PERIOD)(given)
+    },
+    entry: { action: 'webhook.replayed', object_count: 1 },
+  },
+  {
+    route: 'POST /dashboard/api/webhooks/:webhook/replay',
+    request: ({ send, ids }) =>
+      send('POST', `/dashboard/api/webhooks/${ids.webhook}/replay`, { ...PERIOD, statuses: ['PENDING'] }),
+    entry: { action: 'webhook.replayed', object_count: 1 },
+  },
+  {
+    route: 'DELETE /webhooks/:webhook',
+    request: webhook('DELETE'),
+    entry: { action: 'webhook.deleted', label: URL, after: null },
+  },
+  {
+    route: 'POST /agents/invitations',
+    request: async (given) => {
+      const invited = await given.send('POST', '/agents/invitations', { email: 'eve@example.com' })
+      return keep(given, 'invitation', invited)
+    },
+    entry: { action: 'invitation.created', after: { email: 'eve@example.com', role: 'member' } },
+  },
+  {
+    route: 'POST /agents/invitations/:invitation/resend',
+    request: ({ send, ids }) => send('POST', `/agents/invitations/${ids.invitation}/resend`),
+    entry: { action: 'invitation.resent', label: 'eve@example.com' },
+  },
+  {
+    route: 'DELETE /agents/invitations/:invitation',
+    request: ({ send, ids }) => send('DELETE', `/agents/invitations/${ids.invitation}`),
+    entry: { action: 'invitation.revoked', label: 'eve@example.com' },
+  },
+  {
+    route: 'PATCH /agents/:agent',
+    request: async (given) => {
+      given.ids.agent = await givenAgent(given.world, { name: 'Max' })
+      return await on('agent')('PATCH', { role: 'viewer' })(given)
+    },
+    entry: { action: 'agent.updated', label: 'Max', before: { role: 'member' }, after: { role: 'viewer' } },
+  },
+  {
+    route: 'DELETE /agents/:agent',
+    request: on('agent')('DELETE'),
+    entry: { action: 'agent.removed', label: 'Max', after: null },
+  },
+  {
+    route: 'PATCH /organization',
+    request: ({ send }) => send('PATCH', '/organization', { settings: { timezone: 'Europe/Berlin' } }),
+    entry: {
+      action: 'organization.updated',
+      label: 'First',
+      before: { timezone: 'UTC' },
+      after: { timezone: 'Europe/Berlin' },
+    },
+  },
+  {
+    route: 'PATCH /organization/billing',
+    request: ({ send }) => send('PATCH', '/organization/billing', { city: 'Berlin' }),
+    entry: { action: 'billing.updated', before: { city: null }, after: { city: 'Berlin' } },
+  },
+  {
+    route: 'PUT /organization/subscription',
+    request: ({ shop }) => shop.choose('team'),
+    entry: { action: 'subscription.checkout_started', after: { plan: 'team' } },
+  },
+  {
+    route: 'POST /stripe/webhook',
+    request: ({ shop }) => {
+      shop.stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
+      return shop.report('sub_1')
+    },
+    entry: { action: 'subscription.updated', by: 'system', before: { plan: null }, after: { plan: 'team' } },
+  },
+  {
+    route: 'DELETE /organization/subscription',
+    request: ({ send }) => send('DELETE', '/organization/subscription'),
+    entry: { action: 'subscription.canceled', before: { cancel_at: null } },
+  },
+  {
+    route: 'POST /dashboard/api/keys',
+    request: async (given) => {
+      const made = await given.owner.call('/dashboard/api/keys', { body: { name: 'Deploy', role: 'write' } })
+      given.secrets.push(made.body.key)
+      return keep(given, 'key', made)
+    },
+    entry: {
+      action: 'api_key.created',
+      by: 'person',
+      label: 'Deploy',
+      after: { name: 'Deploy', role: 'write', expires: null },
+    },
+  },
+  {
+    route: 'DELETE /dashboard/api/keys/:key',
+    request: ({ owner, ids }) => owner.call(`/dashboard/api/keys/${ids.key}`, { method: 'DELETE' }),
+    entry: { action: 'api_key.revoked', by: 'person', label: 'Deploy', before: { name: 'Deploy', role: 'write' } },
+  },
+  {
+    route: 'DELETE /monitors/:monitor',
+    request: monitor('DELETE'),
+    entry: { action: 'monitor.deleted', label: NAME, after: null },
+  },
+]
