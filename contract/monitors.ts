@@ -8,6 +8,8 @@ export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
 const NOTIFY_MEANS =
   'Which changes are delivered: `immediately` every one, `on_success` those that make it VALID, `after_success` those after which it is no longer VALID.'
 
+const RECORD_TYPES_MEAN = `${RECORD_TYPES.slice(RECORD_TYPES.indexOf('SRV')).join(', ')} are additions of Zonewatch.`
+
 export type MonitorState = (typeof STATES)[number]
 export type Notify = (typeof NOTIFY)[number]
 
@@ -17,7 +19,7 @@ export const Monitor = Exactly(
     created: Instant('When the monitor was created.'),
     domain: Type.String({ examples: ['example.com'] }),
     subdomain: Type.String({ description: 'Empty for the apex.', examples: ['www'] }),
-    record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
+    record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_MEAN }),
     expected_value: Type.Array(Type.String(), { examples: [['192.0.2.1']] }),
     // A list of types instead of a choice of schemas: the serializer then need not try them.
     current_value: Type.Unsafe<string[] | null>({
@@ -103,7 +105,7 @@ const fields = {
       description: 'The whole name, split at the registrable domain; `domain` and `subdomain` are then ignored.',
     }),
   ),
-  record_type: Type.Enum(RECORD_TYPES, { type: 'string' }),
+  record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_MEAN }),
   expected_value: Type.Union([Type.Array(Type.String()), Type.String()], {
     description: '1 to 10 values, or one value as bare text.',
     examples: [['192.0.2.1']],

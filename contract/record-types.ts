@@ -26,33 +26,33 @@ const PARAMETERS_LEFT_OUT =
 const TEXTS = {
   A: {
     holds: 'IPv4 addresses',
-    write: 'An IPv4 address each.',
+    write: 'One IPv4 address per value.',
     example: '192.0.2.1',
     flexible: 'Valid when {values} {are} there; there may be more. Takes blocks too, such as 192.0.2.0/24.',
   },
   AAAA: {
     holds: 'IPv6 addresses',
-    write: 'An IPv6 address each, in any spelling.',
+    write: 'One IPv6 address per value, in any spelling.',
     example: '2001:db8::1',
     flexible: 'Valid when {values} {are} there; there may be more. Takes blocks too, such as 2001:db8::/32.',
   },
   CNAME: {
-    holds: 'the name it is an alias of',
-    write: 'A host name. A name has one target, so expect one.',
+    holds: 'the target of the name',
+    write: 'A host name. A name has one target, so expect one value.',
     example: 'shop.provider.example',
-    exact: 'Valid when it points straight at {values}.',
-    flexible: 'Valid when {values} stands anywhere on its chain of aliases.',
+    exact: 'Valid when the CNAME target is {values}.',
+    flexible: 'Valid when {values} is any name on the CNAME chain.',
     isSingle: true, // RFC 2181 section 10.1
   },
   MX: {
-    holds: 'where its mail goes',
-    write: 'A host each; with a priority before it (10 mail.example.com) that counts too.',
+    holds: 'its mail hosts',
+    write: 'One host per value. A priority in front of it (10 mail.example.com) must match, too.',
     example: '10 mail.example.com',
     exact: 'Valid when its mail hosts are {values}: none less, none more. A priority counts where you write one.',
   },
   TXT: {
     holds: 'texts: verifications, DMARC, DKIM',
-    write: 'The text as it stands, or as your provider shows it in quotes. Letter case counts.',
+    write: 'The text itself, or in quotes as your provider shows it. Letter case matters.',
     example: 'v=DMARC1; p=reject',
     exact: 'Valid when its texts are {values}: none less, and no other text beside.',
     flexible:
@@ -61,13 +61,13 @@ const TEXTS = {
   },
   NS: {
     holds: 'its name servers',
-    write: 'A host name each.',
+    write: 'One host name per value.',
     example: 'ns1.example.net',
     place: 'in the zone, and at your registrar too',
   },
   PTR: {
     holds: 'the name of an address',
-    write: 'A host name each.',
+    write: 'One host name per value.',
     example: 'mail.example.com',
     place: 'where the address comes from: its hosting or network provider sets reverse names',
   },
@@ -75,7 +75,7 @@ const TEXTS = {
     holds: 'who may send its mail',
     write: 'The whole record, beginning with v=spf1.',
     example: 'v=spf1 include:_spf.example.com -all',
-    exact: 'Valid when the SPF record is exactly this text. How many blanks stand between its words does not matter.',
+    exact: 'Valid when the SPF record is exactly this text. The number of blanks between its words does not matter.',
     flexible: 'Valid when every mechanism of this text is in the SPF record, in any order; there may be more.',
     name: 'SPF (TXT)', // written as TXT
     isSingle: true, // RFC 7208 section 4.5
@@ -83,43 +83,43 @@ const TEXTS = {
   },
   CAA: {
     holds: 'who may issue certificates',
-    write: 'Tag and value; flags before them count too.',
+    write: 'Tag and value. Flags in front of them must match, too.',
     example: '0 issue "letsencrypt.org"',
     flexible: 'Valid when {values} {are} there; there may be more. Flags count only where you write them.',
   },
   SRV: {
     holds: 'host and port of a service',
-    write: 'Priority, weight, port and target each.',
+    write: 'Priority, weight, port and target per value.',
     example: '10 5 5060 sip.example.com',
     flexible: FIELDS_LEFT_OPEN,
   },
   TLSA: {
     holds: 'the certificate of a service (DANE)',
-    write: 'Usage, selector, matching type and data in hexadecimal each.',
+    write: 'Usage, selector, matching type and data in hexadecimal per value.',
     example: '3 1 1 0c72ac70b745ac19998811b131d662c9ac69dbdbe7cb23e5b514b56664c5d3d6',
     flexible: FIELDS_LEFT_OPEN,
   },
   SSHFP: {
     holds: 'fingerprints of SSH host keys',
-    write: 'Algorithm, fingerprint type and fingerprint in hexadecimal each.',
+    write: 'Algorithm, fingerprint type and fingerprint in hexadecimal per value.',
     example: '4 2 a87f1b687ac0e57d2a081a2f282672334d90ed316d2b818ca9580ea384d92401',
     flexible: FIELDS_LEFT_OPEN,
   },
   HTTPS: {
     holds: 'how its web server is reached',
-    write: 'Priority, target and parameters each, in any order.',
+    write: 'Priority, target and parameters per value, the parameters in any order.',
     example: '1 . alpn=h2,h3',
     flexible: PARAMETERS_LEFT_OUT,
   },
   SVCB: {
     holds: 'how a service is reached',
-    write: 'Priority, target and parameters each, in any order.',
+    write: 'Priority, target and parameters per value, the parameters in any order.',
     example: '1 dns.example.com alpn=dot port=853',
     flexible: PARAMETERS_LEFT_OUT,
   },
   DS: {
     holds: 'its DNSSEC keys, as the zone above says',
-    write: 'Key tag, algorithm, digest type and digest in hexadecimal each.',
+    write: 'Key tag, algorithm, digest type and digest in hexadecimal per value.',
     example: '60485 5 2 d4b7d520e7bb5f0f67674a0cceb1e3e0614b93c4f9e99b8383f6a1e4469da50a',
     flexible: FIELDS_LEFT_OPEN,
     place: 'at your registrar, or in the zone above',
@@ -134,7 +134,7 @@ const TEXTS = {
   },
   NAPTR: {
     holds: 'rules that lead to its services',
-    write: 'Order, preference, flags, services, expression and replacement each.',
+    write: 'Order, preference, flags, services, expression and replacement per value.',
     example: '100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .',
     flexible: FIELDS_LEFT_OPEN,
   },

@@ -65,7 +65,7 @@ describe('exact and flexible', () => {
       'Valid when 192.0.2.1 and 192.0.2.2 are there, and no others.',
     )
     expect(modeWords('CNAME', ['edge.cdn.example'], false)).toBe(
-      'Valid when edge.cdn.example stands anywhere on its chain of aliases.',
+      'Valid when edge.cdn.example is any name on the CNAME chain.',
     )
   })
 
