@@ -118,6 +118,9 @@ function kindOf({ world }: Report): Kind {
   const isDisturbed =
     world.loss > 0 ||
     world.geo !== undefined ||
+    world.truncates === true ||
+    world.poisoned.length > 0 ||
+    world.nameServers.some(({ region }) => region !== undefined) ||
     world.outages.length + world.captive.length + world.closed.length > 0 ||
     [...world.nameServers, ...world.resolvers].some(({ status }) => status !== 'ok')
   if (isDisturbed) return 'disturbed'
