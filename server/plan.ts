@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
-import { type Plan as PlanAnswer, type PlanLimits, PlanSetting } from '#contract/subscription.ts'
+import { createRequire } from 'node:module'
+import type { Plan as PlanAnswer, PlanLimits } from '#contract/subscription.ts'
 
 export type Price = PlanAnswer['prices'][number] & { stripe_price: string }
 export type Plan = { id: string; name: string; prices: Price[]; limits: PlanLimits }
@@ -19,7 +18,14 @@ export const NO_LIMITS: PlanLimits = {
 /** What a server offers whose operator sells nothing. */
 export const SELF_HOSTED: Plans = [{ id: 'self-hosted', name: 'Self-hosted', prices: [], limits: NO_LIMITS }]
 
-const Settings = Type.Array(PlanSetting, { minItems: 1, maxItems: 100 })
+/** Loaded only where PLANS is set: TypeBox takes 20 MB in each process. */
+function loadSchema() {
+  const require = createRequire(import.meta.url)
+  const { Type } = require('typebox') as typeof import('typebox')
+  const { Value } = require('typebox/value') as typeof import('typebox/value')
+  const { PlanSetting } = require('#contract/subscription.ts') as typeof import('#contract/subscription.ts')
+  return { Value, Settings: Type.Array(PlanSetting, { minItems: 1, maxItems: 100 }) }
+}
 
 /** Reads the setting PLANS, a JSON list. Limits that are not named are null. `reason` says where and what is wrong. */
 export function parsePlans(text: string): { ok: true; plans: Plans } | { ok: false; reason: string } {
@@ -29,6 +35,7 @@ export function parsePlans(text: string): { ok: true; plans: Plans } | { ok: fal
   } catch {
     return { ok: false, reason: 'is not JSON.' }
   }
+  const { Value, Settings } = loadSchema()
   const error = Value.Errors(Settings, given)[0]
   if (error || !Value.Check(Settings, given)) {
     return { ok: false, reason: `has a plan that cannot be read: ${error?.instancePath || '/'} ${error?.message}.` }

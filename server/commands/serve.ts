@@ -6,6 +6,9 @@ import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
 
+/** With V8's default of 16 MB a check took a fifth more CPU time under load. */
+const EXEC_ARGV = ['--max-semi-space-size=64']
+
 /** `zonewatch serve`: starts the server's processes, keeps them running until a signal comes, and ends them. */
 export async function serve(): Promise<void> {
   const config = loadConfig()
@@ -13,7 +16,7 @@ export async function serve(): Promise<void> {
   let stopCheckpoints = () => {}
   const supervisor = new Supervisor({
     processes: planProcesses(config.roles, config.workers),
-    fork: (roles) => fork(process.argv[1]!, ['process', roles.join(',')]),
+    fork: (roles) => fork(process.argv[1]!, ['process', roles.join(',')], { execArgv: EXEC_ARGV }),
     onPrepared: () => {
       const path = pathOf(config.databaseUrl)
       if (path !== undefined) stopCheckpoints = startCheckpoints(path)

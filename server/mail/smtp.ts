@@ -1,4 +1,4 @@
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import type { Message } from './message.ts'
 
 /** What handing a mail to the mail server can come to. */
@@ -16,13 +16,14 @@ const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 
 /** The door to the mail server. Opens a connection for each mail and closes it again. */
 export function openSmtp({ url, from }: { url: string; from: string }): Post {
-  const transport = createTransport({ ...TIMEOUTS, url, disableFileAccess: true, disableUrlAccess: true })
+  let transport: Transporter | undefined
   const ourDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')
   return async ({ id, to, at }, message, signal) => {
     try {
       // The id stays the same over all tries, so that a mail which arrives twice can be recognised.
       const messageId = `<${id}@${ourDomain}>`
       const headers = { 'Auto-Submitted': 'auto-generated' }
+      transport ??= await connect(url)
       await transport.sendMail({
         ...message,
         from,
@@ -37,6 +38,12 @@ export function openSmtp({ url, from }: { url: string; from: string }): Post {
       return outcomeOf(error)
     }
   }
+}
+
+/** The library is loaded with the first mail: few processes send any. */
+async function connect(url: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({ ...TIMEOUTS, url, disableFileAccess: true, disableUrlAccess: true })
 }
 
 function outcomeOf(error: unknown): Sending {
