@@ -149,7 +149,7 @@ const team = createRoute({
 })
 const settings = createRoute({
   ...view('settings'),
-  validateSearch: searchOf('tab'),
+  validateSearch: searchOf('tab', 'actor', 'object', 'after', 'before'),
   component: lazy(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
 })
 const profile = createRoute({

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { ApiKeys } from '#contract/account.ts'
+import type { AuditEntry } from '#contract/audit-log.ts'
 import type { Invoice, Plan, Subscription } from '#contract/subscription.ts'
 import { api, type Page, type Query } from '../api.ts'
 
@@ -26,3 +27,14 @@ export const keysQuery = queryOptions({
   queryKey: ['keys'],
   queryFn: ({ signal }) => api.get<ApiKeys>('/dashboard/api/keys', {}, signal),
 })
+
+/** What the page's address says of the audit log. */
+export type AuditSearch = { [name in 'actor' | 'object' | 'after' | 'before']?: string }
+
+export const auditLogQuery = (search: AuditSearch) =>
+  queryOptions({
+    queryKey: ['organization', 'audit-log', search],
+    queryFn: ({ signal }) =>
+      api.get<Page<AuditEntry>>('/audit-log', { ...search, limit: 50, order_way: 'desc' }, signal),
+    placeholderData: keepPreviousData,
+  })

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useSession } from '../session.tsx'
 import { Page } from '../ui/page.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
+import { AuditLog } from './audit-log.tsx'
 import { BillingDetails } from './billing-details.tsx'
 import { Keys } from './keys.tsx'
 import { Notices } from './notices.tsx'
@@ -10,7 +11,7 @@ import { PlanAndUsage } from './plan-and-usage.tsx'
 
 const route = getRouteApi('/inside/settings')
 
-type Name = 'organization' | 'keys' | 'subscription' | 'billing' | 'notices'
+type Name = 'organization' | 'keys' | 'subscription' | 'billing' | 'notices' | 'audit-log'
 
 export function SettingsPage() {
   const { can, organization } = useSession()
@@ -22,7 +23,12 @@ export function SettingsPage() {
     { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
     { value: 'billing', label: 'Billing details', content: <BillingDetails /> },
     // Mails hold links that let people in.
-    ...(can('manage') ? [{ value: 'notices', label: 'Notices', content: <Notices /> } as const] : []),
+    ...(can('manage')
+      ? ([
+          { value: 'notices', label: 'Notices', content: <Notices /> },
+          { value: 'audit-log', label: 'Audit log', content: <AuditLog /> },
+        ] as const)
+      : []),
   ]
   const tab = tabs.find(({ value }) => value === search.tab)?.value ?? 'organization'
   return (

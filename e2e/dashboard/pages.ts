@@ -57,6 +57,17 @@ export const PAGES: readonly Shown[] = [
   { name: 'settings-keys', path: '/dashboard/settings?tab=keys' },
   { name: 'settings-subscription', path: '/dashboard/settings?tab=subscription' },
   { name: 'settings-billing', path: '/dashboard/settings?tab=billing' },
+  {
+    name: 'settings-audit-log',
+    path: '/dashboard/settings?tab=audit-log',
+    prepare: async (page) => {
+      await page
+        .getByRole('button', { name: /created monitor|changed the/ })
+        .first()
+        .click()
+      await page.getByText('Request id').waitFor()
+    },
+  },
   { name: 'settings-notices', path: '/dashboard/settings?tab=notices' },
   { name: 'profile', path: '/dashboard/profile' },
   {
