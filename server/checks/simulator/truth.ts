@@ -136,6 +136,7 @@ function untruth(world: World, given: ReadonlyMap<string, number>, event: Event)
     return isUnexpected || isTrue ? undefined : 'MISMATCH, but every expected value is still given'
   }
   const isTrue = periods.some((period) => {
+    if (period.kind === 'records') return false
     const wanted = trueState(world, period, [])
     return FAILURES.includes(wanted) ? FAILURES.includes(state) : wanted === state
   })
@@ -177,6 +178,11 @@ export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'A member that comes with less than 5 % of the answers',
     isIn: ({ periods }) => periods.some((period) => usualMembers(period).length < period.members.length),
+    permits: (world, { state, values = [] }) => {
+      const isUsual = (value: string) => world.periods.every((period) => usualMembers(period).includes(value))
+      const isRare = world.expected.every((value) => values.includes(value) || !isUsual(value))
+      return state === 'MISMATCH' && isRare && areOfZone(world, values)
+    },
   },
   {
     case: 'In flexible mode an expected address of a rotation, so rare that 20 answers do not show it, and nothing that hints at a rotation',
