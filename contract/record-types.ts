@@ -18,9 +18,10 @@ export type RecordTypeText = {
   isText?: true
 }
 
-const FIELDS_LEFT_OPEN = 'Valid when {values} {are} there; there may be more. A * stands for any value of its field.'
+const FIELDS_LEFT_OPEN =
+  'Valid when {values} {are} present, with or without others. A * stands for any value of its field.'
 const PARAMETERS_LEFT_OUT =
-  'Valid when {values} {are} there; there may be more, also more parameters. A * stands for any priority or target.'
+  'Valid when {values} {are} present, with or without other records and parameters. A * stands for any priority or target.'
 
 /** Every record type that can be monitored. Those from SRV on are no part of the API that Zonewatch implements, but its own. */
 const TEXTS = {
@@ -28,13 +29,13 @@ const TEXTS = {
     holds: 'IPv4 addresses',
     write: 'One IPv4 address per value.',
     example: '192.0.2.1',
-    flexible: 'Valid when {values} {are} there; there may be more. Takes blocks too, such as 192.0.2.0/24.',
+    flexible: 'Valid when {values} {are} present, with or without others. Takes blocks too, such as 192.0.2.0/24.',
   },
   AAAA: {
     holds: 'IPv6 addresses',
     write: 'One IPv6 address per value, in any spelling.',
     example: '2001:db8::1',
-    flexible: 'Valid when {values} {are} there; there may be more. Takes blocks too, such as 2001:db8::/32.',
+    flexible: 'Valid when {values} {are} present, with or without others. Takes blocks too, such as 2001:db8::/32.',
   },
   CNAME: {
     holds: 'the target of the name',
@@ -48,15 +49,15 @@ const TEXTS = {
     holds: 'its mail hosts',
     write: 'One host per value. A priority in front of it (10 mail.example.com) must match, too.',
     example: '10 mail.example.com',
-    exact: 'Valid when its mail hosts are {values}: none less, none more. A priority counts where you write one.',
+    exact: 'Valid when the mail hosts are exactly {values}. Priorities are compared if you enter them.',
   },
   TXT: {
     holds: 'texts: verifications, DMARC, DKIM',
     write: 'The text itself, or in quotes as your provider shows it. Letter case matters.',
     example: 'v=DMARC1; p=reject',
-    exact: 'Valid when its texts are {values}: none less, and no other text beside.',
+    exact: 'Valid when the texts are exactly {values}.',
     flexible:
-      'Valid when {values} {are} there; there may be other texts. SPF, DMARC and DKIM are compared part by part.',
+      'Valid when {values} {are} present, with or without other texts. SPF, DMARC and DKIM are compared part by part.',
     isText: true,
   },
   NS: {
@@ -76,7 +77,7 @@ const TEXTS = {
     write: 'The whole record, beginning with v=spf1.',
     example: 'v=spf1 include:_spf.example.com -all',
     exact: 'Valid when the SPF record is exactly this text. The number of blanks between its words does not matter.',
-    flexible: 'Valid when every mechanism of this text is in the SPF record, in any order; there may be more.',
+    flexible: 'Valid when every mechanism of this text is in the SPF record, in any order, with or without others.',
     name: 'SPF (TXT)', // written as TXT
     isSingle: true, // RFC 7208 section 4.5
     isText: true,
@@ -85,7 +86,7 @@ const TEXTS = {
     holds: 'who may issue certificates',
     write: 'Tag and value. Flags in front of them must match, too.',
     example: '0 issue "letsencrypt.org"',
-    flexible: 'Valid when {values} {are} there; there may be more. Flags count only where you write them.',
+    flexible: 'Valid when {values} {are} present, with or without others. Flags are compared only if you enter them.',
   },
   SRV: {
     holds: 'host and port of a service',

@@ -11,7 +11,8 @@ export class ApiProblem extends Error {
 
   constructor(status: number, body: Partial<ErrorBody>, retryAfter?: number) {
     super(
-      body.error ?? (status === 0 ? 'The server cannot be reached. Is it running?' : `The server answered ${status}.`),
+      body.error ??
+        (status === 0 ? 'Cannot reach the server. Check that it is running.' : `The server returned HTTP ${status}.`),
     )
     this.status = status
     this.errors = body.errors ?? {}

@@ -15,7 +15,7 @@ export const SILENT_MS = 12_000
 /** This page itself stood still: a laptop was closed, or the tab is in the background. */
 const STOOD_STILL_MS = 5_000
 
-const NO_ANSWER = 'The server does not answer.'
+const NO_ANSWER = 'The server does not respond.'
 
 let heardAt = Date.now()
 let silentSince = heardAt
@@ -26,7 +26,7 @@ const listeners = new Set<() => void>()
 
 /** Of every answer: one of a proxy without a server, or of a server without its database, is none. */
 export function noteAnswer(status: number, sentence?: string): void {
-  if (status === 502 || status === 503 || status === 504) noteFailure(sentence ?? `The server answers ${status}.`)
+  if (status === 502 || status === 503 || status === 504) noteFailure(sentence ?? `The server returns HTTP ${status}.`)
   else noteLife()
 }
 

@@ -66,9 +66,9 @@ const ALLOWED: Record<Role, readonly Act[]> = {
 export function useSession(): Session {
   const { data: me } = useSuspenseQuery(meQuery)
   const id = useSyncExternalStore(onChoice, chosenId)
-  if (!me) throw new Error('Nobody is signed in.')
+  if (!me) throw new Error('You are not signed in.')
   const organization = chosen(me, id)
-  if (!organization) throw new Error('You belong to no organization.')
+  if (!organization) throw new Error('You do not belong to an organization.')
   return { me, organization, can: (what) => ALLOWED[organization.role].includes(what) }
 }
 

@@ -12,7 +12,11 @@ export function CodeForm(props: CodeProps) {
   return (
     <Card
       title={isRecovery ? 'Recovery code' : 'Enter the code'}
-      lead={isRecovery ? 'One of those you kept; each works once.' : 'Of your authenticator app.'}
+      lead={
+        isRecovery
+          ? 'Use one of your saved recovery codes. Each code works once.'
+          : 'Use the code shown in your authenticator app.'
+      }
     >
       <CodeFields {...props} onRecovery={setRecovery} />
     </Card>
@@ -40,14 +44,14 @@ export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecov
   }
   return (
     <form key={String(isRecovery)} onSubmit={onSubmit} className="flex flex-col gap-4">
-      <Field label={isRecovery ? 'Recovery code' : 'Six digits'}>
+      <Field label={isRecovery ? 'Recovery code' : 'Six-digit code'}>
         {isRecovery ? (
           <Input name="code" isCode required autoFocus autoComplete="off" />
         ) : (
           <Input name="code" isCode required autoFocus inputMode="numeric" autoComplete="one-time-code" maxLength={7} />
         )}
       </Field>
-      <Checkbox label="Ask for no code in this browser for 30 days" isChecked={trusts} onChange={setTrusts} />
+      <Checkbox label="Trust this browser for 30 days" isChecked={trusts} onChange={setTrusts} />
       {problem !== undefined && <ProblemNote problem={problem} />}
       <Button type="submit" look="primary" isBusy={isBusy}>
         Sign in
@@ -57,7 +61,7 @@ export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecov
           Back
         </Button>
         <Button look="quiet" size="sm" onClick={change}>
-          {isRecovery ? 'Use the app instead' : 'Use a recovery code'}
+          {isRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
         </Button>
       </div>
     </form>

@@ -21,28 +21,32 @@ export function ForgotPage() {
     await api.post('/dashboard/auth/request-password-reset', { email })
     setSentTo(email)
   })
-  const back = <Link to="/sign-in">Back to signing in</Link>
+  const back = <Link to="/sign-in">Back to sign in</Link>
   if (sentTo !== undefined) {
     return (
-      <Card title={welcome?.sends_mail === false ? 'Ask the operator' : 'Look into your mail'} below={back}>
+      <Card title={welcome?.sends_mail === false ? 'Ask your operator' : 'Check your email'} below={back}>
         <div role="status" className="flex flex-col items-center gap-3 text-center text-sm text-soft">
           <MailCheck className="size-8 text-faint" strokeWidth={1.5} aria-hidden="true" />
           {welcome?.sends_mail === false
-            ? `This server sends no mail. If there is an account for ${sentTo}, its operator now finds the link in the server's log.`
-            : `If there is an account for ${sentTo}, a link to set a new password is on its way. It works once, for an hour.`}
+            ? `This server does not send email. If an account exists for ${sentTo}, the operator finds the reset link in the server log.`
+            : `If an account exists for ${sentTo}, we sent it a link to reset the password. The link works once and expires in one hour.`}
         </div>
       </Card>
     )
   }
   return (
-    <Card title="Forgotten password" lead="A link to set a new one goes to your address." below={back}>
+    <Card
+      title="Reset password"
+      lead="Enter your email address. You receive a link to set a new password."
+      below={back}
+    >
       <form onSubmit={onSubmit} className="flex flex-col gap-4">
-        <Field label="E-mail" error={fieldError(problem, 'email')}>
+        <Field label="Email" error={fieldError(problem, 'email')}>
           <Input name="email" type="email" autoComplete="username" required autoFocus />
         </Field>
         {problem !== undefined && <ProblemNote problem={problem} fields={['email']} />}
         <Button type="submit" look="primary" isBusy={isBusy}>
-          Send the link
+          Send reset link
         </Button>
       </form>
     </Card>

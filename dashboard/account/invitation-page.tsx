@@ -30,11 +30,11 @@ export function InvitationPage() {
   if (offered.error) {
     const isUnknown = offered.error instanceof ApiProblem && offered.error.status === 404
     return (
-      <Card title="Invitation" below={<Link to="/sign-in">To Zonewatch</Link>}>
+      <Card title="Invitation" below={<Link to="/sign-in">Go to Zonewatch</Link>}>
         {isUnknown ? (
           <p className="text-sm text-soft">
-            This link leads nowhere: it may have been replaced by a newer one. Look for the last mail, or ask for
-            another.
+            This invitation link is not valid. A newer link may have replaced it. Use the link in the latest email, or
+            ask for a new invitation.
           </p>
         ) : (
           <ProblemNote problem={offered.error} />
@@ -46,12 +46,12 @@ export function InvitationPage() {
   const title = `Join ${organization}`
   if (state !== 'pending') {
     return (
-      <Card title={title} below={<Link to="/sign-in">To Zonewatch</Link>}>
+      <Card title={title} below={<Link to="/sign-in">Go to Zonewatch</Link>}>
         <p className="text-sm text-soft">{ENDED[state]}</p>
       </Card>
     )
   }
-  const lead = `You are invited as ${role}, with the address ${email}.`
+  const lead = `You are invited as ${role} with the address ${email}.`
   const signedInAs = me.data?.person.email
   if (signedInAs !== undefined && signedInAs !== email) {
     return (
@@ -77,9 +77,9 @@ export function InvitationPage() {
 }
 
 const ENDED = {
-  accepted: 'This invitation was used already. Sign in to go on.',
-  expired: 'This invitation has expired: ask for a new one.',
-  revoked: 'This invitation was taken back.',
+  accepted: 'This invitation has already been accepted. Sign in to continue.',
+  expired: 'This invitation has expired. Ask for a new one.',
+  revoked: 'This invitation was revoked.',
 }
 
 /** `newEmail`: of someone without an account yet, who makes one with it. */
@@ -97,7 +97,7 @@ function Accept({ token, newEmail }: { token: string; newEmail?: string }) {
       {newEmail !== undefined && <PersonFields problem={problem} email={newEmail} />}
       {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
       <Button type="submit" look="primary" isBusy={isBusy}>
-        {newEmail === undefined ? 'Accept' : 'Make the account and join'}
+        {newEmail === undefined ? 'Accept' : 'Create account and join'}
       </Button>
     </form>
   )

@@ -8,7 +8,7 @@ export function PersonFields({ problem, email }: { problem: unknown; email?: str
       <Field label="Your name" error={fieldError(problem, 'name')}>
         <Input name="name" autoComplete="name" required maxLength={250} />
       </Field>
-      <Field label="E-mail" error={fieldError(problem, 'email')}>
+      <Field label="Email" error={fieldError(problem, 'email')}>
         <Input
           name="email"
           type="email"

@@ -14,7 +14,7 @@ import { TwoFactor } from './two-factor.tsx'
 
 export function ProfilePage() {
   return (
-    <Page title="Your account" lead="The same in every organization that you belong to." isNarrow>
+    <Page title="Your account" lead="These settings apply in every organization you belong to." isNarrow>
       <div className="flex flex-col gap-5">
         <Name />
         <Email />
@@ -33,7 +33,7 @@ function Name() {
   const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
     await api.post('/dashboard/auth/update-user', { name: given.get('name') })
     await queries.invalidateQueries({ queryKey: ME })
-    toast.done('Your name is changed.')
+    toast.done('Name changed.')
   })
   return (
     <Section title="Name">
@@ -63,13 +63,13 @@ function Email() {
     })
     if (confirm) return setWaiting(newEmail)
     await queries.invalidateQueries({ queryKey: ME })
-    toast.done(`You sign in with ${newEmail} from now on.`)
+    toast.done(`Email changed. Sign in with ${newEmail} from now on.`)
   })
   return (
-    <Section title="E-mail" hint={`You sign in with ${me.person.email}.`}>
+    <Section title="Email" hint={`You sign in with ${me.person.email}.`}>
       {isWaiting !== undefined ? (
         <p role="status" className="text-sm text-soft">
-          A mail is on its way to {isWaiting}. The new address holds once you open the link in it.
+          We sent a confirmation link to {isWaiting}. Open the link to change your address.
         </p>
       ) : (
         <form key={me.person.email} onSubmit={onSubmit} className="flex flex-col gap-4">
@@ -77,13 +77,13 @@ function Email() {
             <Field label="New address" error={fieldError(problem, 'newEmail')}>
               <Input name="newEmail" type="email" autoComplete="email" required />
             </Field>
-            <Field label="Your password" error={fieldError(problem, 'password')}>
+            <Field label="Current password" error={fieldError(problem, 'password')}>
               <Input name="password" type="password" autoComplete="current-password" required />
             </Field>
           </div>
           {problem !== undefined && <ProblemNote problem={problem} fields={['newEmail', 'password']} />}
           <Button type="submit" isBusy={isBusy} className="self-start">
-            Change address
+            Change email
           </Button>
         </form>
       )}
@@ -99,13 +99,13 @@ function Password() {
     await api.post('/dashboard/auth/change-password', Object.fromEntries(given))
     await queries.invalidateQueries({ queryKey: ['sessions'] })
     setAttempt(attempt + 1)
-    toast.done('The new password holds, and your other sessions were ended.')
+    toast.done('Password changed. Your other sessions were signed out.')
   })
   return (
-    <Section title="Password" hint="Changing it ends your other sessions.">
+    <Section title="Password" hint="Changing your password signs out your other sessions.">
       <form key={attempt} onSubmit={onSubmit} className="flex flex-col gap-4">
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Password now" error={fieldError(problem, 'currentPassword')}>
+          <Field label="Current password" error={fieldError(problem, 'currentPassword')}>
             <Input name="currentPassword" type="password" autoComplete="current-password" required />
           </Field>
           <Field label="New password" hint="At least 8 characters." error={fieldError(problem, 'newPassword')}>

@@ -6,8 +6,8 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
   return (
     <div className="flex flex-col gap-4">
       <p className="text-sm text-soft">
-        Each of these works once in place of a code, for when your phone is lost. Keep them where your password manager
-        is; they are not shown again.
+        Use a recovery code to sign in if you lose your phone. Each code works once. Store the codes in your password
+        manager; they are not shown again.
       </p>
       <ul className="grid grid-cols-2 gap-x-6 gap-y-1 rounded-md bg-sunken px-4 py-3 font-mono text-sm">
         {codes.map((code) => (
@@ -17,7 +17,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
       <div className="flex justify-end gap-2">
         <Copy text={codes.join('\n')} label="Copy codes" isWordy />
         <Button look="primary" size="sm" onClick={onDone}>
-          I have kept them
+          I saved the codes
         </Button>
       </div>
     </div>

@@ -15,14 +15,14 @@ export function ResetPasswordPage() {
   const toast = useToast()
   const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
     await api.post('/dashboard/auth/reset-password', { token, newPassword: given.get('newPassword') })
-    toast.done('The new password holds. All sessions were ended; sign in anew.')
+    toast.done('Password changed. All sessions were signed out. Sign in with your new password.')
     await router.navigate({ to: '/sign-in' })
   })
   return (
     <Card
       title="New password"
-      lead="All sessions of your account end with it."
-      below={<Link to="/forgot">Ask for another link</Link>}
+      lead="This signs out all your sessions."
+      below={<Link to="/forgot">Request a new link</Link>}
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-4">
         <Field label="New password" hint="At least 8 characters." error={fieldError(problem, 'newPassword')}>

@@ -19,7 +19,7 @@ export function Sessions() {
       id === null
         ? api.post('/dashboard/auth/revoke-other-sessions')
         : api.post('/dashboard/auth/revoke-session', { id }),
-    onSuccess: (_answer, id) => toast.done(id === null ? 'All other sessions are ended.' : 'The session is ended.'),
+    onSuccess: (_answer, id) => toast.done(id === null ? 'All other sessions were signed out.' : 'Session signed out.'),
     onError: toast.failed,
     onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
   })
@@ -27,12 +27,12 @@ export function Sessions() {
   return (
     <Section
       title="Sessions"
-      hint="Where you are signed in."
+      hint="Browsers that are signed in to your account."
       isFlush
       actions={
         others > 0 && (
           <Button size="sm" isBusy={end.isPending && end.variables === null} onClick={() => end.mutate(null)}>
-            End all others
+            Sign out all others
           </Button>
         )
       }
@@ -49,14 +49,14 @@ export function Sessions() {
             <div className="min-w-0 flex-1">
               <span className="font-medium">{browserOf(user_agent)}</span>
               <span className="block text-xs text-faint">
-                {address ?? 'address unknown'} · since <Time at={created} />
+                {address ?? 'unknown address'} · signed in <Time at={created} />
               </span>
             </div>
             {current ? (
-              <Badge tone="good">This one</Badge>
+              <Badge tone="good">This session</Badge>
             ) : (
               <Button size="sm" isBusy={end.isPending && end.variables === id} onClick={() => end.mutate(id)}>
-                End
+                Sign out
               </Button>
             )}
           </li>

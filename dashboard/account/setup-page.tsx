@@ -18,7 +18,7 @@ export function SetupPage() {
     await enter()
   })
   return (
-    <Card title="Set up Zonewatch" lead="You become the owner of its first organization.">
+    <Card title="Set up Zonewatch" lead="Create the first organization. You become its owner.">
       <form onSubmit={onSubmit} className="flex flex-col gap-4">
         <Field label="Organization" hint="A company or a team." error={fieldError(problem, 'organization')}>
           <Input name="organization" autoComplete="organization" required autoFocus maxLength={250} />

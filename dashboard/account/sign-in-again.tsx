@@ -24,7 +24,7 @@ export function SignInAgain() {
       isOpen={isOver}
       isKept
       title="Sign in again"
-      description="Your session has ended. Sign in to continue where you are; what you typed is kept."
+      description="Your session has expired. Sign in to continue. What you typed is kept."
     >
       {needsCode ? (
         <CodeFields onDone={done} onBack={() => setNeedsCode(false)} />
@@ -42,7 +42,7 @@ function Password({ onDone }: { onDone: (answer: SignedIn) => void }) {
   })
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
-      <Field label="E-mail">
+      <Field label="Email">
         <Input name="email" type="email" autoComplete="username" value={email} readOnly />
       </Field>
       <Field label="Password" error={fieldError(problem, 'password')}>
@@ -51,7 +51,7 @@ function Password({ onDone }: { onDone: (answer: SignedIn) => void }) {
       {problem !== undefined && <ProblemNote problem={problem} fields={['password']} />}
       <div className="flex items-center justify-between gap-4">
         <a href="/dashboard/sign-in" className="text-sm text-faint hover:text-ink">
-          Use another account
+          Use a different account
         </a>
         <Button type="submit" look="primary" isBusy={isBusy}>
           Sign in

@@ -24,7 +24,7 @@ export function SignInPage() {
   if (needsCode) return <CodeForm onDone={() => enter(to)} onBack={() => setNeedsCode(false)} />
   if (welcome?.needs_setup) return <NotSetUp />
   return (
-    <Card title="Sign in" below={welcome?.sign_up && <Link to="/sign-up">New here? Make an account</Link>}>
+    <Card title="Sign in" below={welcome?.sign_up && <Link to="/sign-up">Create an account</Link>}>
       <PasswordForm onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : enter(to))} />
     </Card>
   )
@@ -37,7 +37,7 @@ function PasswordForm({ onDone }: { onDone: (answer: SignedIn) => unknown }) {
   })
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
-      <Field label="E-mail" error={fieldError(problem, 'email')}>
+      <Field label="Email" error={fieldError(problem, 'email')}>
         <Input name="email" type="email" autoComplete="username" required autoFocus />
       </Field>
       <Field label="Password" error={fieldError(problem, 'password')}>
@@ -48,7 +48,7 @@ function PasswordForm({ onDone }: { onDone: (answer: SignedIn) => unknown }) {
         Sign in
       </Button>
       <Link to="/forgot" className="text-center text-sm text-faint hover:text-ink">
-        Forgotten your password?
+        Forgot your password?
       </Link>
     </form>
   )
@@ -58,8 +58,8 @@ function NotSetUp() {
   return (
     <Card title="Set up Zonewatch">
       <p className="text-sm text-soft">
-        This server has no organization yet. When it started, it wrote a <strong>one-time set-up link</strong> to its
-        log: open that link to become the owner. Whoever does not see the log cannot claim the server.
+        This server has no organization yet. It wrote a <strong>one-time set-up link</strong> to its log when it
+        started. Open that link to become the owner.
       </p>
     </Card>
   )

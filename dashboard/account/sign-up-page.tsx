@@ -20,16 +20,15 @@ export function SignUpPage() {
   })
   if (waiting !== undefined) {
     return (
-      <Card title="Confirm your address" below={<Link to="/sign-in">Sign in</Link>}>
+      <Card title="Confirm your email" below={<Link to="/sign-in">Sign in</Link>}>
         <p role="status" className="text-sm text-soft">
-          A mail is on its way to {waiting}. Open the link in it within an hour, then sign in with the password that you
-          chose.
+          We sent a confirmation link to {waiting}. Open it within one hour, then sign in with your password.
         </p>
       </Card>
     )
   }
   return (
-    <Card title="Make an account" below={<Link to="/sign-in">Have one? Sign in</Link>}>
+    <Card title="Create an account" below={<Link to="/sign-in">Already have an account? Sign in</Link>}>
       <form onSubmit={onSubmit} className="flex flex-col gap-4">
         <Field
           label="Organization"
@@ -41,7 +40,7 @@ export function SignUpPage() {
         <PersonFields problem={problem} />
         {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
         <Button type="submit" look="primary" isBusy={isBusy}>
-          Make the account
+          Create account
         </Button>
       </form>
     </Card>

@@ -21,8 +21,8 @@ type Step =
   | { kind: 'codes'; codes: string[] }
 
 const TITLES = {
-  enable: 'Ask for a code when signing in',
-  disable: 'Ask for no code any more',
+  enable: 'Turn on two-factor authentication',
+  disable: 'Turn off two-factor authentication',
   'generate-backup-codes': 'New recovery codes',
 }
 
@@ -45,13 +45,13 @@ export function TwoFactor() {
     await api.post(path, { password })
     await refresh()
     setStep(undefined)
-    toast.done('Signing in asks for the password alone.')
+    toast.done('You sign in with your password only.')
   }
 
   return (
     <Section
-      title="Second factor"
-      hint="A code of an authenticator app, asked for after the password."
+      title="Two-factor authentication"
+      hint="Signing in also asks for a code from your authenticator app."
       actions={
         isOn ? (
           <Badge tone="good" icon={ShieldCheck}>
@@ -67,7 +67,7 @@ export function TwoFactor() {
           <>
             <Button onClick={() => ask('generate-backup-codes')}>New recovery codes</Button>
             <Button look="danger" onClick={() => ask('disable')}>
-              Switch off
+              Turn off
             </Button>
           </>
         ) : (
@@ -102,12 +102,12 @@ function PasswordStep({ onConfirm }: { onConfirm: (password: string) => Promise<
   const { isBusy, problem, onSubmit } = useSubmit((given) => onConfirm(String(given.get('password'))))
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
-      <Field label="Your password">
+      <Field label="Current password">
         <Input name="password" type="password" autoComplete="current-password" required autoFocus />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} />}
       <Button type="submit" look="primary" isBusy={isBusy} className="self-end">
-        Go on
+        Continue
       </Button>
     </form>
   )
@@ -118,17 +118,17 @@ function ScanStep({ made, onConfirm }: { made: SecondFactor; onConfirm: (code: s
   const secret = new URL(made.totpURI).searchParams.get('secret') ?? ''
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
-      <p className="text-sm text-soft">Scan this with your authenticator app, then enter the code that it shows.</p>
-      <QrCode text={made.totpURI} label="QR code of the second factor" />
+      <p className="text-sm text-soft">Scan this QR code with your authenticator app, then enter the code it shows.</p>
+      <QrCode text={made.totpURI} label="QR code for two-factor authentication" />
       <p className="text-xs text-faint">
-        Or type this key: <span className="font-mono break-all text-ink">{secret}</span>
+        Or enter this key: <span className="font-mono break-all text-ink">{secret}</span>
       </p>
-      <Field label="Six digits">
+      <Field label="Six-digit code">
         <Input name="code" isCode inputMode="numeric" autoComplete="one-time-code" maxLength={7} required />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} />}
       <Button type="submit" look="primary" isBusy={isBusy} className="self-end">
-        Switch on
+        Turn on
       </Button>
     </form>
   )

@@ -17,17 +17,17 @@ export function VerifyEmailPage() {
     setDone(true)
   })
   return (
-    <Card title="Confirm your address" below={<Link to="/sign-in">To Zonewatch</Link>}>
+    <Card title="Confirm your email" below={<Link to="/sign-in">Go to Zonewatch</Link>}>
       {isDone ? (
         <div role="status" className="flex flex-col gap-4 text-sm text-soft">
-          Confirmed. From now on you sign in with this address.
+          Email confirmed. Use this address to sign in.
           <ButtonLink to="/" look="primary">
-            Go on
+            Continue
           </ButtonLink>
         </div>
       ) : (
         <form onSubmit={onSubmit} className="flex flex-col gap-4">
-          <p className="text-sm text-soft">From then on you sign in with it, and notices go there.</p>
+          <p className="text-sm text-soft">You will sign in with this address and receive notifications there.</p>
           {problem !== undefined && <ProblemNote problem={problem} />}
           <Button type="submit" look="primary" isBusy={isBusy}>
             Confirm

@@ -25,8 +25,8 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
       <p className="flex gap-2.5 text-warn">
         <Users className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
         <span>
-          Not saved yet: someone else changed this while you were editing.{' '}
-          {conflicts.length > 0 ? 'Choose the values to keep, then save.' : 'Check the new values below, then save.'}
+          Not saved: someone else changed this while you were editing.{' '}
+          {conflicts.length > 0 ? 'Choose the values to keep, then save.' : 'Review the new values below, then save.'}
         </span>
       </p>
       {conflicts.map((name) => (
@@ -35,8 +35,8 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
           label={fields[name].label}
           value={chosen.get(name) ?? ''}
           choices={[
-            { value: 'mine', label: 'Keep your value', hint: shown(fields[name].text(mine[name])) },
-            { value: 'theirs', label: 'Use the saved value', hint: shown(fields[name].text(theirs[name])) },
+            { value: 'mine', label: 'Keep my value', hint: shown(fields[name].text(mine[name])) },
+            { value: 'theirs', label: 'Use saved value', hint: shown(fields[name].text(theirs[name])) },
           ]}
           onChange={(whose) => whose !== '' && choose(name, whose)}
         />

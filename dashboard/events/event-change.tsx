@@ -34,7 +34,7 @@ function noteOf({ old_state, new_state }: Pick<Event, 'old_state' | 'new_state'>
 /** What the change did to the values. `most`: lines shown; undefined: all of them. */
 export function ValueDiff({ event, most }: { event: Pick<Event, 'previous_value' | 'current_value'>; most?: number }) {
   const lines = diffOf(event.previous_value, event.current_value)
-  if (lines === undefined) return <p className="text-xs text-faint">No values were learned.</p>
+  if (lines === undefined) return <p className="text-xs text-faint">Values unknown.</p>
   if (lines.length === 0) {
     return (
       <p className="text-xs text-faint">

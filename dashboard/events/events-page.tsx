@@ -28,7 +28,7 @@ export function EventsPage() {
   return (
     <Page
       title="Events"
-      lead="Every confirmed change of a monitor, the newest first."
+      lead="Confirmed changes of all monitors, newest first."
       actions={
         <ButtonAnchor href={addressHere('/dashboard/api/events.csv', filtersOf(search))} download>
           <Download /> Export CSV
@@ -61,7 +61,7 @@ function Feed({ search, onPage, onClear }: FeedProps) {
   if (!page) {
     return (
       <ProblemPage problem={error} onRetry={() => void refetch()}>
-        {(search.after ?? search.before) && <Button onClick={() => onPage({})}>To the newest events</Button>}
+        {(search.after ?? search.before) && <Button onClick={() => onPage({})}>Show newest events</Button>}
       </ProblemPage>
     )
   }
@@ -104,7 +104,7 @@ function useNewcomers(events: readonly Event[] | undefined, list: string) {
     if (seen.current?.list === list) for (const id of ids) seen.current.ids.add(id)
     else seen.current = { list, ids: new Set(ids) }
   }, [events, list])
-  return { isNew, sentence: count === 0 ? '' : count === 1 ? 'One new event.' : `${count} new events.` }
+  return { isNew, sentence: count === 0 ? '' : count === 1 ? '1 new event.' : `${count} new events.` }
 }
 
 function FeedBones() {
@@ -126,7 +126,7 @@ function NoEvents() {
   return (
     <Empty
       icon={Activity}
-      title="Nothing has changed yet"
+      title="No events yet"
       action={
         can('write') && (
           <ButtonLink to="/monitors/new" look="primary">
@@ -135,16 +135,16 @@ function NoEvents() {
         )
       }
     >
-      A confirmed change, to another state or to other values, is listed here and sent to the webhooks of its group.
-      First results are sent, too, and listed apart.
+      Zonewatch lists each confirmed change of state or values here and sends it to the webhooks of the monitor’s group.
+      First results are sent too, and listed separately.
     </Empty>
   )
 }
 
 function NothingMatches({ onClear }: { onClear: () => void }) {
   return (
-    <Empty icon={ListFilter} title="No event matches" action={<Button onClick={onClear}>Clear filters</Button>}>
-      No change in this time, group and states. Widen the filters, or clear them.
+    <Empty icon={ListFilter} title="No matching events" action={<Button onClick={onClear}>Clear filters</Button>}>
+      No events match these filters. Change or clear them.
     </Empty>
   )
 }

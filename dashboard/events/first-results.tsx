@@ -12,7 +12,7 @@ export function FirstResults({ results: { count, to } }: { results: NonNullable<
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 text-sm text-soft">
       <CircleDashed className="size-4 shrink-0 text-idle" strokeWidth={2.25} aria-hidden="true" />
       <span className="min-w-0 flex-1">
-        {number} first {count === 1 ? 'result' : 'results'} in the last 24 hours, the last one <Time at={to} />.
+        {number} first {count === 1 ? 'result' : 'results'} in the last 24 hours, most recent <Time at={to} />.
       </span>
       <Link
         to="/events"

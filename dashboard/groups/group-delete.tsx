@@ -28,8 +28,8 @@ export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeletePr
     >
       {group.monitors === 0
         ? 'It has no monitors.'
-        : `Its ${countText(group.monitors)} move to the default group and are watched on; the default group’s webhooks then hear of them.`}{' '}
-      The group cannot be brought back.
+        : `Its ${countText(group.monitors)} move to the default group and stay active. Its webhooks then receive their changes.`}{' '}
+      You cannot undo this.
     </Confirm>
   )
 }

@@ -29,7 +29,7 @@ export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
   const [isBusy, setBusy] = useState(false)
   const onDone = (saved: Group) => {
     void refreshGroups(queries)
-    toast.done(group ? `${saved.name} saved.` : `${saved.name} made.`)
+    toast.done(group ? `${saved.name} saved.` : `${saved.name} created.`)
     onSaved?.(saved)
     onClose()
   }
@@ -39,12 +39,12 @@ export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
       isOpen
       onClose={onClose}
       title={group ? `Rename ${group.name}` : 'New group'}
-      description={group ? undefined : 'Monitors that belong together, and the webhooks that receive their events.'}
+      description={group ? undefined : 'A set of monitors and the webhooks that receive their events.'}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" form={id} isBusy={isBusy}>
-            {group ? 'Save' : 'Make group'}
+            {group ? 'Save' : 'Create group'}
           </Button>
         </>
       }
@@ -90,7 +90,7 @@ function Rename({ id, onBusy, onDone, opened }: FormProps & { opened: Versioned<
       slugHint={
         edit.form.slug === edit.base.slug
           ? 'API calls identify the group by its slug or id.'
-          : 'API calls that name the group by its old slug will no longer find it.'
+          : 'API calls that use the old slug will return 404.'
       }
       onName={(name) => edit.set({ name })}
       onSlug={(slug) => edit.set({ slug })}
@@ -125,7 +125,7 @@ function Make({ id, onBusy, onDone }: FormProps) {
       slug={written ?? (name.trim() === '' ? '' : slugOf(name))}
       onSubmit={submit}
       problem={problem}
-      slugHint="API calls identify the group by its slug. It is made from the name unless you change it."
+      slugHint="API calls identify the group by its slug. Derived from the name unless you change it."
       onName={setName}
       onSlug={(slug) => setWritten(slug === '' ? undefined : slug)}
     />

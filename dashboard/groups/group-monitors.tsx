@@ -27,8 +27,8 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
     >
       {data ? (
         data.data.length === 0 ? (
-          <Empty icon={Radar} title="No monitor in this group">
-            Make one here, or select monitors in the table and move them to this group.
+          <Empty icon={Radar} title="No monitors in this group">
+            Create a monitor here, or select monitors in the list and move them to this group.
           </Empty>
         ) : (
           <ul className="divide-y divide-line">
@@ -65,7 +65,7 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
             search={{ group: group.slug }}
             className="inline-flex items-center gap-1.5 rounded-sm text-sm font-medium text-accent-ink hover:underline"
           >
-            {group.monitors > FIRST ? `All ${countText(group.monitors)}` : 'Show in the table'}
+            {group.monitors > FIRST ? `All ${countText(group.monitors)}` : 'Show in list'}
             <ArrowRight className="size-4" aria-hidden="true" />
           </Link>
         </div>

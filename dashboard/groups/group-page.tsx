@@ -47,7 +47,7 @@ function Known({ group }: { group: Group }) {
       lead={
         <>
           <Code>{group.slug}</Code> · {countText(group.monitors)}
-          {group.is_default && ' · what names no other group is put here'}
+          {group.is_default && ' · used when no group is given'}
         </>
       }
       actions={
@@ -76,7 +76,7 @@ function Known({ group }: { group: Group }) {
           ) : (
             !canChange && (
               <Section>
-                <p className="text-sm text-faint">Your role may look but not change.</p>
+                <p className="text-sm text-faint">Your role is read-only.</p>
               </Section>
             )
           )}

@@ -20,7 +20,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
   const attached = data?.data.filter(({ id }) => group.webhooks.includes(id)) ?? []
   const others = data?.data.filter(({ id }) => !group.webhooks.includes(id)) ?? []
   return (
-    <Section title="Webhooks" hint="They receive every change of this group’s monitors." isFlush>
+    <Section title="Webhooks" hint="They receive the changes of this group’s monitors." isFlush>
       {error ? (
         <div className="p-3">
           <ProblemNote problem={error} />
@@ -29,7 +29,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
         <Bones lines={2} className="p-4" />
       ) : attached.length === 0 ? (
         <p className="px-4 py-4 text-sm text-soft">
-          No webhooks yet. Changes are recorded as events and sent to nobody.
+          No webhooks yet. Changes are recorded as events, but no alerts are sent.
         </p>
       ) : (
         <ul className="divide-y divide-line">
@@ -66,7 +66,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
             <Attach others={others} isBusy={busy !== undefined} onAttach={(webhook) => set(webhook, true)} />
           ) : (
             <ButtonLink to="/webhooks" size="sm">
-              <WebhookIcon /> {data.data.length === 0 ? 'Make the first webhook' : 'All webhooks'}
+              <WebhookIcon /> {data.data.length === 0 ? 'Create a webhook' : 'All webhooks'}
             </ButtonLink>
           )}
         </div>
@@ -122,7 +122,11 @@ function useAttach(group: Group) {
       const saved = await attach(group, id, isOn)
       queries.setQueryData(groupQuery(group.slug).queryKey, saved)
       void refreshGroups(queries)
-      toast.done(isOn ? `${url} hears of ${group.name} from now on.` : `${url} no longer hears of ${group.name}.`)
+      toast.done(
+        isOn
+          ? `${url} now receives the events of ${group.name}.`
+          : `${url} no longer receives the events of ${group.name}.`,
+      )
     } catch (problem) {
       toast.failed(problem)
     } finally {

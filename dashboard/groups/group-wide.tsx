@@ -15,9 +15,9 @@ import { countText, groupPath, refreshGroups } from './queries.ts'
 const KEEP = 'keep'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 120]
 const NOTIFY: Record<Notify, string> = {
-  immediately: 'Of every change',
-  on_success: 'Only when it becomes valid',
-  after_success: 'Only when it stops being valid',
+  immediately: 'On every change',
+  on_success: 'Only on becoming valid',
+  after_success: 'Only on no longer being valid',
 }
 
 /** One change for all monitors of the group. What is left as it is differs from monitor to monitor. */
@@ -47,14 +47,14 @@ export function GroupWide({ group }: { group: Group }) {
     toast.done(`${countText(group.monitors)} of ${group.name} changed.`)
     void refreshGroups(queries)
   }
-  const keep = { value: KEEP, label: 'Leave as it is' } as const
+  const keep = { value: KEEP, label: 'Do not change' } as const
   return (
     <Section
       title="Change all monitors"
-      hint={`What you choose here is set for all ${group.monitors.toLocaleString()}.`}
+      hint={`Applies to all ${group.monitors.toLocaleString()} monitors of the group.`}
     >
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <Field label="Check every">
+        <Field label="Check interval">
           <Select
             value={frequency}
             onChange={setFrequency}
@@ -67,7 +67,7 @@ export function GroupWide({ group }: { group: Group }) {
             ]}
           />
         </Field>
-        <Field label="Tell webhooks">
+        <Field label="Alerts">
           <Select
             value={notify}
             onChange={setNotify}
@@ -94,7 +94,7 @@ export function GroupWide({ group }: { group: Group }) {
         act={`Change ${countText(group.monitors)}`}
         onConfirm={save}
       >
-        {wordsOf(change).join(' ')} Their own values for this are overwritten.
+        {wordsOf(change).join(' ')} This overwrites their current settings.
       </Confirm>
     </Section>
   )
@@ -102,12 +102,12 @@ export function GroupWide({ group }: { group: Group }) {
 
 function wordsOf({ frequency, notify, is_active }: GroupMonitorsChange): string[] {
   return [
-    frequency === undefined ? '' : `They will be checked every ${frequency} minutes.`,
-    notify === undefined ? '' : `Webhooks will be told ${NOTIFY[notify].replace(/^O/, 'o')}.`,
+    frequency === undefined ? '' : `Zonewatch will check them every ${frequency} minutes.`,
+    notify === undefined ? '' : `Alerts: ${NOTIFY[notify].replace(/^O/, 'o')}.`,
     is_active === undefined
       ? ''
       : is_active
-        ? 'All will be checked, those that are disabled now too.'
-        : 'None will be checked until it is enabled again.',
+        ? 'All monitors will be enabled and checked.'
+        : 'All monitors will be disabled and not checked.',
   ].filter((words) => words !== '')
 }

@@ -32,7 +32,7 @@ export function GroupsPage() {
   return (
     <Page
       title="Groups"
-      lead="Monitors that belong together, and the webhooks that receive their events."
+      lead="Sets of monitors and the webhooks that receive their events."
       actions={canChange && make}
     >
       <Section isFlush>
@@ -63,9 +63,9 @@ export function GroupsPage() {
             )}
             {groups.length === 1 && (
               <div className="border-t border-line">
-                <Empty icon={FolderTree} title="One group for all, so far">
-                  Every monitor is in the default group until you make others: one per environment, per customer or per
-                  team. Each group tells webhooks of its own.
+                <Empty icon={FolderTree} title="Only the default group">
+                  All monitors are in the default group. Create a group per environment, customer or team to alert
+                  different webhooks.
                 </Empty>
               </div>
             )}

@@ -26,7 +26,7 @@ describe('what is imported', () => {
 
   test('is not asked for while it is empty or too large', () => {
     expect(whyNot(input({}))).toMatch(/^Paste a zone file/)
-    expect(whyNot(input({ zone: 'x'.repeat(1_600_000) }))).toMatch(/^This is 1\.5 MB/)
+    expect(whyNot(input({ zone: 'x'.repeat(1_600_000) }))).toMatch(/^The file is 1\.5 MB/)
     expect(whyNot(input({ zone: '@ A 192.0.2.1' }))).toBeUndefined()
   })
 })

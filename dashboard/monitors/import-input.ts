@@ -34,12 +34,12 @@ export function requestOf({ from, origin, ...texts }: ImportInput, group: string
 export function whyNot({ from, ...texts }: ImportInput): string | undefined {
   const text = texts[from]
   if (text.trim() === '') {
-    if (from === 'domain') return 'Write a domain, such as example.com.'
+    if (from === 'domain') return 'Enter a domain, such as example.com.'
     return from === 'zone' ? 'Paste a zone file, or drop one here.' : 'Paste a CSV, or drop one here.'
   }
   if (text.length > MOST_TEXT) {
     const size = (text.length / MOST_TEXT).toFixed(1)
-    return `This is ${size} MB; at most 1 MB is read at a time. Split it, and import the parts one after the other.`
+    return `The file is ${size} MB. The limit is 1 MB. Split the file and import the parts one after the other.`
   }
 }
 

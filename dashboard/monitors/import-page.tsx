@@ -22,7 +22,7 @@ export function ImportPage() {
   return (
     <Page
       title="Import monitors"
-      lead="From a zone file, a CSV, or a domain’s usual records. You see every row before anything is created."
+      lead="From a zone file, a CSV or the common records of a domain. Review every row before you import."
       back={{ to: '/monitors', label: 'Monitors' }}
     >
       {can('write') ? <Import /> : <NotAllowed what="import monitors" />}
@@ -115,8 +115,8 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
         <ImportResult run={run} group={group} onMore={onMore} />
         {refused.length > 0 && (
           <ImportReview
-            title="What was refused"
-            hint="Mend these rows, and import them again."
+            title="Rejected rows"
+            hint="Correct these rows and import them again."
             rows={refused}
             dropped={undefined}
             onDrop={drop}
@@ -132,7 +132,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
         hint={sourceWords(plan)}
         actions={
           <Button size="sm" disabled={isRunning} onClick={onBack}>
-            <Pencil /> Change the input
+            <Pencil /> Edit input
           </Button>
         }
         rows={plan.rows}
@@ -142,7 +142,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
       {plan.rows.length > 0 && (
         <>
           <div inert={isRunning} className="transition-opacity inert:opacity-60">
-            <Section title="How they are watched" hint="For rows that say nothing of their own.">
+            <Section title="Settings" hint="Used for rows that do not set their own.">
               <SettingsFields settings={settings} onChange={onSettle} problem={problem} />
             </Section>
           </div>

@@ -11,7 +11,7 @@ export function ImportProgress({ run }: { run: Run }) {
     <div role="status" className="flex flex-col gap-2 px-1">
       <p className="text-sm text-soft tabular-nums">
         {run.waits > 0
-          ? `The server asks to wait ${run.waits} seconds; then it goes on. ${run.made.toLocaleString()} are created.`
+          ? `Rate limit reached. The import continues in ${run.waits} seconds. ${run.made.toLocaleString()} created so far.`
           : `${run.done.toLocaleString()} of ${run.total.toLocaleString()} done. Keep this page open.`}
       </p>
       <progress aria-label="Import" value={run.done} max={run.total} className="sr-only" />
@@ -31,8 +31,8 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
   const rest = run.total - run.done
   const Icon = run.problem === undefined && run.refused.size === 0 ? CircleCheck : TriangleAlert
   const facts = [
-    known > 0 && `${counted(known, 'was', 'were')} skipped: an equal monitor exists.`,
-    run.refused.size > 0 && `${counted(run.refused.size, 'was', 'were')} refused; see the reasons below.`,
+    known > 0 && `${counted(known, 'was', 'were')} skipped: an identical monitor exists.`,
+    run.refused.size > 0 && `${counted(run.refused.size, 'was', 'were')} rejected; see the reasons below.`,
     rest > 0 && `${counted(rest, 'is', 'are')} not created.`,
   ].filter((fact) => fact !== false)
   return (
@@ -46,12 +46,12 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
         <h2 className="text-lg font-semibold">{resultWords(run)}</h2>
         <p className="max-w-md text-sm text-soft">
           {facts.join(' ')}{' '}
-          {run.made + run.updated > 0 && 'They are being checked now; their first states come in within moments.'}
+          {run.made + run.updated > 0 && 'Zonewatch is checking them now. The first results appear in a few seconds.'}
         </p>
         {run.problem !== undefined && <ProblemNote problem={run.problem} />}
         <div className="mt-1 flex flex-wrap justify-center gap-2">
           <ButtonLink look="primary" to="/monitors" search={group ? { group } : {}}>
-            Show them
+            Show monitors
           </ButtonLink>
           <Button onClick={onMore}>Import more</Button>
         </div>

@@ -25,7 +25,7 @@ export function ImportReview({ title, hint, actions, rows, dropped, onDrop }: Re
     <Section title={title} hint={hint} actions={actions} isFlush>
       {rows.length === 0 ? (
         <Empty icon={FATES.skip.icon} title="No records were found">
-          Nothing in it can be watched. Look whether it is the file that you meant.
+          The input contains no records that Zonewatch can monitor. Check that you chose the right file.
         </Empty>
       ) : (
         <>

@@ -17,7 +17,7 @@ type SourceProps = {
   problem: unknown
 }
 
-/** Where the records come from. A file may be dropped anywhere on it. */
+/** Source. A file may be dropped anywhere on it. */
 export function ImportSource({ input, onChange, onRead, isBusy, problem }: SourceProps) {
   const [refusal, setRefusal] = useState<string>()
   const [isOver, setOver] = useState(false)
@@ -66,7 +66,7 @@ export function ImportSource({ input, onChange, onRead, isBusy, problem }: Sourc
           className="-mt-2 flex flex-col gap-4"
         >
           <Tabs<Source>
-            label="Where the records come from"
+            label="Source"
             value={input.from}
             onChange={(from) => set({ from })}
             tabs={[
@@ -77,7 +77,7 @@ export function ImportSource({ input, onChange, onRead, isBusy, problem }: Sourc
           />
           {problem !== undefined && <ProblemNote problem={problem} fields={['zone', 'csv', 'domain', 'origin']} />}
           <div className="flex flex-wrap items-center justify-end gap-x-4 gap-y-2">
-            <p className="text-xs text-faint">The preview creates nothing: you see every row first.</p>
+            <p className="text-xs text-faint">The preview does not create anything.</p>
             <Button type="submit" look="primary" isBusy={isBusy}>
               {input.from === 'domain' ? 'Discover' : 'Preview'}
             </Button>
@@ -101,7 +101,7 @@ function ZoneFile({ input, set, errorOf, onFile, problem }: PartProps) {
     <div className="flex flex-col gap-4">
       <Field
         label="Zone file"
-        hint="As BIND and most providers export it. Records of one name and type become one monitor."
+        hint="In BIND format, as most DNS providers export it. Records with the same name and type become one monitor."
         error={errorOf('zone')}
       >
         <TextArea
@@ -115,9 +115,9 @@ function ZoneFile({ input, set, errorOf, onFile, problem }: PartProps) {
       </Field>
       <div className="flex flex-wrap items-end justify-between gap-4">
         <Field
-          label="Name of the zone"
+          label="Zone name"
           isOptional
-          hint="Where the file has no $ORIGIN."
+          hint="Required if the file has no $ORIGIN."
           error={fieldError(problem, 'origin')}
           className="w-full sm:w-72"
         >
@@ -140,7 +140,7 @@ function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
     <div className="flex flex-col gap-4">
       <Field
         label="CSV"
-        hint="The first line names the columns: name, type, value, and if you like exact, group, notify, frequency. Lines of one name and type become one monitor."
+        hint="The first line is the header: name, type, value and optionally exact, group, notify, frequency. Lines with the same name and type become one monitor."
         error={errorOf('csv') ?? (input.from === 'csv' ? fieldError(problem, 'origin') : undefined)}
       >
         <TextArea
@@ -154,9 +154,9 @@ function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
       </Field>
       <div className="flex flex-wrap items-center justify-between gap-2">
         <div className="flex flex-wrap gap-2">
-          <Copy isWordy text={SAMPLE_CSV} label="Copy a sample" />
+          <Copy isWordy text={SAMPLE_CSV} label="Copy sample" />
           <Button size="sm" onClick={() => download('zonewatch-sample.csv', SAMPLE_CSV)}>
-            Download the sample
+            Download sample
           </Button>
         </div>
         <FileButton onFile={onFile} />
@@ -169,7 +169,7 @@ function Domain({ input, set, errorOf }: PartProps) {
   return (
     <Field
       label="Domain"
-      hint="Its usual records are looked up: addresses, www, mail, SPF, DMARC, common DKIM selectors, name servers, CAA. Names of your own are not found this way."
+      hint="Zonewatch looks up the common records: addresses, www, mail, SPF, DMARC, common DKIM selectors, name servers, CAA. It does not find other names."
       error={errorOf('domain')}
       className="max-w-xl"
     >
@@ -200,7 +200,7 @@ function FileButton({ onFile }: { onFile: (file: File | undefined) => unknown })
         }}
       />
       <Button onClick={() => picker.current?.click()}>
-        <FileUp /> Choose a file, or drop it here
+        <FileUp /> Choose a file or drop it here
       </Button>
     </>
   )

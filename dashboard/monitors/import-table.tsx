@@ -12,7 +12,7 @@ export const FATES: Record<Fate, { word: string; filter: string; icon: LucideIco
   differs: { word: 'Differs', filter: 'Differs', icon: EqualNot, look: 'text-warn' },
   exists: { word: 'Exists', filter: 'Existing', icon: Eye, look: 'text-idle' },
   skip: { word: 'Skipped', filter: 'Skipped', icon: CircleSlash, look: 'text-idle' },
-  refuse: { word: 'Refused', filter: 'Refused', icon: OctagonX, look: 'text-bad' },
+  refuse: { word: 'Rejected', filter: 'Rejected', icon: OctagonX, look: 'text-bad' },
 }
 
 /** Whether something can be done with such a row: a monitor made, or the one that differs updated. */
@@ -64,14 +64,14 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
         <Heading>
           {dropped && choices.length > 0 ? (
             <Checkbox
-              label="All rows shown"
+              label="Select all rows"
               isLabelHidden
               isChecked={chosen === choices.length}
               isIndeterminate={chosen > 0 && chosen < choices.length}
               onChange={(isChecked) => onDrop(choices, !isChecked)}
             />
           ) : (
-            <span className="sr-only">Chosen</span>
+            <span className="sr-only">Selected</span>
           )}
         </Heading>
         <Heading className="max-md:hidden">
@@ -79,8 +79,8 @@ export function ImportTable({ rows, dropped, onDrop, label }: TableProps) {
         </Heading>
         <Heading>Name</Heading>
         <Heading>Type</Heading>
-        <Heading className="max-md:hidden">Should be</Heading>
-        <Heading className="max-md:hidden">What happens</Heading>
+        <Heading className="max-md:hidden">Expected</Heading>
+        <Heading className="max-md:hidden">Result</Heading>
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: as above */}
       <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
@@ -185,7 +185,7 @@ const Cells = memo(function Cells({ placed: { at, row }, isOpen, isDropped, onDr
           className={cx('flex h-5 shrink-0 items-center gap-1.5 font-medium', isDropped && isOut ? 'text-faint' : look)}
         >
           <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
-          {row.fate === 'differs' ? (isDropped ? word : 'Update') : isDropped ? 'Left out' : word}
+          {row.fate === 'differs' ? (isDropped ? word : 'Update') : isDropped ? 'Not imported' : word}
         </span>
         <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>{note}</span>
       </Cell>

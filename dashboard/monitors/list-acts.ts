@@ -13,7 +13,7 @@ const post = (verb: string) => (id: string) => api.post(`/monitors/${id}/${verb}
 const patch = (change: object) => (id: string) => api.patch(`/monitors/${id}`, change)
 
 export const ACTS = {
-  check: { doing: 'Starting checks of', done: 'will be checked now', on: post('check') },
+  check: { doing: 'Checking', done: 'queued for a check', on: post('check') },
   enable: { doing: 'Enabling', done: 'enabled', on: post('enable') },
   disable: { doing: 'Disabling', done: 'disabled', on: post('disable') },
   delete: { doing: 'Deleting', done: 'deleted', on: (id) => api.delete(`/monitors/${id}`).catch(unlessGone) },
@@ -25,8 +25,8 @@ export const moveTo = (group: string, name: string): Act => ({
   on: patch({ group }),
 })
 export const checkEvery = (frequency: number): Act => ({
-  doing: 'Changing the frequency of',
-  done: `checked every ${frequency} minutes`,
+  doing: 'Changing the check interval of',
+  done: `set to ${frequency} minutes`,
   on: patch({ frequency }),
 })
 

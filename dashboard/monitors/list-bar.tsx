@@ -56,7 +56,7 @@ function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarPro
   const isWide = useIsWide()
   return (
     <>
-      <Button look="quiet" size="sm" isSquare aria-label="Clear the selection" onClick={onClear}>
+      <Button look="quiet" size="sm" isSquare aria-label="Clear selection" onClick={onClear}>
         <X />
       </Button>
       <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">
@@ -94,10 +94,10 @@ function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarPro
           </>
         )}
         <MenuItem icon={FolderInput} onSelect={onMove}>
-          Move to a group…
+          Move to group…
         </MenuItem>
         <MenuItem icon={Clock} onSelect={onFrequency}>
-          Set the frequency…
+          Set check interval…
         </MenuItem>
         <MenuLine />
         <MenuItem icon={Trash2} isDangerous onSelect={onDelete}>
@@ -149,7 +149,7 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
       )}
       {progress.failures.length > 0 && (
         <Button look="quiet" size="sm" onClick={() => setOpen(true)}>
-          What failed
+          Errors
         </Button>
       )}
       <Button look="quiet" size="sm" onClick={isEnded ? onDismiss : onStop}>
@@ -207,11 +207,11 @@ function StayHere({ isRunning }: { isRunning: boolean }) {
     <Confirm
       isOpen={blocker.status === 'blocked'}
       onClose={() => blocker.reset?.()}
-      title="Leave while this is running?"
+      title="Leave this page?"
       act="Stop and leave"
       onConfirm={async () => blocker.proceed?.()}
     >
-      What is done stays done; the monitors that are still to come are left as they are.
+      The operation stops. Changes that were already made are kept; the remaining monitors are not changed.
     </Confirm>
   )
 }

@@ -25,9 +25,9 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
         onConfirm={async () => rest.onAct(ACTS.delete)}
       >
         {rest.count === 1
-          ? 'It is no longer checked, and its history of events goes with it.'
-          : 'They are no longer checked, and their history of events goes with them.'}{' '}
-        This cannot be undone. Disabling keeps both.
+          ? 'Zonewatch stops checking it and deletes its event history.'
+          : 'Zonewatch stops checking them and deletes their event history.'}{' '}
+        You cannot undo this. To keep the history, disable instead.
       </Confirm>
     </>
   )
@@ -49,7 +49,7 @@ function Move({ count, onClose, onAct }: AskProps) {
       isOpen
       onClose={onClose}
       title={`Move ${monitorsText(count)}`}
-      description="From now on the webhooks of the new group receive their changes."
+      description="The webhooks of the new group receive their changes from now on."
       footer={<Buttons form={form} act="Move" onClose={onClose} />}
     >
       <form id={form} onSubmit={submit}>
@@ -81,14 +81,14 @@ function Frequency({ count, onClose, onAct }: AskProps) {
     <Dialog
       isOpen
       onClose={onClose}
-      title={`Set the frequency of ${monitorsText(count)}`}
+      title={`Set the check interval of ${monitorsText(count)}`}
       footer={<Buttons form={form} act="Set" onClose={onClose} />}
     >
       <form id={form} onSubmit={submit} noValidate>
         <Field
-          label="Minutes between two checks"
+          label="Check interval in minutes"
           hint={`${least} to 120.`}
-          error={text !== '' && !isRight ? `Give a whole number from ${least} to 120.` : undefined}
+          error={text !== '' && !isRight ? `Enter a whole number from ${least} to 120.` : undefined}
         >
           <Input inputMode="numeric" value={text} onChange={(event) => setText(event.currentTarget.value)} />
         </Field>

@@ -12,7 +12,7 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
     <Section isFlush>
       <Empty
         icon={Radar}
-        title="Watch your first record"
+        title="Create your first monitor"
         action={
           canChange && (
             <>
@@ -27,13 +27,13 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
         }
       >
         <p>
-          A monitor is one DNS record and what it should say. Zonewatch asks for it every few minutes and tells your
-          webhooks when the answer changes.
+          A monitor is a DNS record with its expected values. Zonewatch queries it every few minutes and alerts your
+          webhooks when it changes.
         </p>
         <p className="mt-2">
           {canChange
-            ? 'Begin with one name, or import a zone file, a CSV, or all usual records of a domain.'
-            : 'Your role may look but not change: ask a member of your organization to make one.'}
+            ? 'Start with one name, or import a zone file, a CSV or the common records of a domain.'
+            : 'Your role is read-only. Ask a member of your organization to create a monitor.'}
         </p>
       </Empty>
     </Section>
@@ -42,16 +42,14 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
 
 export function NothingFound({ search, onClear }: { search: ListSearch; onClear: () => void }) {
   return (
-    <Empty icon={SearchX} title="No monitor matches" action={<Button onClick={onClear}>Clear the filters</Button>}>
+    <Empty icon={SearchX} title="No matching monitors" action={<Button onClick={onClear}>Clear filters</Button>}>
       {search.search ? (
         <>
-          No name or domain begins with <span className="font-mono break-all">{search.search}</span>
-          {search.state || search.type || search.group || search.active
-            ? ' among those that the other filters leave.'
-            : '.'}
+          No name or domain starts with <span className="font-mono break-all">{search.search}</span>
+          {search.state || search.type || search.group || search.active ? ' within the other filters.' : '.'}
         </>
       ) : (
-        'No monitor has all of these properties at once.'
+        'No monitor matches all filters.'
       )}
     </Empty>
   )
@@ -62,11 +60,7 @@ export function NotLoaded({ list, onClear }: { list: MonitorList; onClear: (() =
   const isOfFilters = onClear && list.problem instanceof ApiProblem && list.problem.status === 400
   if (!isOfFilters) return <ProblemPage problem={list.problem} onRetry={list.retry} />
   return (
-    <Empty
-      icon={SearchX}
-      title="These filters cannot be used"
-      action={<Button onClick={onClear}>Clear the filters</Button>}
-    >
+    <Empty icon={SearchX} title="Invalid filters" action={<Button onClick={onClear}>Clear filters</Button>}>
       <div className="text-left">
         <ProblemNote problem={list.problem} />
       </div>

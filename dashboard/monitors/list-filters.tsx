@@ -50,11 +50,11 @@ export function ListFilters({ search, onSearch }: FiltersProps) {
 }
 
 const ORDERS = [
-  { value: 'domain asc', label: 'By name' },
-  { value: 'state asc', label: 'By state' },
-  { value: 'last_checked desc', label: 'Last checked first' },
-  { value: 'incidence_count desc', label: 'Most changes first' },
-  { value: 'created desc', label: 'Newest first' },
+  { value: 'domain asc', label: 'Name' },
+  { value: 'state asc', label: 'State' },
+  { value: 'last_checked desc', label: 'Last checked' },
+  { value: 'incidence_count desc', label: 'Most changes' },
+  { value: 'created desc', label: 'Newest' },
 ]
 
 /** Where there is no table, and so no columns to press. */
@@ -66,7 +66,7 @@ function Order({ search, onSearch }: FiltersProps) {
     onSearch({ ...filters, order, ...(way === 'desc' ? { way } : {}) })
   }
   const isListed = ORDERS.some((each) => each.value === value)
-  const options = isListed ? ORDERS : [...ORDERS, { value, label: `By ${search.order}` }]
+  const options = isListed ? ORDERS : [...ORDERS, { value, label: `Sorted by ${search.order}` }]
   return <Select label="Order" value={value} onChange={onChange} options={options} />
 }
 
@@ -77,7 +77,7 @@ function withSearch({ search: _, ...rest }: ListSearch, text: string): ListSearc
 /** What the list is narrowed to, each to be taken away. */
 function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: string | undefined }) {
   const chips = [
-    ['search', search.search && `begins with “${search.search}”`],
+    ['search', search.search && `starts with “${search.search}”`],
     ['type', search.type],
     ['group', groupName],
   ] as const
@@ -134,8 +134,8 @@ function SearchBox({ value, onChange }: { value: string; onChange: (text: string
       <Search className="pointer-events-none absolute top-2.5 left-3 size-4 text-faint" aria-hidden="true" />
       <input
         type="search"
-        aria-label="Search by the beginning of a name"
-        placeholder="Name begins with…"
+        aria-label="Search monitors by name"
+        placeholder="Name starts with…"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => event.key === 'Enter' && onChange(text)}

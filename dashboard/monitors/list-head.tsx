@@ -27,7 +27,7 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
         <th scope="col" className="w-11 rounded-tl-lg pl-2 font-normal">
           {canChange ? (
             <Tick
-              label="Select all that are loaded"
+              label="Select all loaded monitors"
               isOn={isAll}
               isSome={!isAll && selection.ids.size > 0}
               onPress={onTickAll}

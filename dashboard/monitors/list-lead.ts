@@ -4,12 +4,12 @@ import type { Overview } from '#contract/dashboard.ts'
 export function leadOf({ active, disabled, states }: Pick<Overview, 'active' | 'disabled' | 'states'>): string {
   const [valid, unchecked] = [states.VALID ?? 0, states.UNSET ?? 0]
   const wrong = active - valid - unchecked
-  if (active + disabled === 0) return 'What the DNS should say, and whether it does.'
-  if (active === 0) return 'Every monitor is disabled.'
-  if (wrong > 0) return `${of(wrong, active)} not as expected.`
-  if (unchecked === active) return 'No monitor was checked yet.'
-  if (unchecked > 0) return `${of(unchecked, active)} not checked yet; the others are as expected.`
-  return 'Every active monitor is as expected.'
+  if (active + disabled === 0) return 'The records you expect, and their current state.'
+  if (active === 0) return 'All monitors are disabled.'
+  if (wrong > 0) return `${of(wrong, active)} not valid.`
+  if (unchecked === active) return 'No monitor has been checked yet.'
+  if (unchecked > 0) return `${of(unchecked, active)} not checked yet; the others are valid.`
+  return 'All active monitors are valid.'
 }
 
 const of = (some: number, all: number) =>

@@ -19,27 +19,27 @@ export function AcceptButton({ monitor }: { monitor: MonitorDetails }) {
     const seen: Acceptance = { current_value }
     await api.post(`/dashboard/api/accept/${encodeURIComponent(id)}`, seen)
     await refresh()
-    toast.done('Accepted. The record is checked against it now.')
+    toast.done('Accepted. Zonewatch is checking the record now.')
   }
   return (
     <>
       <Button size="sm" onClick={() => setOpen(true)}>
-        Accept current value as expected
+        Accept current values
       </Button>
       <Confirm
         isOpen={isOpen}
         onClose={() => setOpen(false)}
-        title="Accept what is there now?"
+        title="Accept the current values?"
         act="Accept"
         onConfirm={accept}
       >
         <p className="mb-2">
-          The expectation for <Code>{nameOf(monitor)}</Code> {record_type} changes to:
+          The expected values of <Code>{nameOf(monitor)}</Code> {record_type} change to:
         </p>
         <div className="rounded-md bg-sunken px-3 py-2 text-left">
           <ValueDiff event={{ previous_value: expected_value, current_value }} />
         </div>
-        <p className="mt-2">The monitor is then checked at once. You can edit the expectation at any time.</p>
+        <p className="mt-2">Zonewatch then checks the monitor at once. You can edit the expected values at any time.</p>
       </Confirm>
     </>
   )

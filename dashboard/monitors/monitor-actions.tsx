@@ -80,7 +80,9 @@ function useSwitch({ id, is_active }: MonitorDetails): () => void {
     try {
       await api.post(`${monitorPath(id)}/${is_active ? 'disable' : 'enable'}`)
       await refresh()
-      toast.done(is_active ? 'Disabled: no checks, and nobody is told.' : 'Enabled. It is checked now.')
+      toast.done(
+        is_active ? 'Disabled. No checks run and no alerts are sent.' : 'Enabled. Zonewatch is checking it now.',
+      )
     } catch (problem) {
       toast.failed(problem)
     }
@@ -98,16 +100,16 @@ function CurlDialog({ monitor, isOpen, onClose }: DialogProps) {
       onClose={onClose}
       isWide
       title="As curl"
-      description="Put an API key into $ZONEWATCH_KEY first; keys are made in the settings."
+      description="Set $ZONEWATCH_KEY to an API key first. Create keys in the settings."
     >
       <div className="flex flex-col gap-4">
         <div className="flex flex-col gap-1.5">
-          <h3 className="text-sm font-medium">Show this monitor</h3>
-          <Snippet text={show} label="Copy the command that shows it" />
+          <h3 className="text-sm font-medium">Get this monitor</h3>
+          <Snippet text={show} label="Copy the command that gets it" />
         </div>
         <div className="flex flex-col gap-1.5">
-          <h3 className="text-sm font-medium">Make one like it</h3>
-          <Snippet text={make} label="Copy the command that makes it" />
+          <h3 className="text-sm font-medium">Create a copy</h3>
+          <Snippet text={make} label="Copy the command that creates it" />
         </div>
       </div>
     </Dialog>
@@ -136,8 +138,8 @@ function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
       onConfirm={remove}
     >
       <p>
-        <Code>{nameOf(monitor)}</Code> {monitor.record_type} is watched no more, and its history goes with it. Webhook
-        requests that were made already are still delivered. This cannot be undone; to pause it, disable it.
+        <Code>{nameOf(monitor)}</Code> {monitor.record_type} will be deleted with its history. Webhook requests that
+        already exist are still delivered. You cannot undo this; to stop checks only, disable the monitor.
       </p>
     </Confirm>
   )

@@ -36,21 +36,21 @@ test('what is missing is to be added, and what is extra to be removed', () => {
     { missing: ['192.0.2.1'], extra: ['198.51.100.7'] },
     undefined,
   )
-  expect([title, add, remove]).toEqual(['Replace what is there', ['192.0.2.1'], ['198.51.100.7']])
+  expect([title, add, remove]).toEqual(['Replace the records', ['192.0.2.1'], ['198.51.100.7']])
   expect(steps[0]).toBe('Change the A record of www.example.com at your DNS provider.')
 })
 
 test('only an extra record is removed, only a missing one is added', () => {
   const extra = adviceFor(inState('MISMATCH'), { missing: [], extra: ['198.51.100.7'] }, undefined)
-  expect([extra.title, extra.add, extra.remove]).toEqual(['Remove what does not belong there', [], ['198.51.100.7']])
+  expect([extra.title, extra.add, extra.remove]).toEqual(['Remove the unexpected records', [], ['198.51.100.7']])
   const missing = adviceFor(inState('MISMATCH'), { missing: ['192.0.2.1'], extra: [] }, undefined)
-  expect([missing.title, missing.add, missing.remove]).toEqual(['Add what is missing', ['192.0.2.1'], []])
+  expect([missing.title, missing.add, missing.remove]).toEqual(['Add the missing records', ['192.0.2.1'], []])
 })
 
 test('a name has one alias: the wrong one makes room, also in flexible mode', () => {
   const monitor = inState('MISMATCH', { record_type: 'CNAME', is_exact_match: false, current_value: ['old.example'] })
   expect(adviceFor(monitor, { missing: ['new.example'], extra: [] }, undefined)).toMatchObject({
-    title: 'Replace what is there',
+    title: 'Replace the records',
     remove: ['old.example'],
   })
 })
@@ -62,7 +62,7 @@ test('a name that is not there is to be created with what is expected', () => {
 })
 
 test('a whole domain that is gone is looked for at the registrar, a reverse name at the provider of the address', () => {
-  expect(adviceFor(inState('NOT_FOUND', { subdomain: '' }), none, undefined).title).toBe('Bring the domain back')
+  expect(adviceFor(inState('NOT_FOUND', { subdomain: '' }), none, undefined).title).toBe('Restore the domain')
   const reverse = inState('NOT_FOUND', { record_type: 'PTR', domain: '2.0.192.in-addr.arpa', subdomain: '1' })
   expect(adviceFor(reverse, none, undefined).steps[0]).toContain('its hosting or network provider')
   expect(adviceFor(inState('MISMATCH', { record_type: 'NS' }), none, undefined).steps[0]).toContain('registrar')
@@ -72,9 +72,9 @@ test('where an alias leads to nothing, its end is named', () => {
   const chain = [{ name: 'www.example.com', target: 'gone.example', ttl: 60 }]
   for (const [state, kind] of [['NOT_FOUND', 'nxdomain'] as const, ['NO_DATA', 'nodata'] as const]) {
     const { title, steps } = adviceFor(inState(state), none, foundBy({ kind, chain }))
-    expect(title).toBe('Mend the alias or its target')
-    expect(steps[0]).toContain('www.example.com is an alias (CNAME) of gone.example, which')
-    expect(steps[1]).toContain('Point the CNAME record of www.example.com at')
+    expect(title).toBe('Fix the CNAME or its target')
+    expect(steps[0]).toContain('www.example.com is a CNAME for gone.example, which')
+    expect(steps[1]).toContain('Point the CNAME of www.example.com to')
   }
 })
 
@@ -97,13 +97,13 @@ test('behind a CNAME the record to change is that of its target', () => {
   const inParts = { ...referral, paths: [...referral.paths, ...foundBy({ ...answer, chain: [] }).paths] }
   for (const found of [whole, inParts]) {
     expect(adviceFor(inState('MISMATCH'), difference, found).steps).toEqual([
-      'www.example.com is an alias (CNAME) of shop.example, which is an alias of edge.example.',
-      'Change the A record of edge.example, or point the CNAME record of shop.example at another name.',
+      'www.example.com is a CNAME for shop.example, which is a CNAME for edge.example.',
+      'Change the A record of edge.example, or point the CNAME of shop.example to another name.',
     ])
   }
   const bogus = foundBy({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true })
   const failing = { ...bogus, paths: [...referral.paths, ...bogus.paths] }
-  expect(adviceFor(inState('INVALID'), none, failing).steps[0]).toContain('The signatures of edge.example')
+  expect(adviceFor(inState('INVALID'), none, failing).steps[0]).toContain('DNSSEC validation of edge.example')
 })
 
 test('the CNAME record itself is the one to change where that is what is watched', () => {
@@ -123,17 +123,17 @@ test('silent name servers are named', () => {
     none,
     foundBy({ kind: 'timeout' }, '192.0.2.53:53', 'ns1.example.com'),
   )
-  expect(steps[0]).toContain('whether ns1.example.com runs')
+  expect(steps[0]).toContain('that ns1.example.com runs')
   const echo = adviceFor(inState('TIMEOUT'), none, foundBy({ kind: 'timeout' }))
-  expect(echo.steps[0]).toContain('whether the name servers of example.com run')
+  expect(echo.steps[0]).toContain('that the name servers of example.com run')
 })
 
 test('each way in which an answer cannot be used has its own remedy', () => {
   const titleFor = (outcome: DiagnosisPath['outcome']) => adviceFor(inState('INVALID'), none, foundBy(outcome)).title
-  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true })).toBe('Mend DNSSEC')
-  expect(titleFor({ kind: 'failure', rcode: 'REFUSED', ede: [] })).toBe('Set the right name servers')
-  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [] })).toBe('Look at the zone')
-  expect(titleFor({ kind: 'malformed', reason: 'short' })).toBe('Ask your DNS provider')
+  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true })).toBe('Fix DNSSEC')
+  expect(titleFor({ kind: 'failure', rcode: 'REFUSED', ede: [] })).toBe('Correct the name servers')
+  expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [] })).toBe('Check the zone')
+  expect(titleFor({ kind: 'malformed', reason: 'short' })).toBe('Contact your DNS provider')
 })
 
 test('of several SPF records the one that is expected stays', () => {
@@ -145,14 +145,14 @@ test('of several SPF records the one that is expected stays', () => {
 
 test('a lame delegation and an alias loop are told apart', () => {
   const lame = foundBy({ kind: 'lame', zone: 'example.com', nameServers: [], reason: 'no server knows it' })
-  expect(adviceFor(inState('BAD_SETUP'), none, lame).title).toBe('Set the right name servers')
+  expect(adviceFor(inState('BAD_SETUP'), none, lame).title).toBe('Correct the name servers')
   expect(adviceFor(inState('BAD_SETUP'), none, foundBy({ kind: 'endless_alias', chain: [] })).title).toBe(
-    'Untie the aliases',
+    'Break the CNAME loop',
   )
 })
 
 test('where all is well, or nothing is known yet, nothing is asked for', () => {
-  expect(adviceFor(inState('VALID'), none, undefined).title).toBe('Nothing to do')
-  expect(adviceFor(inState('UNSET'), none, undefined).title).toBe('Wait a moment')
-  expect(adviceFor(inState('UNSET', { is_active: false }), none, undefined).title).toBe('Enable it')
+  expect(adviceFor(inState('VALID'), none, undefined).title).toBe('No action needed')
+  expect(adviceFor(inState('UNSET'), none, undefined).title).toBe('First check in progress')
+  expect(adviceFor(inState('UNSET', { is_active: false }), none, undefined).title).toBe('Enable the monitor')
 })

@@ -20,10 +20,10 @@ export function adviceFor(monitor: Watched, difference: ValueDifference, diagnos
   switch (monitor.state) {
     case 'UNSET':
       return monitor.is_active
-        ? advice('Wait a moment', 'The first check is under way; its result appears here by itself.')
-        : advice('Enable it', 'A disabled monitor is not checked. Enable it to have it checked at once.')
+        ? advice('First check in progress', 'The result appears here as soon as the check ends.')
+        : advice('Enable the monitor', 'Zonewatch does not check disabled monitors. Enable it to run a check now.')
     case 'VALID':
-      return advice('Nothing to do', `The ${type} is as expected.`)
+      return advice('No action needed', `The ${type} is as expected.`)
     case 'MISMATCH':
       return mismatch(monitor, difference, at)
     case 'NOT_FOUND':
@@ -46,9 +46,9 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Pla
   const { isSingle } = RECORD_TYPE_TEXTS[monitor.record_type]
   const remove = extra.length === 0 && isSingle ? (monitor.current_value ?? []) : extra
   const parts = [
-    missing.length > 0 && remove.length > 0 ? 'Replace what is there' : undefined,
-    missing.length > 0 && remove.length === 0 ? 'Add what is missing' : undefined,
-    missing.length === 0 && remove.length > 0 ? 'Remove what does not belong there' : undefined,
+    missing.length > 0 && remove.length > 0 ? 'Replace the records' : undefined,
+    missing.length > 0 && remove.length === 0 ? 'Add the missing records' : undefined,
+    missing.length === 0 && remove.length > 0 ? 'Remove the unexpected records' : undefined,
   ]
   const records = recordWord(monitor, Math.max(missing.length, remove.length))
   return {
@@ -56,7 +56,7 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Pla
     steps: at.alias
       ? [
           `${aliasSentence(monitor, at)}.`,
-          `Change the ${records} of ${at.owner}, or point the CNAME record of ${at.alias} at another name.`,
+          `Change the ${records} of ${at.owner}, or point the CNAME of ${at.alias} to another name.`,
         ]
       : [`Change the ${records} of ${at.owner} ${placeOf(monitor)}.`],
     add: missing,
@@ -68,15 +68,15 @@ function notFound(monitor: Watched, at: Placed): Advice {
   if (at.alias) return brokenAlias(monitor, at, 'does not exist')
   if (monitor.subdomain === '' && monitor.record_type !== 'PTR') {
     return advice(
-      'Bring the domain back',
-      `All of ${monitor.domain} is gone. See at your registrar whether it is registered, has not expired, and has name servers.`,
+      'Restore the domain',
+      `The domain ${monitor.domain} does not exist. Check at your registrar that it is registered, has not expired and has name servers.`,
     )
   }
   if (monitor.record_type === 'PTR') return advice('Create the name', `Create ${nameOf(monitor)} ${placeOf(monitor)}.`)
   return advice(
     'Create the name',
     `Create ${nameOf(monitor)} ${placeOf(monitor)} with the ${recordWord(monitor, monitor.expected_value.length)} below.`,
-    `Is all of ${monitor.domain} gone? Then see at your registrar whether it has expired.`,
+    `If all of ${monitor.domain} is missing, check at your registrar whether the domain has expired.`,
   )
 }
 
@@ -90,9 +90,9 @@ function noData(monitor: Watched, at: Placed): Advice {
 
 function brokenAlias(monitor: Watched, at: Placed, what: string): Advice {
   return advice(
-    'Mend the alias or its target',
+    'Fix the CNAME or its target',
     `${aliasSentence(monitor, at)}, which ${what}.`,
-    `Point the CNAME record of ${at.alias} at a name that exists, or create the ${recordWord(monitor, monitor.expected_value.length)} at ${at.owner}.`,
+    `Point the CNAME of ${at.alias} to a name that exists, or create the ${recordWord(monitor, monitor.expected_value.length)} at ${at.owner}.`,
   )
 }
 
@@ -103,11 +103,11 @@ function timeout(paths: readonly DiagnosisPath[], { zone }: Placed): Advice {
     ({ path, outcome }) => path === 'authoritative' && (outcome?.kind === 'timeout' || outcome?.kind === 'unreachable'),
   )
   return advice(
-    'Bring the name servers back',
+    'Restore the name servers',
     silent.length > 0
-      ? `See whether ${listed(silent)} ${silent.length === 1 ? 'runs' : 'run'} and can be reached on port 53, over UDP and TCP.`
-      : `See whether the name servers of ${zone} run and can be reached on port 53, over UDP and TCP.`,
-    'Do you use a DNS provider? Look at its status page.',
+      ? `Check that ${listed(silent)} ${silent.length === 1 ? 'runs' : 'run'} and can be reached on port 53 over UDP and TCP.`
+      : `Check that the name servers of ${zone} run and can be reached on port 53 over UDP and TCP.`,
+    'If you use a DNS provider, check its status page.',
   )
 }
 
@@ -115,28 +115,28 @@ function invalid(paths: readonly DiagnosisPath[], { owner, zone }: Placed): Advi
   const failures = paths.flatMap(({ outcome }) => (outcome?.kind === 'failure' ? [outcome] : []))
   if (failures.some(({ bogus }) => bogus)) {
     return advice(
-      'Mend DNSSEC',
-      `The signatures of ${zone} do not hold, so resolvers that check them refuse it: for most people the name is gone.`,
-      'Compare the DS record at your registrar with the DNSKEY of the zone. Sign the zone anew, or remove the DS record.',
+      'Fix DNSSEC',
+      `DNSSEC validation of ${zone} fails. Validating resolvers answer SERVFAIL, so most users cannot resolve the name.`,
+      'Compare the DS record at your registrar with the DNSKEY record of the zone. Sign the zone again or remove the DS record.',
     )
   }
   if (failures.some(({ rcode }) => rcode === 'REFUSED')) {
     return advice(
-      'Set the right name servers',
-      `The servers refuse questions for ${zone}: most often the zone is no longer set up there.`,
-      'Compare the name servers at your registrar with those that your DNS provider names.',
+      'Correct the name servers',
+      `The name servers refuse queries for ${zone}. Usually the zone is no longer configured there.`,
+      'Compare the name servers at your registrar with the ones your DNS provider lists.',
     )
   }
   if (failures.some(({ rcode }) => rcode === 'SERVFAIL')) {
     return advice(
-      'Look at the zone',
-      `A server cannot answer for ${zone}. See at your DNS provider whether the zone is loaded without errors and all its name servers run.`,
-      'After a change of provider or of DNSSEC, compare name servers and DS record at your registrar.',
+      'Check the zone',
+      `A name server fails to answer for ${zone}. Check at your DNS provider that the zone loads without errors and that all its name servers run.`,
+      'If you changed your provider or DNSSEC, compare the name servers and the DS record at your registrar.',
     )
   }
   return advice(
-    'Ask your DNS provider',
-    `The answers for ${owner} cannot be used. Show your provider the evidence below.`,
+    'Contact your DNS provider',
+    `The answers for ${owner} are malformed. Send your provider the evidence below.`,
   )
 }
 
@@ -144,9 +144,9 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Placed)
   const lame = paths.flatMap(({ outcome }) => (outcome?.kind === 'lame' ? [outcome] : []))
   if (lame.length > 0) {
     return advice(
-      'Set the right name servers',
-      `None of the name servers that ${lame.at(-1)?.zone ?? at.zone} is delegated to serves it.`,
-      'Set up the zone there, or enter the name servers that your DNS provider names at your registrar.',
+      'Correct the name servers',
+      `None of the name servers that ${lame.at(-1)?.zone ?? at.zone} is delegated to serves the zone.`,
+      'Set up the zone there, or enter the name servers of your DNS provider at your registrar.',
     )
   }
   const records = spfRecords(paths)
@@ -155,17 +155,17 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Placed)
       title: 'Keep one SPF record',
       steps: [
         ...(at.alias ? [`${aliasSentence(monitor, at)}.`] : []),
-        `Mail servers treat several SPF records as an error. Join their mechanisms in one record of ${at.owner}, and remove the others.`,
+        `Mail servers treat more than one SPF record as an error. Combine the mechanisms in one record of ${at.owner} and remove the others.`,
       ],
       add: [],
       remove: records.filter((record) => !monitor.expected_value.includes(record)),
     }
   }
   return advice(
-    'Untie the aliases',
+    'Break the CNAME loop',
     at.alias
-      ? `The CNAME records behind ${nameOf(monitor)} never end at an address: the one of ${at.alias} points at ${at.owner}. Point it at a name that has records.`
-      : `The CNAME records behind ${nameOf(monitor)} never end at an address. Follow them in the evidence below, and point one of them at a name that has records.`,
+      ? `The CNAME chain of ${nameOf(monitor)} is a loop: ${at.alias} points to ${at.owner}. Point it to a name that has records.`
+      : `The CNAME chain of ${nameOf(monitor)} is a loop. Find it in the evidence below and point one CNAME to a name that has records.`,
   )
 }
 
@@ -202,7 +202,7 @@ function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): Placed {
 /** Without its full stop. */
 function aliasSentence(monitor: Watched, { names }: Placed): string {
   const [first, ...others] = names.slice(1, 5)
-  return `${nameOf(monitor)} is an alias (CNAME) of ${first}${others.map((each) => `, which is an alias of ${each}`).join('')}`
+  return `${nameOf(monitor)} is a CNAME for ${first}${others.map((each) => `, which is a CNAME for ${each}`).join('')}`
 }
 
 function serversOf(paths: readonly DiagnosisPath[], isSo: (path: DiagnosisPath) => boolean): string[] {

@@ -38,10 +38,10 @@ export const FIELDS: Fields<Draft> = {
   },
   is_exact_match: { label: 'Match', text: (isExact) => (isExact ? 'Exact' : 'Flexible') },
   notify: {
-    label: 'Tell the group’s webhooks',
+    label: 'Alerts',
     text: (notify) => NOTIFY_CHOICES.find(({ value }) => value === notify)!.label,
   },
-  frequency: { label: 'Minutes between checks', text: (minutes) => minutes },
+  frequency: { label: 'Check interval in minutes', text: (minutes) => minutes },
   group: { label: 'Group', text: (slug) => slug },
 }
 

@@ -69,7 +69,7 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
     onBusy(false)
     if (!saved) return
     await refresh()
-    toast.done(isNewQuestion(change) && saved.is_active ? 'Saved. The record is checked anew now.' : 'Saved.')
+    toast.done(isNewQuestion(change) && saved.is_active ? 'Saved. Zonewatch is checking the record now.' : 'Saved.')
     onDone()
   }
   const nameError =
@@ -103,15 +103,15 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
       />
       {isNewQuestion(change) && (
         <p role="status" className="rounded-md bg-accent-wash px-3 py-2.5 text-sm text-accent-ink">
-          This changes what is asked or expected. The state begins anew: the monitor is checked at once, and what it
-          finds is its first event.
+          This changes the query or the expected values. Zonewatch resets the state and checks the monitor at once; the
+          result is recorded as a first result.
         </p>
       )}
       <div className="grid gap-3 sm:grid-cols-2">
         <Field label="Group" error={fieldError(problem, 'group')}>
           <Select value={draft.group} options={useGroupOptions(draft.group)} onChange={(group) => set({ group })} />
         </Field>
-        <Field label="Minutes between checks" hint={`${shortest} to 120.`} error={fieldError(problem, 'frequency')}>
+        <Field label="Check interval in minutes" hint={`${shortest} to 120.`} error={fieldError(problem, 'frequency')}>
           <Input
             type="number"
             min={5}
@@ -121,12 +121,7 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
           />
         </Field>
       </div>
-      <Choices
-        label="Tell the group’s webhooks"
-        value={draft.notify}
-        choices={NOTIFY_CHOICES}
-        onChange={(notify) => set({ notify })}
-      />
+      <Choices label="Alerts" value={draft.notify} choices={NOTIFY_CHOICES} onChange={(notify) => set({ notify })} />
     </form>
   )
 }

@@ -65,7 +65,7 @@ function Details({ event }: { event: EventDetails }) {
           <span className="text-xs text-faint">{domain.is_exact_match ? 'exact' : 'flexible'} match</span>
         </Fact>
         <Fact name="Seen by">
-          {incidence_count === 1 ? 'the first check in this state' : `${incidence_count} checks in a row in this state`}
+          {incidence_count === 1 ? 'first check in this state' : `${incidence_count} checks in a row in this state`}
         </Fact>
         <Fact name="Event">
           <Code className="text-xs">{event.id}</Code>
@@ -83,7 +83,7 @@ function Details({ event }: { event: EventDetails }) {
             <Evidence paths={diagnosis.paths} />
           </div>
         ) : (
-          <p className="text-sm text-faint">None is kept of this event.</p>
+          <p className="text-sm text-faint">No evidence is stored for this event.</p>
         )}
       </div>
     </div>

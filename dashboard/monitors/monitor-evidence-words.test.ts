@@ -17,16 +17,16 @@ const said = (outcome: DiagnosisPath['outcome']) =>
 test('an answer is its values with their TTL; anything else is a sentence', () => {
   const rrset = { name: 'example.com', type: 'A', ttl: 60, values: ['192.0.2.1'] }
   expect(said({ kind: 'answer', rrset, chain: [] })).toEqual({ words: '', values: ['192.0.2.1'], ttl: 60, chain: [] })
-  expect(said(null).words).toContain('asked again over TCP')
-  expect(said({ kind: 'timeout' }).words).toBe('No answer in time.')
+  expect(said(null).words).toContain('repeated the query over TCP')
+  expect(said({ kind: 'timeout' }).words).toBe('Timeout.')
   expect(said({ kind: 'lame', zone: 'example.com', nameServers: [], reason: 'no server knows it' }).words).toBe(
     'No server knows it.',
   )
-  expect(said({ kind: 'failure', rcode: 'REFUSED', ede: [] }).words).toBe('The server refuses the question.')
+  expect(said({ kind: 'failure', rcode: 'REFUSED', ede: [] }).words).toBe('The server refuses the query.')
   expect(said({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true }).words).toContain('DNSSEC')
-  expect(said({ kind: 'unreachable', reason: 'ECONNREFUSED' }).words).toBe('Refuses the connection (ECONNREFUSED).')
-  expect(said({ kind: 'unreachable', reason: 'EPERM' }).words).toBe('Cannot be reached (EPERM).')
-  expect(said({ kind: 'failure', rcode: 'YXDOMAIN', ede: [] }).words).toBe('The server failed.')
+  expect(said({ kind: 'unreachable', reason: 'ECONNREFUSED' }).words).toBe('Connection refused (ECONNREFUSED).')
+  expect(said({ kind: 'unreachable', reason: 'EPERM' }).words).toBe('Unreachable (EPERM).')
+  expect(said({ kind: 'failure', rcode: 'YXDOMAIN', ede: [] }).words).toBe('The server could not answer.')
   expect(said({ kind: 'referral', chain: [], nameServers: ['ns1.example.com'], glue: [], ttl: 60 })).toMatchObject({
     values: ['ns1.example.com'],
   })

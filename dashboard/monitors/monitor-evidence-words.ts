@@ -6,30 +6,30 @@ type Link = { name: string; target: string; ttl: number }
 
 export function saidBy({ outcome }: DiagnosisPath): Said {
   const said = (words: string, chain: Link[] = []): Said => ({ words, values: [], ttl: undefined, chain })
-  if (outcome === null) return said('The answer was too long for UDP; asked again over TCP.')
+  if (outcome === null) return said('The answer was too long for UDP. Zonewatch repeated the query over TCP.')
   switch (outcome.kind) {
     case 'answer':
       return answered(outcome)
     case 'nodata':
-      return said('No record of this type.', outcome.chain)
+      return said('No record of this type (NODATA).', outcome.chain)
     case 'nxdomain':
-      return said('The name does not exist.', outcome.chain)
+      return said('The name does not exist (NXDOMAIN).', outcome.chain)
     case 'endless_alias':
-      return said('The aliases never end.', outcome.chain)
+      return said('CNAME loop.', outcome.chain)
     case 'failure':
       return said(
-        outcome.bogus ? 'Refused: DNSSEC validation failed.' : (FAILURES[outcome.rcode] ?? 'The server failed.'),
+        outcome.bogus ? 'DNSSEC validation failed.' : (FAILURES[outcome.rcode] ?? 'The server could not answer.'),
       )
     case 'referral':
-      return { ...said('Knows no more, and refers to'), values: outcome.nameServers }
+      return { ...said('Referral to'), values: outcome.nameServers }
     case 'lame':
       return said(sentence(outcome.reason))
     case 'malformed':
-      return said(`Cannot be used: ${sentence(outcome.reason)}`)
+      return said(`Unusable answer: ${sentence(outcome.reason)}`)
     case 'unreachable':
-      return said(`${UNREACHABLE[outcome.reason] ?? 'Cannot be reached'} (${outcome.reason}).`)
+      return said(`${UNREACHABLE[outcome.reason] ?? 'Unreachable'} (${outcome.reason}).`)
     case 'timeout':
-      return said('No answer in time.')
+      return said('Timeout.')
   }
 }
 
@@ -45,27 +45,27 @@ function answered({ rrset, chain }: Extract<DiagnosisPath['outcome'], { kind: 'a
 
 const FAILURES: Record<string, string> = {
   SERVFAIL: 'The server could not find an answer.',
-  REFUSED: 'The server refuses the question.',
-  FORMERR: 'The server does not understand the question.',
-  NOTIMP: 'The server cannot answer such questions.',
+  REFUSED: 'The server refuses the query.',
+  FORMERR: 'The server does not understand the query.',
+  NOTIMP: 'The server does not support this kind of query.',
 }
 
 const UNREACHABLE: Record<string, string> = {
-  ECONNREFUSED: 'Refuses the connection',
-  ENETUNREACH: 'Its network cannot be reached from here',
-  EHOSTUNREACH: 'The host cannot be reached from here',
-  EADDRNOTAVAIL: 'There is no such kind of address here',
-  ECONNRESET: 'Broke the connection off',
+  ECONNREFUSED: 'Connection refused',
+  ENETUNREACH: 'Network unreachable',
+  EHOSTUNREACH: 'Host unreachable',
+  EADDRNOTAVAIL: 'Address family not available',
+  ECONNRESET: 'Connection reset',
 }
 
 /** RFC 1035 section 4.1.1, RFC 4035 section 3.1.6. */
 export const FLAGS: Record<string, string> = {
-  aa: 'Authoritative answer: the server is in charge of the zone.',
+  aa: 'Authoritative answer: the server is authoritative for the zone.',
   tc: 'Truncated: the answer was too long for one packet.',
-  rd: 'Recursion desired: the server was asked to find the answer elsewhere.',
-  ra: 'Recursion available: the server finds answers elsewhere when asked to.',
-  ad: 'Authentic data: the server checked the signatures of DNSSEC.',
-  cd: 'Checking disabled: the server was asked not to check the signatures.',
+  rd: 'Recursion desired: the query asked for recursion.',
+  ra: 'Recursion available: the server offers recursion.',
+  ad: 'Authentic data: the server validated DNSSEC.',
+  cd: 'Checking disabled: the query asked for no DNSSEC validation.',
 }
 
 /** The names that an answer led through: `www → shop → edge`, each with what its alias may be kept, in seconds. */

@@ -12,11 +12,11 @@ const FEW = 6
 
 /** When the evidence was collected: it is kept from the check that found the state, and may be older than the last check. */
 export function EvidenceDate({ at, lastChecked }: { at: string | undefined; lastChecked?: string | null }) {
-  if (at === undefined) return 'Collected at an unknown date.'
+  if (at === undefined) return 'Collection time unknown.'
   const isOlder = lastChecked != null && Date.parse(lastChecked) - Date.parse(at) > SAME_CHECK_MS
   return (
     <>
-      Collected <Time at={at} isExact />.{isOlder && ' Checks since then found the same.'}
+      Collected <Time at={at} isExact />.{isOlder && ' Later checks found the same.'}
     </>
   )
 }
@@ -28,7 +28,7 @@ const SAME_CHECK_MS = 60_000
 export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? paths : paths.slice(0, FEW)
-  if (paths.length === 0) return <p className="px-4 py-3 text-sm text-faint">No server was asked.</p>
+  if (paths.length === 0) return <p className="px-4 py-3 text-sm text-faint">No server was queried.</p>
   return (
     <>
       <ol className="divide-y divide-line">
@@ -58,7 +58,7 @@ function Exchange({ path }: { path: DiagnosisPath }) {
 }
 
 function Asked({ path: { path, name, server } }: { path: DiagnosisPath }) {
-  const [icon, word] = path === 'recursive' ? [Waypoints, 'Recursive server'] : [Server, 'Name server']
+  const [icon, word] = path === 'recursive' ? [Waypoints, 'Recursive resolver'] : [Server, 'Name server']
   const Icon = icon as typeof Server
   return (
     <div className="flex min-w-0 gap-2.5">
@@ -101,7 +101,7 @@ function Answered({ path }: { path: DiagnosisPath }) {
 /** The aliases on the way, each with an arrow to the next. */
 function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
   return (
-    <ol aria-label="Alias chain" className="flex flex-wrap items-center gap-x-1.5 gap-y-1">
+    <ol aria-label="CNAME chain" className="flex flex-wrap items-center gap-x-1.5 gap-y-1">
       {chainOf(chain).map(({ name, ttl }, at) => (
         <li key={at} className="flex items-center gap-1.5">
           {at > 0 && <ArrowRight className="size-3.5 shrink-0 text-faint" aria-hidden="true" />}

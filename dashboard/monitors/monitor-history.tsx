@@ -21,8 +21,8 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
       {isPending && <Bones lines={4} className="p-4" />}
       {!data && error && <ProblemPage problem={error} onRetry={() => void refetch()} />}
       {data && events.length === 0 && (
-        <Empty icon={History} title="No event yet">
-          The first check that ends makes the first event, and so does every confirmed change from then on.
+        <Empty icon={History} title="No events yet">
+          The first completed check creates the first event. Each confirmed change adds one.
         </Empty>
       )}
       <ol className="divide-y divide-line">
@@ -48,7 +48,7 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
 
 function hintOf(count: number): string {
   const changes = count === 0 ? 'No change' : count === 1 ? '1 change' : `${count.toLocaleString()} changes`
-  return `${changes}. First results, of a new monitor or a new expectation, are not counted.`
+  return `${changes}. First results of a new monitor or new expected values are not counted.`
 }
 
 function Line({ event }: { event: Event }) {

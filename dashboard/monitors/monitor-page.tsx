@@ -47,7 +47,7 @@ export function MonitorPage() {
             title="Evidence"
             hint={
               <>
-                Each server that was asked, and what it answered.{' '}
+                The servers Zonewatch queried and their answers.{' '}
                 <EvidenceDate at={monitor.diagnosis.at} lastChecked={monitor.last_checked} />
               </>
             }

@@ -21,7 +21,7 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
   const changes = changedParts(difference)
   const [isWhole, setWhole] = useState(false)
   return (
-    <Section title="Expected and current" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
+    <Section title="Expected and live records" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
       <table className="block w-full text-sm sm:table">
         <thead className="hidden border-b border-line text-left text-xs text-faint sm:table-header-group">
           <tr>
@@ -29,10 +29,10 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
               Expected
             </th>
             <th scope="col" className="h-9 w-1/2 px-4 font-medium">
-              {isFromBefore(state) && current_value !== null ? 'Current, as last known' : 'Current'}
+              {isFromBefore(state) && current_value !== null ? 'Last known records' : 'Live'}
             </th>
             <th scope="col" className="h-9 px-4 font-medium">
-              <span className="sr-only">How it compares</span>
+              <span className="sr-only">Comparison</span>
             </th>
           </tr>
         </thead>
@@ -55,20 +55,20 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
 }
 
 const EXACT = 'Exact: these records and no others.'
-const FLEXIBLE = 'Flexible: every expected value is there; there may be more.'
+const FLEXIBLE = 'Flexible: these records, others allowed.'
 
 function whyNotJudged({ state, current_value }: MonitorDetails): string {
-  if (state === 'UNSET') return 'Not compared yet: the first check tells.'
-  if (current_value === null) return 'Nothing could be learned of the record yet.'
-  return 'The last check could learn no values. What stands here as current is from before.'
+  if (state === 'UNSET') return 'Not compared yet. The first check is pending.'
+  if (current_value === null) return 'No check has returned records yet.'
+  return 'The last check returned no records. The live records shown are from an earlier check.'
 }
 
 type RowMark = Pair['mark'] | 'unknown'
 const MARKS: Record<RowMark, { word: string; icon: typeof Check; look: string }> = {
   met: { word: 'As expected', icon: Check, look: 'text-good' },
   missing: { word: 'Missing', icon: Minus, look: 'text-bad' },
-  extra: { word: 'Not expected', icon: Plus, look: 'text-bad' },
-  allowed: { word: 'Also there', icon: Plus, look: 'text-faint' },
+  extra: { word: 'Unexpected', icon: Plus, look: 'text-bad' },
+  allowed: { word: 'Additional', icon: Plus, look: 'text-faint' },
   unknown: { word: 'Not compared', icon: CircleDashed, look: 'text-idle' },
 }
 

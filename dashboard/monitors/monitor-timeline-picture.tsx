@@ -49,7 +49,7 @@ export function TimelinePicture({ timeline, bars, range }: PictureProps) {
       <div
         role="slider"
         tabIndex={0}
-        aria-label="Stretches of time, by state"
+        aria-label="State over time"
         aria-valuemin={1}
         aria-valuemax={Math.max(1, bars.length)}
         aria-valuenow={(chosen ?? bars.length - 1) + 1}
@@ -73,8 +73,8 @@ export function TimelinePicture({ timeline, bars, range }: PictureProps) {
       </div>
       <Axis timeline={timeline} range={range} />
       <p className="col-span-2 mt-2 min-h-9 text-xs text-soft sm:col-span-1 sm:col-start-2 xl:min-h-5">
-        {bar ? textOf(bar) : <span className="text-faint">Point at a period, or use the arrow keys.</span>}
-        {bar?.event && <span className="text-faint"> · Click or press Enter for its event.</span>}
+        {bar ? textOf(bar) : <span className="text-faint">Hover over a period or use the arrow keys.</span>}
+        {bar?.event && <span className="text-faint"> · Click or press Enter to open its event.</span>}
       </p>
     </div>
   )
@@ -90,8 +90,8 @@ const KEYS: Record<string, (at: number, last: number) => number> = {
 }
 
 function textOf(bar: Bar | undefined): string {
-  if (!bar) return 'Nothing is known.'
-  const word = bar.state === null ? 'Not known' : STATE_LOOKS[bar.state].word
+  if (!bar) return 'No data for this period.'
+  const word = bar.state === null ? 'Unknown' : STATE_LOOKS[bar.state].word
   return `${word}: ${fullTime(bar.from)} – ${fullTime(bar.to)} (${durationText(bar.to - bar.from)})`
 }
 

@@ -32,7 +32,7 @@ export function MonitorTimeline({ monitor: { id, created } }: { monitor: Monitor
       resetScroll: false,
     })
   return (
-    <Section title="Over time" actions={<Ranges range={range} onChoose={choose} />}>
+    <Section title="State over time" actions={<Ranges range={range} onChoose={choose} />}>
       {data ? (
         <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
           <Course timeline={data} range={range} />
@@ -75,20 +75,20 @@ function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange 
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
         {valid === null ? (
-          <span className="text-sm text-faint">Nothing is known of the last {RANGES[range]} yet.</span>
+          <span className="text-sm text-faint">No data for the last {RANGES[range]} yet.</span>
         ) : (
           <>
             <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(valid)}</span>
             <span className="text-sm text-faint">
-              valid in {isWhole ? 'the' : 'what is known of the'} last {RANGES[range]}
-              {changes === 0 ? ', without a change' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}
+              valid in the {isWhole ? '' : 'known part of the '}last {RANGES[range]}
+              {changes === 0 ? ', no changes' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}
             </span>
           </>
         )}
       </p>
       <TimelinePicture timeline={timeline} bars={bars} range={range} />
       <details className="mt-3 text-sm">
-        <summary className="w-fit cursor-pointer rounded-sm text-xs text-faint hover:text-ink">As a table</summary>
+        <summary className="w-fit cursor-pointer rounded-sm text-xs text-faint hover:text-ink">Show as table</summary>
         <StretchTable bars={bars} />
       </details>
     </>
@@ -111,7 +111,7 @@ function StretchTable({ bars }: { bars: readonly Bar[] }) {
       >
         {bars.toReversed().map(({ at, state, from, to }) => (
           <tr key={at}>
-            <Cell>{state === null ? 'Not known' : STATE_LOOKS[state].word}</Cell>
+            <Cell>{state === null ? 'Unknown' : STATE_LOOKS[state].word}</Cell>
             <Cell>
               <Time at={new Date(from).toISOString()} isExact />
             </Cell>

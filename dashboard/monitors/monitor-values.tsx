@@ -60,7 +60,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
       {values.length < MOST && (
         <div>
           <Button size="sm" look="quiet" className="-ml-2.5" onClick={add}>
-            <Plus /> Add a value
+            <Plus /> Add value
           </Button>
         </div>
       )}

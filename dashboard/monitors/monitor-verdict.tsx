@@ -41,7 +41,7 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
         {diagnosis && <p className="max-w-prose text-sm text-faint">{diagnosis.decided}</p>}
         {!is_active && state !== 'UNSET' && (
           <p className="text-sm text-soft">
-            This is what the last check found. The monitor is disabled: nothing is checked and nobody is told.
+            The result of the last check. The monitor is disabled: no checks run and no alerts are sent.
           </p>
         )}
       </div>
@@ -76,13 +76,13 @@ function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
             <Chore key={`${word} ${value}`} word={word} value={value} icon={icon} />
           ))}
           {chores.length > FEW && (
-            <li className="text-xs text-faint">and {chores.length - FEW} more, which the table below lists.</li>
+            <li className="text-xs text-faint">and {chores.length - FEW} more in the table below.</li>
           )}
         </ul>
       )}
       {monitor.state === 'MISMATCH' && can('write') && (
         <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-soft">
-          Was the change intended? <AcceptButton monitor={monitor} />
+          Is the change intended? <AcceptButton monitor={monitor} />
         </div>
       )}
     </div>
@@ -112,7 +112,7 @@ function CheckingNote({ phase, state }: { phase: Checking['phase']; state: Monit
         </>
       )}
       {phase === 'done' && `Checked just now: ${STATE_LOOKS[state].word.toLowerCase()}.`}
-      {phase === 'slow' && 'Servers answer slowly or disagree; the result appears here when it is certain.'}
+      {phase === 'slow' && 'Name servers answer slowly or disagree. The result appears here once it is confirmed.'}
     </span>
   )
 }

@@ -198,6 +198,6 @@ function useRest(
 
 function foundText(isLoading: boolean, count: number, isAll: boolean): string {
   if (isLoading || count === 0) return ''
-  if (!isAll) return `${count.toLocaleString()} loaded; more follow as you scroll.`
-  return count === 1 ? '1 monitor.' : `${count.toLocaleString()} monitors, all shown.`
+  if (!isAll) return `${count.toLocaleString()} loaded. Scroll to load more.`
+  return count === 1 ? '1 monitor.' : `${count.toLocaleString()} monitors.`
 }

@@ -27,22 +27,22 @@ export function ExpectationFields({ draft, found, onChange, errorAt }: FieldsPro
       <p className="text-xs text-faint">
         {RECORD_TYPE_TEXTS[type].write}{' '}
         {hasOther || found.values.length === 0
-          ? 'It need not stand there yet: the monitor shows what is missing until it does.'
-          : 'Change it to what it should become, where that is something else.'}
+          ? 'The records need not exist yet. The monitor reports what is missing until they do.'
+          : 'Edit the values if the records are going to change.'}
       </p>
       {found.values.length > MOST_VALUES && (
         <p className="text-xs text-warn">
-          {found.values.length} records stand there; a monitor expects at most {MOST_VALUES}. Keep those that must be
-          there.
+          {found.values.length} records found. A monitor can expect at most {MOST_VALUES}. Keep the ones that must
+          exist.
         </p>
       )}
       {hasOther && (
         <Button size="sm" look="quiet" className="self-start" onClick={() => onChange(draftOf(found))}>
-          <RotateCcw /> Take what stands there now
+          <RotateCcw /> Use live records
         </Button>
       )}
       <Choices
-        label="How strictly"
+        label="Match"
         value={isExact ? 'exact' : 'flexible'}
         choices={[
           { value: 'exact', label: 'Exact', hint: modeWords(type, values, true) },
@@ -67,7 +67,7 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
   const remove = (at: number) => onChange(values.toSpliced(at, 1))
   return (
     <fieldset id={list} className="flex min-w-0 flex-col gap-2">
-      <legend className="mb-1.5 text-sm font-medium">It should be</legend>
+      <legend className="mb-1.5 text-sm font-medium">Expected values</legend>
       {values.map((value, at) => (
         <div key={at} className="flex items-start gap-1.5">
           <Field
@@ -113,7 +113,7 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
       )}
       {values.length < mostOf(draft) && (
         <Button size="sm" look="quiet" className="self-start" onClick={() => onChange([...values, ''])}>
-          <Plus /> Add a value
+          <Plus /> Add value
         </Button>
       )}
     </fieldset>

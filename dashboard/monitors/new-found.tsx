@@ -24,7 +24,7 @@ type FoundProps = {
   errorAt: (type: MonitorRecordType, path: string) => string | undefined
 }
 
-/** What stands in the DNS now, type by type; each one may be chosen as what it should be. */
+/** Live records, type by type; each one may be chosen as what it should be. */
 export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt }: FoundProps) {
   const drafted = (found: Found) => drafts.find(({ type }) => type === found.record_type)
   const choose = (found: Found) => onChange([...drafts, draftOf(found)])
@@ -40,15 +40,16 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
   const others = RECORD_TYPES.filter((type) => !isFound(type) && !drafts.some((draft) => draft.type === type))
   return (
     <Section
-      title="What stands in the DNS now"
+      title="Live records"
       hint={
         <>
-          Of <Code className="text-soft">{lookup.full_domain}</Code>. Choose what to watch; it becomes what should be.
+          For <Code className="text-soft">{lookup.full_domain}</Code>. Select the records to monitor. Their values
+          become the expected values.
         </>
       }
       actions={
         <Button size="sm" look="quiet" isBusy={again.isBusy} onClick={again.press}>
-          <RotateCw /> Look again
+          <RotateCw /> Look up again
         </Button>
       }
       isFlush
@@ -111,7 +112,7 @@ function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
       <Checkbox
         label={
           <>
-            <span className="sr-only">Watch </span>
+            <span className="sr-only">Monitor </span>
             <span className="font-mono font-medium">{type}</span>
           </>
         }
@@ -126,7 +127,7 @@ function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
                 <State state={outcome} />
               </span>
             )}
-            {isFailure(found) ? sentence : outcome === 'UNSET' ? 'Not looked up.' : 'Nothing stands there yet.'}
+            {isFailure(found) ? sentence : outcome === 'UNSET' ? 'Lookup skipped.' : 'No records.'}
           </span>
         ) : (
           <ul>
@@ -146,7 +147,7 @@ function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
           params={{ monitor: watchedBy }}
           className="col-start-2 row-start-1 inline-flex items-center gap-1.5 rounded-sm text-xs text-accent-ink hover:underline sm:col-start-3"
         >
-          <Eye className="size-3.5" aria-hidden="true" /> Watched already
+          <Eye className="size-3.5" aria-hidden="true" /> Already monitored
         </Link>
       )}
     </div>
@@ -163,10 +164,10 @@ function Absent({ found, isAll, name, onChoose }: AbsentProps) {
       <p className="basis-full text-xs text-faint">
         {isMissing ? (
           <>
-            <Code className="text-soft">{name}</Code> does not exist yet. Watch for what it shall have:
+            <Code className="text-soft">{name}</Code> does not exist yet. Monitor it for a record you plan to create:
           </>
         ) : (
-          'Nothing stands there yet of these. Watch for one all the same:'
+          'No records of these types. Monitor one that you plan to create:'
         )}
       </p>
       {found.map((each) => (
@@ -205,7 +206,7 @@ type TypeButtonProps = { type: MonitorRecordType; title: string; onPress: () => 
 
 function TypeButton({ type, title, onPress }: TypeButtonProps) {
   return (
-    <Button size="sm" title={title} aria-label={`Watch ${type}: ${RECORD_TYPE_TEXTS[type].holds}`} onClick={onPress}>
+    <Button size="sm" title={title} aria-label={`Monitor ${type}: ${RECORD_TYPE_TEXTS[type].holds}`} onClick={onPress}>
       <Plus /> <span className="font-mono">{type}</span>
     </Button>
   )

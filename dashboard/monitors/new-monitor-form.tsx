@@ -49,7 +49,7 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
       />
       {drafts.length > 0 && (
         <>
-          <Section title="How it is watched">
+          <Section title="Settings">
             <SettingsFields settings={settings} onChange={setSettings} problem={problem} />
           </Section>
           <div className="flex flex-col gap-4 px-1">
@@ -57,7 +57,7 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
             <Outlook lookup={lookup} drafts={drafts} settings={settings} />
             <div className="flex justify-end">
               <Button type="submit" look="primary" isBusy={isBusy}>
-                {drafts.length === 1 ? 'Watch this record' : `Watch these ${drafts.length} records`}
+                {drafts.length === 1 ? 'Create monitor' : `Create ${drafts.length} monitors`}
               </Button>
             </div>
           </div>
@@ -128,7 +128,7 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
     const known = whole.length - made.length
     if (made.length === 0) throw new ApiProblem(409, { error: alreadyThere(known) })
     if (known > 0) done(alreadyThere(known))
-    done(made.length === 1 ? 'The monitor is made and checked at once.' : `${made.length} monitors are made.`)
+    done(made.length === 1 ? 'Monitor created. Zonewatch is checking it now.' : `${made.length} monitors created.`)
     if (made.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: made[0]!.id } })
     else await navigate({ to: '/monitors', search: { search: lookup.full_domain } })
   }
@@ -153,12 +153,12 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
 /** A second one that asks for the same and expects the same in the same group tells nothing new. */
 const alreadyThere = (count: number) =>
   count === 1
-    ? 'An equal monitor is in this group already; no second one was made.'
-    : `${count} equal monitors are in this group already; no second ones were made.`
+    ? 'This group already has an identical monitor. No monitor was created.'
+    : `This group already has ${count} identical monitors. They were not created again.`
 
 function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
   const errors = drafts.flatMap(({ values }, at) =>
-    values.length === 0 ? [[`monitors.${at}.expected_value.0`, 'Write what it should be.']] : [],
+    values.length === 0 ? [[`monitors.${at}.expected_value.0`, 'Enter at least one expected value.']] : [],
   )
   if (errors.length === 0) return undefined
   return new ApiProblem(400, { errors: Object.fromEntries(errors) })

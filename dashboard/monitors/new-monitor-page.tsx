@@ -20,18 +20,18 @@ export function NewMonitorPage() {
   return (
     <Page
       title="New monitor"
-      lead="See what stands in the DNS now, and say what it should be."
+      lead="Look up a name and choose the records to monitor."
       back={{ to: '/monitors', label: 'Monitors' }}
       actions={
         can('write') && (
           <ButtonLink to="/monitors/import">
-            <Upload /> Import many
+            <Upload /> Import monitors
           </ButtonLink>
         )
       }
       isNarrow
     >
-      {can('write') ? <Asking /> : <NotAllowed what="make monitors" />}
+      {can('write') ? <Asking /> : <NotAllowed what="create monitors" />}
     </Page>
   )
 }
@@ -39,9 +39,9 @@ export function NewMonitorPage() {
 /** In place of a page of which a viewer may use nothing. */
 export function NotAllowed({ what }: { what: string }) {
   return (
-    <Empty icon={Radar} title={`You may not ${what}`} action={<ButtonLink to="/monitors">To the monitors</ButtonLink>}>
-      Your role in this organization is viewer: you see everything and change nothing. An admin can give you the role
-      member on the page Team.
+    <Empty icon={Radar} title={`You cannot ${what}`} action={<ButtonLink to="/monitors">Go to monitors</ButtonLink>}>
+      Your role in this organization is viewer, which is read-only. Ask an admin to change your role to member on the
+      Team page.
     </Empty>
   )
 }
@@ -84,7 +84,7 @@ function Asking() {
         >
           <Field
             label="Name or address"
-            hint="A name, a URL pasted whole, or an IP address for the name it leads back to."
+            hint="A domain name, a URL or an IP address (for its PTR record)."
             error={atName}
           >
             <span className="relative block">
@@ -98,7 +98,7 @@ function Asking() {
                 className="h-11! pr-10 text-base!"
               />
               <span className="absolute inset-y-0 right-3 grid place-items-center text-faint">
-                {isFetching && <Spinner label="Looking it up" />}
+                {isFetching && <Spinner label="Looking up" />}
               </span>
             </span>
           </Field>
@@ -144,16 +144,16 @@ function summary({ full_domain, found }: Lookup): string {
 }
 
 const IDEAS: readonly [name: string, what: string][] = [
-  ['www.example.com', 'where a site lives'],
+  ['www.example.com', 'website'],
   ['example.com', 'mail, SPF, name servers, certificates'],
-  ['_dmarc.example.com', 'the mail policy'],
-  ['192.0.2.10', 'the name of an address'],
+  ['_dmarc.example.com', 'mail policy'],
+  ['192.0.2.10', 'reverse DNS'],
 ]
 
 function Idea({ onChoose }: { onChoose: (name: string) => void }) {
   return (
     <div className="px-4 text-sm text-soft">
-      <h2 className="mb-2 font-medium text-ink">What is worth watching</h2>
+      <h2 className="mb-2 font-medium text-ink">Examples</h2>
       <ul className="flex flex-col gap-1">
         {IDEAS.map(([name, what]) => (
           <li key={name}>

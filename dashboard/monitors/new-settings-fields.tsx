@@ -20,7 +20,7 @@ export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
     <div className="grid gap-x-8 gap-y-5 sm:grid-cols-2">
       <div className="flex flex-col gap-5">
         <GroupField settings={settings} onChange={set} problem={problem} />
-        <Field label="Check every" error={fieldError(problem, 'frequency')}>
+        <Field label="Check interval" error={fieldError(problem, 'frequency')}>
           <Select
             value={String(settings.frequency)}
             options={frequencies.map((minutes) => ({ value: String(minutes), label: `${minutes} minutes` }))}
@@ -28,12 +28,7 @@ export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
           />
         </Field>
       </div>
-      <Choices
-        label="Tell the group’s webhooks"
-        value={settings.notify}
-        choices={NOTIFY_CHOICES}
-        onChange={(notify) => set({ notify })}
-      />
+      <Choices label="Alerts" value={settings.notify} choices={NOTIFY_CHOICES} onChange={(notify) => set({ notify })} />
     </div>
   )
 }
@@ -52,7 +47,7 @@ function GroupField({
     <div className="flex flex-col gap-2">
       <Field
         label="Group"
-        hint={newGroup === undefined ? 'Its webhooks receive the changes.' : undefined}
+        hint={newGroup === undefined ? 'The group’s webhooks receive the changes.' : undefined}
         error={fieldError(problem, 'group')}
       >
         <Select
@@ -64,7 +59,7 @@ function GroupField({
       {newGroup !== undefined && (
         <Field
           label="Name of the new group"
-          hint="It is made together with the monitors; link webhooks to it then."
+          hint="The group is created with the monitors. Attach webhooks to it afterwards."
           error={fieldError(problem, 'name') ?? fieldError(problem, 'slug')}
         >
           <Input

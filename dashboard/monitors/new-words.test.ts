@@ -14,31 +14,31 @@ const watch = (more: Partial<Watch> = {}): Watch => ({
 describe('what will be watched', () => {
   test('says what is asked, how often, and who is told when', () => {
     expect(watchSentence(watch())).toBe(
-      'Zonewatch asks for the A record of www.example.com every 5 minutes and tells 2 webhooks of the group Default at every change.',
+      'Zonewatch checks the A record of www.example.com every 5 minutes and alerts 2 webhooks of the group Default on every change.',
     )
   })
 
   test('names the types of several records, and speaks of any of them', () => {
     expect(watchSentence(watch({ types: ['A', 'MX', 'TXT'], notify: 'on_success' }))).toBe(
-      'Zonewatch asks for 3 records (A, MX and TXT) of www.example.com every 5 minutes and tells 2 webhooks of the group Default when one becomes valid.',
+      'Zonewatch checks 3 records (A, MX and TXT) of www.example.com every 5 minutes and alerts 2 webhooks of the group Default when one becomes valid.',
     )
   })
 
   test('says that nobody is told where the group has no webhook', () => {
     expect(watchSentence(watch({ listeners: { count: 0, isMore: false, paused: 0 } }))).toContain(
-      'Nobody is told: the group Default has no active webhook.',
+      'No alerts are sent: the group Default has no active webhook.',
     )
   })
 
   test('promises nothing about webhooks that are not known yet', () => {
     expect(watchSentence(watch({ listeners: undefined }))).toBe(
-      'Zonewatch asks for the A record of www.example.com every 5 minutes.',
+      'Zonewatch checks the A record of www.example.com every 5 minutes.',
     )
   })
 
   test('says that a webhook is paused', () => {
     expect(watchSentence(watch({ listeners: { count: 1, isMore: false, paused: 1 } }))).toContain(
-      'tells the webhook of the group Default at every change. It is paused now;',
+      'alerts the webhook of the group Default on every change. The webhook is paused;',
     )
   })
 })
@@ -49,20 +49,20 @@ describe('what will be imported', () => {
 
   test('says how many, and that rows may say something else for themselves', () => {
     expect(importSentence({ ...all, count: 30, own: 2 })).toBe(
-      'Zonewatch asks for 30 records every 5 minutes and tells 2 webhooks of the group Default at every change. Each first result is sent, too. Where a row says something else for itself, that counts (2).',
+      'Zonewatch checks 30 records every 5 minutes and alerts 2 webhooks of the group Default on every change. Each first result is sent too. Rows with their own settings keep them (2).',
     )
-    expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('for itself')
+    expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('their own settings')
   })
 
   test('says that there is nothing to make', () => {
-    expect(importSentence({ ...all, count: 0, own: 0 })).toBe('No row is chosen that can be made.')
+    expect(importSentence({ ...all, count: 0, own: 0 })).toBe('No rows selected for import.')
   })
 })
 
 describe('exact and flexible', () => {
   test('are explained with the values themselves', () => {
     expect(modeWords('A', ['192.0.2.1', '192.0.2.2'], true)).toBe(
-      'Valid when 192.0.2.1 and 192.0.2.2 are there, and no others.',
+      'Valid when the records are exactly 192.0.2.1 and 192.0.2.2.',
     )
     expect(modeWords('CNAME', ['edge.cdn.example'], false)).toBe(
       'Valid when edge.cdn.example is any name on the CNAME chain.',
@@ -70,11 +70,11 @@ describe('exact and flexible', () => {
   })
 
   test('many or long values are counted instead', () => {
-    expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe('Valid when these 4 values are there, and no others.')
-    expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when this text is there;/)
+    expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe('Valid when the records are exactly these 4 values.')
+    expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when this text is present,/)
   })
 
   test('nothing written yet is no value', () => {
-    expect(modeWords('PTR', [''], true)).toBe('Valid when what you write is there, and no others.')
+    expect(modeWords('PTR', [''], true)).toBe('Valid when the records are exactly the values you enter.')
   })
 })

@@ -11,25 +11,25 @@ export function modeWords(type: MonitorRecordType, values: readonly string[], is
     .replace('{values}', () => listed(given))
 }
 
-const EXACT = 'Valid when {values} {are} there, and no others.'
-const FLEXIBLE = 'Valid when {values} {are} there; there may be more.'
+const EXACT = 'Valid when the records are exactly {values}.'
+const FLEXIBLE = 'Valid when {values} {are} present, with or without others.'
 
 export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: string }[] = [
-  { value: 'immediately', label: 'Every change', hint: 'Another state, or other values: at once.' },
+  { value: 'immediately', label: 'Every change', hint: 'Every change of state or values.' },
   {
     value: 'on_success',
     label: 'Only when it becomes valid',
-    hint: 'For a customer’s record that is still to be set up: hear when it is done.',
+    hint: 'For a record that a customer still has to set up.',
   },
   {
     value: 'after_success',
     label: 'Only when it was valid and no longer is',
-    hint: 'For what works and must not break.',
+    hint: 'For a record that works and must not break.',
   },
 ]
 
 const TOLD_OF: Record<Notify, string> = {
-  immediately: 'at every change',
+  immediately: 'on every change',
   on_success: 'when it becomes valid',
   after_success: 'when it was valid and no longer is',
 }
@@ -52,18 +52,18 @@ type ImportWatch = Omit<Watch, 'name' | 'types'> & { count: number; own: number 
 /** What will happen once it is saved. */
 export function watchSentence({ name, types, frequency, ...rest }: Watch): string {
   const what = types.length === 1 ? `the ${types[0]} record` : `${types.length} records (${joined(types)})`
-  return outlook(`Zonewatch asks for ${what} of ${name} every ${frequency} minutes`, types.length, rest)
+  return outlook(`Zonewatch checks ${what} of ${name} every ${frequency} minutes`, types.length, rest)
 }
 
 /** The same of many names. `own`: how many say something else for themselves. */
 export function importSentence({ count, own, frequency, ...rest }: ImportWatch): string {
-  if (count === 0) return 'No row is chosen that can be made.'
+  if (count === 0) return 'No rows selected for import.'
   const what = count === 1 ? 'one record' : `${count.toLocaleString()} records`
-  const asks = outlook(`Zonewatch asks for ${what} every ${frequency} minutes`, count, rest)
+  const asks = outlook(`Zonewatch checks ${what} every ${frequency} minutes`, count, rest)
   const isFirstSent = rest.notify === 'immediately' && (rest.listeners?.count ?? 0) > 0
-  const sentence = isFirstSent ? `${asks} Each first result is sent, too.` : asks
+  const sentence = isFirstSent ? `${asks} Each first result is sent too.` : asks
   if (own === 0) return sentence
-  return `${sentence} Where a row says something else for itself, that counts (${own.toLocaleString()}).`
+  return `${sentence} Rows with their own settings keep them (${own.toLocaleString()}).`
 }
 
 /** Of rows whose record a monitor expects otherwise: how many monitors are updated. */
@@ -84,10 +84,10 @@ function outlook(
 ) {
   if (listeners === undefined) return `${asks}.`
   if (listeners.count === 0) {
-    return `${asks} and keeps every change as an event. Nobody is told: the group ${group} has no active webhook.`
+    return `${asks} and records every change as an event. No alerts are sent: the group ${group} has no active webhook.`
   }
   const when = count > 1 ? TOLD_OF[notify].replace(' it ', ' one ') : TOLD_OF[notify]
-  return `${asks} and tells ${webhooksOf(listeners)} of the group ${group} ${when}.${pausedWords(listeners)}`
+  return `${asks} and alerts ${webhooksOf(listeners)} of the group ${group} ${when}.${pausedWords(listeners)}`
 }
 
 const webhooksOf = ({ count, isMore }: Listeners): string =>
@@ -95,13 +95,13 @@ const webhooksOf = ({ count, isMore }: Listeners): string =>
 
 function pausedWords({ count, paused }: Listeners): string {
   if (paused === 0) return ''
-  if (count === 1) return ' It is paused now; what it misses is kept until it works again.'
-  return ` ${paused} of them ${paused === 1 ? 'is' : 'are'} paused now; what ${paused === 1 ? 'it misses is kept until it works' : 'they miss is kept until they work'} again.`
+  if (count === 1) return ' The webhook is paused; its requests are queued until it is active again.'
+  return ` ${paused} of them ${paused === 1 ? 'is paused; its' : 'are paused; their'} requests are queued until ${paused === 1 ? 'it is' : 'they are'} active again.`
 }
 
 /** Named where they are few and short. */
 function listed(values: readonly string[]): string {
-  if (values.length === 0) return 'what you write'
+  if (values.length === 0) return 'the values you enter'
   if (values.length <= 3 && values.every((value) => value.length <= 48)) return joined(values)
   return values.length === 1 ? 'this text' : `these ${values.length} values`
 }

@@ -51,7 +51,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
       )}
       {unnamed > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint">
-          {counted(unnamed, 'further webhook', 'further webhooks')}:{' '}
+          {counted(unnamed, 'more webhook', 'more webhooks')}:{' '}
           <Link to="/webhooks" className="rounded-sm text-accent-ink hover:underline">
             all webhooks
           </Link>
@@ -59,7 +59,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
       )}
       {more > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint">
-          {counted(more, 'further cause', 'further causes')}:{' '}
+          {counted(more, 'more cause', 'more causes')}:{' '}
           <Link to="/monitors" search={{ order: 'state' }} className="rounded-sm text-accent-ink hover:underline">
             all monitors by state
           </Link>
@@ -145,7 +145,7 @@ function CauseLine({ cause }: { cause: Cause }) {
     >
       {since && (
         <span>
-          began <Time at={since} />
+          started <Time at={since} />
         </span>
       )}
     </Line>
@@ -185,15 +185,20 @@ function AlertLine({ alert: { tone, word, title, advice } }: { alert: Alert }) {
 type WebhookInTrouble = Overview['webhooks']['trouble'][number]
 
 const HEALTH = {
-  paused: { icon: CirclePause, tone: 'bad', word: 'Paused', sentence: 'is paused: nothing is delivered to it.' },
-  failing: { icon: CircleAlert, tone: 'warn', word: 'Failing', sentence: 'fails: the last attempt was not accepted.' },
+  paused: { icon: CirclePause, tone: 'bad', word: 'Paused', sentence: 'is paused. Its requests are queued.' },
+  failing: {
+    icon: CircleAlert,
+    tone: 'warn',
+    word: 'Failing',
+    sentence: 'is failing. The last attempt was not accepted.',
+  },
 } as const
 
 const webhookSentence = ({ url, health }: WebhookInTrouble) => `The webhook ${placeOf(url)} ${HEALTH[health].sentence}`
 
 function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: WebhookInTrouble }) {
   const { icon, tone, word, sentence } = HEALTH[health]
-  const undelivered = waiting >= 1_000 ? '1,000 or more requests are' : counted(waiting, 'request is', 'requests are')
+  const undelivered = waiting >= 1_000 ? '1,000 or more requests' : counted(waiting, 'request', 'requests')
   return (
     <Line
       icon={icon}
@@ -207,7 +212,7 @@ function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { we
       }
     >
       {last_error && <span className="min-w-0 wrap-anywhere">{last_error}</span>}
-      <span>{waiting === 0 ? 'No request is waiting.' : `${undelivered} waiting.`}</span>
+      <span>{waiting === 0 ? 'No requests queued.' : `${undelivered} queued.`}</span>
     </Line>
   )
 }

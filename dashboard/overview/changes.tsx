@@ -23,7 +23,7 @@ export function Changes({ events, firstResults }: ChangesProps) {
     >
       {firstResults && <FirstResults results={firstResults} />}
       {events.length === 0 ? (
-        <p className="px-4 py-6 text-sm text-faint">Nothing has changed yet.</p>
+        <p className="px-4 py-6 text-sm text-faint">No changes yet.</p>
       ) : (
         <ol className="divide-y divide-line">
           {events.map((event) => (

@@ -8,29 +8,29 @@ import { cx } from '../ui/class.ts'
 import { Field, Input } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 
-/** What a new organization does first. Each one ticks itself off. */
+/** What a new organization does first. Three steps to your first alert. */
 export function FirstSteps({ has }: { has: Overview['has'] }) {
   const { can } = useSession()
   const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
   return (
-    <Section title="Three steps to the first result" hint="Each one ticks itself off." isFlush>
+    <Section title="Get started" hint="Three steps to your first alert." isFlush>
       <ol className="grid divide-line max-md:divide-y md:grid-cols-[1.3fr_1fr_1fr] md:divide-x">
         <Step
           number={1}
           isDone={has.monitors}
-          title="Watch a record"
+          title="Monitor a record"
           action={
             can('write') && (
               <>
                 <FirstName />
                 <ButtonLink to="/monitors/import" size="sm" look="quiet" className="-ml-2.5">
-                  Or import many
+                  Import monitors
                 </ButtonLink>
               </>
             )
           }
         >
-          Type a name, see what stands in the DNS now, and say what it should be.
+          Enter a name, look up its live records and choose the ones to monitor.
         </Step>
         <Step
           number={2}
@@ -44,7 +44,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
             )
           }
         >
-          Give the address of a program of yours. It receives every confirmed change, signed.
+          Enter the URL of your endpoint. It receives a signed request for every confirmed change.
         </Step>
         <Step
           number={3}
@@ -59,13 +59,13 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
           }
         >
           {has.monitors
-            ? 'The first check ends within moments. Then change the record, and watch this page.'
-            : 'The first check of a new monitor ends within moments.'}
+            ? 'The first check takes a few seconds. Then change the record and watch this page.'
+            : 'The first check of a new monitor takes a few seconds.'}
         </Step>
       </ol>
       {!can('write') && (
         <p className="border-t border-line px-4 py-3 text-xs text-faint">
-          Your role is viewer: someone who may write does these steps, and you see what comes of them.
+          Your role is read-only. A member of your organization completes these steps; you see the results.
         </p>
       )}
     </Section>
@@ -86,7 +86,7 @@ function FirstName() {
         <Input isCode name="name" placeholder="www.example.com" maxLength={512} />
       </Field>
       <Button type="submit" look="primary">
-        Look it up
+        Look up
       </Button>
     </form>
   )

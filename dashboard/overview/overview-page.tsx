@@ -28,7 +28,7 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
-      lead={isNew && 'Zonewatch watches DNS records and tells your programs of every confirmed change.'}
+      lead={isNew && 'The state of your DNS records, checks and webhooks.'}
       actions={
         can('write') &&
         data?.has.monitors && (

@@ -31,15 +31,15 @@ describe('how everything stands', () => {
   test('all is well, with proof', () => {
     expect(verdictOf(overview(), NOW)).toEqual({
       tone: 'good',
-      title: '124 monitors as expected',
-      proof: 'The last check ended 12 seconds ago.',
+      title: '124 monitors valid',
+      proof: 'Last check: 12 seconds ago.',
     })
   })
 
   test('causes are counted, also those that are not listed, and so are webhooks that do not deliver', () => {
     const webhooks = { count: 30, paused: 1, failing: 24, late: 0, trouble: [] }
     const verdict = verdictOf(overview({ attention: [cause], more: 2, webhooks }), NOW)
-    expect(verdict).toMatchObject({ tone: 'bad', title: '28 things need attention' })
+    expect(verdict).toMatchObject({ tone: 'bad', title: '28 issues need attention' })
   })
 
   test('nothing is called well where a webhook fails, checks or deliveries stopped, or canary names fail', () => {
@@ -47,8 +47,8 @@ describe('how everything stands', () => {
     for (const [more, tone, title] of [
       [{ webhooks: { ...webhooks, failing: 1 } }, 'warn', undefined],
       [{ webhooks: { ...webhooks, late: 1 } }, 'warn', 'Deliveries to 1 webhook are more than a minute late.'],
-      [{ processes: { checking: 0, cut_off: 0, delivering: 1 } }, 'bad', 'No process checks the monitors.'],
-      [{ processes: { checking: 1, cut_off: 0, delivering: 0 } }, 'bad', 'No process delivers webhook requests.'],
+      [{ processes: { checking: 0, cut_off: 0, delivering: 1 } }, 'bad', 'No process is checking monitors.'],
+      [{ processes: { checking: 1, cut_off: 0, delivering: 0 } }, 'bad', 'No process is delivering webhook requests.'],
       [{ processes: { checking: 1, cut_off: 1, delivering: 1 } }, 'bad', 'The server cannot resolve its canary names.'],
       [
         { processes: { checking: 2, cut_off: 1, delivering: 1 } },
@@ -57,7 +57,7 @@ describe('how everything stands', () => {
       ],
     ] as const) {
       const given = overview(more as Partial<Overview>)
-      expect(verdictOf(given, NOW)).toMatchObject({ tone, title: 'One thing needs attention' })
+      expect(verdictOf(given, NOW)).toMatchObject({ tone, title: '1 issue needs attention' })
       expect(alertsOf(given)[0]?.title).toBe(title)
     }
   })
@@ -66,8 +66,8 @@ describe('how everything stands', () => {
     const checks = { on_time: 120, late: 4, last_checked: '2026-01-02T02:04:05.000Z' }
     expect(verdictOf(overview({ checks }), NOW)).toEqual({
       tone: 'warn',
-      title: 'One thing needs attention',
-      proof: 'The last check ended 60 minutes ago.',
+      title: '1 issue needs attention',
+      proof: 'Last check: 60 minutes ago.',
     })
     expect(alertsOf(overview({ checks }))[0]?.title).toBe('4 checks are more than a minute late.')
   })
@@ -76,14 +76,14 @@ describe('how everything stands', () => {
     const states = { VALID: 1, UNSET: 1 }
     expect(verdictOf(overview({ states, active: 2 }), NOW)).toMatchObject({
       tone: 'idle',
-      title: '1 monitor waits for the first check',
+      title: '1 monitor is waiting for the first check',
     })
   })
 
   test('does not call well what is all disabled', () => {
     expect(verdictOf(overview({ states: {}, active: 0, disabled: 3 }), NOW)).toMatchObject({
       tone: 'idle',
-      title: 'No monitor is active',
+      title: 'No active monitors',
     })
   })
 })

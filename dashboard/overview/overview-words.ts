@@ -15,8 +15,8 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
       key: 'checking',
       tone: 'bad',
       word: 'Checks stopped',
-      title: 'No process checks the monitors.',
-      advice: 'What is shown is not updated. Start a process with the role checker, or restart the one that hangs.',
+      title: 'No process is checking monitors.',
+      advice: 'The states shown are out of date. Start a process with the role checker, or restart the one that hangs.',
     },
     cut_off > 0 && {
       key: 'network',
@@ -27,15 +27,15 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
           ? 'The server cannot resolve its canary names.'
           : `${cut_off} of ${checking} checking processes cannot resolve their canary names.`,
       advice:
-        'The network or the resolver of the server is at fault (DNS_SERVERS, DNS_CANARIES). Failures are not recorded until a canary name resolves.',
+        'Check the network and the resolver of the server (DNS_SERVERS, DNS_CANARIES). Zonewatch records no failures until a canary name resolves.',
     },
     delivering === 0 &&
       webhooks.count > 0 && {
         key: 'delivering',
         tone: 'bad',
         word: 'Deliveries stopped',
-        title: 'No process delivers webhook requests.',
-        advice: 'Requests are kept. Start a process with the role courier, or restart the one that hangs.',
+        title: 'No process is delivering webhook requests.',
+        advice: 'Requests are queued. Start a process with the role courier, or restart the one that hangs.',
       },
     checks.late > 0 && {
       key: 'checks',
@@ -49,7 +49,7 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
       tone: 'warn',
       word: 'Late',
       title: `Deliveries to ${counted(webhooks.late, 'webhook', 'webhooks')} are more than a minute late.`,
-      advice: 'Requests are kept, and sent as soon as a process can.',
+      advice: 'Requests are queued and sent as soon as possible.',
     },
   ]
   return alerts.filter((alert) => alert !== false)
@@ -64,16 +64,20 @@ export function verdictOf(overview: Overview, now: number): Verdict {
     const isBad = attention.length + webhooks.paused > 0 || alertsOf(overview).some(({ tone }) => tone === 'bad')
     return {
       tone: isBad ? 'bad' : 'warn',
-      title: troubles === 1 ? 'One thing needs attention' : `${troubles.toLocaleString()} things need attention`,
+      title: troubles === 1 ? '1 issue needs attention' : `${troubles.toLocaleString()} issues need attention`,
       proof,
     }
   }
-  if (active === 0) return { tone: 'idle', title: 'No monitor is active', proof: 'Enable one, or add a new one.' }
+  if (active === 0) return { tone: 'idle', title: 'No active monitors', proof: 'Enable a monitor or create one.' }
   const waiting = states.UNSET ?? 0
   if (waiting > 0) {
-    return { tone: 'idle', title: `${counted(waiting, 'monitor waits', 'monitors wait')} for the first check`, proof }
+    return {
+      tone: 'idle',
+      title: `${counted(waiting, 'monitor is waiting', 'monitors are waiting')} for the first check`,
+      proof,
+    }
   }
-  return { tone: 'good', title: `${counted(active, 'monitor', 'monitors')} as expected`, proof }
+  return { tone: 'good', title: `${counted(active, 'monitor', 'monitors')} valid`, proof }
 }
 
 /** In place of a verdict where nobody knows what is so now. */
@@ -92,8 +96,8 @@ export const troublesIn = (overview: Overview): number =>
   overview.webhooks.failing
 
 function proofOf({ checks }: Overview, now: number): string {
-  if (checks.last_checked === null) return 'No check has ended yet.'
-  return `The last check ended ${agoText(now - Date.parse(checks.last_checked))}.`
+  if (checks.last_checked === null) return 'No check has completed yet.'
+  return `Last check: ${agoText(now - Date.parse(checks.last_checked))}.`
 }
 
 /** To the second while it is young: that it moves is the proof. */

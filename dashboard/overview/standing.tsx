@@ -27,7 +27,7 @@ function States({ overview, isCurrent }: { overview: Overview; isCurrent: boolea
   const states = statesIn(overview)
   return (
     <Section
-      title={isCurrent ? 'Monitors' : 'Monitors, as last known'}
+      title={isCurrent ? 'Monitors' : 'Monitors, last known state'}
       actions={<span className="text-xs text-faint tabular-nums">{overview.active.toLocaleString()} active</span>}
     >
       <div className="mb-2 flex h-2 gap-0.5" aria-hidden="true">
@@ -77,14 +77,14 @@ function Checks({ checks, isCurrent }: { checks: Overview['checks']; isCurrent: 
         </div>
         <div className={row}>
           <dt className={late > 0 ? 'font-medium text-warn' : 'text-faint'}>
-            Late{late > 0 && <span className="font-normal"> by more than a minute</span>}
+            Late{late > 0 && <span className="font-normal"> more than a minute late</span>}
           </dt>
           <dd className={cx('tabular-nums', late > 0 && 'font-medium text-warn')}>
             {isCurrent ? late.toLocaleString() : 'unknown'}
           </dd>
         </div>
         <div className={row}>
-          <dt className="text-faint">{isCurrent ? 'Last one ended' : 'Last known end'}</dt>
+          <dt className="text-faint">{isCurrent ? 'Last check' : 'Last known check'}</dt>
           <dd>{last_checked === null ? 'none yet' : <Time at={last_checked} />}</dd>
         </div>
       </dl>
@@ -97,7 +97,7 @@ function Webhooks({ webhooks: { count, paused, failing } }: { webhooks: Overview
   if (count === 0) {
     return (
       <Section title="Webhooks">
-        <p className="text-sm text-soft">There is none: changes are kept as events, and nobody is told.</p>
+        <p className="text-sm text-soft">No webhooks yet. Changes are recorded as events, but no alerts are sent.</p>
         {can('write') && (
           <ButtonLink to="/webhooks" search={{ open: 'new' }} size="sm" className="mt-3">
             <Plus /> Connect a webhook

@@ -25,16 +25,16 @@ type Line = {
 }
 
 const LINES: readonly Line[] = [
-  { name: 'name', label: 'Name', autoComplete: 'organization', isWide: true, hint: 'A company or a person.' },
-  { name: 'email', label: 'E-mail', autoComplete: 'email', isWide: true, type: 'email', hint: 'Invoices go here.' },
-  { name: 'line1', label: 'Street and number', autoComplete: 'address-line1', isWide: true },
-  { name: 'line2', label: 'More of the address', autoComplete: 'address-line2', isWide: true },
+  { name: 'name', label: 'Name', autoComplete: 'organization', isWide: true, hint: 'Company or person.' },
+  { name: 'email', label: 'Email', autoComplete: 'email', isWide: true, type: 'email', hint: 'Receives the invoices.' },
+  { name: 'line1', label: 'Address line 1', autoComplete: 'address-line1', isWide: true },
+  { name: 'line2', label: 'Address line 2', autoComplete: 'address-line2', isWide: true },
   { name: 'zipcode', label: 'Postal code', autoComplete: 'postal-code', most: 40 },
   { name: 'city', label: 'City', autoComplete: 'address-level2' },
   { name: 'state', label: 'State or region', autoComplete: 'address-level1' },
-  { name: 'country', label: 'Country', autoComplete: 'country', most: 2, hint: 'Two letters, like DE.' },
+  { name: 'country', label: 'Country', autoComplete: 'country', most: 2, hint: 'Two-letter code, such as DE.' },
   { name: 'vat', label: 'VAT number', autoComplete: 'off', most: 40 },
-  { name: 'currency', label: 'Currency', autoComplete: 'off', most: 3, hint: 'Three letters, like EUR.' },
+  { name: 'currency', label: 'Currency', autoComplete: 'off', most: 3, hint: 'Three-letter code, such as EUR.' },
 ]
 
 export function BillingDetails() {
@@ -43,8 +43,8 @@ export function BillingDetails() {
     <>
       <p className="mb-4 max-w-2xl text-sm text-faint">
         {me.server.takes_payments
-          ? 'Who is billed, and where invoices go.'
-          : 'This server takes no payments. What is written here is kept for you, and nothing is billed.'}
+          ? 'Your billing address and where invoices are sent.'
+          : 'This server does not process payments. The details are stored, and nothing is billed.'}
       </p>
       <Section className="max-w-2xl">
         <Opened<Billing> path="/organization/billing">{(opened) => <Form opened={opened} />}</Opened>
@@ -68,11 +68,11 @@ function Form({ opened }: { opened: Versioned<Billing> }) {
   const mayNot = !can('own')
   const submit = async (event: FormEvent) => {
     event.preventDefault()
-    if (await edit.save()) toast.done('The billing details are saved.')
+    if (await edit.save()) toast.done('Billing details saved.')
   }
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
-      {mayNot && <OnlyReading who="Owners" />}
+      {mayNot && <OnlyReading who="owners" />}
       <ConflictNote {...edit} fields={FIELDS} />
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         {LINES.map(({ name, label, autoComplete, isWide, hint, type, most }) => (

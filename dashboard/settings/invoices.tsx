@@ -12,9 +12,9 @@ import { invoicesQuery } from './queries.ts'
 
 const STATES: Record<Invoice['status'], { word: string; tone: Tone }> = {
   draft: { word: 'Draft', tone: 'idle' },
-  open: { word: 'To be paid', tone: 'warn' },
+  open: { word: 'Open', tone: 'warn' },
   paid: { word: 'Paid', tone: 'good' },
-  uncollectible: { word: 'Not paid', tone: 'bad' },
+  uncollectible: { word: 'Uncollectible', tone: 'bad' },
   void: { word: 'Void', tone: 'idle' },
 }
 
@@ -28,7 +28,7 @@ export function Invoices() {
       ) : !page ? (
         <Bones lines={3} className="p-4" />
       ) : page.data.length === 0 ? (
-        <p className="px-4 py-8 text-center text-sm text-faint">There is no invoice yet.</p>
+        <p className="px-4 py-8 text-center text-sm text-faint">No invoices yet.</p>
       ) : (
         <Table
           label="Invoices"
@@ -56,7 +56,7 @@ function Line({ invoice: { number, created, status, total, currency, url, pdf } 
   const { word, tone } = STATES[status]
   return (
     <tr>
-      <Cell className="font-medium whitespace-nowrap">{number ?? 'not numbered yet'}</Cell>
+      <Cell className="font-medium whitespace-nowrap">{number ?? 'no number yet'}</Cell>
       <Cell className="text-soft">
         <Time at={created} isExact />
       </Cell>

@@ -4,11 +4,11 @@ import type { AgentRole } from '#contract/agents.ts'
 export type KeyRole = ApiKey['role']
 
 export const KEY_ROLES: Record<KeyRole, { label: string; hint: string }> = {
-  read: { label: 'Read', hint: 'Reads everything, changes nothing.' },
-  write: { label: 'Write', hint: 'Also makes and changes monitors, groups and webhooks.' },
+  read: { label: 'Read', hint: 'Read-only access.' },
+  write: { label: 'Write', hint: 'Also creates and changes monitors, groups and webhooks.' },
   admin: {
     label: 'Admin',
-    hint: 'Everything the API offers, billing included. Only owners make and revoke such keys.',
+    hint: 'Full access, including billing. Only owners can create and revoke these keys.',
   },
 }
 
@@ -24,7 +24,7 @@ export const EXPIRIES = [
   { value: '', label: 'Never' },
   { value: '30', label: 'In 30 days' },
   { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In a year' },
+  { value: '365', label: 'In 1 year' },
 ]
 
 /** `days` as in EXPIRIES; null: never. */

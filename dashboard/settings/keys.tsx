@@ -32,8 +32,8 @@ export function Keys() {
     <>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-xl text-sm text-faint">
-          A key lets a program call the API for this organization. It is shown once, when it is made.
-          {!can('manage') && ' Admins and owners make and revoke keys.'}
+          Keys authenticate programs that call the API for this organization. A key is shown once, when you create it.
+          {!can('manage') && ' Only admins and owners can create and revoke keys.'}
         </p>
         {live.length > 0 && make}
       </div>
@@ -43,10 +43,10 @@ export function Keys() {
         ) : !data ? (
           <Bones lines={3} className="p-4" />
         ) : live.length === 0 && !showsEnded ? (
-          <Empty icon={KeyRound} title="No live key" action={make}>
+          <Empty icon={KeyRound} title="No active keys" action={make}>
             <p>
-              Make one to use the API from scripts, a deployment or your own tools.{' '}
-              {can('manage') || 'Ask an admin for one.'}
+              Create a key to use the API from scripts, deployments or your own tools.{' '}
+              {can('manage') || 'Ask an admin for a key.'}
             </p>
           </Empty>
         ) : (
@@ -78,7 +78,7 @@ function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondit
           <Head className="hidden sm:table-cell">Role</Head>
           <Head className="hidden sm:table-cell">State</Head>
           <Head className="hidden md:table-cell">Last used</Head>
-          <Head className="hidden md:table-cell">Made</Head>
+          <Head className="hidden md:table-cell">Created</Head>
           <Head hidden="Actions" className="w-0" />
         </>
       }

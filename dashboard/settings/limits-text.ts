@@ -15,6 +15,6 @@ export function limitsText(limits: PlanLimits): string {
 }
 
 function counted(count: number | null, one: string, many: string): string {
-  if (count === null) return `any number of ${many}`
+  if (count === null) return `unlimited ${many}`
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 }

@@ -44,7 +44,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" form={formId} isBusy={make.isPending}>
-            Make key
+            Create key
           </Button>
         </>
       }
@@ -52,7 +52,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
         <Field
           label="Name"
-          hint="What it is for, so that you know which to revoke."
+          hint="The program that uses the key, for example CI."
           error={fieldError(make.error, 'name')}
         >
           <Input
@@ -84,8 +84,8 @@ function KeyOnce({ made, onDone }: { made: MadeApiKey; onDone: () => void }) {
       isWide
       isKept
       onClose={onDone}
-      title={`The key ${made.name} is made`}
-      description="Keep it now: it is not shown again. A lost key is revoked and replaced."
+      title={`API key ${made.name} created`}
+      description="Copy the key now. It is not shown again."
       footer={
         <Button look="primary" onClick={onDone}>
           Done
@@ -101,14 +101,14 @@ function KeyOnce({ made, onDone }: { made: MadeApiKey; onDone: () => void }) {
           <h3 className="mb-1.5 text-sm font-medium">Try it</h3>
           <Snippet text={curlOf(made.key, me.server.base_url)} label="Copy command" />
           <p className="mt-1.5 text-xs text-faint">
-            What else it can do is in the{' '}
+            See the{' '}
             <a
               href="/docs"
               target="_blank"
               rel="noreferrer"
               className="rounded-sm text-accent-ink underline underline-offset-2"
             >
-              reference of the API
+              API reference
             </a>
             .
           </p>

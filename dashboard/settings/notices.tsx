@@ -13,9 +13,9 @@ import { Time } from '../ui/time.tsx'
 type Notice = Mails['data'][number]
 
 const STATES: Record<Notice['status'], { word: string; tone: Tone; icon: LucideIcon }> = {
-  waiting: { word: 'Waiting', tone: 'warn', icon: Clock },
+  waiting: { word: 'Pending', tone: 'warn', icon: Clock },
   sent: { word: 'Sent', tone: 'good', icon: CircleCheck },
-  kept: { word: 'Kept here', tone: 'idle', icon: Archive },
+  kept: { word: 'Not sent', tone: 'idle', icon: Archive },
   failed: { word: 'Failed', tone: 'bad', icon: OctagonX },
 }
 
@@ -27,8 +27,8 @@ export function Notices() {
     <>
       <p className="mb-4 max-w-2xl text-sm text-faint">
         {me.server.sends_mail
-          ? 'The newest mails that this server wrote for the organization.'
-          : 'This server has no mail server, so that mails are kept here: whoever should read one has to be given it. The operator sets SMTP_URL to have them sent.'}
+          ? 'The most recent emails of this organization.'
+          : 'This server has no mail server configured, so emails are stored here and not sent. Pass them on yourself, or ask the operator to set SMTP_URL.'}
       </p>
       <Section isFlush>
         {error && !data ? (
@@ -36,8 +36,8 @@ export function Notices() {
         ) : !data ? (
           <Bones lines={4} className="p-4" />
         ) : data.data.length === 0 ? (
-          <Empty icon={Mail} title="Nothing was written yet">
-            <p>Invitations stand here, and what owners are told when a webhook is paused or active again.</p>
+          <Empty icon={Mail} title="No emails yet">
+            <p>Invitations and webhook alerts appear here.</p>
           </Empty>
         ) : (
           <ul className="divide-y divide-line">

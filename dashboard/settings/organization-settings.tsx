@@ -27,7 +27,7 @@ const FIELDS: Fields<Values> = {
   timezone: { label: 'Time zone', text: (timezone) => timezone },
   days: { label: 'Keep events for', text: (days) => (days === '' ? 'as long as the plan allows' : `${days} days`) },
   emails: {
-    label: 'Alert e-mails',
+    label: 'Alert emails',
     text: (emails) => addressesOf(emails).join(', '),
     same: (one, other) => sameSet(addressesOf(one), addressesOf(other)),
   },
@@ -53,7 +53,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
     if (!(await edit.save())) return
     void queries.invalidateQueries({ queryKey: ['organization'] })
     void queries.invalidateQueries({ queryKey: ME })
-    toast.done('The settings are saved.')
+    toast.done('Settings saved.')
   }
   const [isAsking, setAsking] = useState(false)
   const submit = (event: FormEvent) => {
@@ -64,7 +64,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
   const mayNot = !can('manage')
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
-      {mayNot && <OnlyReading who="Admins and owners" />}
+      {mayNot && <OnlyReading who="admins and owners" />}
       <ConflictNote {...edit} fields={FIELDS} />
       <Field label="Name" error={fieldError(problem, 'name')}>
         <Input
@@ -77,7 +77,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
       </Field>
       <Field
         label="Short name"
-        hint="Names the organization on the command line. Lower-case letters, digits and hyphens."
+        hint="Identifies the organization on the command line. Lowercase letters, digits and hyphens."
         error={fieldError(problem, 'slug')}
       >
         <Input
@@ -91,20 +91,20 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
       </Field>
       <Field
         label="Time zone"
-        hint="For what is written to people. This dashboard shows times in the zone of your device."
+        hint="Used in emails. The dashboard shows times in the time zone of your device."
         error={fieldError(problem, 'settings.timezone')}
       >
         <Combobox
           value={form.timezone}
           options={ZONES.includes(form.timezone) ? ZONES : [form.timezone, ...ZONES]}
           onChange={(timezone) => set({ timezone })}
-          empty="No time zone has this name."
+          empty="Unknown time zone."
           isDisabled={mayNot}
         />
       </Field>
       <Field
         label="Keep events for"
-        hint="Days; older events are deleted for good. Empty: as long as the plan allows."
+        hint="In days. Older events are deleted permanently. Leave empty to keep events as long as the plan allows."
         error={fieldError(problem, 'settings.event_retention_days')}
       >
         <Input
@@ -119,9 +119,9 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
         />
       </Field>
       <Field
-        label="Alert e-mails"
+        label="Alert emails"
         isOptional
-        hint="Told beside the owners when a webhook is paused, and when it is active again. One a line, at most 20."
+        hint="Receive an email when a webhook is paused and when it is active again, in addition to the owners. One address per line, at most 20."
         error={emailError(problem, sent)}
       >
         <TextArea
@@ -144,13 +144,13 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
       <Confirm
         isOpen={isAsking}
         onClose={() => setAsking(false)}
-        title="Keep events for less time?"
+        title="Shorten event retention?"
         act="Save"
         isDangerous
         // What is refused stands at its field.
         onConfirm={save}
       >
-        Events older than {form.days} {form.days === '1' ? 'day' : 'days'} are deleted soon, and cannot be brought back.
+        Events older than {form.days} {form.days === '1' ? 'day' : 'days'} will be deleted permanently.
       </Confirm>
     </form>
   )

@@ -13,7 +13,7 @@ import { Usage } from './usage.tsx'
 
 const STATUSES: Record<Subscription['status'], { word: string; tone: Tone }> = {
   active: { word: 'Active', tone: 'good' },
-  trialing: { word: 'On trial', tone: 'good' },
+  trialing: { word: 'Trial', tone: 'good' },
   past_due: { word: 'Payment failed', tone: 'bad' },
   canceled: { word: 'Ended', tone: 'idle' },
 }

@@ -27,12 +27,16 @@ export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscri
       return
     }
     void queries.invalidateQueries({ queryKey: ['organization'] })
-    toast.done('Your choice of plan is saved.')
+    toast.done('Plan saved.')
   }
   return (
     <Section
       title="Plans"
-      hint={can('own') ? 'A plan is paid and changed on the pages of the payment provider.' : 'Owners change the plan.'}
+      hint={
+        can('own')
+          ? 'Pay for and change your plan on the payment provider’s website.'
+          : 'Only owners can change the plan.'
+      }
       isFlush
     >
       <ul className="divide-y divide-line">
@@ -91,7 +95,7 @@ function Choose({
           size="sm"
           onClick={() => onChoose({ plan, price })}
         >
-          {price ? `Choose by ${price.interval}` : 'Choose'}
+          {price ? `Choose, billed per ${price.interval}` : 'Choose'}
         </Button>
       ))}
     </div>
@@ -100,9 +104,9 @@ function Choose({
 
 /** What choosing leads to, before it is done. */
 function consequenceOf({ plan, price }: Choice, subscription: Subscription): string {
-  if (plan.id === subscription.plan) return 'It was to end with its period; now it goes on.'
-  if (price) return `You pay ${priceText(price)} on the payment provider's page, where you can still turn back.`
-  return 'The plan you pay for goes on until its period ends. What goes beyond the free plan stays then, and nothing new is made until there is room.'
+  if (plan.id === subscription.plan) return 'The plan no longer ends with the current period.'
+  if (price) return `You pay ${priceText(price)} on the payment provider's page, where you can still cancel.`
+  return 'Your paid plan stays active until the end of its period. After that, everything above the limits of the free plan is kept, but you cannot add more.'
 }
 
-const priceText = ({ amount, currency, interval }: Price) => `${moneyText(amount, currency)} a ${interval}`
+const priceText = ({ amount, currency, interval }: Price) => `${moneyText(amount, currency)} per ${interval}`

@@ -18,7 +18,7 @@ export function Portal() {
   if (!can('own')) return null
   return (
     <Button size="sm" isBusy={open.isPending || open.isSuccess} onClick={() => open.mutate()}>
-      Cards and payments <ExternalLink />
+      Manage payment methods <ExternalLink />
     </Button>
   )
 }

@@ -13,11 +13,11 @@ export function RevokeKey({ apiKey: { id, name } }: { apiKey: ApiKey }) {
   const revoke = async () => {
     await api.delete(`/dashboard/api/keys/${id}`)
     for (const key of ['keys', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
-    toast.done(`The key ${name} is revoked.`)
+    toast.done(`API key ${name} revoked.`)
   }
   return (
     <>
-      <Button size="sm" look="danger" onClick={() => setAsking(true)} aria-label={`Revoke the key ${name}`}>
+      <Button size="sm" look="danger" onClick={() => setAsking(true)} aria-label={`Revoke API key ${name}`}>
         Revoke
       </Button>
       <Confirm
@@ -28,7 +28,7 @@ export function RevokeKey({ apiKey: { id, name } }: { apiKey: ApiKey }) {
         isDangerous
         onConfirm={revoke}
       >
-        Whatever uses this key is refused within seconds. This cannot be taken back; make a new key instead.
+        Programs that use this key lose access within seconds. You cannot undo this.
       </Confirm>
     </>
   )

@@ -25,14 +25,14 @@ export function SettingsPage() {
     // Mails hold links that let people in.
     ...(can('manage')
       ? ([
-          { value: 'notices', label: 'Notices', content: <Notices /> },
+          { value: 'notices', label: 'Emails', content: <Notices /> },
           { value: 'audit-log', label: 'Audit log', content: <AuditLog /> },
         ] as const)
       : []),
   ]
   const tab = tabs.find(({ value }) => value === search.tab)?.value ?? 'organization'
   return (
-    <Page title="Settings" lead={`For everyone in ${organization.name}.`}>
+    <Page title="Settings" lead={`Settings of ${organization.name}.`}>
       <Tabs
         label="Settings"
         value={tab}

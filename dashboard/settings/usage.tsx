@@ -6,8 +6,8 @@ import { Fact, Facts } from '../ui/page.tsx'
 const COUNTED = [
   ['monitors', 'Monitors'],
   ['webhooks', 'Webhooks'],
-  ['agents', 'People, open invitations included'],
-  ['api_keys', 'Live API keys'],
+  ['agents', 'Team members, including pending invitations'],
+  ['api_keys', 'Active API keys'],
 ] as const
 
 /** What of the plan's limits is used. */
@@ -28,7 +28,7 @@ export function Usage({ subscription: { limits, usage } }: { subscription: Subsc
         </Fact>
         <Fact name="Events are kept">
           <span className="tabular-nums">
-            {usage.event_retention_days === null ? 'for good' : `for ${usage.event_retention_days} days`}
+            {usage.event_retention_days === null ? 'forever' : `for ${usage.event_retention_days} days`}
             {limits.event_retention_days !== null && `, ${limits.event_retention_days} allowed`}
           </span>
         </Fact>

@@ -14,7 +14,7 @@ export function ConnectionNote() {
             <strong className="font-semibold">
               {isOffline ? 'You are offline.' : 'Connection to the server lost.'}
             </strong>{' '}
-            {!isOffline && `${problem} `}This page shows what was known at {fullTime(heardAt)}. Reconnecting …
+            {!isOffline && `${problem} `}Last update: {fullTime(heardAt)}. Reconnecting …
           </span>
         </p>
       )}

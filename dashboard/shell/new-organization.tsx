@@ -22,12 +22,12 @@ export function NewOrganization({ onDone }: { onDone?: () => void }) {
   })
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
-      <Field label="Name" hint="A company or a team; you become its owner." error={fieldError(problem, 'name')}>
+      <Field label="Name" hint="A company or a team. You become its owner." error={fieldError(problem, 'name')}>
         <Input name="name" autoComplete="organization" required maxLength={250} />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} fields={['name']} />}
       <Button type="submit" look="primary" isBusy={isBusy} className="self-end">
-        Make organization
+        Create organization
       </Button>
     </form>
   )

@@ -8,11 +8,11 @@ import { NewOrganization } from './new-organization.tsx'
 export function NoOrganization({ me }: { me: Me }) {
   const signOut = useSignOut()
   return (
-    <Card title="You belong to no organization" lead={`You are signed in as ${me.person.email}.`}>
+    <Card title="No organization" lead={`You are signed in as ${me.person.email}.`}>
       <div className="flex flex-col gap-4">
         <p className="text-sm text-soft">
           Ask an admin for an invitation to this address
-          {me.server.sign_up ? ', or make an organization of your own.' : '.'}
+          {me.server.sign_up ? ', or create an organization.' : '.'}
         </p>
         {me.server.sign_up && <NewOrganization />}
         <Button onClick={() => void signOut()}>Sign out</Button>

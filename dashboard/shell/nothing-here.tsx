@@ -5,7 +5,7 @@ import { ProblemPage } from '../ui/problem.tsx'
 export function NothingHere() {
   return (
     <ProblemPage problem={new ApiProblem(404, {})}>
-      <ButtonLink to="/">To the overview</ButtonLink>
+      <ButtonLink to="/">Go to overview</ButtonLink>
     </ProblemPage>
   )
 }

@@ -36,7 +36,7 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
   const themes: [Theme, string, typeof Sun][] = [
     ['light', 'Light appearance', Sun],
     ['dark', 'Dark appearance', Moon],
-    ['system', 'Appearance as the system', Monitor],
+    ['system', 'System appearance', Monitor],
   ]
   const actions: (Command | false)[] = [
     can('write') && {

@@ -50,7 +50,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <Autocomplete.Input
                 ref={input}
                 aria-label="Search monitors, pages and commands"
-                placeholder="Find a monitor, a page or something to do"
+                placeholder="Search monitors, pages and commands…"
                 spellCheck={false}
                 autoCapitalize="off"
                 className="h-12 min-w-0 flex-1 bg-transparent text-base outline-none"
@@ -71,7 +71,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               )}
             </Autocomplete.List>
             <Autocomplete.Empty className="px-4 py-8 text-center text-sm text-faint empty:hidden">
-              {isAsking ? 'Searching…' : 'Nothing is called this. Monitors are found by the beginning of their name.'}
+              {isAsking ? 'Searching…' : 'No results. Monitors are found by the start of their name.'}
             </Autocomplete.Empty>
           </Autocomplete.Root>
         </Dialog.Popup>
@@ -110,7 +110,7 @@ function useFound(typed: string): { groups: CommandGroup[]; isAsking: boolean } 
       groups: filled([
         { value: 'Recent', items: lately },
         { value: 'Go to', items: others(places) },
-        { value: 'Do', items: others(actions) },
+        { value: 'Commands', items: others(actions) },
       ]),
     }
   }
@@ -119,7 +119,7 @@ function useFound(typed: string): { groups: CommandGroup[]; isAsking: boolean } 
     isAsking,
     groups: filled([
       { value: 'Go to', items: meant(places) },
-      { value: 'Do', items: meant(actions) },
+      { value: 'Commands', items: meant(actions) },
       { value: 'Monitors', items: found.map(monitor) },
     ]),
   }

@@ -46,7 +46,7 @@ function Frame() {
         href="#content"
         className="fixed top-2 left-2 z-60 -translate-y-16 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
       >
-        To the content
+        Skip to content
       </a>
       <div className="min-h-dvh bg-canvas lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
         <aside className="sticky top-0 hidden h-dvh border-r border-line lg:block">

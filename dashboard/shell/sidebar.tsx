@@ -96,7 +96,7 @@ function OrganizationSwitch() {
 }
 
 const THEMES: { value: Theme; label: string; icon: typeof Sun }[] = [
-  { value: 'system', label: 'As the system', icon: Monitor },
+  { value: 'system', label: 'System', icon: Monitor },
   { value: 'light', label: 'Light', icon: Sun },
   { value: 'dark', label: 'Dark', icon: Moon },
 ]

@@ -45,7 +45,7 @@ type AgentForm = { name: string; role: AgentRole; notification_email: string }
 const FIELDS: Fields<AgentForm> = {
   name: { label: 'Name', text: (name) => name },
   role: { label: 'Role', text: (role) => ROLES.find(({ value }) => value === role)?.label ?? role },
-  notification_email: { label: 'Notices go to', text: (email) => email, same: (a, b) => a.trim() === b.trim() },
+  notification_email: { label: 'Notification email', text: (email) => email, same: (a, b) => a.trim() === b.trim() },
 }
 const formOf = ({ name, role, notification_email }: Agent): AgentForm => ({
   name,
@@ -86,7 +86,7 @@ function Form({ id, opened, isYou, onBusy, onDone }: FormProps) {
     if (!saved) return
     for (const key of ['agents', 'keys']) void queries.invalidateQueries({ queryKey: [key] })
     if (isYou) void queries.invalidateQueries({ queryKey: ME })
-    toast.done(`${saved.name} is changed.`)
+    toast.done(`${saved.name} saved.`)
     onDone()
   }
   const place = (role: AgentRole) => ROLES.findIndex(({ value }) => value === role)
@@ -94,7 +94,7 @@ function Form({ id, opened, isYou, onBusy, onDone }: FormProps) {
   return (
     <form id={id} onSubmit={submit} className="flex flex-col gap-5">
       <ConflictNote {...edit} fields={FIELDS} />
-      <Field label="Name" hint="As this organization sees it." error={fieldError(problem, 'name')}>
+      <Field label="Name" hint="Shown in this organization." error={fieldError(problem, 'name')}>
         <Input required maxLength={250} value={form.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
       <Field label="Role" error={fieldError(problem, 'role')}>
@@ -102,12 +102,12 @@ function Form({ id, opened, isYou, onBusy, onDone }: FormProps) {
       </Field>
       {form.role !== base.role && <KeysThatChange agent={base} newRole={form.role} />}
       {losesRights && (
-        <p className="text-sm text-warn">You give up rights of your own; only someone else can give them back.</p>
+        <p className="text-sm text-warn">You lose permissions. Only another admin or owner can restore them.</p>
       )}
       <Field
-        label="Notices go to"
+        label="Notification email"
         isOptional
-        hint="Instead of the address above, for owners: when a webhook is paused."
+        hint="For owners: receives webhook alerts instead of the sign-in address."
         error={fieldError(problem, 'notification_email')}
       >
         <Input

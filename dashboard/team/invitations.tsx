@@ -18,7 +18,7 @@ import { invitationsQuery } from './queries.ts'
 import { mayChange, roleLabel } from './roles.ts'
 
 const STATES: Record<Invitation['state'], { word: string; tone: Tone; icon: LucideIcon }> = {
-  pending: { word: 'Open', tone: 'warn', icon: Clock },
+  pending: { word: 'Pending', tone: 'warn', icon: Clock },
   accepted: { word: 'Accepted', tone: 'good', icon: CircleCheck },
   expired: { word: 'Expired', tone: 'idle', icon: TimerOff },
   revoked: { word: 'Revoked', tone: 'idle', icon: Ban },
@@ -35,18 +35,18 @@ export function Invitations() {
         <Bones lines={2} className="p-4" />
       ) : page.data.length === 0 ? (
         <p className="px-4 py-8 text-center text-sm text-faint">
-          Nobody was invited yet. Whoever you invite gets a link that works once, for seven days.
+          No invitations yet. People you invite receive a link that works once and expires in seven days.
         </p>
       ) : (
         <Table
           label="Invitations"
           head={
             <>
-              <Head>E-mail</Head>
+              <Head>Email</Head>
               <Head className="hidden sm:table-cell">Role</Head>
               <Head className="hidden sm:table-cell">State</Head>
               <Head className="hidden md:table-cell">Invited</Head>
-              <Head className="hidden md:table-cell">Ends</Head>
+              <Head className="hidden md:table-cell">Expires</Head>
               <Head hidden="Actions" className="w-0" />
             </>
           }
@@ -103,7 +103,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
     mutationFn: () => api.post(`/agents/invitations/${id}/resend`),
     onSuccess: () => {
       refresh()
-      if (me.server.sends_mail) toast.done(`${email} is sent a new link; the one before is void.`)
+      if (me.server.sends_mail) toast.done(`New link sent to ${email}. The previous link no longer works.`)
       else setOpen('link')
     },
     onError: toast.failed,
@@ -111,7 +111,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
   const revoke = async () => {
     await api.delete(`/agents/invitations/${id}`)
     refresh()
-    toast.done('The invitation is revoked.')
+    toast.done('Invitation revoked.')
   }
   if (state === 'accepted' || state === 'revoked' || !mayChange(organization.role, role)) return null
   return (
@@ -135,7 +135,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
           </MenuItem>
         )}
         <MenuItem icon={Send} onSelect={() => resend.mutate()}>
-          {me.server.sends_mail ? 'Resend' : 'Make a new link'}
+          {me.server.sends_mail ? 'Resend' : 'Create new link'}
         </MenuItem>
         <MenuItem icon={Ban} isDangerous onSelect={() => setOpen('revoke')}>
           Revoke
@@ -150,7 +150,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
         isDangerous
         onConfirm={revoke}
       >
-        The link that {email} has is void at once. You can invite the address again.
+        The link that {email} has stops working at once. You can invite the address again.
       </Confirm>
     </>
   )

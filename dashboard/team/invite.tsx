@@ -25,7 +25,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
     onSuccess: (made) => {
       for (const key of ['agents', 'mails', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
       if (!me.server.sends_mail) return
-      toast.done(`${made.email} is invited; the mail is on its way.`)
+      toast.done(`Invitation sent to ${made.email}.`)
       onClose()
     },
   })
@@ -40,7 +40,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       isKept={email !== ''}
       onClose={onClose}
       title="Invite someone"
-      description={`To ${organization.name}. The invitation holds for seven days.`}
+      description={`To ${organization.name}. The invitation expires in seven days.`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -52,11 +52,11 @@ export function Invite({ onClose }: { onClose: () => void }) {
     >
       <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
         <Field
-          label="E-mail"
+          label="Email"
           hint={
             me.server.sends_mail
-              ? 'It is accepted by signing in or up with this very address.'
-              : 'This server sends no mail: you get a link to pass on.'
+              ? 'The person accepts it by signing in or signing up with this address.'
+              : 'This server does not send email. You get a link to pass on.'
           }
           error={fieldError(invite.error, 'email')}
         >

@@ -8,7 +8,7 @@ export function KeysThatChange({ agent, newRole }: { agent: Agent; newRole: Agen
   const { data } = useQuery(keysQuery)
   const keys = keysThatChange(data?.data ?? [], agent.id, newRole, Date.now())
   if (keys.length === 0) return null
-  const effect = newRole === null ? 'revoked at once' : `limited to what the role ${newRole} may do`
+  const effect = newRole === null ? 'revoked at once' : `limited to the permissions of the role ${newRole}`
   return (
     <div className="text-sm text-warn">
       <p>

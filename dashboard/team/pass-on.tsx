@@ -16,8 +16,8 @@ export function PassOn({ email, onClose }: { email: string; onClose: () => void 
       isOpen
       isKept
       onClose={onClose}
-      title="Pass the link on"
-      description="This server sends no mail."
+      title="Share the link"
+      description="This server does not send email."
       footer={
         <Button look="primary" onClick={onClose}>
           Done
@@ -25,8 +25,8 @@ export function PassOn({ email, onClose }: { email: string; onClose: () => void 
       }
     >
       <p className="mb-3 text-sm text-soft">
-        Give this link to <span className="font-medium break-all text-ink">{email}</span>, and to nobody else. It works
-        once, for seven days.
+        Send this link to <span className="font-medium break-all text-ink">{email}</span>only. It works once and expires
+        in seven days.
       </p>
       {error ? (
         <ProblemNote problem={error} />
@@ -35,9 +35,7 @@ export function PassOn({ email, onClose }: { email: string; onClose: () => void 
       ) : link ? (
         <Snippet text={link} label="Copy link" />
       ) : (
-        <p className="text-sm text-warn">
-          The link is not among the newest mails any more. Resend the invitation for a new one.
-        </p>
+        <p className="text-sm text-warn">The link is no longer available. Resend the invitation to get a new one.</p>
       )}
     </Dialog>
   )

@@ -20,7 +20,7 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
       return
     }
     for (const key of ['agents', 'keys', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
-    toast.done(`${agent.name} is removed.`)
+    toast.done(`${agent.name} removed.`)
   }
   return (
     <Confirm
@@ -34,8 +34,8 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
       <div className="flex flex-col gap-3">
         <p>
           {isYou
-            ? 'You lose access at once. Someone has to invite you to come back. Your open invitations are revoked.'
-            : `${agent.email} loses access at once, and their open invitations are revoked. Monitors and webhooks stay.`}
+            ? 'You lose access at once and need a new invitation to return. Your pending invitations are revoked.'
+            : `${agent.email} loses access at once, and their pending invitations are revoked. Monitors and webhooks are kept.`}
         </p>
         {isOpen && <KeysThatChange agent={agent} newRole={null} />}
       </div>

@@ -2,10 +2,10 @@ import type { Role } from '../session.tsx'
 
 /** From the most to the least; each may do what the next one may. */
 export const ROLES: readonly { value: Role; label: string; hint: string }[] = [
-  { value: 'owner', label: 'Owner', hint: 'Everything, plan and billing included.' },
-  { value: 'admin', label: 'Admin', hint: 'Also the team, API keys and settings.' },
-  { value: 'member', label: 'Member', hint: 'Makes and changes monitors, groups and webhooks.' },
-  { value: 'viewer', label: 'Viewer', hint: 'Sees everything, changes nothing.' },
+  { value: 'owner', label: 'Owner', hint: 'Full access, including plan and billing.' },
+  { value: 'admin', label: 'Admin', hint: 'Also manages the team, API keys and settings.' },
+  { value: 'member', label: 'Member', hint: 'Creates and changes monitors, groups and webhooks.' },
+  { value: 'viewer', label: 'Viewer', hint: 'Read-only access.' },
 ]
 
 export const roleLabel = (role: Role): string => ROLES.find(({ value }) => value === role)?.label ?? role

@@ -16,7 +16,7 @@ export function TeamPage() {
   return (
     <Page
       title="Team"
-      lead={`Who looks after ${organization.name}.`}
+      lead={`Members of ${organization.name}.`}
       actions={
         can('manage') && (
           <Button look="primary" onClick={() => setInviting(true)}>
@@ -39,9 +39,11 @@ function RolesExplained() {
   const { can, organization } = useSession()
   return (
     <Section
-      title="What each role may do"
+      title="Roles"
       hint={
-        can('manage') ? undefined : `Yours is ${organization.role}. Admins and owners invite people and change roles.`
+        can('manage')
+          ? undefined
+          : `Your role is ${organization.role}. Admins and owners invite people and change roles.`
       }
     >
       <dl className="grid gap-x-6 gap-y-2 text-sm sm:grid-cols-[7rem_1fr]">

@@ -7,7 +7,7 @@ import { Button } from './button.tsx'
 export function sentenceOf(problem: unknown): string {
   if (!(problem instanceof Error)) return 'Something went wrong.'
   if (!(problem instanceof ApiProblem))
-    return `This page has a fault (${problem.message}). Reload it; if it stays, report it.`
+    return `This page failed (${problem.message}). Reload it. If the error persists, report it.`
   return problem.message
 }
 
@@ -45,9 +45,9 @@ export function ProblemPage({
   return (
     <div role="alert" className="mx-auto flex max-w-md flex-col items-center gap-3 px-6 py-20 text-center">
       <TriangleAlert className="size-8 text-faint" strokeWidth={1.5} aria-hidden="true" />
-      <h2 className="text-lg font-semibold">{isGone ? 'There is nothing here' : 'This could not be loaded'}</h2>
+      <h2 className="text-lg font-semibold">{isGone ? 'Not found' : 'Loading failed'}</h2>
       <p className="text-sm text-soft">
-        {isGone ? 'It may have been deleted, or belong to another organization.' : sentenceOf(problem)}
+        {isGone ? 'It may have been deleted or belong to another organization.' : sentenceOf(problem)}
       </p>
       {children}
       {onRetry && !isGone && (

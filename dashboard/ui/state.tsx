@@ -17,33 +17,33 @@ export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 
 /** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for whoever sees it first. */
 export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
-  VALID: { word: 'Valid', tone: 'good', icon: CircleCheck, meaning: 'Records were found, and they match.' },
-  MISMATCH: { word: 'Mismatch', tone: 'bad', icon: EqualNot, meaning: 'Records were found, and they do not match.' },
+  VALID: { word: 'Valid', tone: 'good', icon: CircleCheck, meaning: 'The records match the expected values.' },
+  MISMATCH: { word: 'Mismatch', tone: 'bad', icon: EqualNot, meaning: 'The records do not match the expected values.' },
   NOT_FOUND: { word: 'Not found', tone: 'bad', icon: FileQuestion, meaning: 'The name does not exist (NXDOMAIN).' },
   NO_DATA: {
     word: 'No data',
     tone: 'bad',
     icon: CircleSlash,
-    meaning: 'The name exists and has no record of this type.',
+    meaning: 'The name exists but has no record of this type.',
   },
   BAD_SETUP: {
-    word: 'Bad setup',
+    word: 'Misconfigured',
     tone: 'bad',
     icon: Unplug,
-    meaning: 'The name is set up so that it cannot be answered.',
+    meaning: 'The DNS configuration of the name is broken, for example a CNAME loop or a lame delegation.',
   },
   INVALID: {
-    word: 'Invalid',
+    word: 'Lookup failed',
     tone: 'warn',
     icon: OctagonX,
-    meaning: 'The answer cannot be used: SERVFAIL, REFUSED or broken.',
+    meaning: 'The query failed: SERVFAIL, REFUSED or a malformed answer.',
   },
-  TIMEOUT: { word: 'Timeout', tone: 'warn', icon: Hourglass, meaning: 'No server answered in time.' },
+  TIMEOUT: { word: 'Timeout', tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
   UNSET: {
-    word: 'Not checked',
+    word: 'Not checked yet',
     tone: 'idle',
     icon: CircleDashed,
-    meaning: 'Not checked since it was made or changed.',
+    meaning: 'Not checked since the monitor was created or changed.',
   },
 }
 
@@ -78,7 +78,7 @@ export function State({
   } = isActive ? look : { ...look, word: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
   return (
     <span
-      title={isActive ? look.meaning : `Disabled. Last known: ${look.word}.`}
+      title={isActive ? `${state}: ${look.meaning}` : `Disabled. Last known: ${look.word} (${state}).`}
       className={cx(
         'inline-flex items-center gap-1.5 font-medium whitespace-nowrap',
         isBadge ? `rounded-full py-0.5 pr-2.5 pl-2 text-xs ${TONE_WASH[tone]}` : TONE_TEXT[tone],

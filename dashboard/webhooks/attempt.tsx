@@ -14,11 +14,11 @@ export function AttemptDetails({ attempt, hasVerdict = true }: { attempt: Attemp
         <TimingBars timings={timings} />
       </div>
       <div className="min-w-0">
-        <h3 className="mb-1 text-xs text-faint">The receiver answered</h3>
+        <h3 className="mb-1 text-xs text-faint">Response</h3>
         {response_body === null || response_body === '' ? (
-          <p className="text-sm text-faint">{status_code === null ? 'Nothing came.' : 'An empty body.'}</p>
+          <p className="text-sm text-faint">{status_code === null ? 'No response.' : 'Empty body.'}</p>
         ) : (
-          <Text label="Answer of the receiver">{response_body}</Text>
+          <Text label="Response body">{response_body}</Text>
         )}
       </div>
     </div>
@@ -33,7 +33,7 @@ function Verdict({ attempt: { status_code, error, timings } }: { attempt: Attemp
       <Icon className="size-4 shrink-0" strokeWidth={2.25} aria-hidden="true" />
       {isDelivered ? 'Delivered' : 'Failed'}
       <span className="text-sm font-normal text-soft tabular-nums">
-        {status_code === null ? 'no answer' : `HTTP ${status_code}`}
+        {status_code === null ? 'no response' : `HTTP ${status_code}`}
         {timings.totalMs !== undefined && ` in ${msText(timings.totalMs)}`}
       </span>
     </p>

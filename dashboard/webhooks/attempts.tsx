@@ -17,16 +17,16 @@ export function Attempts({ attempts, isUnderWay }: { attempts: readonly Attempt[
         Attempts{' '}
         <span className="font-normal text-faint tabular-nums">
           {made.toLocaleString()}
-          {made > attempts.length && `, the latest ${attempts.length} are shown`}
+          {made > attempts.length && `, latest ${attempts.length} shown`}
         </span>
       </h3>
       <div className="divide-y divide-line rounded-md border border-line">
         {isUnderWay && (
           <p className="flex items-center gap-2 px-3 py-2.5 text-sm text-soft">
-            <Spinner /> An attempt is under way.
+            <Spinner /> An attempt is in progress.
           </p>
         )}
-        {attempts.length === 0 && !isUnderWay && <p className="px-3 py-2.5 text-sm text-faint">None was made yet.</p>}
+        {attempts.length === 0 && !isUnderWay && <p className="px-3 py-2.5 text-sm text-faint">No attempts yet.</p>}
         {attempts.toReversed().map((attempt, at) => (
           <One key={attempt.number} attempt={attempt} isNewest={at === 0} />
         ))}
@@ -54,7 +54,7 @@ function One({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }) {
           aria-label={error === null ? 'delivered' : 'failed'}
         />
         <span className="min-w-0 flex-1 truncate tabular-nums">
-          {status_code === null ? (error ?? 'no answer') : `HTTP ${status_code}`}
+          {status_code === null ? (error ?? 'no response') : `HTTP ${status_code}`}
         </span>
         {timings.totalMs !== undefined && (
           <span className="text-xs text-faint tabular-nums">{msText(timings.totalMs)}</span>

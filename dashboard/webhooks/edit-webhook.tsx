@@ -64,7 +64,7 @@ function Form({ id, opened, onChanged, onBusy, onDone }: FormProps) {
     onBusy(false)
     if (!saved) return
     for (const key of ['webhooks', 'groups', 'requests']) void queries.invalidateQueries({ queryKey: [key] })
-    toast.done('The webhook is changed.')
+    toast.done('Webhook saved.')
     onDone()
   }
   const isTriedAtOnce = edit.base.state === 'paused' && (change.url !== undefined || change.headers !== undefined)
@@ -79,7 +79,7 @@ function Form({ id, opened, onChanged, onBusy, onDone }: FormProps) {
         }}
         problem={problem}
       />
-      {isTriedAtOnce && <p className="text-sm text-soft">It is paused: once saved, it is tried at once.</p>}
+      {isTriedAtOnce && <p className="text-sm text-soft">The webhook is paused. Saving triggers a delivery attempt.</p>}
       {problem !== undefined && <ProblemNote problem={problem} fields={WEBHOOK_FIELDS} />}
     </form>
   )

@@ -29,7 +29,7 @@ export const newWebhookOf = ({ url, groups, headers, secret }: WebhookForm): New
 
 /** `groupName`: of an id. */
 export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm> => ({
-  url: { label: 'Address', text: (url) => url, same: (one, other) => one.trim() === other.trim() },
+  url: { label: 'URL', text: (url) => url, same: (one, other) => one.trim() === other.trim() },
   groups: { label: 'Groups', text: (groups) => groups.map(groupName).join(', '), same: sameSet },
   headers: {
     label: 'Headers',

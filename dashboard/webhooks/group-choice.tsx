@@ -27,7 +27,7 @@ export function GroupChoice({
   return (
     <fieldset>
       <legend className="text-sm font-medium">Groups</legend>
-      <p className="mb-1.5 text-xs text-faint">The webhook receives the changes of every monitor in these groups.</p>
+      <p className="mb-1.5 text-xs text-faint">The webhook receives the changes of all monitors in these groups.</p>
       <div className="rounded-md border border-line">
         {groups.length > MANY && (
           <div className="border-b border-line p-2">
@@ -62,7 +62,7 @@ export function GroupChoice({
               />
             ))
           )}
-          {data && shown.length === 0 && <p className="text-xs text-faint">No group has this name.</p>}
+          {data && shown.length === 0 && <p className="text-xs text-faint">No matching group.</p>}
         </div>
       </div>
       {error ? (
@@ -72,7 +72,7 @@ export function GroupChoice({
       ) : (
         data &&
         chosen.length === 0 && (
-          <p className="mt-1.5 text-xs text-warn">Without a group it will be sent nothing but tests.</p>
+          <p className="mt-1.5 text-xs text-warn">Without a group, the webhook receives only tests.</p>
         )
       )}
     </fieldset>

@@ -21,7 +21,7 @@ export function Health({ webhook }: { webhook: Webhook }) {
     case 'active':
       return webhook.groups.length === 0 ? (
         <Note tone="warn" icon={Unlink} title="No groups: nothing is sent">
-          <p>The webhook receives the events of its groups, and has none. Edit it and choose groups.</p>
+          <p>The webhook has no groups, so it receives no events. Edit it and choose groups.</p>
         </Note>
       ) : null
   }
@@ -42,19 +42,19 @@ function Disabled({ webhook }: { webhook: Webhook }) {
 function Paused({ webhook }: { webhook: Webhook }) {
   const { data: kept } = useQuery(keptQuery(webhook.id))
   return (
-    <Note tone="bad" icon={CirclePause} title="Paused: nothing is delivered to it now">
+    <Note tone="bad" icon={CirclePause} title="Paused: requests are queued">
       <p>
         <Reason error={webhook.last_error} /> <LastDelivered webhook={webhook.id} />
       </p>
       <dl className="mt-1 grid gap-x-4 gap-y-1 sm:grid-cols-[auto_1fr]">
         <dt className="font-medium text-ink">What you can do</dt>
-        <dd>Fix the receiver, then send a test: the first 2xx answer resumes the webhook at once.</dd>
-        <dt className="font-medium text-ink">What happens meanwhile</dt>
+        <dd>Fix your endpoint, then send a test. The first 2xx response resumes the webhook.</dd>
+        <dt className="font-medium text-ink">Until then</dt>
         <dd>
           {kept?.waiting === 0
             ? 'No request is queued yet. Requests for new events are queued.'
             : `${kept === undefined ? 'Requests are' : keptText(kept.waiting)} queued.`}{' '}
-          Zonewatch retries the oldest once an hour; when one is delivered, it sends the others, oldest first.{' '}
+          Zonewatch retries the oldest once an hour. When it is delivered, the others follow, oldest first.{' '}
           <Dropped count={kept?.dropped} />
         </dd>
       </dl>
@@ -82,8 +82,8 @@ function Failing({ webhook }: { webhook: Webhook }) {
         <Reason error={webhook.last_error} /> <LastDelivered webhook={webhook.id} />
       </p>
       <p>
-        Each request is tried again up to nine times, over two days. When the ninth retry fails, the webhook is paused
-        and its owner told; requests are kept then, too.
+        Zonewatch retries each request up to nine times over two days. If the ninth retry fails, it pauses the webhook,
+        notifies the owners and queues further requests.
       </p>
     </Note>
   )
@@ -96,10 +96,10 @@ const Reason = ({ error }: { error: string | null }) =>
 function LastDelivered({ webhook }: { webhook: string }) {
   const { data } = useQuery(lastDeliveredQuery(webhook))
   if (data === undefined) return null
-  if (data?.delivered == null) return <>Nothing was ever delivered to it.</>
+  if (data?.delivered == null) return <>No request has been delivered yet.</>
   return (
     <>
-      The last delivery was <Time at={data.delivered} />.
+      Last delivery: <Time at={data.delivered} />.
     </>
   )
 }

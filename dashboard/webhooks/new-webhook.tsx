@@ -43,7 +43,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       onClose()
       void navigate({ to: '/webhooks/$webhook', params: { webhook: id } })
     }
-    return <SecretOnce title="The webhook is made" secret={secret} act="To the webhook" onDone={toPage} />
+    return <SecretOnce title="Webhook created" secret={secret} act="Go to webhook" onDone={toPage} />
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -55,12 +55,12 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       isKept={isTouched}
       onClose={onClose}
       title="New webhook"
-      description="Changes are sent to it from the moment it is made."
+      description="Receives changes from the moment you create it."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" form={formId} isBusy={make.isPending}>
-            Make webhook
+            Create webhook
           </Button>
         </>
       }

@@ -19,16 +19,16 @@ export function Payload({ webhook, request }: { webhook: string; request: string
           Payload{' '}
           {data && (
             <span className="font-normal text-faint tabular-nums">
-              {new TextEncoder().encode(data.body).length.toLocaleString()} bytes, the same in every attempt
+              {new TextEncoder().encode(data.body).length.toLocaleString()} bytes, identical in every attempt
             </span>
           )}
         </h3>
         {data && (
           <span className="flex gap-1">
             <Button look="quiet" size="sm" aria-pressed={!isIndented} onClick={() => setIndented(!isIndented)}>
-              {isIndented ? 'Show as sent' : 'Show with line breaks'}
+              {isIndented ? 'Show raw' : 'Show formatted'}
             </Button>
-            <Copy text={data.body} label="Copy as sent" isWordy />
+            <Copy text={data.body} label="Copy raw payload" isWordy />
           </span>
         )}
       </div>

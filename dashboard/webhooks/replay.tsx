@@ -54,7 +54,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
       isOpen
       onClose={onClose}
       title="Replay requests"
-      description="The same ids and the same bytes, oldest first. Tests are left out."
+      description="Sends requests again with the same ids and payloads, oldest first. Tests are excluded."
       footer={
         send.data ? (
           <Button look="primary" onClick={onClose}>
@@ -88,10 +88,10 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
             ))}
           </div>
           <div className="grid gap-4 sm:grid-cols-2">
-            <Field label="Created since" error={fieldError(problem, 'since')}>
+            <Field label="Created from" error={fieldError(problem, 'since')}>
               <Input type="datetime-local" required value={since} onChange={(event) => setSince(event.target.value)} />
             </Field>
-            <Field label="Until" isOptional hint="Empty: until now." error={fieldError(problem, 'until')}>
+            <Field label="Until" isOptional hint="Leave empty for now." error={fieldError(problem, 'until')}>
               <Input type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} />
             </Field>
           </div>
@@ -107,7 +107,9 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
                   </>
                 }
                 hint={
-                  status === 'DELIVERED' ? 'Your endpoint received these before; it can tell by their id.' : undefined
+                  status === 'DELIVERED'
+                    ? 'Your endpoint has already received these. It can recognize them by their id.'
+                    : undefined
                 }
                 isChecked={statuses.includes(status)}
                 onChange={(isOn) =>
@@ -138,12 +140,12 @@ function requestsText(count: number, chosen: readonly Status[], counts: ReplayCo
 
 function nothingText(counts: ReplayCounts | undefined): string {
   const isEmpty = ORDER.every((status) => !counts?.[status])
-  return isEmpty ? 'No request was created in this period.' : 'No request of this period has a chosen status.'
+  return isEmpty ? 'No request was created in this period.' : 'No request of this period has a selected status.'
 }
 
 function Taken({ count, webhook }: { count: number; webhook: Webhook }) {
   if (count === 0)
-    return <p className="text-sm text-soft">No request of this period has a chosen status any more: nothing is sent.</p>
+    return <p className="text-sm text-soft">No request of this period has a selected status. Nothing was sent.</p>
   const number = `${count.toLocaleString()} ${count === 1 ? 'request' : 'requests'}`
   const isHeld = webhook.state === 'paused' || !webhook.is_active
   return (

@@ -62,7 +62,7 @@ function StatusFilter({
 }) {
   return (
     <fieldset className="flex min-w-0 gap-1 overflow-x-auto border-b border-line p-2">
-      <legend className="sr-only">Which requests</legend>
+      <legend className="sr-only">Filter requests</legend>
       {[undefined, ...(Object.keys(STATUSES) as Status[])].map((status) => (
         <button
           key={status ?? 'all'}
@@ -85,10 +85,10 @@ function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups:
   return (
     <p className="px-4 py-12 text-center text-sm text-faint">
       {status
-        ? 'No request has this status.'
+        ? 'No requests with this status.'
         : hasGroups
-          ? 'Nothing was sent yet. Send a test, or wait for the first change of a monitor in its groups.'
-          : 'Nothing was sent yet. Choose its groups, or send a test.'}
+          ? 'No requests yet. Send a test, or wait for the first change of a monitor in its groups.'
+          : 'No requests yet. Choose groups or send a test.'}
     </p>
   )
 }
@@ -204,7 +204,7 @@ function Answer({ request: { status, status_code, error, next_attempt } }: { req
       {status_code !== null ? `HTTP ${status_code}` : <span className="line-clamp-1">{error ?? 'none yet'}</span>}
       {status === 'RETRYING' && next_attempt && (
         <span className="block text-xs text-faint">
-          again <Time at={next_attempt} />
+          retry <Time at={next_attempt} />
         </span>
       )}
     </span>

@@ -12,7 +12,7 @@ import { SecretOnce } from './secret-once.tsx'
 import { SecretField } from './webhook-fields.tsx'
 
 const GRACES = [
-  { value: '0', label: 'None: the old secret ends now' },
+  { value: '0', label: 'None: the old secret stops working now' },
   { value: '1', label: '1 hour' },
   { value: '6', label: '6 hours' },
   { value: '24', label: '24 hours' },
@@ -33,7 +33,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['webhooks'] }),
   })
-  if (rotate.data) return <SecretOnce title="The new secret" secret={rotate.data.secret} act="Done" onDone={onClose} />
+  if (rotate.data) return <SecretOnce title="New secret" secret={rotate.data.secret} act="Done" onDone={onClose} />
   const submit = (event: FormEvent) => {
     event.preventDefault()
     rotate.mutate()
@@ -44,7 +44,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
       isKept={secret !== undefined}
       onClose={onClose}
       title="Rotate secret"
-      description="The new secret signs from the next request on."
+      description="Zonewatch signs with the new secret from the next request on."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -57,20 +57,20 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
       <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
         <SecretField secret={secret} onChange={setSecret} problem={rotate.error} />
         <Field
-          label="Grace"
-          hint="How long webhook-signature also carries a signature by the old secret."
+          label="Grace period"
+          hint="How long webhook-signature also contains a signature made with the old secret."
           error={fieldError(rotate.error, 'grace_hours')}
         >
           <Select value={grace} options={GRACES} onChange={setGrace} />
         </Field>
         <div className="rounded-md bg-sunken px-3 py-2.5 text-sm text-soft">
           <p>
-            <Code>webhook-signature</Code> (Standard Webhooks) is by both secrets during the grace, so that such a
-            receiver has time to change.
+            <Code>webhook-signature</Code> (Standard Webhooks) contains signatures by both secrets during the grace
+            period.
           </p>
           <p className="mt-1.5">
-            <Code>X-Service-Signature</Code> is by the new one at once. A receiver that verifies it must know the new
-            secret first: choose your own above, let the receiver accept both, then rotate to it.
+            <Code>X-Service-Signature</Code> uses the new secret at once. If your endpoint verifies it, set your own
+            secret above, let the endpoint accept both, then rotate.
           </p>
         </div>
         {rotate.error && <ProblemNote problem={rotate.error} fields={['secret', 'grace_hours']} />}

@@ -20,7 +20,7 @@ export function SecretOnce({ title, secret, act, onDone }: SecretProps) {
       isKept
       onClose={onDone}
       title={title}
-      description="Keep its secret now: it is not shown again. A lost secret is replaced by rotating it."
+      description="Copy the secret now. It is not shown again. If you lose it, rotate the secret."
       footer={
         <Button look="primary" onClick={onDone}>
           {act}
@@ -33,9 +33,9 @@ export function SecretOnce({ title, secret, act, onDone }: SecretProps) {
           <Snippet text={secret} label="Copy secret" />
         </div>
         <div>
-          <h3 className="text-sm font-medium">A receiver to begin with</h3>
+          <h3 className="text-sm font-medium">Example receiver</h3>
           <p className="mb-2 text-xs text-faint">
-            It verifies the signature and prints each change. Run it, then send a test from the webhook's page.
+            It verifies the signature and prints each change. Run it, then send a test from the webhook’s page.
           </p>
           <Receivers secret={secret} />
         </div>

@@ -20,16 +20,16 @@ export function TestResult({
   return (
     <Section
       title="Test"
-      hint="A made-up change of an A record, signed like any other, sent once."
+      hint="A sample change of an A record, signed and sent once."
       className="mb-6"
       actions={
         <>
           {test.request && (
             <Button size="sm" look="quiet" onClick={() => test.request && onOpen(test.request)}>
-              What was sent
+              View request
             </Button>
           )}
-          <Button size="sm" look="quiet" isSquare aria-label="Dismiss the test" onClick={test.dismiss}>
+          <Button size="sm" look="quiet" isSquare aria-label="Dismiss test" onClick={test.dismiss}>
             <X />
           </Button>
         </>
@@ -53,13 +53,13 @@ function Outcome({ webhook, request }: { webhook: string; request: string }) {
   if (isOverdue)
     return (
       <p className="text-sm text-soft">
-        The test was not sent within a minute: the server may be busy. It stays in the log and is sent as soon as there
-        is room.
+        The test was not sent within a minute. The server may be busy. The request stays queued and is sent as soon as
+        possible.
       </p>
     )
   return (
     <p className="flex items-center gap-2 text-sm text-soft">
-      <Spinner /> Sending; the receiver has 30 seconds to answer.
+      <Spinner /> Sending. Your endpoint has 30 seconds to respond.
     </p>
   )
 }

@@ -4,7 +4,7 @@ import { msText, phasesOf } from './timings.ts'
 test('phases follow one another, and those that did not happen are left out', () => {
   expect(phasesOf({ totalMs: 60, firstByteMs: 30, connectMs: 11, nameMs: 5 })).toEqual({
     phases: [
-      { name: 'Name', from: 0, ms: 5 },
+      { name: 'DNS', from: 0, ms: 5 },
       { name: 'Connect', from: 5, ms: 11 },
       { name: 'First byte', from: 16, ms: 30 },
     ],

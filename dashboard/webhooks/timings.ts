@@ -2,7 +2,7 @@
 export type Phase = { name: string; from: number; ms: number }
 
 const PHASES = [
-  ['nameMs', 'Name'],
+  ['nameMs', 'DNS'],
   ['connectMs', 'Connect'],
   ['tlsMs', 'TLS'],
   ['firstByteMs', 'First byte'],

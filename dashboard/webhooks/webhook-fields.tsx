@@ -15,8 +15,8 @@ export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
   return (
     <div className="flex flex-col gap-5">
       <Field
-        label="Address"
-        hint="Receives an HTTP POST for each change. Use https where it leaves your own network."
+        label="URL"
+        hint="Receives an HTTP POST for each change. Use https outside your own network."
         error={fieldError(problem, 'url')}
       >
         <Input
@@ -59,8 +59,8 @@ function HeaderFields({
         Headers <span className="font-normal text-faint">(optional)</span>
       </legend>
       <p className="mb-1.5 text-xs text-faint">
-        Sent with every request: an Authorization of your own, for example. Saved values show their last 4 characters;
-        leave one as it is to keep it.
+        Sent with every request, for example Authorization. Saved values show only their last 4 characters. Leave a
+        value unchanged to keep it.
       </p>
       <div className="flex flex-col gap-2">
         {lines.map(({ key, name, value }, at) => (
@@ -119,8 +119,8 @@ export function SecretField({
   return (
     <div className="flex flex-col gap-3">
       <Checkbox
-        label="Use a secret of my own"
-        hint="Otherwise a strong one is made here and shown once. Requests are signed with it."
+        label="Use my own secret"
+        hint="Otherwise Zonewatch generates a secret and shows it once. It signs each request."
         isChecked={secret !== undefined}
         onChange={(isOwn) => onChange(isOwn ? '' : undefined)}
       />

@@ -26,7 +26,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
     try {
       await api.post(`/webhooks/${webhook.id}/enable`)
       refresh()
-      toast.done('The webhook is enabled; what waited is sent.')
+      toast.done('Webhook enabled. Queued requests are being sent.')
     } catch (problem) {
       toast.failed(problem)
     }
@@ -40,7 +40,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
     await navigate({ to: '/webhooks' })
     queries.removeQueries({ queryKey: ['webhooks', 'one', webhook.id] })
     refresh()
-    toast.done('The webhook is deleted.')
+    toast.done('Webhook deleted.')
   }
   return (
     <>
@@ -84,8 +84,8 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
         act="Disable"
         onConfirm={disable}
       >
-        Changes that happen while it is disabled are not told, now or later. What waits already is kept, and sent when
-        it is enabled again.
+        Changes that occur while the webhook is disabled are not sent, now or later. Requests that are already queued
+        are sent when you enable it again.
       </Confirm>
       <Confirm
         isOpen={open === 'delete'}
@@ -95,7 +95,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
         isDangerous
         onConfirm={remove}
       >
-        What was not sent yet is not sent, and the log of its requests goes with it. This cannot be taken back.
+        Undelivered requests and the request log are deleted. You cannot undo this.
       </Confirm>
     </>
   )

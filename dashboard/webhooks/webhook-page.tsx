@@ -56,7 +56,7 @@ function Found({ webhook }: { webhook: Webhook }) {
               Last sent <Time at={webhook.last_executed} />
             </span>
           ) : (
-            <span>Nothing was sent yet</span>
+            <span>Nothing sent yet</span>
           )}
         </span>
       }
@@ -87,7 +87,7 @@ function Found({ webhook }: { webhook: Webhook }) {
             content: (
               <Section
                 title="Receive and verify"
-                hint="Every request is signed with the webhook's secret. These receivers verify it; answer 2xx within 30 seconds."
+                hint="Zonewatch signs every request with the webhook’s secret. These receivers verify the signature. Respond with 2xx within 30 seconds."
               >
                 <Receivers />
               </Section>

@@ -47,7 +47,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="Where confirmed changes are reported to, as signed HTTP requests."
+      lead="Endpoints that receive confirmed changes as signed HTTP requests."
       actions={!isEmpty && make}
     >
       {error && !page ? (
@@ -61,7 +61,7 @@ export function WebhooksPage() {
           {(isFiltered || (page && page.data.length > FEW)) && (
             <div className="mb-4 w-44">
               <Select
-                label="Which webhooks"
+                label="Filter webhooks"
                 value={search.state ?? ''}
                 options={FILTERS}
                 onChange={(state) => void navigate({ search: state ? { state } : {} })}
@@ -72,9 +72,7 @@ export function WebhooksPage() {
             {!page ? (
               <Bones lines={5} className="p-4" />
             ) : page.data.length === 0 ? (
-              <p className="px-4 py-10 text-center text-sm text-faint">
-                No webhook is {search.state ?? 'on this page'}.
-              </p>
+              <p className="px-4 py-10 text-center text-sm text-faint">No {search.state ?? ''} webhooks.</p>
             ) : (
               <List webhooks={page.data} />
             )}
@@ -93,13 +91,15 @@ export function WebhooksPage() {
 
 function NoWebhooks({ action }: { action: React.ReactNode }) {
   return (
-    <Empty icon={WebhookIcon} title="Nobody is told yet" action={action}>
+    <Empty icon={WebhookIcon} title="No webhooks yet" action={action}>
       <p>
-        A webhook is an address of yours. When a monitor's record changes, Zonewatch sends the change there: signed,
-        retried for two days, and kept when your side is away.
+        When a monitored record changes, Zonewatch sends a signed HTTP request to your endpoint. It retries for two days
+        and queues requests while your endpoint is down.
       </p>
       {!action && (
-        <p className="mt-2 text-faint">Ask a member of the organization to make one: your role only reads.</p>
+        <p className="mt-2 text-faint">
+          Your role is read-only. Ask a member of your organization to create a webhook.
+        </p>
       )}
     </Empty>
   )
@@ -111,7 +111,7 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
       label="Webhooks"
       head={
         <>
-          <Head>Address</Head>
+          <Head>URL</Head>
           <Head className="hidden sm:table-cell">State</Head>
           <Head className="hidden md:table-cell">Last sent</Head>
           <Head className="hidden lg:table-cell">Last error</Head>

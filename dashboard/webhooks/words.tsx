@@ -40,10 +40,15 @@ export function HealthBadge({ webhook }: { webhook: Webhook }) {
 export type Status = WebhookRequest['status']
 
 export const STATUSES: Record<Status, Look & { meaning: string }> = {
-  DELIVERED: { word: 'Delivered', tone: 'good', icon: CircleCheck, meaning: 'The receiver answered 2xx.' },
-  PENDING: { word: 'Pending', tone: 'idle', icon: Clock, meaning: 'Waits for its first attempt.' },
-  RETRYING: { word: 'Retrying', tone: 'warn', icon: RotateCw, meaning: 'It failed, and is tried again by schedule.' },
-  FAILED: { word: 'Failed', tone: 'bad', icon: OctagonX, meaning: 'Given up; send it again by hand or by a replay.' },
+  DELIVERED: { word: 'Delivered', tone: 'good', icon: CircleCheck, meaning: 'Your endpoint responded with 2xx.' },
+  PENDING: { word: 'Pending', tone: 'idle', icon: Clock, meaning: 'Waiting for the first attempt.' },
+  RETRYING: {
+    word: 'Retrying',
+    tone: 'warn',
+    icon: RotateCw,
+    meaning: 'The last attempt failed. Zonewatch retries on schedule.',
+  },
+  FAILED: { word: 'Failed', tone: 'bad', icon: OctagonX, meaning: 'All retries failed. Send it again or replay it.' },
 }
 
 export function StatusBadge({ status }: { status: Status }) {

@@ -9,21 +9,21 @@ async function connectWebhook(page: Page, url: string): Promise<void> {
   await page.getByRole('link', { name: 'Webhooks' }).click()
   await page.getByRole('button', { name: 'New webhook' }).first().click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Address').fill(url)
-  await dialog.getByRole('button', { name: 'Make webhook' }).click()
+  await dialog.getByLabel('URL').fill(url)
+  await dialog.getByRole('button', { name: 'Create webhook' }).click()
   await dialog
     .getByText(/^whsec_/)
     .first()
     .waitFor()
-  await dialog.getByRole('button', { name: 'To the webhook' }).click()
+  await dialog.getByRole('button', { name: 'Go to webhook' }).click()
 }
 
 /** Ends on the new monitor's page. */
 async function watch(page: Page, name: string, type: string): Promise<void> {
   await page.goto('/dashboard/monitors/new')
   await page.getByLabel('Name or address').fill(name)
-  await page.getByRole('checkbox', { name: `Watch ${type}`, exact: true }).click()
-  await page.getByRole('button', { name: 'Watch this record' }).click()
+  await page.getByRole('checkbox', { name: `Monitor ${type}`, exact: true }).click()
+  await page.getByRole('button', { name: 'Create monitor' }).click()
   await page.waitForURL(/monitors\/mon_/)
 }
 
@@ -58,9 +58,9 @@ test('a type that such a name seldom has is chosen among the others', async () =
   await page.goto('/dashboard/monitors/new')
   await page.getByLabel('Name or address').fill('host.shop.example')
   await page.getByText('Other record types').click()
-  await page.getByRole('button', { name: /^Watch NAPTR/ }).click()
+  await page.getByRole('button', { name: /^Monitor NAPTR/ }).click()
   await page.getByLabel('Expected value 1 of NAPTR').fill('100 10 u E2U+sip "" .')
-  await page.getByRole('button', { name: 'Watch this record' }).click()
+  await page.getByRole('button', { name: 'Create monitor' }).click()
   await page.waitForURL(/monitors\/mon_/)
   await page.getByRole('main').getByText('Valid', { exact: true }).first().waitFor()
 })
@@ -146,5 +146,5 @@ test('a zone file of 1,000 records is imported, and once more where a record has
   await page.getByText('198.51.100.7').first().waitFor()
   await page.goto('/dashboard')
   await page.getByText(/^[\d,]+ first results in the last 24 hours/).waitFor()
-  await page.getByText('Nothing has changed yet.').waitFor()
+  await page.getByText('No changes yet.').waitFor()
 })

@@ -30,11 +30,11 @@ test('what is wrong is told record by record, with what to do, and can be accept
   dns.set(NAME, 'A', ['198.51.100.66'])
   await page.getByRole('button', { name: 'Check now' }).click()
   await verdict.getByText('Checked just now: mismatch.').waitFor()
-  await verdict.getByRole('heading', { name: 'Replace what is there' }).waitFor()
+  await verdict.getByRole('heading', { name: 'Replace the records' }).waitFor()
   expect(await page.getByRole('row', { name: /203\.0\.113\.10.*Missing/ }).count()).toBe(1)
-  expect(await page.getByRole('row', { name: /198\.51\.100\.66.*Not expected/ }).count()).toBe(1)
+  expect(await page.getByRole('row', { name: /198\.51\.100\.66.*Unexpected/ }).count()).toBe(1)
 
-  await verdict.getByRole('button', { name: 'Accept current value as expected' }).click()
+  await verdict.getByRole('button', { name: 'Accept current values' }).click()
   const question = page.getByRole('alertdialog')
   expect(await question.getByRole('listitem').allInnerTexts()).toEqual([
     expect.stringContaining('203.0.113.10'),
@@ -70,13 +70,13 @@ test('the timeline is walked with the arrow keys, and its range stands in the ad
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: '30 d' }).click()
   await page.waitForURL(/range=30d/)
-  await page.getByText('valid in what is known of the last 30 days').waitFor()
-  const picture = page.getByRole('slider', { name: 'Stretches of time, by state' })
+  await page.getByText('valid in the known part of the last 30 days').waitFor()
+  const picture = page.getByRole('slider', { name: 'State over time' })
   await picture.focus()
   await page.keyboard.press('End')
   expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Valid: /)
   await page.keyboard.press('Home')
-  expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Not known: /)
+  expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Unknown: /)
 })
 
 test('what a change has wrong stands at its fields, and a right one is checked at once', async () => {
@@ -84,20 +84,20 @@ test('what a change has wrong stands at its fields, and a right one is checked a
   await page.getByRole('button', { name: 'Edit' }).click()
   const form = page.getByRole('dialog', { name: 'Edit monitor' })
   await form.getByRole('textbox', { name: 'Value 1' }).fill('not an address')
-  await form.getByLabel('Minutes between checks').fill('3')
-  await form.getByText('The state begins anew').waitFor()
+  await form.getByLabel('Check interval in minutes').fill('3')
+  await form.getByText('Zonewatch resets the state').waitFor()
   await form.getByRole('button', { name: 'Save' }).click()
   await form.getByText('"not an address" is not an IPv4 address').waitFor()
   await form.getByText('must be from 5 to 120').waitFor()
 
   await form.getByRole('textbox', { name: 'Value 1' }).fill('198.51.100.66')
-  await form.getByLabel('Minutes between checks').fill('30')
+  await form.getByLabel('Check interval in minutes').fill('30')
   await form.getByRole('button', { name: 'Save' }).click()
   await form.waitFor({ state: 'detached' })
   await verdictOf(page).getByText('Mismatch', { exact: true }).waitFor()
   await page.getByText('every 30 minutes').waitFor()
-  await page.getByText('in what is known of the last 24 hours, without a change').waitFor()
-  await page.getByText('No change. First results, of a new monitor or a new expectation, are not counted.').waitFor()
+  await page.getByText('in the known part of the last 24 hours, no changes').waitFor()
+  await page.getByText('No change. First results of a new monitor or new expected values are not counted.').waitFor()
   expect(await page.getByText('first result', { exact: true }).count()).toBe(2)
 })
 
@@ -121,7 +121,7 @@ test('a monitor is disabled, enabled and deleted', async () => {
 test('the feed shows what happens on top, filters by its address, and exports what it shows', async () => {
   const { dns, page, monitor } = await givenMonitor()
   await page.goto('/dashboard/events?new=NOT_FOUND')
-  await page.getByRole('heading', { name: 'No event matches' }).waitFor()
+  await page.getByRole('heading', { name: 'No matching events' }).waitFor()
   dns.remove(NAME, 'A')
   // A request without a page would be refused: this one says whose it is.
   const headers = { origin: new URL(page.url()).origin }

@@ -15,7 +15,7 @@ async function givenOverview() {
   await page.clock.install()
   await page.goto('/dashboard')
   const verdict = (name: string) => page.getByRole('heading', { name, exact: true })
-  await verdict('1 monitor as expected').waitFor()
+  await verdict('1 monitor valid').waitFor()
   return { ...world, page, context, post, webhook, verdict }
 }
 
@@ -23,12 +23,12 @@ test('a webhook that fails stands at the top of the overview, and is gone when i
   const { page, post, receiver, webhook, verdict } = await givenOverview()
   receiver.answers(500)
   await post(`/webhooks/${webhook.id}/test`, {})
-  await verdict('One thing needs attention').waitFor()
-  await page.getByRole('link', { name: /^The webhook .* fails: the last attempt was not accepted\.$/ }).waitFor()
+  await verdict('1 issue needs attention').waitFor()
+  await page.getByRole('link', { name: /^The webhook .* is failing\. The last attempt was not accepted\.$/ }).waitFor()
   await page.getByText('1 failing').waitFor()
   receiver.answers(200)
   await post(`/webhooks/${webhook.id}/test`, {})
-  await verdict('1 monitor as expected').waitFor()
+  await verdict('1 monitor valid').waitFor()
   await page.getByText('no failures').waitFor()
 })
 
@@ -42,7 +42,7 @@ test('a server that says nothing any more and a lost network stand at the top, a
   expect(await page.getByText('unknown', { exact: true }).count()).toBe(2)
   await page.getByRole('link', { name: 'Groups' }).first().click()
   await page.clock.runFor(15_000)
-  await page.getByRole('heading', { name: 'This could not be loaded' }).waitFor()
+  await page.getByRole('heading', { name: 'Loading failed' }).waitFor()
   server.send('SIGCONT')
   await alert.getByText('Connection to the server lost.').waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor()

@@ -30,7 +30,7 @@ test('a monitor is made with the keyboard alone', async () => {
   await page.getByRole('heading', { name: 'New monitor' }).waitFor()
   await page.getByLabel('Name or address').focus()
   await page.keyboard.type('www.shop.example')
-  const choice = page.getByRole('checkbox', { name: 'Watch A', exact: true })
+  const choice = page.getByRole('checkbox', { name: 'Monitor A', exact: true })
   await choice.waitFor()
   for (
     let presses = 0;
@@ -41,7 +41,7 @@ test('a monitor is made with the keyboard alone', async () => {
     await page.keyboard.press('Tab')
   }
   await page.keyboard.press('Space')
-  await tabTo(page, /Watch this record/)
+  await tabTo(page, /Create monitor/)
   await page.keyboard.press('Enter')
   await page.waitForURL(/monitors\/mon_/)
 })

@@ -114,7 +114,7 @@ export async function setUp({ server }: Pick<DashboardWorld, 'server'>, page: Pa
   await page.goto(await setupPathOf(server))
   await page.getByLabel('Organization').fill(OWNER.organization)
   await page.getByLabel('Your name').fill(OWNER.name)
-  await page.getByLabel('E-mail').fill(OWNER.email)
+  await page.getByLabel('Email').fill(OWNER.email)
   await page.getByLabel('Password').fill(OWNER.password)
   await page.getByRole('button', { name: 'Set up' }).click()
   await page.getByRole('navigation', { name: 'Main' }).waitFor()
@@ -122,7 +122,7 @@ export async function setUp({ server }: Pick<DashboardWorld, 'server'>, page: Pa
 
 export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
   await page.goto('/dashboard/sign-in')
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
