@@ -52,7 +52,7 @@ export const DELEGATION: Scenario[] = [
       silent(lab.resolvers)
     },
     becomes: 'TIMEOUT',
-    says: 'No server answered',
+    says: 'no name server answered',
   },
   {
     name: 'one name server refuses and one is silent',

@@ -1,42 +1,42 @@
 /** How a verdict was reached, in one sentence each, for the people who read a diagnosis. */
 export const REASONS = {
-  failed: (zone: string | undefined) => withZone('Two queries failed, with a pause between them.', zone),
+  failed: (zone: string | undefined) => withZone('Confirmed by a second query after a pause.', zone),
   lame: "The resolvers and the zone's own name servers fail.",
-  bogus: 'The resolvers refuse the records, and give them when DNSSEC validation is switched off.',
-  bogusUnproven: 'The resolvers refuse the records; a later check will tell whether DNSSEC validation still fails.',
-  loop: 'The resolvers fail, and answer when the CNAME records are queried one by one.',
-  network: 'No canary name resolves: our own network or DNS_SERVERS are at fault.',
-  recordedStill: 'One query failed; another one was answered with what is recorded.',
+  bogus: 'The resolvers answer SERVFAIL, but return the records when DNSSEC validation is disabled.',
+  bogusUnproven: 'The resolvers answer SERVFAIL. A later check confirms whether DNSSEC validation still fails.',
+  loop: 'The resolvers fail, but answer when each CNAME record is queried separately.',
+  network: 'No canary name resolves. Check the network of this server and DNS_SERVERS.',
+  recordedStill: 'One query failed. A second query returned the recorded values.',
   resolversAgree: (servers: number, zone: string | undefined) =>
     withZone(servers > 1 ? 'The resolvers agree.' : 'Confirmed by a second query to the resolver.', zone),
   resolversDiffer: 'The resolvers disagree.',
-  resolversDivided: 'The resolvers kept disagreeing; this is what most of them answer.',
-  serversDiffer: 'The servers disagree, and each of them keeps to its answer.',
-  rotating: 'The answers rotate: each holds a part of the RRset, and the values are all of its members.',
-  rotatingUnproven: 'The answers differ from one another; it is not certain yet which values belong to the RRset.',
-  wholeAgain: 'The answers no longer rotate: all of them are the same.',
-  missingUnproven:
-    'Only a part of the expected values was answered; further queries will tell whether the others are given in turn.',
-  flapping: 'The servers sometimes answer with records and sometimes deny them; this is what they answer most often.',
+  resolversDivided: 'The resolvers still disagree after repeated queries. The majority answer counts.',
+  serversDiffer: 'The name servers disagree, and repeated queries return the same answers.',
+  rotating: 'The answers rotate: each contains part of the RRset. The values are all of its records.',
+  rotatingUnproven: 'The answers differ. Further queries show which values belong to the RRset.',
+  wholeAgain: 'The answers no longer rotate: all are identical.',
+  missingUnproven: 'Only some expected values were returned. Further queries show whether the answers rotate.',
+  flapping: 'The name servers sometimes return records and sometimes do not. The most frequent answer counts.',
   zoneDivided: (names: readonly string[]) =>
-    `The zone's name servers ${listed(names)} kept disagreeing; this is what most of them answer.`,
-  zoneBusy: 'too many other queries are waiting for them',
-  zoneFailed: (kind: string) => `none of them gave a usable answer (${kind})`,
-  zoneSilent: "The zone's own name servers did not answer; they are asked again before the resolvers decide.",
+    `The zone's name servers ${listed(names)} still disagree after repeated queries. The majority answer counts.`,
+  zoneBusy: 'too many queries to them are pending',
+  zoneFailed: (kind: string) => `none of them returned a usable answer (${kind})`,
+  zoneSilent:
+    "The zone's own name servers did not answer. Zonewatch queries them again before it relies on the resolvers.",
   otherView: (zone: string) =>
-    `The resolvers see another zone than the public ${zone || 'root'} (split horizon), so their answer counts.`,
+    `The resolvers serve a different zone than the public ${zone || 'root'} (split horizon). Their answer counts.`,
   unknownView: (zone: string) =>
-    `The public ${zone || 'root'} zone does not know the name, which may exist only for the resolvers.`,
+    `The name does not exist in the public ${zone || 'root'} zone. It may exist only on the resolvers (split horizon).`,
 } as const
 
 export function serversAgree(names: readonly string[]): string {
   return names.length > 1
     ? `The zone's name servers ${listed(names)} agree.`
-    : `The zone's name server ${names[0]} says so.`
+    : `Confirmed by the zone's name server ${names[0]}.`
 }
 
 export function zoneNotAsked(why: string): string {
-  return `The zone's own name servers were left out: ${why}.`
+  return `The zone's own name servers were not queried: ${why}.`
 }
 
 /** Names as they appear in a sentence. */

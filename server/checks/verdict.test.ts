@@ -52,35 +52,35 @@ describe('the verdict and its sentence', () => {
       { kind: 'nxdomain', chain: ALIASES },
       'NOT_FOUND',
       [],
-      'www.example.com is an alias of pop7.cdn.example, which does not exist (NXDOMAIN).',
+      'www.example.com points to pop7.cdn.example (CNAME), which does not exist (NXDOMAIN).',
     ],
     [
       { recordType: 'CNAME', expectedValues: ['edge.cdn.example'] },
       { kind: 'nodata', chain: [] },
       'NO_DATA',
       [],
-      'www.example.com exists and has no CNAME record.',
+      'www.example.com exists but has no CNAME record.',
     ],
     [
       { recordType: 'SPF', expectedValues: ['v=spf1 -all'] },
       answer('TXT', ['token=1']),
       'NO_DATA',
       [],
-      'www.example.com exists and has no SPF record among its TXT records.',
+      'www.example.com exists but has no SPF record among its TXT records.',
     ],
     [
       { recordType: 'SPF', expectedValues: ['v=spf1 -all'] },
       answer('TXT', ['v=spf1 -all', 'V=SPF1 mx -all']),
       'BAD_SETUP',
       undefined,
-      'www.example.com has 2 SPF records; one is allowed.',
+      'www.example.com has 2 SPF records; only one is allowed.',
     ],
     [
       {},
       { kind: 'endless_alias', chain: [...ALIASES, { name: 'pop7.cdn.example', target: 'edge.cdn.example', ttl: 1 }] },
       'BAD_SETUP',
       undefined,
-      'The aliases of www.example.com lead back to themselves (www.example.com → edge.cdn.example → pop7.cdn.example → edge.cdn.example).',
+      'CNAME loop at www.example.com (www.example.com → edge.cdn.example → pop7.cdn.example → edge.cdn.example).',
     ],
     [
       {},
@@ -94,29 +94,29 @@ describe('the verdict and its sentence', () => {
       },
       'INVALID',
       undefined,
-      'The question for www.example.com failed with SERVFAIL (EDE 7: signature expired; EDE 22).',
+      'www.example.com cannot be resolved: no name server of the zone can be reached (SERVFAIL, EDE 7: signature expired, EDE 22).',
     ],
     [
       {},
       { kind: 'malformed', reason: 'a name points forward' },
       'INVALID',
       undefined,
-      'The answer for www.example.com cannot be used: a name points forward.',
+      'The answer for www.example.com is malformed: a name points forward.',
     ],
     [
       {},
       { kind: 'referral', chain: [], zone: 'com', nameServers: ['a.gtld.example'], glue: [], ttl: 60 },
       'INVALID',
       undefined,
-      'The server asked for www.example.com answered with a referral to other servers.',
+      'www.example.com cannot be resolved: the name server answered with a referral.',
     ],
-    [{}, { kind: 'timeout' }, 'TIMEOUT', undefined, 'No server answered for www.example.com in time.'],
+    [{}, { kind: 'timeout' }, 'TIMEOUT', undefined, 'www.example.com timed out: no name server answered in time.'],
     [
       {},
       { kind: 'unreachable', reason: 'ECONNREFUSED' },
       'TIMEOUT',
       undefined,
-      'No server could be reached to ask for www.example.com (ECONNREFUSED).',
+      'www.example.com cannot be resolved: no name server can be reached (ECONNREFUSED).',
     ],
   ])('%o %o is %s', (expectation, outcome, state, values, reason) => {
     const verdict = judge({ ...EXPECTATION, ...expectation }, outcome)
@@ -131,9 +131,7 @@ test('a long chain is told apart from a loop', () => {
     ttl: 1,
   }))
   const { reason } = judge({ ...EXPECTATION, owner: 'a0.test' }, { kind: 'endless_alias', chain })
-  expect(reason).toBe(
-    'The aliases of a0.test are too many to follow (a0.test → a1.test → a2.test → a3.test → a4.test → …).',
-  )
+  expect(reason).toBe('The CNAME chain of a0.test is too long (a0.test → a1.test → a2.test → a3.test → a4.test → …).')
 })
 
 test('the sentence about many long texts stays short', () => {
@@ -231,12 +229,12 @@ test('what fails validation is said to, and a lame zone is BAD_SETUP', () => {
   const bogus: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [{ code: 6, text: '' }], bogus: true }
   expect(judge(EXPECTATION, bogus)).toEqual({
     state: 'INVALID',
-    reason: 'www.example.com fails DNSSEC validation: SERVFAIL (EDE 6).',
+    reason: 'www.example.com fails DNSSEC validation (SERVFAIL, EDE 6).',
   })
   const lame: Outcome = { kind: 'lame', zone: 'example.com', nameServers: [], reason: 'nobody serves it' }
   expect(judge(EXPECTATION, lame)).toEqual({
     state: 'BAD_SETUP',
-    reason: 'www.example.com cannot be answered: nobody serves it.',
+    reason: 'www.example.com cannot be resolved: nobody serves it.',
   })
 })
 

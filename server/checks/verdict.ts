@@ -33,18 +33,21 @@ export function judge(expectation: Expectation, outcome: Outcome, servers: reado
     case 'endless_alias':
       return { state: 'BAD_SETUP', reason: endlessAlias(owner, outcome.chain) }
     case 'lame':
-      return { state: 'BAD_SETUP', reason: `${owner} cannot be answered: ${outcome.reason}.` }
+      return { state: 'BAD_SETUP', reason: `${owner} cannot be resolved: ${outcome.reason}.` }
     case 'failure':
-      if (outcome.bogus) return { state: 'INVALID', reason: `${owner} fails DNSSEC validation: ${failure(outcome)}.` }
-      return { state: 'INVALID', reason: `The question for ${owner} failed with ${failure(outcome)}.` }
+      if (outcome.bogus) return { state: 'INVALID', reason: `${owner} fails DNSSEC validation (${codesOf(outcome)}).` }
+      return { state: 'INVALID', reason: `${owner} cannot be resolved: ${causeOf(outcome)} (${codesOf(outcome)}).` }
     case 'referral':
-      return { state: 'INVALID', reason: `The server asked for ${owner} answered with a referral to other servers.` }
+      return { state: 'INVALID', reason: `${owner} cannot be resolved: the name server answered with a referral.` }
     case 'malformed':
-      return { state: 'INVALID', reason: `The answer for ${owner} cannot be used: ${plain(outcome.reason)}.` }
+      return { state: 'INVALID', reason: `The answer for ${owner} is malformed: ${plain(outcome.reason)}.` }
     case 'timeout':
-      return { state: 'TIMEOUT', reason: `No server answered for ${owner} in time.` }
+      return { state: 'TIMEOUT', reason: `${owner} timed out: no name server answered in time.` }
     case 'unreachable':
-      return { state: 'TIMEOUT', reason: `No server could be reached to ask for ${owner} (${plain(outcome.reason)}).` }
+      return {
+        state: 'TIMEOUT',
+        reason: `${owner} cannot be resolved: no name server can be reached (${plain(outcome.reason)}).`,
+      }
   }
 }
 
@@ -91,7 +94,7 @@ function judgeAnswer(expectation: Expectation, owner: string, answer: Answer, se
   if (observed.length === 0) return noData(owner, answer.chain, `no ${recordType} record among its TXT records`)
   // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
   if (recordType === 'SPF' && observed.length > 1) {
-    return { state: 'BAD_SETUP', reason: `${owner} has ${observed.length} SPF records; one is allowed.` }
+    return { state: 'BAD_SETUP', reason: `${owner} has ${observed.length} SPF records; only one is allowed.` }
   }
   const difference = matcher.difference(expectedValues, observed, isExactMatch, answer.chain)
   const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
@@ -110,13 +113,13 @@ function speaker(owner: string, servers: readonly string[]): string {
 }
 
 function noData(owner: string, chain: AliasChain, what: string): Verdict {
-  return { state: 'NO_DATA', values: [], reason: `${endOf(owner, chain, 'exists and has')} ${what}.` }
+  return { state: 'NO_DATA', values: [], reason: `${endOf(owner, chain, 'exists but has')} ${what}.` }
 }
 
 /** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
 function endOf(owner: string, chain: AliasChain, verb: string): string {
   const end = chain.at(-1)?.target
-  return end === undefined ? `${owner} ${verb}` : `${owner} is an alias of ${end || '.'}, which ${verb}`
+  return end === undefined ? `${owner} ${verb}` : `${owner} points to ${end || '.'} (CNAME), which ${verb}`
 }
 
 function endlessAlias(owner: string, chain: AliasChain): string {
@@ -124,12 +127,20 @@ function endlessAlias(owner: string, chain: AliasChain): string {
   const loops = new Set(names).size < names.length
   const path = names.slice(0, 5).join(' → ')
   const detail = names.length > 5 ? `${path} → …` : path
-  return `The aliases of ${owner} ${loops ? 'lead back to themselves' : 'are too many to follow'} (${detail}).`
+  return loops ? `CNAME loop at ${owner} (${detail}).` : `The CNAME chain of ${owner} is too long (${detail}).`
 }
 
-function failure({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): string {
+const NO_REACHABLE_AUTHORITY = 22 // RFC 8914 section 4.23
+
+function causeOf({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): string {
+  if (ede.some(({ code }) => code === NO_REACHABLE_AUTHORITY)) return 'no name server of the zone can be reached'
+  return rcode === 'REFUSED' ? 'the name server refuses the query' : 'the query failed'
+}
+
+/** The codes behind a cause: "SERVFAIL, EDE 7: signature expired". */
+function codesOf({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): string {
   const errors = ede.slice(0, 3).map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)
-  return errors.length === 0 ? rcode : `${rcode} (${errors.join('; ')})`
+  return [rcode, ...errors].join(', ')
 }
 
 function facts(outcome: Outcome): unknown[] {

@@ -34,7 +34,7 @@ export async function check(name: string, type: string, expected: string[], opti
 
 function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
   const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
-  if (!recordType) throw new CliError(`"${type}" is not a record type to check; use one of ${RECORD_TYPES.join(', ')}.`)
+  if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
   if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
   return { owner: parsed.name.owner, recordType, isExactMatch }
@@ -79,8 +79,7 @@ function report({ owner, recordType, isExactMatch }: Watched, expected: string[]
 }
 
 function noVerdict(evidence: readonly DatedEvidence[], json: boolean): string {
-  const reason =
-    'None of the canary names resolves to an answer of its own: the network of this machine or DNS_SERVERS are at fault.'
+  const reason = 'No canary name resolves. Check the network of this machine and DNS_SERVERS.'
   return json
     ? JSON.stringify({ state: null, reason, evidence: dated(evidence) })
     : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`

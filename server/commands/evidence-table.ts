@@ -26,18 +26,20 @@ function nameOf({ name, server }: Evidence): string {
 }
 
 function shown(outcome: Outcome | null): string {
-  if (outcome === null) return 'truncated, so asked again over TCP'
+  if (outcome === null) return 'truncated; repeated over TCP'
   switch (outcome.kind) {
     case 'answer':
       return `${chainOf(outcome.chain)}${valuesOf(outcome.rrset.values)}  TTL ${outcome.rrset.ttl}`
     case 'nodata':
-      return `${chainOf(outcome.chain)}no record of the type`
+      return `${chainOf(outcome.chain)}NODATA`
     case 'nxdomain':
-      return `${chainOf(outcome.chain)}no such name`
+      return `${chainOf(outcome.chain)}NXDOMAIN`
     case 'endless_alias':
-      return `${chainOf(outcome.chain)}and so on`
+      return `${chainOf(outcome.chain)}CNAME loop`
     case 'referral':
-      return outcome.chain.length > 0 ? `${chainOf(outcome.chain)}ask there` : `ask ${valuesOf(outcome.nameServers)}`
+      return outcome.chain.length > 0
+        ? `${chainOf(outcome.chain)}referral`
+        : `referral to ${valuesOf(outcome.nameServers)}`
     case 'failure':
       return 'failed'
     case 'lame':
@@ -45,7 +47,7 @@ function shown(outcome: Outcome | null): string {
     case 'unreachable':
       return outcome.reason
     case 'timeout':
-      return 'no answer in time'
+      return 'timeout'
   }
 }
 

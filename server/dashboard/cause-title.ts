@@ -24,21 +24,18 @@ export function titleOf(fault: Fault): string {
       // Not "the A record of": behind a CNAME that is another name's.
       return one ? `${owner} (${recordType}) answers ${answers(fault)}.` : `${records} answer ${answers(fault)}.`
     case 'NOT_FOUND':
-      return fault.reason ?? `${names} ${one ? 'is' : 'are'} not found (NXDOMAIN).`
+      return fault.reason ?? `${names} ${one ? 'does' : 'do'} not exist (NXDOMAIN).`
     case 'NO_DATA':
-      return (
-        fault.reason ??
-        `${names} ${one ? `has no ${recordType} record` : 'have no record of the type that is watched'}.`
-      )
+      return fault.reason ?? `${names} ${one ? `has no ${recordType} record` : 'have no record of the monitored type'}.`
     case 'TIMEOUT':
-      return `No server answers for ${records}.`
+      return `No name server answers for ${records}.`
     case 'INVALID':
-      return fault.reason ?? `The ${one ? 'answer' : 'answers'} for ${records} cannot be used.`
+      return fault.reason ?? `The lookup of ${records} fails.`
     case 'BAD_SETUP':
-      return fault.reason ?? `${names} ${one ? 'is' : 'are'} set up so that nobody can answer.`
+      return fault.reason ?? `${names} ${one ? 'is' : 'are'} misconfigured.`
     case 'UNSET':
     case 'VALID':
-      return `${capital(records)} ${one ? 'is' : 'are'} well.`
+      return `${capital(records)} ${one ? 'is' : 'are'} valid.`
   }
 }
 
@@ -46,7 +43,7 @@ export function titleOf(fault: Fault): string {
 function answers({ current, expected }: Fault): string {
   const [found, wanted] = [briefly(current), briefly(expected)]
   if (found === undefined) return 'other values than expected'
-  return wanted === undefined ? `${found}, which is not what is expected` : `${found} instead of ${wanted}`
+  return wanted === undefined ? `${found}, which is not expected` : `${found} instead of ${wanted}`
 }
 
 const MOST_VALUES = 3

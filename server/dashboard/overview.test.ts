@@ -140,11 +140,11 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const { attention, more } = (await world.call(PATH)).body
     expect(attention.map(({ title, count }: Cause) => [count, title])).toEqual([
       [3, '3 records of example.com answer 198.51.100.7 instead of 192.0.2.1.'],
-      [2, '2 names of example.net are not found (NXDOMAIN).'],
+      [2, '2 names of example.net do not exist (NXDOMAIN).'],
       [1, 'd.example.com (A) answers 203.0.113.9 instead of 192.0.2.1.'],
-      [1, 'No server answers for the A record of e.example.com.'],
+      [1, 'No name server answers for the A record of e.example.com.'],
       [1, BROKEN_ALIAS],
-      [1, 'The question for example.org failed with SERVFAIL.'],
+      [1, 'example.org cannot be resolved: the query failed (SERVFAIL).'],
     ])
     expect(attention[0]).toMatchObject({ state: 'MISMATCH', domain: 'example.com' })
     expect(new Set(attention[0].monitors.map(({ id }: { id: string }) => id))).toEqual(new Set(ids.slice(0, 3)))
@@ -307,5 +307,5 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
   })
 })
 
-const BROKEN_ALIAS = 'support.example.com is an alias of gone.example, which does not exist (NXDOMAIN).'
-const INVALID = { state: 'INVALID', reason: 'The question for example.org failed with SERVFAIL.' } as const
+const BROKEN_ALIAS = 'support.example.com points to gone.example (CNAME), which does not exist (NXDOMAIN).'
+const INVALID = { state: 'INVALID', reason: 'example.org cannot be resolved: the query failed (SERVFAIL).' } as const
