@@ -65,7 +65,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
  */
 export async function recordAudit(db: Database, context: Context, audited: Audited): Promise<void> {
   const row = newRow(context, audited, newId('aud', context.now))
-  if (row) await db.insertInto('audit_log').values(row).execute()
+  if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
 }
 
 /**
@@ -80,7 +80,7 @@ export async function addToAudit(db: Database, context: Context, id: string, aud
   const known = await entry().select(['object_count', 'object_ids']).modifyEnd(forUpdate(db)).executeTakeFirst()
   if (!known) {
     const row = newRow(context, audited, id)
-    if (row) await db.insertInto('audit_log').values(row).execute()
+    if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
     return
   }
   const all = [...(JSON.parse(known.object_ids) as string[]), ...ids].slice(0, MOST_OBJECT_IDS)
