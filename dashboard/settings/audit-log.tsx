@@ -156,8 +156,8 @@ function Changes({ entry }: { entry: AuditEntry }) {
         {changes.map(({ field, from, to }) => (
           <tr key={field}>
             <Cell className="text-faint first-letter:uppercase">{fieldLabel(field)}</Cell>
-            {entry.before && <Cell className="break-words">{valueText(field, from)}</Cell>}
-            {entry.after && <Cell className="break-words">{valueText(field, to)}</Cell>}
+            {entry.before && <Cell className="wrap-anywhere">{valueText(field, from)}</Cell>}
+            {entry.after && <Cell className="wrap-anywhere">{valueText(field, to)}</Cell>}
           </tr>
         ))}
       </Table>
