@@ -106,6 +106,9 @@ test('servers that say nothing are told as such', async () => {
   dns.drop('example.com')
   const { body } = await lookUp({ name: 'example.com', record_type: 'A' })
   expect(body.found).toEqual([
-    expect.objectContaining({ outcome: 'TIMEOUT', sentence: 'example.com timed out: no name server answered in time.' }),
+    expect.objectContaining({
+      outcome: 'TIMEOUT',
+      sentence: 'example.com timed out: no name server answered in time.',
+    }),
   ])
 })
