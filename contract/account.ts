@@ -110,7 +110,7 @@ export const HIGHEST_KEY_ROLE = { viewer: 'read', member: 'write', admin: 'write
 export const NewApiKey = Exactly({
   name: Name,
   role: Type.Enum(['read', 'write', 'admin']),
-  expires: Type.Optional(Nullable(Type.String({ maxLength: 40, description: 'an instant in the future, ISO 8601' }))),
+  expires: Type.Optional(Nullable(Type.String({ maxLength: 40, description: 'a time in the future, ISO 8601' }))),
 })
 export type NewApiKey = Static<typeof NewApiKey>
 /** The answer: the only time that the key itself is told. */

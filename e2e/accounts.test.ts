@@ -32,7 +32,7 @@ test.each(['sqlite', 'postgres'] as const)(
     const setup = ['setup', '--organization', 'Second', '--email', ADA.email]
     expect(await runCommand([...setup, '--password', ADA.password], settings)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('has an account already, with another password'),
+      stderr: expect.stringContaining('already has an account with another password'),
     })
     expect(await runCommand(setup, settings)).toMatchObject({
       code: 1,

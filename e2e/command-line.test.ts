@@ -82,7 +82,7 @@ test('check prints a verdict with its evidence, and its exit code says whether a
   expect(unknown).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: expect.stringContaining('"DNSKEY" is not a record type'),
+    stderr: expect.stringContaining('Unknown record type "DNSKEY"'),
   })
 })
 

@@ -40,7 +40,7 @@ test('a SQLite file that is none is said in one sentence', async () => {
 test('all wrong settings are said at once, one line for each', async () => {
   const wrong = { PORT: 'eighty', ROLES: 'api,chef', DNS_SERVERS: '999.1.1.1', LOG_LEVEL: 'loud', SECRET: 'short' }
   const lines = (await refused(wrong)).trimEnd().split('\n')
-  expect(lines[0]).toBe('These settings cannot be used:')
+  expect(lines[0]).toBe('Invalid settings:')
   expect(
     lines
       .slice(1)

@@ -120,14 +120,18 @@ class Settings {
       baseUrl,
       dataDir,
       databaseUrl,
-      roles: this.#read('ROLES', ROLES.join(','), 'what this server does', parseRoles),
+      roles: this.#read('ROLES', ROLES.join(','), 'the roles of this server', parseRoles),
       workers: this.#read(
         'WORKERS',
         'auto',
         'processes for checks and deliveries; auto: one less than the CPU has cores; 0: none beside the API',
         parseWorkers,
       ),
-      secret: this.#secret('SECRET', 'encrypts webhook secrets and signs cursors; made once in DATA_DIR', parseSecret),
+      secret: this.#secret(
+        'SECRET',
+        'encrypts webhook secrets and signs cursors; generated once in DATA_DIR',
+        parseSecret,
+      ),
       ...readDnsSettings((...setting) => this.#read(...setting)),
       webhookAllowedNetworks: this.#read(
         'WEBHOOK_ALLOWED_NETWORKS',
@@ -193,10 +197,15 @@ class Settings {
   }
 
   #admin(): Config['admin'] {
-    const email = this.#read('ADMIN_EMAIL', '', 'the first owner, made once on an empty database', (text) => {
-      if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an e-mail address.')
-      return text
-    })
+    const email = this.#read(
+      'ADMIN_EMAIL',
+      '',
+      'email address of the first owner, created once in an empty database',
+      (text) => {
+        if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an e-mail address.')
+        return text
+      },
+    )
     const password = this.#secret('ADMIN_PASSWORD', "the first owner's password", (text) => {
       if (text.length < 8) throw new Refusal('needs at least 8 characters.')
       return text

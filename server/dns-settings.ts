@@ -44,26 +44,24 @@ export function readDnsSettings(read: Read): DnsSettings {
     dnsCanaries: read(
       'DNS_CANARIES',
       isPrivate ? 'off' : CANARIES,
-      'names that must resolve, else our own network is at fault; off',
+      'names that must resolve; if none does, failures are not recorded; off',
       parseCanaries,
     ),
-    dnsTimeoutMs: read('DNS_TIMEOUT_MS', '2000', 'how long one try waits for an answer', (text) =>
+    dnsTimeoutMs: read('DNS_TIMEOUT_MS', '2000', 'timeout of one query attempt', (text) =>
       parseWhole(text, 10, 30_000),
     ),
-    dnsTries: read('DNS_TRIES', '3', 'how many tries, over different servers, a question gets', (text) =>
-      parseWhole(text, 1, 10),
-    ),
+    dnsTries: read('DNS_TRIES', '3', 'attempts per query, over different servers', (text) => parseWhole(text, 1, 10)),
     dnsInFlight: read(
       'DNS_IN_FLIGHT',
       '256',
-      'questions waiting at one server at a time; eight times as many may beside them be unanswered for over 250 ms',
+      'pending queries per server; up to 8 times more may be pending for longer than 250 ms',
       (text) => parseWhole(text, 1, 10_000),
     ),
-    dnsPerSecond: read('DNS_PER_SECOND', '5000', 'questions a second to one recursive server', parseRate),
+    dnsPerSecond: read('DNS_PER_SECOND', '5000', 'queries per second to one recursive resolver', parseRate),
     dnsAuthoritativePerSecond: read(
       'DNS_AUTHORITATIVE_PER_SECOND',
       '50',
-      "questions a second to one of other people's authoritative servers",
+      'queries per second to one authoritative server',
       parseRate,
     ),
   }

@@ -31,7 +31,7 @@ export function readHttpSettings(read: Read): HttpSettings {
       'bytes of answers kept for Idempotency-Key, for each organization',
       (text) => parseWhole(text, 1_024, 1_000_000_000_000),
     ),
-    signUp: read('SIGN_UP', 'off', 'open: anyone may sign up and make an organization', (text) =>
+    signUp: read('SIGN_UP', 'off', 'open: anyone can sign up and create an organization', (text) =>
       parseOneOf(text, ['off', 'open'] as const),
     ),
     invitationLimit: read(

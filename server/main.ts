@@ -7,7 +7,7 @@ import { CliError } from './cli-error.ts'
 const program = new Command('zonewatch')
   .description(packageJson.description)
   .version(packageJson.version)
-  .showHelpAfterError('(add --help to see what is possible)')
+  .showHelpAfterError('(add --help for usage)')
 
 program
   .command('serve')
@@ -21,9 +21,9 @@ program
 
 program
   .command('setup')
-  .description('make an organization with its owner and its first API key')
-  .requiredOption('--organization <name>', 'what it is called')
-  .requiredOption('--email <address>', "the owner's e-mail address")
+  .description('create an organization with its owner and its first API key')
+  .requiredOption('--organization <name>', 'name of the organization')
+  .requiredOption('--email <address>', "the owner's email address")
   .option(
     '--password <text>',
     "the owner's password, at least 8 characters; default: the first line of standard input, or a prompt",
@@ -31,36 +31,38 @@ program
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/setup.ts')).setup(options))
 
-const keys = program.command('keys').description('make, list and revoke API keys')
+const keys = program.command('keys').description('create, list and revoke API keys')
 keys
   .command('create')
-  .description('make an API key; it is shown once')
-  .requiredOption('--name <name>', 'what it is for')
-  .addOption(new Option('--role <role>', 'what it may do').choices(['read', 'write', 'admin']).makeOptionMandatory())
-  .option('--organization <slug>', 'whose it is; not needed while there is only one')
+  .description('create an API key; it is shown once')
+  .requiredOption('--name <name>', 'name of the key')
+  .addOption(
+    new Option('--role <role>', 'permissions of the key').choices(['read', 'write', 'admin']).makeOptionMandatory(),
+  )
+  .option('--organization <slug>', 'organization of the key; optional while there is only one')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/keys.ts')).createKey(options))
 keys
   .command('list')
-  .description('list API keys, live and revoked')
-  .option('--organization <slug>', 'only of this one')
+  .description('list API keys, active and revoked')
+  .option('--organization <slug>', 'only keys of this organization')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/keys.ts')).printKeys(options))
 keys
   .command('revoke <key-id>')
-  .description('end an API key; holds at once everywhere')
+  .description('revoke an API key; takes effect immediately')
   .action(async (id) => (await import('./commands/keys.ts')).revoke(id))
 
 program
   .command('plan <organization> <plan>')
-  .description('give an organization, named by its slug, one of the plans of PLANS without payment')
+  .description('assign a plan of PLANS to an organization (slug) without payment')
   .action(async (organization, plan) => (await import('./commands/plan.ts')).assignPlan(organization, plan))
 
 program
   .command('check <name> <type> [expected...]')
-  .description('check one record once and print the evidence; needs no server')
+  .description('check a record once and print the evidence; no server needed')
   .option('--flexible', 'match flexibly instead of exactly')
-  .option('--server <ip[:port]>', 'ask this name server instead of the configured ones')
+  .option('--server <ip[:port]>', 'query this name server instead of the configured ones')
   .option('--json', 'print JSON')
   .action(async (name, type, expected, options) =>
     (await import('./commands/check.ts')).check(name, type, expected, options),
@@ -68,12 +70,12 @@ program
 
 program
   .command('migrate')
-  .description('bring the database up to date')
+  .description('run the database migrations')
   .action(async () => (await import('./commands/migrate.ts')).migrateDatabase())
 
 program
   .command('config')
-  .description('list every setting and its value')
+  .description('list all settings and their values')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/config.ts')).printConfig(options))
 

@@ -95,9 +95,9 @@ function outageNotes(log: Logger, names: readonly string[]) {
     onOutage: () =>
       log.error(
         { canaries: names },
-        'None of the canary names resolves to an answer of its own: our own network or DNS_SERVERS are at fault. What they may have made up is not recorded until one does.',
+        'No canary name resolves. Check the network of this server and DNS_SERVERS. Failures are not recorded until a canary name resolves.',
       ),
-    onRecovery: () => log.info({ canaries: names }, 'The canary names resolve again: checks go on as usual.'),
+    onRecovery: () => log.info({ canaries: names }, 'The canary names resolve again. Checks continue.'),
   }
 }
 

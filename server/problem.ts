@@ -14,7 +14,7 @@ export class Problem extends Error {
 }
 
 export function invalid(errors: FieldErrors): Problem {
-  return new Problem(400, 'Some of the input is not valid; see errors.', errors)
+  return new Problem(400, 'The request is invalid. See errors.', errors)
 }
 
 /** Throws a 400 where there is anything at fault. */

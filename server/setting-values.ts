@@ -138,7 +138,7 @@ export function parseSender(text: string): string {
 }
 
 export function parseSecret(text: string): string {
-  if (text.length < 32) throw new Refusal('needs at least 32 characters; make one with: openssl rand -base64 32')
+  if (text.length < 32) throw new Refusal('needs at least 32 characters; create one with: openssl rand -base64 32')
   return text
 }
 

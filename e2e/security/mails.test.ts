@@ -43,9 +43,7 @@ test('a name that an earlier version took is one line in quotes', async () => {
   const { subject, text } = messageOf(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
   const quoted = '“Acme Your account is locked. Open https://evil.example now.”'
   expect(subject).toBe(`You are invited to ${quoted} on Zonewatch`)
-  expect(text.split('\n\n')[0]).toBe(
-    `The organization ${quoted} invites you to its DNS monitoring on Zonewatch, with the role member.`,
-  )
+  expect(text.split('\n\n')[0]).toBe(`The organization ${quoted} invites you to Zonewatch with the role member.`)
 })
 
 onBothEngines('invitations', (_fresh, engine) => {
@@ -147,6 +145,6 @@ onBothEngines('signing up', (_fresh, engine) => {
     const known = await openBrowser(world).call(SIGN_UP, { body })
     const unknown = await openBrowser(world).call(SIGN_UP, { body: { ...body, email: 'eve@example.com' } })
     expect([known.status, known.text]).toEqual([unknown.status, unknown.text])
-    expect((await mailsTo(world, 'ada@example.com'))[0]).toContain('has an account already')
+    expect((await mailsTo(world, 'ada@example.com'))[0]).toContain('already has an account')
   })
 })

@@ -48,4 +48,4 @@ function organizationNamedBy({ headers, method, url }: FastifyRequest): string |
 }
 
 const noMembership = () =>
-  forbidden('You are not a member of this organization; X-Organization must name one of yours, or be left out.')
+  forbidden('You are not a member of this organization. Set X-Organization to one of your organizations, or omit it.')

@@ -39,16 +39,16 @@ export const mayGive = (by: AgentRole, role: AgentRole): boolean =>
 /** Whoever could make owners could make oneself one. Throws 403. */
 export function refuseToGive(by: AgentRole | undefined, ...roles: AgentRole[]): void {
   if (by !== undefined && roles.every((role) => mayGive(by, role))) return
-  throw forbidden('Only owners make, change, invite and remove owners; ask one of them.')
+  throw forbidden('Only owners can create, change, invite and remove owners. Ask an owner.')
 }
 
 const keySentence = (changer: Changer) =>
   changer === 'member'
-    ? 'This API key may only read; use a key with the role write or admin.'
-    : 'Only an API key with the role admin may change this.'
+    ? 'This API key is read-only. Use a key with the role write or admin.'
+    : 'This API key cannot change this resource. Use a key with the role admin.'
 
 const PERSON_SENTENCES: Record<Changer, (role: AgentRole) => string> = {
-  member: () => 'Your role viewer may only read; ask an admin of the organization for the role member.',
+  member: () => 'Your role viewer is read-only. Ask an admin of the organization for the role member.',
   admin: (role) => `This is for admins and owners, and your role is ${role}; ask one of them.`,
   owner: (role) => `This is for owners, and your role is ${role}; ask one of them.`,
 }

@@ -53,6 +53,4 @@ export function authHeaders({ headers, ip }: FastifyRequest): Headers {
 }
 
 export const fromElsewhere = () =>
-  forbidden(
-    'This was not sent by a page of this server (the headers Sec-Fetch-Site or Origin say so); open the dashboard and do it there.',
-  )
+  forbidden('Cross-site request refused (Sec-Fetch-Site or Origin). Use the dashboard of this server.')

@@ -55,7 +55,7 @@ export async function acceptInvitation(
     if (!taken) throw ended((await getOfferedInvitation(transaction, token, now)).state)
     const organizationId = taken.organization_id
     const agentId = await insertAgent(transaction, organizationId, { person, role: taken.role }, now)
-    if (agentId === undefined) throw conflict('You belong to this organization already.')
+    if (agentId === undefined) throw conflict('You already belong to this organization.')
     const actor = { type: 'person', id: agentId, label: person.name } as const
     const context: Context = { ...origin, organizationId, role: taken.role, actor }
     const after = { email, role: taken.role }
@@ -69,4 +69,6 @@ export async function acceptInvitation(
 }
 
 const ended = (state: InvitationState) =>
-  conflict(state === 'accepted' ? 'This invitation was used.' : `This invitation is ${state}; ask for a new one.`)
+  conflict(
+    state === 'accepted' ? 'This invitation was already used.' : `This invitation is ${state}; ask for a new one.`,
+  )

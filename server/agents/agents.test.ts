@@ -70,7 +70,7 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     const removed = await world.call(`/agents/${owner}`, { method: 'DELETE' })
 
     expect([demoted.status, removed.status]).toEqual([409, 409])
-    expect(removed.body.error).toBe('This is the last owner; make another agent an owner first.')
+    expect(removed.body.error).toBe('This is the last owner. Give another agent the role owner first.')
     expect((await world.call(`/agents/${owner}`)).body.role).toBe('owner')
   })
 

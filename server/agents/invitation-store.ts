@@ -126,7 +126,7 @@ export async function revokeInvitation(db: Database, context: Context, id: strin
     const query = openInvitation(transaction, organizationId, id).set({ revoked_at: now })
     const { numUpdatedRows } = await query.executeTakeFirst()
     const row = await getInvitationRow(transaction, organizationId, id)
-    if (row.accepted_at !== null) throw conflict('This invitation is accepted; remove the agent instead.')
+    if (row.accepted_at !== null) throw conflict('This invitation was accepted. Remove the agent instead.')
     await dropWaitingMail(transaction, organizationId, id)
     if (numUpdatedRows === 0n) return
     await recordAudit(transaction, context, { action: 'invitation.revoked', ...objectOf(row), before: row })

@@ -115,7 +115,7 @@ async function refuseLastOwner(db: Database, { id, organization_id, role }: Agen
     .where('id', '!=', id)
     .limit(1)
     .executeTakeFirst()
-  if (!other) throw conflict('This is the last owner; make another agent an owner first.')
+  if (!other) throw conflict('This is the last owner. Give another agent the role owner first.')
 }
 
 function toAgent(row: AgentRow): Agent {

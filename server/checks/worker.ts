@@ -39,12 +39,12 @@ export async function runScheduler(
       const events = await recordChecks(db, results, clock.now())
       if (events === 0) return
       bell.ring()
-      log.debug({ events }, 'Changes were recorded.')
+      log.debug({ events }, 'Changes recorded.')
     },
     {
       clock,
       gatherMs: GATHER_MS,
-      onGivenUp: (err) => log.error({ err }, 'A check could not be recorded; it will be done again.'),
+      onGivenUp: (err) => log.error({ err }, 'A check could not be recorded. It will be repeated.'),
     },
   )
   const load = recordedLoader(db)
@@ -53,7 +53,8 @@ export async function runScheduler(
       await records.add(await runCheck(claim, doors, load, abandon))
     } catch (err) {
       // The lease runs out and the check is done again.
-      if (!abandon.aborted) log.error({ err, monitor: claim.monitor_id }, 'A check broke off; it will be done again.')
+      if (!abandon.aborted)
+        log.error({ err, monitor: claim.monitor_id }, 'A check was interrupted. It will be repeated.')
     } finally {
       inFlight.end(claim)
     }
@@ -75,7 +76,7 @@ export async function runScheduler(
       const isIdle = room > 0 && claims.length === 0
       if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
     } catch (err) {
-      log.error({ err }, 'The checker cannot read what is due; it tries again.')
+      log.error({ err }, 'Due checks cannot be read. Retrying.')
       await clock.sleep(1_000, stop)
     }
   }

@@ -28,6 +28,6 @@ export async function greet({ config, db, seal, log }: Doors): Promise<void> {
   }
   const link = await findSetupLink(db, seal, config.baseUrl)
   if (link === undefined) return
-  log.info(`There is no organization yet. Make one, and your account, in a browser: ${link}`)
-  log.info('The link works once. On the command line instead: npm run zonewatch -- setup --help')
+  log.info(`No organization exists yet. Create one and your account in a browser: ${link}`)
+  log.info('The link works once. To use the command line instead: npm run zonewatch -- setup --help')
 }

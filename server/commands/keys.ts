@@ -57,7 +57,7 @@ export async function printKeys({ organization, json }: Choice): Promise<void> {
       )
       return print(JSON.stringify(shown))
     }
-    if (keys.length === 0) return print('There are no API keys. Make one with: npm run zonewatch -- setup --help')
+    if (keys.length === 0) return print('No API keys exist. Create one with: npm run zonewatch -- setup --help')
     const day = (instant: number | null) => isoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
     const rows = keys.map((key) => [
       key.id,
@@ -88,7 +88,7 @@ function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expire
 
 function organizationSentence(named: string | undefined): string {
   if (named !== undefined) return `There is no organization "${named}".`
-  return 'Say which organization with --organization SLUG; there is none yet, or more than one.'
+  return 'Use --organization SLUG to choose an organization. There is none yet, or more than one.'
 }
 
 const unknown =

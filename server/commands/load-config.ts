@@ -8,6 +8,6 @@ export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T
   } catch (error) {
     if (!(error instanceof BadConfig)) throw error
     const lines = Object.entries(error.errors).map(([name, sentence]) => `  ${name} ${sentence}`)
-    throw new CliError(`These settings cannot be used:\n${lines.join('\n')}`)
+    throw new CliError(`Invalid settings:\n${lines.join('\n')}`)
   }
 }

@@ -68,6 +68,6 @@ async function refuseOtherPassword(db: Database, email: string, password: string
   const hash = await findPasswordHash(db, email)
   if (hash === undefined || (await scryptPasswords.verify({ hash, password }))) return
   throw new CliError(
-    `${email} has an account already, with another password. Give that one; the dashboard can replace it (forgotten password).`,
+    `${email} already has an account with another password. Use that password, or reset it in the dashboard.`,
   )
 }

@@ -71,8 +71,8 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
     const world = await givenApp(engine)
     const many = Array.from({ length: 11 }, (_, at) => `192.0.2.${at}`)
     for (const [current, sentence] of [
-      [null, 'Nothing is known of this record yet; wait for its first check.'],
-      [[], 'There is no record now, and a monitor expects at least one value.'],
+      [null, 'This record has no result yet. Wait for its first check.'],
+      [[], 'There are no records to accept. A monitor needs at least one expected value.'],
       [many, 'There are 11 values now, and a monitor expects at most 10.'],
     ] as const) {
       const id = await givenFound(world, {}, current && [...current])

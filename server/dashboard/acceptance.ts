@@ -43,7 +43,7 @@ export async function acceptCurrent(
     const row = await lockMonitor(transaction, context.organizationId, monitor)
     const current = currentOf(row)
     if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
-      throw conflict('The record has changed since you looked at it; look again before you accept it.')
+      throw conflict('The record has changed since you loaded the page. Reload before you accept it.')
     }
     const { asExpected = (value: string) => value } = recordTypeOf(row.record_type as MonitorRecordType)
     const expected_value = current.map((value) => asExpected(value, row.is_exact_match === 1))
@@ -52,9 +52,10 @@ export async function acceptCurrent(
 }
 
 function currentOf(row: MonitorRow): string[] {
-  if (row.current_values === null) throw conflict('Nothing is known of this record yet; wait for its first check.')
+  if (row.current_values === null) throw conflict('This record has no result yet. Wait for its first check.')
   const current: string[] = JSON.parse(row.current_values)
-  if (current.length === 0) throw conflict('There is no record now, and a monitor expects at least one value.')
+  if (current.length === 0)
+    throw conflict('There are no records to accept. A monitor needs at least one expected value.')
   if (current.length > MAX_EXPECTED_VALUES) {
     throw conflict(`There are ${current.length} values now, and a monitor expects at most ${MAX_EXPECTED_VALUES}.`)
   }

@@ -21,7 +21,7 @@ export function accountKeyRoutes(doors: Doors): Routes {
   return async (app) => {
     changedBy(app, 'admin')
     app.addHook('onRequest', async ({ caller }) => {
-      if (caller.personId === undefined) throw forbidden('This is for people; sign in to the dashboard.')
+      if (caller.personId === undefined) throw forbidden('API keys cannot use this endpoint. Sign in to the dashboard.')
     })
 
     app.get(
@@ -47,7 +47,7 @@ export function accountKeyRoutes(doors: Doors): Routes {
               inTransaction(database, async (transaction) => {
                 await lockOrganization(transaction, organizationId)
                 const role = await roleOfActor(transaction, organizationId, createdBy)
-                if (role !== 'admin' && role !== 'owner') throw forbidden('You may make no API keys any more.')
+                if (role !== 'admin' && role !== 'owner') throw forbidden('You can no longer create API keys.')
                 refuseAdminKey(role, body)
                 return await insertKey(transaction, context, given)
               }),
@@ -87,13 +87,11 @@ function expiryOf(text: string | null | undefined, now: number): number | undefi
   if (text === null || text === undefined) return undefined
   const instant = parseTime('expires', text)
   if (instant > now) return instant
-  throw invalid({ expires: 'must be an instant in the future, like 2027-01-31T12:00:00.000Z.' })
+  throw invalid({ expires: 'must be a time in the future, like 2027-01-31T12:00:00.000Z.' })
 }
 
 /** Throws 403. */
 function refuseAdminKey(by: AgentRole, { role }: { role: KeyRole }): void {
   if (role !== 'admin' || by === 'owner') return
-  throw forbidden(
-    'Only owners make and revoke keys with the role admin, because such a key may do all that an owner may.',
-  )
+  throw forbidden('Only owners can create and revoke keys with the role admin.')
 }

@@ -185,5 +185,5 @@ async function findAccount({ seal }: LinkDoors, db: Database, personId: string) 
 
 const badLink = () =>
   invalid({
-    token: 'belongs to a link that was used or has run out, or the account was changed since; ask for a new link.',
+    token: 'is invalid: the link was used or has expired, or the account has changed. Request a new link.',
   })

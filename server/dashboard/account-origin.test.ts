@@ -19,7 +19,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
     for (const headers of elsewhere) {
       const answer = await send(world, browser, '/monitors', headers, MONITOR)
       expect([answer.statusCode, JSON.stringify(headers)]).toEqual([403, JSON.stringify(headers)])
-      expect(answer.json().error).toContain('page of this server')
+      expect(answer.json().error).toContain('Cross-site request refused')
       expect((await send(world, browser, '/dashboard/auth/sign-out', headers)).statusCode).toBe(403)
     }
     expect((await browser.call('/monitors')).body.data).toEqual([])

@@ -85,14 +85,14 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
       { schema: { body: SignUp, response: Answers(200, SignedUp) } },
       async (request, reply) => {
         if (!isOpen)
-          throw forbidden('Nobody signs up on this server; ask someone of your organization for an invitation.')
+          throw forbidden('Sign-up is disabled on this server. Ask an admin of your organization for an invitation.')
         const { password, ...given } = request.body
         const address = { subject: subjectOf('sign-up', given.email), free: 3 }
         await count(doors, reply, [...fromAddress('sign-up', request.ip, 5), address])
         const signingUp = { ...given, passwordHash: await passwords.hash(password) }
         if (config.smtp !== null) {
           // Nobody waits for it, so that an address that has an account is answered as fast as one that has none.
-          background.start(sendSignUpLink(doors, auth, signingUp), 'A link to confirm an address could not be written.')
+          background.start(sendSignUpLink(doors, auth, signingUp), 'An email confirmation link could not be created.')
           return { confirm: true }
         }
         await inTransaction(db, async (transaction) => {
@@ -110,7 +110,8 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
       { schema: { body: NewOrganization, response: Answers(201, Accepted) } },
       async (request, reply) => {
         const { personId: id, name, email } = signedIn(request)
-        if (!isOpen) throw forbidden('On this server only its operator makes organizations: zonewatch setup.')
+        if (!isOpen)
+          throw forbidden('Only the operator can create organizations on this server, with: zonewatch setup.')
         const made = await inTransaction(db, async (transaction) => {
           await refuseManyOrganizations(transaction, id)
           const origin = originOf(request, clock.now())
@@ -175,4 +176,4 @@ function nameAndPassword({ name, password }: Acceptance): { name: string; passwo
 }
 
 const badLink = () =>
-  forbidden('This set-up link was used or belongs to another server; the log of the server shows the one that works.')
+  forbidden('This set-up link was used or belongs to another server. Use the link in the server log.')

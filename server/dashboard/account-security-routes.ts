@@ -59,7 +59,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       async (request, reply) => {
         const { personId, email } = signedIn(request)
         const { newEmail, password } = request.body
-        if (newEmail.trim().toLowerCase() === email) throw conflict('This is the address of your account already.')
+        if (newEmail.trim().toLowerCase() === email) throw conflict('This is already the address of your account.')
         await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.verifyPassword({ body: { password }, ...asCaller(request) })),
         )
@@ -82,7 +82,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       `${AUTH_PATH}/two-factor/enable`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.SecondFactor) } },
       async (request, reply) => {
-        if (signedIn(request).hasSecondFactor) throw conflict('A second factor is on; turn it off first.')
+        if (signedIn(request).hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
         return await tryAt(doors, auth, request, reply, 'password', () =>
           asked(reply, auth.api.enableTwoFactor({ body: request.body, ...asCaller(request) })),
         )

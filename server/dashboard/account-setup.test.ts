@@ -59,7 +59,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await thief.call('/monitors')).status).toBe(401)
     const { email, password } = ADA
     const wrong = await browser.call('/dashboard/auth/sign-in/email', { body: { email, password: 'wrong horse' } })
-    expect(wrong).toMatchObject({ status: 401, body: { code: 401, error: expect.stringContaining('wrong') } })
+    expect(wrong).toMatchObject({ status: 401, body: { code: 401, error: expect.stringContaining('Wrong') } })
     expect((await browser.call('/dashboard/auth/sign-in/email', { body: { email, password } })).body).toEqual({
       twoFactorRedirect: false,
     })

@@ -49,7 +49,7 @@ export async function refuseKnown(db: Database, email: string): Promise<void> {
   if (await findPerson(db, email)) throw known()
 }
 
-const known = () => conflict('There is an account with this address already; sign in with it first.')
+const known = () => conflict('An account with this address already exists. Sign in first.')
 
 const MOST_OWNED = 50
 
@@ -62,5 +62,5 @@ export async function refuseManyOrganizations(db: Database, personId: string): P
     .where('role', '=', 'owner')
     .limit(MOST_OWNED)
     .execute()
-  if (owned.length >= MOST_OWNED) throw conflict(`You own ${MOST_OWNED} organizations; that is the most there can be.`)
+  if (owned.length >= MOST_OWNED) throw conflict(`You own ${MOST_OWNED} organizations; which is the limit.`)
 }

@@ -32,7 +32,7 @@ export async function tryAt<T>(
 ): Promise<T> {
   const { headers } = asCaller(request)
   const personId = request.session?.personId ?? (await auth.api.halfSignedIn({ headers })).personId
-  if (personId === null) throw new Problem(401, 'The password was entered too long ago; sign in again.')
+  if (personId === null) throw new Problem(401, 'The sign-in has expired. Sign in again.')
   const own = { subject: `${what} of ${personId}`, free: 5 }
   const others = fromAddress('sign-in', request.ip, 20)
   return await guarded(doors, reply, { own, others }, () => work(personId))

@@ -14,15 +14,15 @@ export function refusedByAuth(error: unknown, passwordField = 'password'): never
 
 const wrong = (errors: FieldErrors) => () => invalid(errors)
 
-export const wrongCode = wrong({ code: 'is wrong, or no longer right: enter the one that the app shows now.' })
+export const wrongCode = wrong({ code: 'is wrong or expired. Enter the current code of your authenticator app.' })
 
 const PROBLEMS: Record<string, () => Problem> = {
-  INVALID_EMAIL_OR_PASSWORD: () => new Problem(401, 'The address or the password is wrong.'),
-  INVALID_EMAIL: () => new Problem(401, 'The address or the password is wrong.'),
-  INVALID_TOKEN: wrong({ token: 'belongs to a link that was used or has run out; ask for a new one.' }),
+  INVALID_EMAIL_OR_PASSWORD: () => new Problem(401, 'Wrong email address or password.'),
+  INVALID_EMAIL: () => new Problem(401, 'Wrong email address or password.'),
+  INVALID_TOKEN: wrong({ token: 'is invalid: the link was used or has expired. Request a new link.' }),
   INVALID_CODE: () => wrongCode(),
-  INVALID_BACKUP_CODE: wrong({ code: 'is wrong, or was used.' }),
-  INVALID_TWO_FACTOR_COOKIE: () => new Problem(401, 'The password was entered too long ago; sign in again.'),
-  TOTP_NOT_ENABLED: () => conflict('No second factor is set up; turn it on first.'),
-  BACKUP_CODES_NOT_ENABLED: () => conflict('No second factor is set up; turn it on first.'),
+  INVALID_BACKUP_CODE: wrong({ code: 'is wrong or already used.' }),
+  INVALID_TWO_FACTOR_COOKIE: () => new Problem(401, 'The sign-in has expired. Sign in again.'),
+  TOTP_NOT_ENABLED: () => conflict('Two-factor authentication is not set up. Turn it on first.'),
+  BACKUP_CODES_NOT_ENABLED: () => conflict('Two-factor authentication is not set up. Turn it on first.'),
 }

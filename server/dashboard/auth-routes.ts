@@ -51,7 +51,8 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
         await tryAt(doors, auth, request, reply, 'code', async (personId) => {
           const taken = await takeCode(db, auth, { personId, code: body.code }, clock.now())
           if (taken === 'wrong') throw wrongCode()
-          if (taken === 'used') throw invalid({ code: 'was used already; wait until the app shows the next one.' })
+          if (taken === 'used')
+            throw invalid({ code: 'was already used. Wait for the next code in your authenticator app.' })
           await asked(reply, auth.api.verifyTOTP({ body, ...asCaller(request) }))
           // The first code of somebody who is signed in turns the second factor on.
           const { session } = request
@@ -83,7 +84,7 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
         const account = { subject: subjectOf('reset', body.email), free: 3 }
         await count(doors, reply, [...fromAddress('reset', ip, 20), account])
         // Nobody waits for it, so that an address without an account is answered as fast as one with.
-        background.start(sendResetLink(doors, auth, body.email), 'A link for a new password could not be written.')
+        background.start(sendResetLink(doors, auth, body.email), 'A password reset link could not be created.')
         return DONE
       },
     )

@@ -10,7 +10,7 @@ export const isGroupId = (given: unknown): boolean => typeof given === 'string' 
 export const GROUP_RULE =
   "must be a group's id, or a slug of lower-case letters, digits and single hyphens (1 to 100 characters)."
 
-export const NO_SUCH_GROUP = 'is not the id of a group of yours; give that of another, or a slug.'
+export const NO_SUCH_GROUP = 'Unknown group. Use the id or slug of an existing group.'
 
 /** A slug made from a name: `Kunden & Partner` becomes `kunden-partner`; `group` where no letter or digit is left. */
 export function slugOf(name: string): string {

@@ -177,7 +177,7 @@ export async function refuseUnknownWebhooks(
     .execute()
   const known = new Set<unknown>(rows.map(({ id }) => id))
   const unknown = named.flatMap((id, index) =>
-    known.has(id) ? [] : [[`webhooks.${index}`, 'is not a webhook of yours.']],
+    known.has(id) ? [] : [[`webhooks.${index}`, 'Unknown webhook. Use the id of an existing webhook.']],
   )
   return Object.fromEntries(unknown)
 }

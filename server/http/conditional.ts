@@ -97,5 +97,4 @@ function answersOne({ schema }: RouteOptions): boolean {
   return answer?.type === 'object' && !('has_more' in (answer.properties ?? {}))
 }
 
-const notTaken = () =>
-  new Problem(412, 'Nothing at this address has an ETag that If-Match could name; send the request without it.')
+const notTaken = () => new Problem(412, 'This resource has no ETag. Send the request without If-Match.')

@@ -16,7 +16,7 @@ export function answerErrors(app: FastifyInstance): void {
     if (!request.is404 && (allowed.length === 0 || allowed.includes(request.method))) return
     if (allowed.length === 0 || allowed.includes(request.method)) throw new Problem(404, 'Not found')
     reply.header('allow', allowed.join(', '))
-    throw new Problem(405, `${request.method} is not possible here; possible: ${allowed.join(', ')}.`)
+    throw new Problem(405, `${request.method} is not allowed here. Use ${allowed.join(', ')}.`)
   })
 }
 
@@ -28,20 +28,23 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   }
   const known = KNOWN[error.code]
   if (known) return send(reply, known)
-  if (isTaken(error))
-    return send(reply, { code: 409, error: 'Another request changed the same thing just now; try again.' })
+  if (isTaken(error)) return send(reply, { code: 409, error: 'Another request changed the same resource. Try again.' })
   // What carries a status came with the request: a connection that its client broke off is no fault of the database.
   if (error.statusCode === undefined && isDatabaseAway(error)) {
-    request.log.error({ err: error }, 'The database does not answer.')
+    request.log.error({ err: error }, 'The database is unavailable.')
     reply.header('retry-after', '5')
-    return send(reply, { code: 503, error: 'The database does not answer at the moment; try again in 5 seconds.' })
+    return send(reply, { code: 503, error: 'The database is unavailable. Try again in 5 seconds.' })
   }
-  if (error.statusCode === 400) return send(reply, invalidInput({ body: 'is not JSON that can be used here.' }))
+  if (error.statusCode === 400) return send(reply, invalidInput({ body: 'is not valid JSON.' }))
   if (error.statusCode !== undefined && error.statusCode > 400 && error.statusCode < 500) {
     return send(reply, { code: error.statusCode, error: error.message })
   }
-  request.log.error({ err: error }, 'A request failed: this is a bug.')
-  return send(reply, { code: 500, error: 'Something went wrong here; it has been logged.', request_id: request.id })
+  request.log.error({ err: error }, 'A request failed with an unexpected error.')
+  return send(reply, {
+    code: 500,
+    error: 'Internal server error. The error was logged; report the request_id.',
+    request_id: request.id,
+  })
 }
 
 /** RFC 9110 section 11.6.1. Browsers ask for no password, because they do not know these schemes. */
@@ -54,13 +57,16 @@ function send(reply: FastifyReply, body: ErrorBody) {
 
 const invalidInput = (errors: Record<string, string>): ErrorBody => ({
   code: 400,
-  error: 'Some of the input is not valid; see errors.',
+  error: 'The request is invalid. See errors.',
   errors,
 })
 
 const KNOWN: Record<string, ErrorBody> = {
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'is not as long as Content-Length says.' }),
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: 413, error: 'The body is too large: it may have 1 MiB, in bulk 16 MiB.' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'does not have the length given in Content-Length.' }),
+  FST_ERR_CTP_BODY_TOO_LARGE: {
+    code: 413,
+    error: 'The request body is too large. The limit is 1 MiB, and 16 MiB for bulk requests.',
+  },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 415, error: 'Send JSON, with the header Content-Type: application/json.' },
 }
 

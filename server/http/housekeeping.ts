@@ -32,7 +32,7 @@ export function keepHouse(
         try {
           while ((await pruneBatch(db, clock.now())) && !stop.signal.aborted) await clock.sleep(PAUSE_MS, stop.signal)
         } catch (err) {
-          app.log.warn({ err }, 'What old requests left behind could not be removed; it is tried again in a minute.')
+          app.log.warn({ err }, 'Cleanup of expired request data failed. Retrying in a minute.')
         }
       }
       await clock.sleep(EVERY_MS, stop.signal)

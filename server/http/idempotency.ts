@@ -257,11 +257,11 @@ function answerOf(reply: FastifyReply, payload: unknown): KeptAnswer {
 
 function stillRunning(reply: FastifyReply): Problem {
   reply.header('retry-after', '1')
-  return conflict('The first request with this Idempotency-Key is still running; ask again in a second.')
+  return conflict('The first request with this Idempotency-Key is still running. Try again in a second.')
 }
 
 function otherRequest(): Problem {
-  return new Problem(422, 'This Idempotency-Key belongs to another request; use a new one.', {
+  return new Problem(422, 'This Idempotency-Key was used for another request. Use a new key.', {
     'Idempotency-Key': 'was used with another path or another body within the last 24 hours.',
   })
 }

@@ -31,8 +31,8 @@ export function takeJsonOnly(app: FastifyInstance): void {
 
 const isPacked = ({ headers }: FastifyRequest) =>
   (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
-const packed = () => new Problem(415, 'Send the body as it is, without Content-Encoding.')
-const notJson = (body: string) => new Problem(400, 'The body is not JSON; see errors.', { body })
+const packed = () => new Problem(415, 'Content-Encoding is not supported. Send the body uncompressed.')
+const notJson = (body: string) => new Problem(400, 'The body is not valid JSON. See errors.', { body })
 
 /** Where it goes wrong, as the runtime says it. What can be read after all holds a name that is refused. */
 function whyNot(text: string): string {

@@ -59,7 +59,7 @@ export async function listPage<R extends Listed>(rows: Builder<R>, options: List
 /** The name of the order asked for, or of the first. Throws a 400 where the place to start from is named twice. */
 export function orderOf({ query, orders }: Pick<ListOptions, 'query' | 'orders'>): string {
   if (query.after !== undefined && query.before !== undefined) {
-    throw invalid({ before: 'cannot be given together with after; send one of them.' })
+    throw invalid({ before: 'cannot be combined with after. Send one of them.' })
   }
   return query.order_by ?? Object.keys(orders)[0]!
 }

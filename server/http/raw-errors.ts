@@ -27,14 +27,14 @@ export function answerRawErrors(now: () => number) {
   }
 }
 
-const NOT_HTTP = { request: 'is not HTTP that can be read.' }
+const NOT_HTTP = { request: 'is malformed HTTP.' }
 
 const SENTENCES: Record<number, string> = {
-  400: 'This is not HTTP that can be read.',
-  408: 'The request did not arrive in time.',
-  413: 'The body is larger than this server takes.',
-  414: 'The address is too long.',
-  431: 'The headers are larger than this server takes.',
+  400: 'Malformed HTTP request.',
+  408: 'The request timed out before it was complete.',
+  413: 'The request body is too large.',
+  414: 'The URL is too long.',
+  431: 'The request headers are too large.',
 }
 
 function statusOf({ code, rawPacket }: ConnectionError): 400 | 408 | 413 | 414 | 431 {

@@ -17,7 +17,7 @@ test('each field at fault is told what is allowed, and what came instead', async
     ['/monitors', { ...MONITOR, domain: 'https://example.com/' }, { domain: expect.stringContaining('only the name') }],
     ['/monitors/bulk', [MONITOR], { body: 'must be an object with monitors, not a list.' }],
     ['/monitors/bulk', null, { body: 'is missing: send an object with monitors.' }],
-    ['/groups', { name: 'x', colour: 1 }, { colour: 'is not known here; known are name, slug, webhooks.' }],
+    ['/groups', { name: 'x', colour: 1 }, { colour: 'is unknown. Allowed: name, slug, webhooks.' }],
     [
       '/groups',
       { name: 'x', slug: 'A b' },
@@ -83,18 +83,18 @@ test('everything at fault is said at once, a group that is not there too', async
   const made = await world.call('/monitors', { method: 'POST', body: MONITOR })
   const changed = await world.call(`/monitors/${made.body.id}`, { method: 'PATCH', body: wrong })
   expect(Object.keys(changed.body.errors).sort()).toEqual(names)
-  expect(changed.body.errors.group).toBe('is not the id of a group of yours; give that of another, or a slug.')
+  expect(changed.body.errors.group).toBe('Unknown group. Use the id or slug of an existing group.')
 })
 
 test('a query is told what is not known, what came twice and what it may be', async () => {
   const world = await givenApp('sqlite')
   const errorsOf = async (query: string) => (await world.call(`/groups?${query}`)).body.errors
   expect(await errorsOf('page=2')).toEqual({
-    page: 'is not known here; known are after, before, limit, order_by, order_way.',
+    page: 'is unknown. Allowed: after, before, limit, order_by, order_way.',
   })
-  expect(await errorsOf('limit=1&limit=2')).toEqual({ limit: 'was given more than once; give it once.' })
+  expect(await errorsOf('limit=1&limit=2')).toEqual({ limit: 'was given more than once. Send it once.' })
   expect(await errorsOf('order_way=asc&order_way=desc')).toEqual({
-    order_way: 'was given more than once; give it once.',
+    order_way: 'was given more than once. Send it once.',
   })
   expect(await errorsOf('limit=0')).toEqual({ limit: 'must be from 1 to 100, not 0.' })
   expect(Object.keys(await errorsOf('=1'))).toEqual(['query'])
@@ -124,7 +124,7 @@ test('a body that is not JSON is told where it ends to be', async () => {
   const world = await givenApp('sqlite')
   const post = async (raw: string | Buffer) => await sent(world, '/groups', raw, 'application/json')
   const comma = await post('{"name":"x",}')
-  expect([comma.status, comma.body.error]).toEqual([400, 'The body is not JSON; see errors.'])
+  expect([comma.status, comma.body.error]).toEqual([400, 'The body is not valid JSON. See errors.'])
   expect(comma.body.errors.body).toMatch(/^is not JSON: .*line 1 column 13/)
   expect((await post('{"__proto__":{}}')).body.errors.body).toContain('__proto__')
   expect((await post(Buffer.from('{"name":"caf\xe9"}', 'latin1'))).body.errors).toEqual({ body: 'is not UTF-8.' })
@@ -146,7 +146,7 @@ test('a body that is packed is told so, whatever the method', async () => {
     ['DELETE', '/groups/default'],
   ] as const) {
     const { status, body } = await world.call(path, { method, raw: Buffer.from('1f8b', 'hex'), headers })
-    expect([status, body.error]).toEqual([415, 'Send the body as it is, without Content-Encoding.'])
+    expect([status, body.error]).toEqual([415, 'Content-Encoding is not supported. Send the body uncompressed.'])
   }
   const plain = { 'content-encoding': 'Identity' }
   expect((await world.call('/groups', { method: 'POST', body: { name: 'x' }, headers: plain })).status).toBe(201)

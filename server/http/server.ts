@@ -120,9 +120,9 @@ function refuseOddHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     const { host, expect } = request.headers
     if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: 'is required.' })
-    if (hasTwoHosts(request.raw)) throw invalid({ Host: 'was given more than once; give it once.' })
+    if (hasTwoHosts(request.raw)) throw invalid({ Host: 'was given more than once. Send it once.' })
     if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-      throw new Problem(417, 'Only Expect: 100-continue is understood.')
+      throw new Problem(417, 'Unsupported Expect header. Only 100-continue is allowed.')
     }
   })
   // Node would answer an unknown Expect without a body.

@@ -91,7 +91,7 @@ function describe(error: ErrorObject, input: unknown, isQuery: boolean): { path:
   const inside = (name: string) => (path === '' ? name : `${path}.${name}`)
   const schema = error.parentSchema as SchemaAtFault
   const value = valueAt(input, error.instancePath)
-  if (isQuery && Array.isArray(value)) return { path, sentence: 'was given more than once; give it once.' }
+  if (isQuery && Array.isArray(value)) return { path, sentence: 'was given more than once. Send it once.' }
   switch (error.keyword) {
     case 'required':
       return { path: inside(error.params.missingProperty), sentence: 'is required.' }
@@ -136,7 +136,7 @@ const wrongType = (types: string | string[], value: unknown) => `must be ${artic
 function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault, name: string): string {
   if (Object.hasOwn(elsewhere, name)) return elsewhere[name]!
   const known = Object.keys(properties)
-  return known.length === 0 ? 'is not known here.' : `is not known here; known are ${known.join(', ')}.`
+  return known.length === 0 ? 'is unknown.' : `is unknown. Allowed: ${known.join(', ')}.`
 }
 
 function wrongBody(types: string | string[], { required = [] }: SchemaAtFault, value: unknown): string {

@@ -31,64 +31,64 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
       const href = invitationLink(baseUrl, invitationToken(seal, about, content.issue))
       const day = new Date(content.expiresAt).toISOString().slice(0, 10)
       return newMessage(`You are invited to ${organization} on Zonewatch`, [
-        `The organization ${organization} invites you to its DNS monitoring on Zonewatch, with the role ${content.role}.`,
+        `The organization ${organization} invites you to Zonewatch with the role ${content.role}.`,
         { label: 'Accept the invitation', href },
-        `The link works once, until ${day} (UTC). If you did not expect this, do nothing.`,
+        `The link works once and expires on ${day} (UTC). If you did not expect this invitation, ignore this email.`,
       ])
     }
     case 'webhook_paused':
       return newMessage(`A webhook of ${quoted(content.organization)} is paused`, [
-        `The webhook ${about} to ${shownUrl(content.url)} is paused, because its receiver ${content.statusCode === 410 ? 'wants no more' : 'failed for too long'}.`,
-        `The last failure: ${oneLine(content.error).slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
-        'Its events are kept. Zonewatch tries once an hour, and sends all of them when the receiver answers again; a test or a retry that succeeds resumes at once.',
+        `The webhook ${about} to ${shownUrl(content.url)} is paused because its endpoint ${content.statusCode === 410 ? 'responded with 410 Gone' : 'failed for too long'}.`,
+        `Last error: ${oneLine(content.error).slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
+        'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
         dashboard,
       ])
     case 'webhook_active':
       return newMessage(`A webhook of ${quoted(content.organization)} is active again`, [
-        `The webhook ${about} to ${shownUrl(content.url)} answers again; what was kept is being sent, oldest first.`,
+        `The webhook ${about} to ${shownUrl(content.url)} responds again. Queued requests are being sent, oldest first.`,
         dashboard,
       ])
     case 'webhook_dropped':
       return newMessage(`Requests of a webhook of ${content.organization} were dropped`, [
-        `The webhook ${about} to ${shownUrl(content.url)} kept more requests than this server stores, or for longer: ${content.dropped} were dropped so far, the oldest first.`,
-        'The events themselves are in the list of events. Repair the receiver and resume the webhook, or delete it.',
+        `The webhook ${about} to ${shownUrl(content.url)} had more queued requests than this server stores, or for too long. ${content.dropped} requests were dropped so far, oldest first.`,
+        'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
         dashboard,
       ])
     case 'password_reset':
-      return newMessage('Choose a new password for Zonewatch', [
-        'Someone, hopefully you, asked for a new password of your account.',
-        { label: 'Choose a new password', href: `${baseUrl}/dashboard/reset-password/${accountToken(seal, about)}` },
-        'The link works once, within an hour. If it was not you, do nothing: the password stays as it is.',
+      return newMessage('Reset your Zonewatch password', [
+        'Someone requested a password reset for your account.',
+        { label: 'Reset password', href: `${baseUrl}/dashboard/reset-password/${accountToken(seal, about)}` },
+        'The link works once and expires in one hour. If you did not request it, ignore this email; your password does not change.',
       ])
     case 'email_confirmation':
-      return newMessage('Confirm your address for Zonewatch', [
-        `You want to sign in to Zonewatch with ${content.email} from now on.`,
-        { label: 'Confirm the address', href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about)}` },
-        'The link works once, within an hour. If it was not you, do nothing.',
+      return newMessage('Confirm your email address for Zonewatch', [
+        `Confirm that you want to sign in to Zonewatch with ${content.email}.`,
+        { label: 'Confirm email address', href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about)}` },
+        'The link works once and expires in one hour. If you did not request it, ignore this email.',
       ])
     // Nothing that the one who signs up chose: it may be somebody else's address.
     case 'sign_up_confirmation':
-      return newMessage('Confirm your address for Zonewatch', [
-        'Someone, hopefully you, signs up for Zonewatch with this address.',
-        { label: 'Confirm the address', href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about)}` },
-        'The link works once, within an hour. If it was not you, do nothing: no account is made.',
+      return newMessage('Confirm your email address for Zonewatch', [
+        'Someone signed up for Zonewatch with this address.',
+        { label: 'Confirm email address', href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about)}` },
+        'The link works once and expires in one hour. If you did not sign up, ignore this email; no account is created.',
       ])
     case 'account_exists':
-      return newMessage('You have an account for Zonewatch', [
-        'Someone, hopefully you, tried to sign up for Zonewatch with this address, which has an account already.',
+      return newMessage('You already have a Zonewatch account', [
+        'Someone tried to sign up for Zonewatch with this address, which already has an account.',
         { label: 'Sign in', href: `${baseUrl}/dashboard/sign-in` },
-        { label: 'If you forgot the password, choose a new one', href: `${baseUrl}/dashboard/forgot` },
-        'If it was not you, do nothing: nothing was changed.',
+        { label: 'Reset password', href: `${baseUrl}/dashboard/forgot` },
+        'If it was not you, ignore this email; nothing has changed.',
       ])
     case 'email_changed':
-      return newMessage('Your address for Zonewatch was changed', [
-        `Your account now signs in with ${content.email}.`,
-        'If it was not you, tell whoever runs this server at once.',
+      return newMessage('Your Zonewatch email address was changed', [
+        `Sign in with ${content.email} from now on.`,
+        'If you did not change it, contact the operator of this server at once.',
       ])
     case 'password_changed':
-      return newMessage('Your password for Zonewatch was changed', [
-        'All other sessions of your account were ended.',
-        { label: 'If it was not you, choose a new one at once', href: `${baseUrl}/dashboard/forgot` },
+      return newMessage('Your Zonewatch password was changed', [
+        'All other sessions of your account were signed out.',
+        { label: 'If it was not you, reset your password', href: `${baseUrl}/dashboard/forgot` },
       ])
   }
 }

@@ -41,9 +41,9 @@ test('each issue of an invitation has a token of its own, and the hash does not 
 })
 
 test.each([
-  [410, 'because its receiver wants no more'],
-  [500, 'because its receiver failed for too long'],
-  [null, 'because its receiver failed for too long'],
+  [410, 'because its endpoint responded with 410 Gone'],
+  [500, 'because its endpoint failed for too long'],
+  [null, 'because its endpoint failed for too long'],
 ])("a paused webhook's mail says why, for %j", (statusCode, why) => {
   const failure = { organization: 'Acme', url: 'https://hooks.example.com/', error: 'It did.', statusCode }
 
@@ -65,6 +65,6 @@ test("a paused webhook's mail names the failure and hides the query of its addre
   expect(text).toContain('https://hooks.example.com/dns is paused')
   expect(text).toContain('The receiver answered 500. (status 500)')
   expect(text).toContain('https://dns.example.com/dashboard/webhooks/whk_1')
-  expect(text).toContain('a test or a retry that succeeds resumes at once')
+  expect(text).toContain('A successful test or manual retry resumes the webhook at once')
   expect(text).not.toContain('secret')
 })

@@ -79,7 +79,7 @@ onBothEngines('mail', (fresh) => {
     await pass()
 
     expect(await rows()).toMatchObject([{ status: 'failed', error: expect.stringContaining('No such user') }])
-    expect(JSON.parse(logged())).toMatchObject({ level: 50, msg: 'A mail could not be sent and is given up.' })
+    expect(JSON.parse(logged())).toMatchObject({ level: 50, msg: 'An email could not be sent. No more retries.' })
     expect(await pass({ afterMs: 3 * 24 * 60 * MINUTE_MS })).toBe(0)
   })
 
@@ -151,7 +151,7 @@ onBothEngines('mail', (fresh) => {
     expect(await pass()).toBe(1)
 
     expect(logged().trim().split('\n')).toHaveLength(1)
-    expect(logged()).toContain('A mail, written here because SMTP_URL is not set.')
+    expect(logged()).toContain('Email not sent because SMTP_URL is not set.')
     expect(logged()).toContain('is paused')
     expect(await rows()).toMatchObject([{ status: 'kept', recipient: 'owner@example.com' }])
     expect(await pass({ afterMs: 90 * MINUTE_MS })).toBe(0)

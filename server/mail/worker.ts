@@ -52,7 +52,7 @@ export async function runMailWorker(
       }
       if (sent < BATCH) await clock.sleep(IDLE_MS, stop)
     } catch (err) {
-      log.error({ err }, 'Mails that are due cannot be read or recorded; this is tried again.')
+      log.error({ err }, 'Due emails cannot be read or recorded. Retrying.')
       await clock.sleep(5_000, stop)
     }
   }
@@ -72,8 +72,8 @@ export async function sendDueMails(doors: MailWorkerDeps, post: Post | null, aba
         about: mail.about,
         reason: 'reason' in outcome ? outcome.reason : undefined,
       }
-      if (status === 'failed') log.error(fields, 'A mail could not be sent and is given up.')
-      if (status === 'waiting') log.warn(fields, 'A mail could not be sent; it is tried again later.')
+      if (status === 'failed') log.error(fields, 'An email could not be sent. No more retries.')
+      if (status === 'waiting') log.warn(fields, 'An email could not be sent. It will be retried.')
     }),
   )
   return mails.length
@@ -88,7 +88,7 @@ async function sendMail(
   const message = messageOf(content, { baseUrl: config.baseUrl, seal, about })
   if (!post) {
     const { subject, text } = message
-    log.info({ to: recipient, subject, text }, 'A mail, written here because SMTP_URL is not set.')
+    log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')
     return { kind: 'kept' }
   }
   const deadline = new AbortController()

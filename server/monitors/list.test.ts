@@ -81,7 +81,7 @@ onBothEngines('GET /monitors', (_fresh, engine) => {
         { state: 'must be one of UNSET, VALID, INVALID, TIMEOUT, MISMATCH, NOT_FOUND, NO_DATA, BAD_SETUP.' },
       ],
       ['record_type=DNSKEY', { record_type: `must be one of ${RECORD_TYPES.join(', ')}.` }],
-      ['colour=red', { colour: expect.stringMatching(/^is not known here; known are after, before, .*include\.$/) }],
+      ['colour=red', { colour: expect.stringMatching(/^is unknown. Allowed: after, before, .*include\.$/) }],
       ['include=secret', { include: 'must be a comma separated list of frequency, group, diagnosis.' }],
       ['is_active=perhaps', { is_active: expect.any(String) }],
       ['full_domain=a..b', { full_domain: expect.any(String) }],

@@ -14,7 +14,7 @@ const LAST = '\u007f'
 /** What begins like this text, written as people write names. Throws a 400 for a blank one. */
 export function parseSearch(text: string): NameRange {
   const pasted = pastedName(text)
-  if (pasted === '') throw invalid({ search: 'must not be blank; give the beginning of a name.' })
+  if (pasted === '') throw invalid({ search: 'must not be blank. Enter the start of a name.' })
   const whole = normalizeName(pasted)
   const prefix = whole.ok && whole.name !== '' ? whole.name : pasted.toLowerCase()
   // What ends in a dot is a label that is complete: `www.` does not begin `www2.example.com`.

@@ -53,7 +53,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.',
       'settings.event_retention_days': 'must be from 1 to 36500, not 0.',
       'settings.alert_emails.1': 'must be an e-mail address, not "nobody".',
-      'settings.colour': 'is not known here; known are timezone, event_retention_days, alert_emails.',
+      'settings.colour': 'is unknown. Allowed: timezone, event_retention_days, alert_emails.',
     })
   })
 

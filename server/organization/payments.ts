@@ -104,7 +104,7 @@ export function openPayments({ secretKey, webhookSecret, apiBase }: NonNullable<
         return { id, about: aboutOf(data.object as unknown as Reported) }
       } catch (error) {
         if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) throw error
-        throw invalid({ 'Stripe-Signature': 'is not by the secret of this endpoint, or is of too long ago.' })
+        throw invalid({ 'Stripe-Signature': 'does not match the secret of this endpoint, or is too old.' })
       }
     },
   }
@@ -126,7 +126,7 @@ async function asking<T>(ask: () => Promise<T>): Promise<T> {
   } catch (error) {
     const { StripeConnectionError, StripeAPIError, StripeRateLimitError } = Stripe.errors
     if ([StripeConnectionError, StripeAPIError, StripeRateLimitError].some((kind) => error instanceof kind)) {
-      throw new Problem(503, 'The payment provider does not answer at the moment; try again in a minute.')
+      throw new Problem(503, 'The payment provider is unavailable. Try again in a minute.')
     }
     throw error
   }

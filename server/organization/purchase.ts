@@ -74,14 +74,14 @@ export async function choosePlan(
 /** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
 export async function cancelPlan(doors: PurchaseDoors, payments: Payments | null, context: Context) {
   const row = await findSubscriptionRow(doors.db, context.organizationId)
-  if (liveSubscription(row) === null) throw conflict('There is nothing to cancel: no plan is paid for.')
+  if (liveSubscription(row) === null) throw conflict('There is no paid plan to cancel.')
   return await setCancelled(doors, payments, context, row, true)
 }
 
 /** The address of the customer portal. Throws 409 before anything was bought. */
 export async function openPortal(doors: PurchaseDoors, payments: Payments | null, organizationId: string) {
   const row = await findSubscriptionRow(doors.db, organizationId)
-  if (!row?.stripe_customer) throw conflict('Nothing was bought yet, so there is nothing to manage.')
+  if (!row?.stripe_customer) throw conflict('There are no purchases to manage yet.')
   const provider = switchedOn(payments)
   await passOnBilling(doors, payments, organizationId)
   return { url: await provider.portal(row.stripe_customer, returnUrlOf(doors)) }
@@ -137,7 +137,7 @@ async function setCancelled(
 }
 
 function switchedOn(payments: Payments | null): Payments {
-  if (!payments) throw conflict('Payments are not set up on this server; ask whoever runs it.')
+  if (!payments) throw conflict('Payments are not set up on this server. Ask its operator.')
   return payments
 }
 

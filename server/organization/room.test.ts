@@ -74,7 +74,8 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect(refused.status).toBe(402)
     expect(refused.body).toEqual({
       code: 402,
-      error: 'The plan Small has no room: 3 of 3 monitors in use, and with this there would be 4.',
+      error:
+        'Plan limit reached: 3 of 3 monitors are in use on the plan Small, and this request adds 1. Delete some or change the plan.',
     })
     await world.call(`/monitors/${ids[0]}`, { method: 'DELETE' })
     expect((await monitor()).status).toBe(201)
@@ -121,7 +122,9 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
       await change('/groups/default/monitors', 5),
     ]
     expect(answers.map(({ status }) => status)).toEqual([402, 402, 402, 402])
-    expect(answers[0]!.body.error).toBe('The plan Small allows a check every 15 minutes; every 5 was asked for.')
+    expect(answers[0]!.body.error).toBe(
+      'Plan limit reached: the plan Small allows a check every 15 minutes, not every 5. Use 15 or more, or change the plan.',
+    )
     expect(await frequencyOf(id)).toBe(15)
 
     expect((await change(`/monitors/${id}`, 15)).status).toBe(200)

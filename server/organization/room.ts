@@ -51,8 +51,11 @@ export async function within<T>(
   const made = await work()
   const after = await countUse(transaction, organizationId, what, now)
   if (after <= limit || after <= before) return made
-  const use = `${before} of ${limit} ${WORDS[what]} in use`
-  throw new Problem(402, `The plan ${plan} has no room: ${use}, and with this there would be ${after}.`)
+  const use = `${before} of ${limit} ${WORDS[what]} are in use on the plan ${plan}`
+  throw new Problem(
+    402,
+    `Plan limit reached: ${use}, and this request adds ${after - before}. Delete some or change the plan.`,
+  )
 }
 
 /**
@@ -67,7 +70,10 @@ export async function paceOf(
   const least = Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
   return (asked = least) => {
     if (asked >= least) return asked
-    throw new Problem(402, `The plan ${name} allows a check every ${least} minutes; every ${asked} was asked for.`)
+    throw new Problem(
+      402,
+      `Plan limit reached: the plan ${name} allows a check every ${least} minutes, not every ${asked}. Use ${least} or more, or change the plan.`,
+    )
   }
 }
 
@@ -77,6 +83,6 @@ const SHORTEST = 5
 const WORDS: Record<Counted, string> = {
   monitors: 'monitors',
   webhooks: 'webhooks',
-  agents: 'agents, open invitations included',
+  agents: 'agents (open invitations included)',
   api_keys: 'live API keys',
 }

@@ -26,7 +26,7 @@ const WORDS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified; an intermediate certificate may be missing',
   UNABLE_TO_GET_ISSUER_CERT: 'the certificate cannot be verified; an intermediate certificate may be missing',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate cannot be verified; an intermediate certificate may be missing',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for a different name',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 }
@@ -41,7 +41,7 @@ export function reasonOf(error: Error): string {
   if (code === undefined) return `the request failed: ${error.message}`
   if (WORDS[code] !== undefined) return WORDS[code]
   // undici asserts what it expects of an answer: a status of 099, or a 101 without an upgrade.
-  if (code.startsWith('HPE_') || code === 'ERR_ASSERTION') return 'what came back is not HTTP'
+  if (code.startsWith('HPE_') || code === 'ERR_ASSERTION') return 'the response is not valid HTTP'
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `TLS could not be agreed on (${code})`
   return `the request failed (${code})`
 }

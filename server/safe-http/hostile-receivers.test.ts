@@ -132,8 +132,8 @@ describe('a receiver that', () => {
   })
 
   test.each([
-    ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'what came back is not HTTP'],
-    ['sends octets without meaning', '\0\xff\x17garbage\r\n\r\n', 'what came back is not HTTP'],
+    ['does not speak HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'the response is not valid HTTP'],
+    ['sends octets without meaning', '\0\xff\x17garbage\r\n\r\n', 'the response is not valid HTTP'],
     [
       'disagrees with itself about the length',
       `HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab`,
@@ -144,8 +144,8 @@ describe('a receiver that', () => {
     ['sends 10,000 headers', `HTTP/1.1 200 OK\r\n${'x: a\r\n'.repeat(10_000)}\r\n`, 'larger than 16 KiB'],
     ['sends 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', '100 Continue'],
     ['wants another protocol', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', 'status 101'],
-    ['sends a status below 100', 'HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n', 'what came back is not HTTP'],
-    ['sends 101 without a protocol', 'HTTP/1.1 101 X\r\n\r\n', 'what came back is not HTTP'],
+    ['sends a status below 100', 'HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n', 'the response is not valid HTTP'],
+    ['sends 101 without a protocol', 'HTTP/1.1 101 X\r\n\r\n', 'the response is not valid HTTP'],
     ['sends 1xx without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), 'more than 16 interim answers'],
   ])('%s fails', async (_what, octets, reason) => {
     const { url, alive } = await givenServer((socket) => socket.write(octets, 'latin1'))

@@ -32,7 +32,7 @@ function troubleOf(outcome: Outcome): string | null {
     case 'lame':
       return outcome.reason
     case 'endless_alias':
-      return 'its aliases lead nowhere'
+      return 'its CNAME chain does not end at an address'
     case 'malformed':
       return outcome.reason
     case 'timeout':

@@ -97,7 +97,7 @@ test('over HTTPS the certificate is verified for the name, end to end', async ()
   expect(await safeFetch.post(`https://receiver.test:${receiver.port}/`, {}, body)).toMatchObject({ status: 200 })
   expect(await safeFetch.post(`https://other.test:${receiver.port}/`, {}, body)).toMatchObject({
     kind: 'failed',
-    reason: 'the certificate is for another name',
+    reason: 'the certificate is for a different name',
   })
 })
 

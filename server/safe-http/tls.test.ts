@@ -115,7 +115,7 @@ test('a certificate can be for an address', async () => {
 
 test.each([
   ['is self-signed', valid, {}, 'receiver.test', 'the certificate is self-signed'],
-  ['is for another name', valid, { authorities: valid }, 'other.test', 'the certificate is for another name'],
+  ['is for another name', valid, { authorities: valid }, 'other.test', 'the certificate is for a different name'],
   ['has expired', expired, { authorities: expired }, 'receiver.test', 'the certificate has expired'],
 ])('a certificate that %s fails, and nothing is sent', async (_what, cert, options, name, reason) => {
   const receiver = await givenReceiver(cert)

@@ -78,7 +78,7 @@ function askedToWait({ status, retryAfter }: PostResult & { kind: 'response' }, 
 
 function errorOf(status: number): string | null {
   if (status < 300) return null
-  if (status < 400) return `the receiver answered ${status}, and redirects are not followed`
-  if (status === 410) return 'the receiver answered 410: it wants no more deliveries'
+  if (status < 400) return `the receiver answered ${status}; redirects are not followed`
+  if (status === 410) return 'the endpoint responded with 410 Gone'
   return `the receiver answered ${status}`
 }

@@ -105,7 +105,7 @@ export function opened({ requests, events, targets }: ReadClaims, seal: Seal): C
 /** The octets that are sent. */
 export function bodyOf({ body, eventAt, event }: StoredBody): Buffer {
   if (eventAt === null) return body
-  if (event === undefined) throw new Error('The body of the event is not in the database.')
+  if (event === undefined) throw new Error('The payload of the event is missing from the database.')
   return joinedBody({ body, eventAt }, event)
 }
 

@@ -56,7 +56,7 @@ onBothEngines('the courier', (fresh) => {
 
     await world.events()
     await world.settle()
-    const error = 'this server made a mistake while it sent; its log says which'
+    const error = 'internal error while sending; see the server log'
     expect(await webhook.requests()).toMatchObject([{ status: 'RETRYING', attempts: 1, error }])
     await world.pass(ALL_RETRIES_MS)
 

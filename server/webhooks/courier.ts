@@ -57,13 +57,13 @@ export async function runCourier(
     clock,
     gatherMs: GATHER_MS,
     most: RECORDED_TOGETHER,
-    onGivenUp: (err) => log.error({ err }, 'An attempt could not be recorded; it will be made again.'),
+    onGivenUp: (err) => log.error({ err }, 'A delivery attempt could not be recorded. It will be repeated.'),
   })
 
   // A fault of ours must neither end the process nor be met again at once: it counts as an attempt that failed.
   const brokenOff = ({ claim }: ClaimedRequest, err: unknown): AttemptResult => {
-    log.error({ err, request: claim.request_id }, 'An attempt broke off; it counts as failed.')
-    const error = 'this server made a mistake while it sent; its log says which'
+    log.error({ err, request: claim.request_id }, 'A delivery attempt was interrupted. It counts as failed.')
+    const error = 'internal error while sending; see the server log'
     const nothing = { statusCode: null, excerpt: null, timings: { totalMs: 0 }, delivered: false, gone: false }
     return { at: clock.now(), error, ...nothing }
   }
@@ -121,7 +121,7 @@ export async function runCourier(
       if (looked < LANES_PER_ROUND && written === undefined) await bell.heard(IDLE_MS, clock, stop)
     } catch (err) {
       mayHaveStrays = true // the answer to a commit may be what was lost
-      log.error({ err }, 'The courier cannot read what is due; it tries again.')
+      log.error({ err }, 'Due webhook requests cannot be read. Retrying.')
       await clock.sleep(1_000, stop)
     }
   }
@@ -143,7 +143,7 @@ async function claimRound({ db, clock, seal, process }: CourierDoors, lanes: Lan
 async function record(items: Recorded[], { db, clock, log }: CourierDoors): Promise<void> {
   const changes = await recordAttempts(db, items, clock.now())
   for (const { state, ...webhook } of changes) {
-    if (state === 'active') log.info(webhook, 'A webhook is active again; what was kept is sent.')
-    else log.warn(webhook, 'A webhook is paused: its receiver failed for too long. Its requests are kept.')
+    if (state === 'active') log.info(webhook, 'A webhook is active again. Its queued requests are being sent.')
+    else log.warn(webhook, 'A webhook is paused because its endpoint failed for too long. Its requests are queued.')
   }
 }

@@ -136,8 +136,7 @@ async function drop({ db, clock, log }: DropDoors, webhookId: string, { dueBy, l
     )
     return ids.length
   })
-  if (dropped > 0)
-    log.warn({ webhookId, dropped }, 'Requests that waited were dropped: too old, too many or too large.')
+  if (dropped > 0) log.warn({ webhookId, dropped }, 'Queued requests were dropped: too old, too many or too large.')
   return dropped
 }
 

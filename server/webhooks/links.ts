@@ -30,7 +30,7 @@ async function fieldsOfGroups(db: Database, organizationId: string, named: reado
   for (const [index, each] of named.entries()) {
     const group = groups.get(each as string)
     if (group) fields.set(group.id, `groups.${index}`)
-    else unknown[`groups.${index}`] = 'is not the id or slug of a group of yours.'
+    else unknown[`groups.${index}`] = 'Unknown group. Use the id or slug of an existing group.'
   }
   return { fields, unknown }
 }

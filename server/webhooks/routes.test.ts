@@ -89,7 +89,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
       method: 'POST',
       body: { url: URL_OK, groups: ['default', 'none'] },
     })
-    expect(unknown.body.errors).toEqual({ 'groups.1': 'is not the id or slug of a group of yours.' })
+    expect(unknown.body.errors).toEqual({ 'groups.1': 'Unknown group. Use the id or slug of an existing group.' })
     const short = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK, secret: 'short', extra: 1 } })
     expect(Object.keys(short.body.errors).sort()).toEqual(['extra', 'secret'])
   })

@@ -34,7 +34,7 @@ export async function runSweep(doors: SweepDoors, { stop }: { stop: AbortSignal 
         nextOldAt = clock.elapsed() + OLD_EVERY_MS
       }
     } catch (err) {
-      log.error({ err }, 'Old webhook requests could not be cleared away; it is tried again.')
+      log.error({ err }, 'Old webhook requests could not be deleted. Retrying.')
     }
     await clock.sleep(REMOVED_EVERY_MS, stop)
   }

@@ -113,7 +113,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     const [equal] = (await plan(world, { zone: 'a.example. A 192.0.2.1' })).body.rows
     expect(equal).toMatchObject({ fate: 'make', why: 'Group elsewhere has an equal monitor.' })
     const [own] = (await plan(world, { zone: 'a.example. A 192.0.2.1', group: 'elsewhere' })).body.rows
-    expect(own).toMatchObject({ fate: 'exists', why: 'An equal monitor is there already.' })
+    expect(own).toMatchObject({ fate: 'exists', why: 'An identical monitor already exists.' })
   })
 
   test('two rows of one record never mean the same monitor', async () => {

@@ -108,7 +108,7 @@ async function markKnown({ db }: Doors, organizationId: string, judged: readonly
     if (!draft) continue
     const text = samenessOf(samenesses.get(draft)!)
     const earlier = first.get(text)
-    if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An equal monitor is there already.' })
+    if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
     else if (earlier) Object.assign(row, { fate: 'skip', why: `It is the same as line ${earlier.line}.` })
     else first.set(text, row)
   }

@@ -32,7 +32,9 @@ export function announceChanges(app: FastifyInstance, { db, clock, log }: LiveDo
       const key = `${caller.organizationId} ${list}`
       if (waiting.has(key)) continue
       const telling = tell(key, caller.organizationId, list)
-        .catch((err: unknown) => log.debug({ err }, 'Open pages were not told of a change; they ask now and then.'))
+        .catch((err: unknown) =>
+          log.debug({ err }, 'Open pages were not notified of a change. They refresh periodically.'),
+        )
         .finally(() => underWay.delete(telling))
       underWay.add(telling)
     }

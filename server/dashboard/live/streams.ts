@@ -129,7 +129,7 @@ export class LiveStreams {
       watched.checked.clear()
       watched.checkedAt = clock.elapsed()
     } catch (err) {
-      log.debug({ err }, 'Live pages are told later: the database did not answer.')
+      log.debug({ err }, 'Live updates are delayed: the database is unavailable.')
     }
   }
 

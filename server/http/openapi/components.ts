@@ -60,7 +60,7 @@ export const failures: Record<number, Failure> = {
     name: 'BadRequest',
     description: 'The input is not valid; `errors` names every field at fault.',
     example: {
-      error: 'Some of the input is not valid; see errors.',
+      error: 'The request is invalid. See errors.',
       errors: { frequency: 'must be from 5 to 120, not 1.' },
     },
   },
@@ -73,12 +73,15 @@ export const failures: Record<number, Failure> = {
   402: {
     name: 'PaymentRequired',
     description: "The plan's limit is reached.",
-    example: { error: 'The plan Small has no room: 10 of 10 monitors in use, and with this there would be 11.' },
+    example: {
+      error:
+        'Plan limit reached: 10 of 10 monitors are in use on the plan Small, and this request adds 1. Delete some or change the plan.',
+    },
   },
   403: {
     name: 'Forbidden',
     description: "The key's role does not allow this.",
-    example: { error: 'This API key may only read; use a key with the role write or admin.' },
+    example: { error: 'This API key is read-only. Use a key with the role write or admin.' },
   },
   404: {
     name: 'NotFound',
@@ -89,14 +92,14 @@ export const failures: Record<number, Failure> = {
     name: 'MethodNotAllowed',
     description: 'The path does not have this method.',
     headers: ['Allow'],
-    example: { error: 'GET is not possible here; possible: POST.' },
+    example: { error: 'GET is not allowed here. Use POST.' },
   },
   409: {
     name: 'Conflict',
     description:
       'The state of the resource does not allow this; `error` says why. With Retry-After while the first request with the same Idempotency-Key is still running.',
     headers: ['Retry-After'],
-    example: { error: 'The default group cannot be deleted; its monitors would have no group.' },
+    example: { error: 'The default group cannot be deleted.' },
   },
   412: {
     name: 'PreconditionFailed',
@@ -106,12 +109,12 @@ export const failures: Record<number, Failure> = {
   413: {
     name: 'ContentTooLarge',
     description: 'The body is too large.',
-    example: { error: 'The body is too large: it may have 1 MiB, in bulk 16 MiB.' },
+    example: { error: 'The request body is too large. The limit is 1 MiB, and 16 MiB for bulk requests.' },
   },
   414: {
     name: 'UriTooLong',
-    description: 'The address is too long.',
-    example: { error: 'The address is too long.' },
+    description: 'The URL is too long.',
+    example: { error: 'The URL is too long.' },
   },
   415: {
     name: 'UnsupportedMediaType',
@@ -122,7 +125,7 @@ export const failures: Record<number, Failure> = {
     name: 'UnprocessableContent',
     description: 'The Idempotency-Key belongs to another request.',
     example: {
-      error: 'This Idempotency-Key belongs to another request; use a new one.',
+      error: 'This Idempotency-Key was used for another request. Use a new key.',
       errors: { 'Idempotency-Key': 'was used with another path or another body within the last 24 hours.' },
     },
   },
@@ -138,13 +141,13 @@ export const failures: Record<number, Failure> = {
   431: {
     name: 'RequestHeaderFieldsTooLarge',
     description: 'The headers are too large.',
-    example: { error: 'The headers are larger than this server takes.' },
+    example: { error: 'The request headers are too large.' },
   },
   500: {
     name: 'InternalServerError',
     description: 'A fault of the server; `request_id` names it.',
     example: {
-      error: 'Something went wrong here; it has been logged.',
+      error: 'Internal server error. The error was logged; report the request_id.',
       request_id: '8f14e45f-ceea-467f-9a3e-1c2d3b4a5968',
     },
   },
