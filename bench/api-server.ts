@@ -1,12 +1,12 @@
 import { pino } from 'pino'
 import { createApp } from '../server/app.ts'
 import { readConfig } from '../server/config.ts'
-import { openDoors } from '../server/outside.ts'
+import { openDeps } from '../server/deps.ts'
 
 /** The API of the real server in a process of its own; its settings come from the environment. */
 const config = readConfig()
-const doors = openDoors(config, config.secret!, pino({ level: 'silent' }))
-const app = await createApp(doors)
+const deps = openDeps(config, config.secret!, pino({ level: 'silent' }))
+const app = await createApp(deps)
 /** The floor: an answer of so many bytes that costs nothing to make, behind the gate of every route and beside it. */
 const answers = new Map<string, string>()
 for (const [path, needsKey] of [['/constant', true] as const, ['/constant-without-key', false] as const]) {

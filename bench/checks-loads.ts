@@ -11,7 +11,7 @@ import { databaseCpu } from './cpu.ts'
 const FREQUENCY = 5
 
 /** Everything is overdue, over and over: how much can be done. Only the time from a round's first to its last answer counts. */
-export async function flatOut({ doors: { db }, order }: World, watched: Watched, seconds: number) {
+export async function flatOut({ deps: { db }, order }: World, watched: Watched, seconds: number) {
   let [checks, busyMs, cpuUs, dnsS, dbS] = [0, 0, 0, 0, 0]
   while (busyMs < seconds * 1_000) {
     await makeOverdue(db)

@@ -13,17 +13,17 @@ import { systemContext } from '../server/context.ts'
 import type { Database, Engine } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { pathOf } from '../server/database/url.ts'
+import { closeDeps, type Deps, openDeps } from '../server/deps.ts'
 import type { Outcome } from '../server/dns/outcome.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
 import { insertOrganization } from '../server/organization/store.ts'
-import { closeDoors, type Doors, openDoors } from '../server/outside.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import type { Order, Told } from './dns-responder.ts'
 
-/** The real server's doors and API on a database full of monitors, and a name server in a process of its own. */
+/** The real server's deps and API on a database full of monitors, and a name server in a process of its own. */
 export type World = {
-  doors: Doors
+  deps: Deps
   url: string
   key: string
   folder: string
@@ -52,20 +52,20 @@ export async function withWorld<T>(engine: Engine, count: number, work: (world: 
     DNS_PER_SECOND: '1000000',
     READ_LIMIT: '0',
   })
-  const doors = openDoors(config, SECRET, pino({ level: 'warn' }))
-  const app = await createApp({ ...doors, log: pino({ level: 'silent' }) })
+  const deps = openDeps(config, SECRET, pino({ level: 'warn' }))
+  const app = await createApp({ ...deps, log: pino({ level: 'silent' }) })
   let checkpointer: ChildProcess | undefined
   try {
-    await migrate(doors.db, systemClock.now())
+    await migrate(deps.db, systemClock.now())
     checkpointer = startCheckpointer(config.databaseUrl)
-    const { slots, key } = await fill(doors.db, count)
+    const { slots, key } = await fill(deps.db, count)
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
-    return await work({ doors, url, key, folder, port, order, slots })
+    return await work({ deps, url, key, folder, port, order, slots })
   } finally {
     responder.disconnect()
     checkpointer?.disconnect()
     await app.close()
-    await closeDoors(doors)
+    await closeDeps(deps)
     await postgres?.stop()
     await rm(folder, { recursive: true, force: true })
   }

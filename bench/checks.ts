@@ -53,19 +53,19 @@ async function main() {
 }
 
 async function measure(world: World): Promise<Row> {
-  const { doors, slots, port, folder } = world
+  const { deps, slots, port, folder } = world
   const seconds = Number(options.seconds)
-  const watched = watch(doors.dns, slots)
+  const watched = watch(deps.dns, slots)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const scheduler = runScheduler({ ...doors, dns: watched.dns, process: 1 }, signals)
+  const scheduler = runScheduler({ ...deps, dns: watched.dns, process: 1 }, signals)
   const busy = await flatOut(world, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)
   const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
   const rest = options.quick ? {} : await asEveryDay(world, watched, seconds)
   stop.abort()
-  await doors.dns.close() // what is under way is given up
+  await deps.dns.close() // what is under way is given up
   await scheduler
   const { checks_per_second, ...costs } = busy
   const engine = options.engine as Engine
@@ -78,11 +78,11 @@ async function measure(world: World): Promise<Row> {
 }
 
 async function asEveryDay(world: World, watched: Watched, seconds: number) {
-  const { doors, order } = world
+  const { deps, order } = world
   const api = askApi(world)
   await flatOut(world, watched, seconds)
   const api_p99_ms_busy = await api.p99()
-  await planAll(doors.db)
+  await planAll(deps.db)
   await api.p99()
   const steady = await onSchedule(watched, seconds)
   const api_p99_ms = await api.p99()

@@ -12,15 +12,15 @@ import { systemContext } from '../server/context.ts'
 import { type Database, type Engine, openDatabase } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { insertGroup } from '../server/groups/store.ts'
-import { Heart } from '../server/heart.ts'
 import { newId } from '../server/ids.ts'
+import { LoopHealth } from '../server/loop-health.ts'
 import { insertOrganization } from '../server/organization/store.ts'
 import { parseNetworks } from '../server/safe-http/addresses.ts'
 import { createSafeFetch } from '../server/safe-http/safe-fetch.ts'
 import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { readBody } from '../server/webhooks/claimed.ts'
-import { runCourier } from '../server/webhooks/courier.ts'
+import { runDispatcher } from '../server/webhooks/dispatcher.ts'
 import { fanOut } from '../server/webhooks/fan-out.ts'
 import { insertRequests, type Reported } from '../server/webhooks/new-requests.ts'
 import { newWebhookSecret, signatureHeaders } from '../server/webhooks/signature.ts'
@@ -127,8 +127,8 @@ async function measure({ db, port, ask }: World, engine: Engine, webhooks: numbe
   const expected = await countDue(db, hanging > 0)
   const stop = new AbortController()
   const log = pino({ level: 'warn' })
-  const doors = { db, seal, safeFetch, bell, log, clock: systemClock, heart: new Heart(), process: 1 }
-  const loop = runCourier(doors, { stop: stop.signal, abandon: stop.signal }, LIMITS)
+  const deps = { db, seal, safeFetch, bell, log, clock: systemClock, loopHealth: new LoopHealth(), process: 1 }
+  const loop = runDispatcher(deps, { stop: stop.signal, abandon: stop.signal }, LIMITS)
   const left = async (most: number) => {
     for (;;) {
       const due = await countDue(db, hanging > 0)

@@ -74,9 +74,9 @@ describe.each(runnable)('the receiver in $language', (example) => {
       allowedNetworks: loopback.ok ? loopback.networks : [],
     })
     const url = `http://127.0.0.1:${receiver.port}/`
-    const doors = { safeFetch, clock: systemClock }
+    const deps = { safeFetch, clock: systemClock }
 
-    expect(await attempt({ id: 'req_test_1', url, headers: {}, body, secret }, doors)).toMatchObject({
+    expect(await attempt({ id: 'req_test_1', url, headers: {}, body, secret }, deps)).toMatchObject({
       statusCode: 204,
     })
     await safeFetch.close()

@@ -1,6 +1,6 @@
-import { ROOT_SERVERS } from './dns/delegation/roots.ts'
 import { normalizeName } from './dns/names.ts'
 import type { ServerAddress } from './dns/outcome.ts'
+import { ROOT_SERVERS } from './dns/resolver/roots.ts'
 import { formatServer } from './dns/servers.ts'
 import { isSpecialAddress } from './dns/special-addresses.ts'
 import { parseServers, parseWhole, Refusal } from './setting-values.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ImportRow, ImportUpdates } from '#contract/dashboard.ts'
 import type { NewMonitors } from '#contract/monitors.ts'
 import { ApiProblem } from '../api.ts'
-import { type Placed, type Run, type RunDoors, runImport } from './import-run.ts'
+import { type Placed, type Run, type RunDeps, runImport } from './import-run.ts'
 
 const row = (more: Partial<ImportRow> = {}): ImportRow => ({
   line: 1,
@@ -28,7 +28,7 @@ function world(...answers: Answer[]) {
   const updated: ImportUpdates['updates'] = []
   const slept: number[] = []
   const progress: Run[] = []
-  const doors: RunDoors = {
+  const deps: RunDeps = {
     post: async (body) => {
       bodies.push(body)
       const answer = answers.shift() ?? body.monitors.length
@@ -42,14 +42,14 @@ function world(...answers: Answer[]) {
     sleep: async (seconds) => void slept.push(seconds),
     onProgress: (run) => progress.push(run),
   }
-  return { bodies, updated, slept, progress, doors }
+  return { bodies, updated, slept, progress, deps }
 }
 const forAll = { notify: 'immediately', frequency: 5 } as const
 
 describe('an import', () => {
   test('goes in chunks of a thousand and tells how far it is', async () => {
-    const { bodies, progress, doors } = world(1_000, 990, 500)
-    const run = await runImport(rows(2_500), forAll, doors)
+    const { bodies, progress, deps } = world(1_000, 990, 500)
+    const run = await runImport(rows(2_500), forAll, deps)
     expect(bodies.map(({ monitors }) => monitors.length)).toEqual([1_000, 1_000, 500])
     expect(bodies.every(({ ignore }) => ignore)).toBe(true)
     expect(progress.map(({ done }) => done)).toEqual([0, 1_000, 2_000, 2_500])
@@ -57,15 +57,15 @@ describe('an import', () => {
   })
 
   test('leaves out what is refused, by its place in the plan, and makes the rest of the chunk', async () => {
-    const { bodies, doors } = world(new ApiProblem(400, { errors: { 'monitors.1.expected_value.0': 'is wrong.' } }))
-    const run = await runImport(rows(3), forAll, doors)
+    const { bodies, deps } = world(new ApiProblem(400, { errors: { 'monitors.1.expected_value.0': 'is wrong.' } }))
+    const run = await runImport(rows(3), forAll, deps)
     expect(bodies[1]!.monitors.map(({ full_domain }) => full_domain)).toEqual(['0.example.com', '2.example.com'])
     expect(run).toMatchObject({ made: 2, done: 3, refused: new Map([[101, 'is wrong.']]) })
   })
 
   test('waits as long as the server says, and goes on with the same chunk', async () => {
-    const { bodies, slept, doors } = world(new ApiProblem(429, {}, 7))
-    const run = await runImport(rows(2), forAll, doors)
+    const { bodies, slept, deps } = world(new ApiProblem(429, {}, 7))
+    const run = await runImport(rows(2), forAll, deps)
     expect(slept).toEqual([7])
     expect(bodies[1]).toEqual(bodies[0])
     expect(run).toMatchObject({ made: 2, problem: undefined, waits: 0 })
@@ -73,17 +73,17 @@ describe('an import', () => {
 
   test('ends where going on is of no use, with what is made so far', async () => {
     const full = new ApiProblem(402, { error: 'The plan has room for 1000 monitors.' })
-    const { bodies, doors } = world(1_000, full)
-    const run = await runImport(rows(3_000), forAll, doors)
+    const { bodies, deps } = world(1_000, full)
+    const run = await runImport(rows(3_000), forAll, deps)
     expect(bodies).toHaveLength(2)
     expect(run).toMatchObject({ made: 1_000, done: 1_000, problem: full })
   })
 
   test('updates the monitors from which rows differ, as they were shown, and says which it did not', async () => {
-    const { bodies, updated, doors } = world()
+    const { bodies, updated, deps } = world()
     const monitor = (id: string) => ({ id, expected_value: ['192.0.2.9'], is_exact_match: false, group: 'default' })
     const differing = ['mon_1', 'mon_2'].map((id, at) => ({ at, row: row({ fate: 'differs', monitor: monitor(id) }) }))
-    const run = await runImport([...differing, ...rows(1)], forAll, doors)
+    const run = await runImport([...differing, ...rows(1)], forAll, deps)
     expect(bodies[0]!.monitors).toHaveLength(1)
     const was = { expected_value: ['192.0.2.9'], is_exact_match: false }
     expect(updated[1]).toEqual({ id: 'mon_2', was, expected_value: ['192.0.2.1'], is_exact_match: true })
@@ -91,9 +91,9 @@ describe('an import', () => {
   })
 
   test('a row’s own settings go with it, and only those', async () => {
-    const { bodies, doors } = world()
+    const { bodies, deps } = world()
     const own = { at: 0, row: row({ group: 'shop', notify: 'on_success', frequency: 30 }) }
-    await runImport([own, { at: 1, row: row() }], forAll, doors)
+    await runImport([own, { at: 1, row: row() }], forAll, deps)
     expect(bodies[0]!.monitors[0]).toMatchObject({ group: 'shop', notify: 'on_success', frequency: 30 })
     expect(Object.keys(bodies[0]!.monitors[1]!)).toEqual([
       'full_domain',

@@ -22,7 +22,7 @@ export type Run = {
   waits: number
 }
 
-export type RunDoors = {
+export type RunDeps = {
   /** How many were made. */
   post: (body: NewMonitors) => Promise<number>
   update: (body: ImportUpdates) => Promise<ImportUpdated>
@@ -38,11 +38,11 @@ type Chunk = { kind: 'make' | 'update'; rows: readonly Placed[] }
  * Makes the rows in chunks, one after the other, and updates the monitors of those that differ. What the server refuses of a
  * chunk is left out and the rest made. Ends early, with what is made so far, where going on is of no use.
  */
-export async function runImport(rows: readonly Placed[], shared: Shared, doors: RunDoors): Promise<Run> {
+export async function runImport(rows: readonly Placed[], shared: Shared, deps: RunDeps): Promise<Run> {
   let run: Run = { total: rows.length, done: 0, made: 0, updated: 0, refused: new Map(), problem: undefined, waits: 0 }
   const tell = (change: Partial<Run>) => {
     run = { ...run, ...change }
-    doors.onProgress(run)
+    deps.onProgress(run)
   }
   const queue = chunksOf(rows)
   tell({})
@@ -50,10 +50,10 @@ export async function runImport(rows: readonly Placed[], shared: Shared, doors: 
     const { kind, rows: sent } = chunk
     try {
       if (kind === 'make') {
-        const made = await doors.post({ ...shared, monitors: sent.map(({ row }) => itemOf(row)), ignore: true })
+        const made = await deps.post({ ...shared, monitors: sent.map(({ row }) => itemOf(row)), ignore: true })
         tell({ made: run.made + made, done: run.done + sent.length, waits: 0 })
       } else {
-        const { updated, refused } = await doors.update({ updates: sent.flatMap(({ row }) => updateOf(row)) })
+        const { updated, refused } = await deps.update({ updates: sent.flatMap(({ row }) => updateOf(row)) })
         const placeOf = new Map(sent.map(({ at, row }) => [row.monitor?.id, at]))
         const whys = refused.map(({ id, why }) => [placeOf.get(id)!, why] as const)
         const all = new Map([...run.refused, ...whys])
@@ -67,7 +67,7 @@ export async function runImport(rows: readonly Placed[], shared: Shared, doors: 
         if (rest.length > 0) queue.unshift({ kind, rows: rest })
       } else if (problem instanceof ApiProblem && (problem.status === 429 || problem.status === 503)) {
         tell({ waits: problem.retryAfter ?? 5 })
-        await doors.sleep(run.waits)
+        await deps.sleep(run.waits)
         queue.unshift(chunk)
       } else {
         tell({ problem, waits: 0 })

@@ -67,7 +67,7 @@ function twice(ask: (name: string) => (world: AppWorld) => Promise<Answer>) {
 function readSealed(reason: string) {
   return async (world: AppWorld) => {
     const { body } = await create('/webhooks', WEBHOOK)(world)
-    world.doors.seal.open = () => {
+    world.deps.seal.open = () => {
       throw new Error(reason)
     }
     return await world.call(`/webhooks/${body.id}`)

@@ -58,7 +58,7 @@ export function bodyOf({ id, body }: Operation, ids: Record<string, string>): un
 
 type EventOf = { organization: string; monitor: string; group: string; mark: string }
 
-async function insertEvent({ doors: { db, clock } }: AppWorld, { organization, monitor, group, mark }: EventOf) {
+async function insertEvent({ deps: { db, clock } }: AppWorld, { organization, monitor, group, mark }: EventOf) {
   const id = newId('evt', clock.now())
   await db
     .insertInto('events')
@@ -84,7 +84,7 @@ async function insertEvent({ doors: { db, clock } }: AppWorld, { organization, m
   return id
 }
 
-async function insertMember({ doors: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {
+async function insertMember({ deps: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {
   const person = await ensurePerson(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
   const id = await insertAgent(db, organization, { person, role: 'member' }, clock.now())
   if (id === undefined) throw new Error('the member is there already')

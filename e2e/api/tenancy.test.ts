@@ -95,7 +95,7 @@ const ABOUT = [
 ] as const
 
 /** Every row that belongs to an organization. */
-async function everythingOf({ doors: { db } }: AppWorld, organization: string): Promise<unknown> {
+async function everythingOf({ deps: { db } }: AppWorld, organization: string): Promise<unknown> {
   const tables = ABOUT.map(async (table) => {
     const rows = await db.selectFrom(table).selectAll().where('organization_id', '=', organization).execute()
     return [table, rows.map((row) => JSON.stringify(row)).sort()]

@@ -2,8 +2,8 @@ import type { CheckDeps } from '#server/checks/driver.ts'
 import type { Clock } from '#server/clock.ts'
 import { createCanaries } from '#server/dns/canaries.ts'
 import { createDnsClient } from '#server/dns/client.ts'
-import { createAuthorities } from '#server/dns/delegation/authorities.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
+import { createAuthoritativeClient } from '#server/dns/resolver/authoritative-client.ts'
 import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { type DnsTree, startDnsTree } from '#server/testing/dns-server-tree.ts'
@@ -36,7 +36,7 @@ export type Lab = {
   remove(name: string, type: QuestionType): void
   /** As it is when nothing is wrong. */
   restore(): void
-  doors: CheckDeps
+  deps: CheckDeps
   /** Who was told what about our own network. */
   told: string[]
   clock: Clock & { advance(ms: number): void }
@@ -62,11 +62,16 @@ export async function startLab(
   const told: string[] = []
   const onOutage = () => told.push('outage')
   const onRecovery = () => told.push('recovery')
-  const doors: CheckDeps = {
+  const deps: CheckDeps = {
     dns,
     clock,
     authorities: roots
-      ? createAuthorities({ dns: others, clock: patientClock, roots: [tree.root.address], timeoutMs: TIMEOUT_MS })
+      ? createAuthoritativeClient({
+          dns: others,
+          clock: patientClock,
+          roots: [tree.root.address],
+          timeoutMs: TIMEOUT_MS,
+        })
       : undefined,
     canaries: canaries ? createCanaries({ dns, clock, names: [CANARY], onOutage, onRecovery }) : undefined,
   }
@@ -86,7 +91,7 @@ export async function startLab(
     remove: (...record) => {
       for (const server of lab.everyone) server.remove(...record)
     },
-    doors,
+    deps,
     told,
     random: randomFrom(seed),
     clock,

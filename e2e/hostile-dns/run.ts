@@ -3,7 +3,7 @@ import { runCheck } from '#server/checks/driver.ts'
 import { recordChecks, recordedLoader } from '#server/checks/store.ts'
 import { systemContext } from '#server/context.ts'
 import type { Database } from '#server/database/database.ts'
-import { type Claim, LEASE_MS } from '#server/database/due.ts'
+import { type Claim, LEASE_MS } from '#server/database/lease-queue.ts'
 import { insertMonitors } from '#server/monitors/insert.ts'
 import { parseMonitor } from '#server/monitors/monitor.ts'
 import { ADDRESS, type Lab, NAME, startLab } from './lab.ts'
@@ -82,7 +82,7 @@ async function checkOnce(db: Database, lab: Lab, monitor: string): Promise<void>
     .executeTakeFirstOrThrow()
   const result = await runCheck(
     claim as Claim<'due_checks'>,
-    lab.doors,
+    lab.deps,
     recordedLoader(db),
     new AbortController().signal,
   )

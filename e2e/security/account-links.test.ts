@@ -32,8 +32,8 @@ onBothEngines('whoever once knew the password', (_fresh, engine) => {
   test('keeps no session that began while the password was changed', async () => {
     const world = await givenApp(engine)
     await givenSignedIn(world, { name: 'Ada' })
-    const { db } = world.doors
-    const auth = createAuth(world.doors, cheapPasswords)
+    const { db } = world.deps
+    const auth = createAuth(world.deps, cheapPasswords)
     const { password } = await auth.$context
     const { verify } = password
     password.verify = async (given) => {

@@ -38,7 +38,7 @@ test('a name with a line break is refused wherever a name is given', async () =>
 })
 
 test('a name that an earlier version took is one line in quotes', async () => {
-  const { seal } = (await givenApp('sqlite')).doors
+  const { seal } = (await givenApp('sqlite')).deps
   const content = { kind: 'invitation', organization: PHISHING, role: 'member', issue: 1, expiresAt: 0 } as const
   const { subject, text } = messageOf(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
   const quoted = '“Acme Your account is locked. Open https://evil.example now.”'
@@ -57,7 +57,7 @@ onBothEngines('invitations', (_fresh, engine) => {
     const resend = () => world.call(`/agents/invitations/${second}/resend`, { method: 'POST' })
     expect((await resend()).status).toBe(202)
     expect([(await invite('c')).status, (await resend()).status]).toEqual([429, 429])
-    const mails = await world.doors.db.selectFrom('mails').select('recipient').execute()
+    const mails = await world.deps.db.selectFrom('mails').select('recipient').execute()
     expect(mails).toEqual([{ recipient: 'b@example.com' }])
 
     world.pass(24 * 60 * 60_000)
@@ -80,7 +80,7 @@ onBothEngines('mails about webhooks', (_fresh, engine) => {
   test('are no more from a second organization of the same owner', async () => {
     const world = await givenApp(engine, SMTP)
     await givenPerson(world, { name: 'Eve', role: 'owner', of: ['First', 'Second'] })
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const [first, second] = [await world.organization('First'), await world.organization('Second')]
     const content = { kind: 'webhook_active', organization: 'First', url: 'https://hooks.example.com/' } as const
     const recipients = Array.from({ length: 500 }, (_, number) => `victim${number}@example.com`)
@@ -102,7 +102,7 @@ onBothEngines('a change of the address', (_fresh, engine) => {
     const statuses = []
     for (let number = 0; number < 7; number++) statuses.push(await change(browser, `victim${number}@example.com`))
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
-    expect(await world.doors.db.selectFrom('mails').select('id').execute()).toHaveLength(5)
+    expect(await world.deps.db.selectFrom('mails').select('id').execute()).toHaveLength(5)
   })
 
   test('mails one stranger no more often from several accounts', async () => {

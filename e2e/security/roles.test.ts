@@ -120,7 +120,7 @@ onBothEngines('somebody who is removed at this moment', (_fresh, engine) => {
     ])
     expect(removed.status).toBe(204)
     expect(given.filter(({ status }) => ![201, 403].includes(status))).toEqual([])
-    const { db } = world.doors
+    const { db } = world.deps
     const keys = db.selectFrom('api_keys').select('id').where('created_by', '=', agent)
     const invitations = db.selectFrom('invitations').select('id').where('invited_by', '=', agent)
     expect(await keys.where('revoked_at', 'is', null).execute()).toEqual([])
@@ -145,7 +145,7 @@ onBothEngines('an invitation that was revoked', (_fresh, engine) => {
   })
 })
 
-async function agentOf({ doors }: AppWorld, name: string): Promise<string> {
-  const row = await doors.db.selectFrom('agents').select('id').where('name', '=', name).executeTakeFirstOrThrow()
+async function agentOf({ deps }: AppWorld, name: string): Promise<string> {
+  const row = await deps.db.selectFrom('agents').select('id').where('name', '=', name).executeTakeFirstOrThrow()
   return row.id
 }

@@ -42,11 +42,11 @@ onBothEngines('whoever has the password', (_fresh, engine) => {
   test('tries codes no faster by showing a cookie of another account beside', async () => {
     const { world } = await givenSecondFactor(await givenApp(engine))
     // Accounts of the thief, whose tries would be counted instead.
-    const { internalAdapter } = await createAuth(world.doors, cheapPasswords).$context
+    const { internalAdapter } = await createAuth(world.deps, cheapPasswords).$context
     const statuses: number[] = []
     for (let number = 0; number < 7; number++) {
       const thief = await givenHalfSignedIn(world, `198.51.100.${number}`)
-      const expiresAt = new Date(world.doors.clock.now() + 60_000)
+      const expiresAt = new Date(world.deps.clock.now() + 60_000)
       await internalAdapter.createVerificationValue({ identifier: `2fa-${number}`, value: `usr_${number}`, expiresAt })
       const cookie = `${COOKIE}="${thief.cookies.get(COOKIE)}"; ${COOKIE}=2fa-${number}.x`
       const body = { code: String(number).padStart(6, '0') }

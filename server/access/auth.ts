@@ -1,6 +1,6 @@
 import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { authAdapter } from './auth-adapter.ts'
 import type { Passwords } from './passwords.ts'
 import { endOldestSessions } from './session-store.ts'
@@ -22,7 +22,7 @@ export type Auth = ReturnType<typeof createAuth>
  * `dashboard/` alone, which know where a request comes from and how often it came.
  */
 export function createAuth(
-  { config, db, seal, log }: Pick<Doors, 'config' | 'db' | 'seal' | 'log'>,
+  { config, db, seal, log }: Pick<Deps, 'config' | 'db' | 'seal' | 'log'>,
   passwords: Passwords,
 ) {
   const baseURL = new URL(config.baseUrl).origin

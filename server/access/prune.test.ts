@@ -12,7 +12,7 @@ const DAY = 24 * 60 * 60_000
 onBothEngines('sessions, links and tries that have run out', (_fresh, engine) => {
   test('are removed, and the others stay', async () => {
     const world = await givenApp(engine)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     await givenSignedIn(world, { name: 'Ada' })
     const ask = { body: { email: 'ada@example.com' } }
     await openBrowser(world).call('/dashboard/auth/request-password-reset', ask)

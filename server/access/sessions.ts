@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { forbidden } from '../problem.ts'
 import { ADDRESS_HEADER, type Auth } from './auth.ts'
 import { startOf } from './same-origin.ts'
@@ -20,7 +20,7 @@ const READING = new Set(['GET', 'HEAD'])
  * The session that a request's cookie names; undefined without one. A page of another site reads nothing by it, and changes
  * nothing: that throws 403. With a reply the session is also prolonged, once a day.
  */
-export function sessionReader(auth: Auth, { config, clock }: Pick<Doors, 'config' | 'clock'>) {
+export function sessionReader(auth: Auth, { config, clock }: Pick<Deps, 'config' | 'clock'>) {
   return async (request: FastifyRequest, reply?: FastifyReply): Promise<Session | undefined> => {
     if (!SESSION_COOKIE.test(request.headers.cookie ?? '')) return undefined
     const start = startOf(request, config.baseUrl)

@@ -29,7 +29,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(Date.parse(body.expires) - Date.parse(body.created)).toBe(7 * DAY_MS)
     expect((await world.call(`/agents/invitations/${body.id}`)).body).toEqual(body)
     expect((await world.call('/agents/invitations')).body.data).toEqual([body])
-    const mails = await world.doors.db.selectFrom('mails').selectAll().execute()
+    const mails = await world.deps.db.selectFrom('mails').selectAll().execute()
     expect(mails).toMatchObject([{ recipient: 'ada@example.com', about: body.id, status: 'waiting' }])
   })
 
@@ -39,8 +39,8 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     const token = tokenOf(body)
 
     const rows = [
-      ...(await world.doors.db.selectFrom('invitations').selectAll().execute()),
-      ...(await world.doors.db.selectFrom('mails').selectAll().execute()),
+      ...(await world.deps.db.selectFrom('invitations').selectAll().execute()),
+      ...(await world.deps.db.selectFrom('mails').selectAll().execute()),
     ]
 
     expect(JSON.stringify(rows) + text).not.toContain(token)
@@ -64,14 +64,14 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => invite({ email: 'ada@example.com' })))
 
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
-    expect(await world.doors.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
+    expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
   })
 
   test('whoever accepts becomes an agent with the role of the invitation', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com', role: 'viewer' })
 
-    expect(await getOfferedInvitation(world.doors.db, tokenOf(body), world.doors.clock.now())).toEqual({
+    expect(await getOfferedInvitation(world.deps.db, tokenOf(body), world.deps.clock.now())).toEqual({
       organization: 'First',
       email: 'ada@example.com',
       role: 'viewer',
@@ -116,7 +116,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
 
     await expect(accept(tokenOf(body))).rejects.toMatchObject({ status: 409 })
     expect((await world.call(path)).body.state).toBe('revoked')
-    expect(await world.doors.db.selectFrom('mails').selectAll().execute()).toEqual([])
+    expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toEqual([])
     expect((await world.call(`${path}/resend`, { method: 'POST' })).status).toBe(409)
     expect((await world.call(path, { method: 'DELETE' })).status).toBe(204)
   })
@@ -131,7 +131,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(again.status).toBe(202)
     expect(again.body).toMatchObject({ id: body.id, state: 'pending' })
     expect(Date.parse(again.body.expires) - Date.parse(body.expires)).toBeGreaterThanOrEqual(8 * DAY_MS)
-    expect(await world.doors.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
+    expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
     await expect(accept(tokenOf(body, 1))).rejects.toMatchObject({ status: 404 })
     await accept(tokenOf(body, 2))
     expect((await world.call(`/agents/invitations/${body.id}`, { method: 'DELETE' })).status).toBe(409)
@@ -160,7 +160,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
 
     await accept(tokenOf((await invite({ email: 'ada@example.com' })).body))
 
-    const people = await world.doors.db
+    const people = await world.deps.db
       .selectFrom('people')
       .select('id')
       .where('email', '=', 'ada@example.com')
@@ -171,7 +171,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
 
 async function givenTeam(engine: Engine) {
   const world = await givenApp(engine)
-  const { db, seal, clock } = world.doors
+  const { db, seal, clock } = world.deps
   return {
     world,
     invite: (body: object) => world.call('/agents/invitations', { method: 'POST', body }),

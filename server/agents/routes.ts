@@ -1,10 +1,10 @@
 import { Agent, AgentChange, AgentQuery, Invitation, InvitationQuery, NewInvitation } from '#contract/agents.ts'
 import { PageOf } from '#contract/common.ts'
 import { changedBy } from '../access/permit.ts'
+import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { withRoom } from '../organization/room.ts'
-import type { Doors } from '../outside.ts'
+import { withRoom } from '../organization/quota.ts'
 import {
   getInvitation,
   insertInvitation,
@@ -16,9 +16,9 @@ import { deleteAgent, getAgent, listAgents, updateAgent } from './store.ts'
 
 const tags = ['Agents']
 
-export function agentRoutes(doors: Doors): Routes {
-  const { db, clock, seal } = doors
-  const limit = doors.config.invitationLimit
+export function agentRoutes(deps: Deps): Routes {
+  const { db, clock, seal } = deps
+  const limit = deps.config.invitationLimit
   return async (app) => {
     const agent = { params: Params('agent') }
     const invitation = { params: Params('invitation') }
@@ -113,7 +113,7 @@ export function agentRoutes(doors: Doors): Routes {
         const { body, context } = request
         return once(request, reply, db, {
           effect: (db) =>
-            withRoom({ ...doors, db }, context.organizationId, 'agents', (transaction) =>
+            withRoom({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
               insertInvitation(transaction, seal, { context, limit }, body),
             ),
           answer: (_db, made) => {
@@ -156,7 +156,7 @@ export function agentRoutes(doors: Doors): Routes {
         return once(request, reply, db, {
           // An expired one takes its place among the agents again.
           effect: (db) =>
-            withRoom({ ...doors, db }, context.organizationId, 'agents', (transaction) =>
+            withRoom({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
               resendInvitation(transaction, seal, { context, limit }, params.invitation),
             ),
           answer: (_db, resent) => {

@@ -1,11 +1,11 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Clock } from '../clock.ts'
-import type { Claim } from '../database/due.ts'
-import { Busy } from '../dns/busy.ts'
+import type { Claim } from '../database/lease-queue.ts'
 import type { Canaries } from '../dns/canaries.ts'
 import type { DnsClient } from '../dns/client.ts'
-import type { AuthoritativeReply, Authorities } from '../dns/delegation/authorities.ts'
 import type { Reply } from '../dns/outcome.ts'
+import { OverloadError } from '../dns/overload-error.ts'
+import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
 import { type Lookup, lookupFor, type Watched } from './lookup.ts'
 import { isGood } from './outcomes.ts'
@@ -16,7 +16,7 @@ import { readFingerprint } from './verdict.ts'
 export type CheckDeps = {
   dns: DnsClient
   clock: Clock
-  authorities?: Authorities | undefined
+  authorities?: AuthoritativeClient | undefined
   canaries?: Canaries | undefined
 }
 
@@ -57,7 +57,7 @@ export async function runCheck<Row>(
     const finding = await confirm(loaded.recorded, lookup, first, deps, signal)
     return { claim, at: deps.clock.now(), row: loaded.row, ...finding }
   } catch (error) {
-    if (!(error instanceof Busy)) throw error
+    if (!(error instanceof OverloadError)) throw error
     return { claim, at: deps.clock.now(), kind: 'postponed', afterMs: error.retryInMs }
   }
 }
@@ -159,7 +159,7 @@ async function send(
 
 /** All that the check asks, of one of the zone's name servers. */
 async function askZone(
-  authorities: Authorities,
+  authorities: AuthoritativeClient,
   lookup: Lookup,
   server: number,
   fresh: boolean,

@@ -1,7 +1,7 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { isEndless } from '../dns/aliases.ts'
 import type { AskOptions, DnsClient } from '../dns/client.ts'
-import type { AliasChain, Reply, RRset } from '../dns/outcome.ts'
+import { isCnameLoop } from '../dns/cname-chain.ts'
+import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
@@ -18,7 +18,7 @@ export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup 
   if (recordType !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: queryType }, options)
   return isExactMatch
     ? (dns, options) => firstAlias(owner, dns, options)
-    : (dns, options) => followAliases(owner, dns, options)
+    : (dns, options) => followCnameChain(owner, dns, options)
 }
 
 /** The evidence stays whole. */
@@ -38,14 +38,14 @@ async function firstAlias(owner: string, dns: Asker, options: AskOptions): Promi
   return { outcome: outcome.kind === 'answer' ? { ...outcome, chain: [] } : outcome, evidence }
 }
 
-async function followAliases(owner: string, dns: Asker, options: AskOptions): Promise<Reply> {
+async function followCnameChain(owner: string, dns: Asker, options: AskOptions): Promise<Reply> {
   const first = await dns.ask({ name: owner, type: 'CNAME' }, options)
   if (first.outcome.kind !== 'answer') return first
   const { rrset } = first.outcome
   const evidence = [...first.evidence]
-  const links: AliasChain = [linkOf(rrset), ...first.outcome.chain]
+  const links: CnameChain = [linkOf(rrset), ...first.outcome.chain]
   for (;;) {
-    if (isEndless(links)) return { outcome: { kind: 'endless_alias', chain: links }, evidence }
+    if (isCnameLoop(links)) return { outcome: { kind: 'endless_alias', chain: links }, evidence }
     const withinMs = CHAIN_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
     if (withinMs <= 0) return { outcome: { kind: 'timeout' }, evidence }
     const { outcome, evidence: more } = await dns.ask(
@@ -62,7 +62,7 @@ async function followAliases(owner: string, dns: Asker, options: AskOptions): Pr
   }
 }
 
-function linkOf({ name, values, ttl }: RRset): AliasChain[number] {
+function linkOf({ name, values, ttl }: RRset): CnameChain[number] {
   const target = values[0]!
   return { name, target: target === '.' ? '' : target, ttl }
 }

@@ -1,7 +1,7 @@
-import type { AuthoritativeReply } from '../dns/delegation/authorities.ts'
 import { isFiltered } from '../dns/extended-errors.ts'
 import { isBelow } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
+import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import { ask, type Check, first, type Query, type Step, serverOf, type ZoneReply } from './check.ts'
 import { isAnswer, isFailure, isSame } from './outcomes.ts'
 import { REASONS } from './reasons.ts'

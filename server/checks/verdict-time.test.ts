@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import type { Claim } from '../database/due.ts'
+import type { Claim } from '../database/lease-queue.ts'
 import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
-import { createAuthorities } from '../dns/delegation/authorities.ts'
 import type { Outcome } from '../dns/outcome.ts'
+import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import type { DnsServer } from '../testing/dns-server.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
@@ -42,7 +42,7 @@ async function givenWorld() {
     server.set(NAME, 'A', ['192.0.2.2'])
   }
   const canaries = createCanaries({ dns, clock, names: [CANARY], onOutage() {}, onRecovery() {} })
-  const authorities = createAuthorities({ dns: others, clock, roots: [tree.root.address] })
+  const authorities = createAuthoritativeClient({ dns: others, clock, roots: [tree.root.address] })
   return {
     zone,
     resolvers,
@@ -68,10 +68,10 @@ async function givenWorld() {
         inconclusive: 0,
       }
       const before = clock.elapsed()
-      const doors = { dns, clock, canaries, authorities: roots ? authorities : undefined }
+      const deps = { dns, clock, canaries, authorities: roots ? authorities : undefined }
       const result = await runCheck(
         claim as Claim<'due_checks'>,
-        doors,
+        deps,
         async () => ({ recorded, row: {} }),
         new AbortController().signal,
       )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AliasChain, Outcome, QuestionType } from '../dns/outcome.ts'
+import type { CnameChain, Outcome, QuestionType } from '../dns/outcome.ts'
 import { type Expectation, fingerprint, judge } from './verdict.ts'
 
 const EXPECTATION: Expectation = {
@@ -10,7 +10,7 @@ const EXPECTATION: Expectation = {
   owner: 'www.example.com',
 }
 
-const ALIASES: AliasChain = [
+const ALIASES: CnameChain = [
   { name: 'www.example.com', target: 'edge.cdn.example', ttl: 60 },
   { name: 'edge.cdn.example', target: 'pop7.cdn.example', ttl: 60 },
 ]

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import type { AliasChain, ExtendedError, Outcome } from '../dns/outcome.ts'
+import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 import type { Answer } from '../monitors/record-types/record-type.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
@@ -112,17 +112,17 @@ function speaker(owner: string, servers: readonly string[]): string {
   return `The zone's name ${server} ${listed(servers)} ${answer}`
 }
 
-function noData(owner: string, chain: AliasChain, what: string): Verdict {
+function noData(owner: string, chain: CnameChain, what: string): Verdict {
   return { state: 'NO_DATA', values: [], reason: `${endOf(owner, chain, 'exists but has')} ${what}.` }
 }
 
 /** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
-function endOf(owner: string, chain: AliasChain, verb: string): string {
+function endOf(owner: string, chain: CnameChain, verb: string): string {
   const end = chain.at(-1)?.target
   return end === undefined ? `${owner} ${verb}` : `${owner} points to ${end || '.'} (CNAME), which ${verb}`
 }
 
-function endlessAlias(owner: string, chain: AliasChain): string {
+function endlessAlias(owner: string, chain: CnameChain): string {
   const names = [owner, ...chain.map((alias) => alias.target)]
   const loops = new Set(names).size < names.length
   const path = names.slice(0, 5).join(' → ')

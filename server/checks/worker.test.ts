@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { createDnsClient, type DnsClientOptions } from '../dns/client.ts'
-import { Heart } from '../heart.ts'
+import { LoopHealth } from '../loop-health.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
@@ -43,8 +43,8 @@ async function givenScheduler(
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
-  const doors = { db, clock, dns, log, heart: new Heart(), bell: new Bell(), process: PROCESS }
-  const running = runScheduler(doors, { stop: stop.signal, abandon: stop.signal })
+  const deps = { db, clock, dns, log, loopHealth: new LoopHealth(), bell: new Bell(), process: PROCESS }
+  const running = runScheduler(deps, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()
     await dns.close() // what is under way is given up

@@ -2,21 +2,21 @@ import type { Logger } from 'pino'
 import type { Bell } from '../bell.ts'
 import { type Clock, watchClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Claim, claimDue } from '../database/due.ts'
+import { type Claim, claimDue } from '../database/lease-queue.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
-import type { Heart } from '../heart.ts'
+import type { LoopHealth } from '../loop-health.ts'
 import { repairAfterClockStep } from './clock-step.ts'
 import { runCheck } from './driver.ts'
 import { InFlight } from './in-flight.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
 
-export type SchedulerDoors = {
+export type SchedulerDeps = {
   db: Database
   clock: Clock
   dns: DnsClient
   log: Logger
-  heart: Heart
+  loopHealth: LoopHealth
   /** Wakes the courier of this process. */
   bell: Bell
   process: number
@@ -29,10 +29,10 @@ const GATHER_MS = 5
 
 /** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is under way. */
 export async function runScheduler(
-  doors: SchedulerDoors,
+  deps: SchedulerDeps,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
-  const { db, clock, log, heart, bell, process } = doors
+  const { db, clock, log, loopHealth, bell, process } = deps
   const inFlight = new InFlight()
   const records = new WriteBatches<StoredResult>(
     async (results) => {
@@ -50,7 +50,7 @@ export async function runScheduler(
   const load = recordedLoader(db)
   const check = async (claim: Claim<'due_checks'>) => {
     try {
-      await records.add(await runCheck(claim, doors, load, abandon))
+      await records.add(await runCheck(claim, deps, load, abandon))
     } catch (err) {
       // The lease runs out and the check is done again.
       if (!abandon.aborted)
@@ -62,7 +62,7 @@ export async function runScheduler(
   const wasSetBack = watchClock(clock)
   let isPlanned = false
   while (!stop.aborted) {
-    heart.beat('checker', clock.elapsed())
+    loopHealth.beat('checker', clock.elapsed())
     try {
       if (wasSetBack()) isPlanned = false
       if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process })

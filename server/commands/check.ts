@@ -6,13 +6,13 @@ import { judge } from '../checks/verdict.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { openChecking } from '../deps.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { createLog } from '../log.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { openChecking } from '../outside.ts'
 import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './load-config.ts'
 
@@ -49,12 +49,12 @@ function onlyFrom(server: string, config: Config): Config {
 type Checked = Awaited<ReturnType<typeof checkOnce>>
 
 async function checkWith(watched: Watched, expectedValues: string[], config: Config): Promise<Checked> {
-  const doors = openChecking(config, createLog({ logLevel: 'silent', logFormat: 'json' }))
+  const checking = openChecking(config, createLog({ logLevel: 'silent', logFormat: 'json' }))
   try {
-    const deps = { ...doors, clock: systemClock }
+    const deps = { ...checking, clock: systemClock }
     return await checkOnce({ ...watched, expectedValues }, deps, new AbortController().signal)
   } finally {
-    await doors.closeDns()
+    await checking.closeDns()
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AliasChain, Evidence, ExtendedError, Outcome } from '../dns/outcome.ts'
+import type { CnameChain, Evidence, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { table } from './table.ts'
 
 const MOST_VALUES = 4
@@ -51,7 +51,7 @@ function shown(outcome: Outcome | null): string {
   }
 }
 
-function chainOf(chain: AliasChain): string {
+function chainOf(chain: CnameChain): string {
   return chain.map(({ target }) => `${target || '.'} → `).join('')
 }
 

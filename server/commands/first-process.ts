@@ -1,9 +1,9 @@
 import { scryptPasswords } from '../access/passwords.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { findSetupLink } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganization, whileEmpty } from '../organization/store.ts'
-import type { Doors } from '../outside.ts'
 
 /** What only the first process of a server does. */
 
@@ -17,7 +17,7 @@ export async function makeAdmin(db: Database, { admin }: Config, now: number): P
 }
 
 /** Says in plain words where to go first. */
-export async function greet({ config, db, seal, log }: Doors): Promise<void> {
+export async function greet({ config, db, seal, log }: Deps): Promise<void> {
   const at = config.roles.has('api')
     ? `Zonewatch answers at ${config.baseUrl} (its API is described at ${config.baseUrl}/docs)`
     : 'Zonewatch is running'

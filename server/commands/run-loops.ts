@@ -1,22 +1,22 @@
 import { runScheduler } from '../checks/worker.ts'
 import type { Config } from '../config.ts'
-import { runEventSweep } from '../events/sweep.ts'
+import type { Deps } from '../deps.ts'
+import { runEventRetention } from '../events/retention.ts'
 import { runMailWorker } from '../mail/worker.ts'
-import type { Doors } from '../outside.ts'
-import { runCourier } from '../webhooks/courier.ts'
-import { runSweep } from '../webhooks/sweep.ts'
+import { runDispatcher } from '../webhooks/dispatcher.ts'
+import { runWebhookRetention } from '../webhooks/retention.ts'
 
 /** The loops of the roles `checker` and `courier`. They run until `stop` is aborted. */
 export function runLoops(
-  doors: Doors & { process: number },
+  deps: Deps & { process: number },
   roles: Config['roles'],
   signals: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void>[] {
   const loops: Promise<void>[] = []
-  if (roles.has('checker')) loops.push(runScheduler(doors, signals), runEventSweep(doors, signals))
+  if (roles.has('checker')) loops.push(runScheduler(deps, signals), runEventRetention(deps, signals))
   if (roles.has('courier')) {
-    const limits = { inAll: doors.config.courierConcurrency, perWebhook: doors.config.webhookConcurrency }
-    loops.push(runCourier(doors, signals, limits), runSweep(doors, signals), runMailWorker(doors, signals))
+    const limits = { inAll: deps.config.courierConcurrency, perWebhook: deps.config.webhookConcurrency }
+    loops.push(runDispatcher(deps, signals, limits), runWebhookRetention(deps, signals), runMailWorker(deps, signals))
   }
   return loops
 }

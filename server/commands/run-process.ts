@@ -5,10 +5,10 @@ import { Bell } from '../bell.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { enterProcess, leaveProcess, runPresence } from '../database/processes.ts'
-import { Heart } from '../heart.ts'
+import { enterProcess, leaveProcess, runPresence } from '../database/instances.ts'
+import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { createLog } from '../log.ts'
-import { closeDoors, type Doors, openDoors } from '../outside.ts'
+import { LoopHealth } from '../loop-health.ts'
 import { parseRoles } from '../setting-values.ts'
 import type { Order, Report } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
@@ -51,15 +51,15 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   })
   prepareDataFolder(config)
   const secret = loadSecret(config)
-  const doors = {
-    ...openDoors(shareOf(config, roles), secret.text, createLog(config)),
-    heart: supervisor.heart,
+  const deps = {
+    ...openDeps(shareOf(config, roles), secret.text, createLog(config)),
+    loopHealth: supervisor.loopHealth,
     bell: roles.has('courier') ? supervisor.bell : new Bell(() => void supervisor.report({ kind: 'wake' })),
     isStarting: () => !isServing,
     isStopping: () => isStopping,
   }
-  const { db, clock, log } = doors
-  const app = await server?.createApp(doors)
+  const { db, clock, log } = deps
+  const app = await server?.createApp(deps)
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   await prepareDatabase(db, config, secret)
   const first = isFirst ? await import('./first-process.ts') : undefined
@@ -71,13 +71,13 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
   isServing = true
-  // In a process without loops the heart holds those of the others, for the readiness of the whole server.
-  const heart = workers ? doors.heart : new Heart()
-  const loops = [runPresence({ ...doors, heart, self, process: id }, signals)]
-  if (workers) loops.push(...workers.runLoops({ ...doors, process: id }, roles, signals))
-  if (workers) loops.push(reportBeats(doors, supervisor, stop.signal))
+  // In a process without loops the loopHealth holds those of the others, for the readiness of the whole server.
+  const loopHealth = workers ? deps.loopHealth : new LoopHealth()
+  const loops = [runPresence({ ...deps, loopHealth, self, process: id }, signals)]
+  if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
+  if (workers) loops.push(reportBeats(deps, supervisor, stop.signal))
   await supervisor.report({ kind: 'ready', instance: id })
-  await first?.greet(doors)
+  await first?.greet(deps)
   freeStartMemory()
 
   const end = await supervisor.end
@@ -92,14 +92,14 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
     log.error({ err }, 'Claims could not be given back; their leases run out.'),
   )
-  await Promise.race([closeDoors(doors), systemClock.sleep(1_000)])
+  await Promise.race([closeDeps(deps), systemClock.sleep(1_000)])
   process.exit(0)
 }
 
 function connectToSupervisor() {
   if (!process.send) throw new CliError('This command is for the server itself. Start the server with: zonewatch serve')
   const bell = new Bell()
-  const heart = new Heart()
+  const loopHealth = new LoopHealth()
   const start = Promise.withResolvers<Order & { kind: 'start' }>()
   const end = Promise.withResolvers<'ordered' | 'orphaned'>()
   process.on('message', (order: Order) => {
@@ -111,7 +111,7 @@ function connectToSupervisor() {
       case 'wake':
         return bell.ring()
       case 'beat':
-        for (const loop of order.loops) heart.beat(loop, systemClock.elapsed())
+        for (const loop of order.loops) loopHealth.beat(loop, systemClock.elapsed())
     }
   })
   process.once('disconnect', () => end.resolve('orphaned'))
@@ -126,7 +126,7 @@ function connectToSupervisor() {
   return {
     /** Rung when another process of the server has something to send. */
     bell,
-    heart,
+    loopHealth,
     start: start.promise,
     end: end.promise,
     report: (report: Report) => new Promise<void>((resolve) => process.send?.(report, () => resolve())),
@@ -141,9 +141,9 @@ function freeStartMemory(): void {
   gc({ type: 'major', flavor: 'last-resort' })
 }
 
-async function reportBeats({ heart, clock }: Doors, supervisor: Supervisor, stop: AbortSignal): Promise<void> {
+async function reportBeats({ loopHealth, clock }: Deps, supervisor: Supervisor, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
-    await supervisor.report({ kind: 'beat', loops: heart.working(clock.elapsed(), BEAT_MS) })
+    await supervisor.report({ kind: 'beat', loops: loopHealth.working(clock.elapsed(), BEAT_MS) })
     await clock.sleep(BEAT_MS, stop)
   }
 }

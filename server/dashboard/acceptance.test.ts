@@ -12,7 +12,7 @@ async function givenFound(
 ): Promise<string> {
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], ...given }
   const { id } = (await world.call('/monitors', { method: 'POST', body })).body
-  await world.doors.db
+  await world.deps.db
     .updateTable('monitors')
     .set({
       state: found.state ?? 'MISMATCH',
@@ -38,8 +38,8 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
       200,
       expect.objectContaining({ id, expected_value: ['192.0.2.2', '192.0.2.3'], is_exact_match: true, state: 'UNSET' }),
     ])
-    const place = await world.doors.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
-    expect(place.due_at).toBeLessThanOrEqual(world.doors.clock.now())
+    const place = await world.deps.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
+    expect(place.due_at).toBeLessThanOrEqual(world.deps.clock.now())
     const flexible = await givenFound(world, { is_exact_match: false }, ['198.51.100.7'])
     expect((await accept(world, flexible)).body).toMatchObject({
       expected_value: ['198.51.100.7'],

@@ -2,7 +2,7 @@ import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import type { AliasChain, Evidence } from '../dns/outcome.ts'
+import type { CnameChain, Evidence } from '../dns/outcome.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../monitors/record-types/expected-values.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
@@ -21,7 +21,7 @@ export async function differenceOf(db: Database, organizationId: string, id: str
 }
 
 /** The names that a flexible CNAME leads to stand in the evidence alone. */
-function chainOf(diagnosis: string | null): AliasChain {
+function chainOf(diagnosis: string | null): CnameChain {
   const paths: Evidence[] = diagnosis === null ? [] : JSON.parse(diagnosis).paths
   return paths.flatMap(({ outcome }) =>
     outcome?.kind !== 'answer' || outcome.rrset.type !== 'CNAME'

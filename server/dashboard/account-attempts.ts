@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
 import { countAttempt, forgetAttempts, type Guarded, uncountAttempt } from '../access/attempts.ts'
-import { ipv6NetworkOf, networkOf } from '../http/gate.ts'
+import type { Deps } from '../deps.ts'
+import { ipv6NetworkOf, networkOf } from '../http/auth-and-rate-limit.ts'
 import { secondsToWait } from '../http/limits.ts'
-import type { Doors } from '../outside.ts'
 import { Problem } from '../problem.ts'
 
 /** `own`: proves itself by being right, and then begins anew. The others are spared that one try alone. */
@@ -11,7 +11,7 @@ export type Tried = { own: Guarded; others: readonly Guarded[] }
 
 /** Runs what tries at a secret. Throws 429, and runs nothing, when there were too many tries for anything it is counted for. */
 export async function guarded<T>(
-  { db, clock }: Pick<Doors, 'db' | 'clock'>,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   reply: FastifyReply,
   { own, others }: Tried,
   work: () => Promise<T>,
@@ -28,7 +28,7 @@ export async function guarded<T>(
  * cannot use up the tries of somebody's account.
  */
 export async function count(
-  { db, clock }: Pick<Doors, 'db' | 'clock'>,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   reply: FastifyReply,
   subjects: readonly Guarded[],
 ): Promise<void> {

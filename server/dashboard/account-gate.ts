@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { startOf } from '../access/same-origin.ts'
 import { fromElsewhere, type Session } from '../access/sessions.ts'
-import { heed, networkOf, takeWhatIsDescribed } from '../http/gate.ts'
+import type { Deps } from '../deps.ts'
+import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
-import type { Doors } from '../outside.ts'
 import { unauthorized } from '../problem.ts'
 
 declare module 'fastify' {
@@ -21,18 +21,18 @@ export type SessionOf = (request: FastifyRequest) => Promise<Session | undefined
  */
 export function guardAccounts(
   scope: FastifyInstance,
-  { db, clock, config }: Pick<Doors, 'db' | 'clock' | 'config'>,
+  { db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>,
   sessionOf: SessionOf,
 ): void {
   const limiter = new Limiter({ db, clock, limits: config.limits })
-  takeWhatIsDescribed(scope)
+  refuseUnknownFields(scope)
   scope.decorateRequest('session', null)
   scope.addHook('onRequest', async (request, reply) => {
     const isReading = request.method === 'GET' || request.method === 'HEAD'
     if (!isReading && startOf(request, config.baseUrl) === 'elsewhere') throw fromElsewhere()
     request.session = (await sessionOf(request)) ?? null
     const who = request.session?.personId ?? networkOf(request.ip)
-    heed(await limiter.take(who, 'dashboard'), clock.now(), reply, { kind: 'dashboard', whose: 'of one user' })
+    enforceLimit(await limiter.take(who, 'dashboard'), clock.now(), reply, { kind: 'dashboard', whose: 'of one user' })
   })
 }
 

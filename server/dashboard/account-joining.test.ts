@@ -168,5 +168,5 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
 
 async function givenInvitation(world: AppWorld, body: { email: string; role: string }): Promise<string> {
   const made = await world.call('/agents/invitations', { method: 'POST', body })
-  return `/dashboard/api/invitations/${invitationToken(world.doors.seal, made.body.id, 1)}`
+  return `/dashboard/api/invitations/${invitationToken(world.deps.seal, made.body.id, 1)}`
 }

@@ -2,9 +2,9 @@ import type { ApiKey, Mails } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
 import { mayGive } from '../access/permit.ts'
 import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { type MailContent, messageOf } from '../mail/content.ts'
-import type { Doors } from '../outside.ts'
 import { notFound } from '../problem.ts'
 
 /** Newest first, revoked and expired ones included. */
@@ -22,7 +22,7 @@ export async function getApiKey(db: Database, organizationId: string, id: string
 
 /** The newest mails of an organization, as somebody with this role may see them. Those about somebody's account belong to none and never stand here. */
 export async function listMails(
-  { db, config, seal }: Pick<Doors, 'db' | 'config' | 'seal'>,
+  { db, config, seal }: Pick<Deps, 'db' | 'config' | 'seal'>,
   { organizationId, role }: { organizationId: string; role: AgentRole },
 ): Promise<Mails['data']> {
   const rows = await db

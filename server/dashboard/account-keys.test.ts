@@ -30,7 +30,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     const make = (expires: string) => browser.call(KEYS, { body: { name: 'Short', role: 'read', expires } })
     expect((await make('2020-01-01T00:00:00Z')).body.errors).toHaveProperty('expires')
     expect((await make('tomorrow')).body.errors).toHaveProperty('expires')
-    const { key } = (await make(new Date(world.doors.clock.now() + 60_000).toISOString())).body
+    const { key } = (await make(new Date(world.deps.clock.now() + 60_000).toISOString())).body
     expect((await world.call('/monitors', { key })).status).toBe(200)
     world.pass(60_000)
     expect((await world.call('/monitors', { key })).status).toBe(401)

@@ -6,18 +6,18 @@ import { roleOfActor } from '../access/memberships.ts'
 import { changedBy } from '../access/permit.ts'
 import { insertKey, type KeyRole, revokeKey } from '../access/store.ts'
 import { inTransaction } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { parseTime } from '../http/times.ts'
 import { lockOrganization } from '../organization/lock.ts'
-import { withRoom } from '../organization/room.ts'
-import type { Doors } from '../outside.ts'
+import { withRoom } from '../organization/quota.ts'
 import { forbidden, invalid } from '../problem.ts'
 import { getApiKey, listApiKeys, listMails } from './account-keys-store.ts'
 
 /** API keys are made by people, not by keys; and what was written to people of the organization. */
-export function accountKeyRoutes(doors: Doors): Routes {
-  const { db } = doors
+export function accountKeyRoutes(deps: Deps): Routes {
+  const { db } = deps
   return async (app) => {
     changedBy(app, 'admin')
     app.addHook('onRequest', async ({ caller }) => {
@@ -43,7 +43,7 @@ export function accountKeyRoutes(doors: Doors): Routes {
         const given = { name: body.name, role: body.role, createdBy, ...(expiresAt !== undefined && { expiresAt }) }
         return await once(request, reply, db, {
           effect: (db) =>
-            withRoom({ ...doors, db }, organizationId, 'api_keys', (database) =>
+            withRoom({ ...deps, db }, organizationId, 'api_keys', (database) =>
               inTransaction(database, async (transaction) => {
                 await lockOrganization(transaction, organizationId)
                 const role = await roleOfActor(transaction, organizationId, createdBy)
@@ -74,7 +74,7 @@ export function accountKeyRoutes(doors: Doors): Routes {
     app.get(
       '/dashboard/api/mails',
       { config: { readBy: 'admin' }, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
-      async ({ caller }) => ({ data: await listMails(doors, caller) }),
+      async ({ caller }) => ({ data: await listMails(deps, caller) }),
     )
   }
 }

@@ -2,6 +2,7 @@ import type { Auth } from '../access/auth.ts'
 import { endSessions, forgetTrust } from '../access/session-store.ts'
 import type { Origin } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { accountToken } from '../mail/account-link.ts'
 import type { AccountMail } from '../mail/content.ts'
@@ -9,54 +10,53 @@ import { queueMail } from '../mail/outbox.ts'
 import { recordAccountAudit } from '../organization/audit-log.ts'
 import { emailOf, findPerson, setPassword } from '../organization/people.ts'
 import { insertOrganizationOf } from '../organization/store.ts'
-import type { Doors } from '../outside.ts'
 import { conflict, invalid } from '../problem.ts'
 import { insertAccount } from './account-store.ts'
 
 const VALID_FOR_MS = 60 * 60_000
 
-type LinkDoors = Pick<Doors, 'db' | 'clock' | 'seal'>
+type LinkDeps = Pick<Deps, 'db' | 'clock' | 'seal'>
 
 /** Mails a link to choose a new password; to an address without an account nothing. */
-export async function sendResetLink(doors: LinkDoors, auth: Auth, email: string): Promise<void> {
-  const person = await findPerson(doors.db, email)
+export async function sendResetLink(deps: LinkDeps, auth: Auth, email: string): Promise<void> {
+  const person = await findPerson(deps.db, email)
   if (!person) return
-  await sendLink(doors, auth, person.email, { purpose: 'reset-password', personId: person.id })
+  await sendLink(deps, auth, person.email, { purpose: 'reset-password', personId: person.id })
 }
 
 /** Mails a link to the new address; the change waits for it. To an address that another account has, nothing. */
-export async function sendEmailLink(doors: LinkDoors, auth: Auth, personId: string, newEmail: string): Promise<void> {
+export async function sendEmailLink(deps: LinkDeps, auth: Auth, personId: string, newEmail: string): Promise<void> {
   const email = emailOf(newEmail)
-  if (await findPerson(doors.db, email)) return
-  await sendLink(doors, auth, email, { purpose: 'change-email', personId, email })
+  if (await findPerson(deps.db, email)) return
+  await sendLink(deps, auth, email, { purpose: 'change-email', personId, email })
 }
 
 /** Who signs up, until the address is confirmed. */
 export type SigningUp = { organization: string; name: string; email: string; passwordHash: string }
 
 /** Mails a link that makes the account; to an address that has one, that it has one. */
-export async function sendSignUpLink(doors: LinkDoors, auth: Auth, given: SigningUp): Promise<void> {
-  const { db, clock } = doors
+export async function sendSignUpLink(deps: LinkDeps, auth: Auth, given: SigningUp): Promise<void> {
+  const { db, clock } = deps
   const email = emailOf(given.email)
   if (await findPerson(db, email)) return await tellPerson(db, email, { kind: 'account_exists' }, clock.now())
   const value = JSON.stringify({ ...given, email })
-  await keepAndMail(doors, auth, email, { purpose: 'sign-up', value, content: { kind: 'sign_up_confirmation' } })
+  await keepAndMail(deps, auth, email, { purpose: 'sign-up', value, content: { kind: 'sign_up_confirmation' } })
 }
 
 /** Ends all sessions, and every link and trusted browser of the account. Throws 400 for a link that was used or has run out. */
 export async function resetPassword(
-  doors: LinkDoors,
+  deps: LinkDeps,
   auth: Auth,
   { token, newPassword }: { token: string; newPassword: string },
   origin: Origin,
 ): Promise<{ email: string }> {
-  const { db } = doors
-  const link = await takeLink(doors, auth, 'reset-password', token)
+  const { db } = deps
+  const link = await takeLink(deps, auth, 'reset-password', token)
   const { password: passwords } = await auth.$context
   const hash = await passwords.hash(newPassword)
   const { now } = origin
   const { id, email } = await inTransaction(db, async (transaction) => {
-    const person = await getLinked(doors, transaction, link)
+    const person = await getLinked(deps, transaction, link)
     await setPassword(transaction, person.id, hash, now)
     await forgetTrust(transaction, person.id)
     await tellPerson(transaction, person.email, { kind: 'password_changed' }, now)
@@ -69,12 +69,12 @@ export async function resetPassword(
 }
 
 /** Makes the change or the account that a link stands for, once. Throws 400 for a link that was used or has run out. */
-export async function confirmEmail(doors: LinkDoors, auth: Auth, token: string, origin: Origin): Promise<void> {
-  const signingUp = await findLink<SigningUp>(doors, auth, 'sign-up', token)
-  if (signingUp) return await makeAccount(doors.db, signingUp, origin)
-  const link = await takeLink(doors, auth, 'change-email', token)
-  await inTransaction(doors.db, async (transaction) => {
-    const { id: personId } = await getLinked(doors, transaction, link)
+export async function confirmEmail(deps: LinkDeps, auth: Auth, token: string, origin: Origin): Promise<void> {
+  const signingUp = await findLink<SigningUp>(deps, auth, 'sign-up', token)
+  if (signingUp) return await makeAccount(deps.db, signingUp, origin)
+  const link = await takeLink(deps, auth, 'change-email', token)
+  await inTransaction(deps.db, async (transaction) => {
+    const { id: personId } = await getLinked(deps, transaction, link)
     await changeEmail(transaction, { personId, email: link.email!, isVerified: true }, origin)
   })
 }
@@ -116,19 +116,19 @@ type Link = { purpose: 'reset-password' | 'change-email'; personId: string; emai
 /** `account`: what the account was when the link was made. */
 type KeptLink = Link & { account: string }
 
-async function sendLink(doors: LinkDoors, auth: Auth, recipient: string, link: Link): Promise<void> {
-  const account = await findAccount(doors, doors.db, link.personId)
+async function sendLink(deps: LinkDeps, auth: Auth, recipient: string, link: Link): Promise<void> {
+  const account = await findAccount(deps, deps.db, link.personId)
   if (!account) return
   const kept: KeptLink = { ...link, account: account.mark }
   const content: AccountMail =
     link.email === undefined ? { kind: 'password_reset' } : { kind: 'email_confirmation', email: link.email }
-  await keepAndMail(doors, auth, recipient, { purpose: link.purpose, value: JSON.stringify(kept), content })
+  await keepAndMail(deps, auth, recipient, { purpose: link.purpose, value: JSON.stringify(kept), content })
 }
 
 type Purpose = Link['purpose'] | 'sign-up'
 
 async function keepAndMail(
-  { db, clock, seal }: LinkDoors,
+  { db, clock, seal }: LinkDeps,
   auth: Auth,
   recipient: string,
   { purpose, value, content }: { purpose: Purpose; value: string; content: AccountMail },
@@ -144,28 +144,28 @@ async function keepAndMail(
   await queueMail(db, null, { about: id, recipients: [recipient], content }, now)
 }
 
-async function takeLink(doors: LinkDoors, auth: Auth, purpose: Link['purpose'], token: string): Promise<KeptLink> {
-  const found = await findLink<KeptLink>(doors, auth, purpose, token)
+async function takeLink(deps: LinkDeps, auth: Auth, purpose: Link['purpose'], token: string): Promise<KeptLink> {
+  const found = await findLink<KeptLink>(deps, auth, purpose, token)
   if (!found) throw badLink()
   return found
 }
 
 /** Takes what was kept for a link, so that nobody else gets it; undefined where it was used or has run out. */
-async function findLink<T>(doors: LinkDoors, auth: Auth, purpose: Purpose, token: string): Promise<T | undefined> {
+async function findLink<T>(deps: LinkDeps, auth: Auth, purpose: Purpose, token: string): Promise<T | undefined> {
   const { internalAdapter } = await auth.$context
   const found = await internalAdapter.consumeVerificationValue(`${purpose}:${token}`)
-  return found && found.expiresAt.getTime() > doors.clock.now() ? (JSON.parse(found.value) as T) : undefined
+  return found && found.expiresAt.getTime() > deps.clock.now() ? (JSON.parse(found.value) as T) : undefined
 }
 
 /** The account of a link, locked until the transaction ends. Throws 400 where its password or address is another by now. */
-async function getLinked(doors: LinkDoors, transaction: Database, { personId, account }: KeptLink) {
-  const found = await findAccount(doors, transaction, personId)
+async function getLinked(deps: LinkDeps, transaction: Database, { personId, account }: KeptLink) {
+  const found = await findAccount(deps, transaction, personId)
   if (found?.mark !== account) throw badLink()
   return found
 }
 
 /** `mark`: changes with the password and with the address, and shows neither. */
-async function findAccount({ seal }: LinkDoors, db: Database, personId: string) {
+async function findAccount({ seal }: LinkDeps, db: Database, personId: string) {
   const person = await db
     .selectFrom('people')
     .select(['id', 'email'])

@@ -35,7 +35,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
     const unknown = await ask(world, 'nobody@example.com')
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
     await mailsTo(world, 'ada@example.com')
-    expect(await world.doors.db.selectFrom('mails').select('recipient').execute()).toHaveLength(1)
+    expect(await world.deps.db.selectFrom('mails').select('recipient').execute()).toHaveLength(1)
   })
 
   test('is not mailed again and again', async () => {
@@ -54,7 +54,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
 
     expect((await owner.call('/dashboard/api/mails')).body).toEqual({ data: [] })
     for (const table of ['mails', 'verifications'] as const) {
-      expect(JSON.stringify(await world.doors.db.selectFrom(table).selectAll().execute())).not.toContain(token)
+      expect(JSON.stringify(await world.deps.db.selectFrom(table).selectAll().execute())).not.toContain(token)
     }
   })
 })
@@ -92,8 +92,8 @@ onBothEngines('a new address', (_fresh, engine) => {
   test('that another account has is not told to exist', async () => {
     const world = await givenApp(engine, SMTP)
     const browser = await givenSignedIn(world, { name: 'Ada' })
-    await world.doors.db.updateTable('people').set({ email: 'ada@new.example' }).where('name', '!=', 'Ada').execute()
+    await world.deps.db.updateTable('people').set({ email: 'ada@new.example' }).where('name', '!=', 'Ada').execute()
     expect((await change(browser)).body).toEqual({ confirm: true })
-    expect(await world.doors.db.selectFrom('mails').select('recipient').execute()).toEqual([])
+    expect(await world.deps.db.selectFrom('mails').select('recipient').execute()).toEqual([])
   })
 })

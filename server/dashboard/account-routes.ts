@@ -17,11 +17,11 @@ import { sessionReader } from '../access/sessions.ts'
 import { acceptInvitation, getOfferedInvitation, getOpenInvitation } from '../agents/accept.ts'
 import { originOf } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { findPerson } from '../organization/people.ts'
 import { isSetupToken } from '../organization/setup-link.ts'
 import { hasOrganizations, insertOrganizationOf, whileEmpty } from '../organization/store.ts'
-import type { Doors } from '../outside.ts'
 import { forbidden, invalid } from '../problem.ts'
 import { count, fromAddress, subjectOf } from './account-attempts.ts'
 import { guardAccounts, signedIn } from './account-gate.ts'
@@ -33,17 +33,17 @@ import { authRoutes } from './auth-routes.ts'
 import { Background } from './background.ts'
 
 /** What a person does without an organization: set the server up, sign up, sign in, join, look at oneself. */
-export function accountRoutes(doors: Doors, auth: Auth): Routes {
-  const { db, clock, config, seal } = doors
+export function accountRoutes(deps: Deps, auth: Auth): Routes {
+  const { db, clock, config, seal } = deps
   const isOpen = config.signUp === 'open'
-  const sessionOf = sessionReader(auth, doors)
+  const sessionOf = sessionReader(auth, deps)
   return async (app) => {
     const { password: passwords } = await auth.$context
-    guardAccounts(app, doors, sessionOf)
-    const background = new Background(doors.log)
+    guardAccounts(app, deps, sessionOf)
+    const background = new Background(deps.log)
     app.addHook('onClose', () => background.close())
-    await app.register(authRoutes(doors, auth, background))
-    await app.register(accountSecurityRoutes(doors, auth))
+    await app.register(authRoutes(deps, auth, background))
+    await app.register(accountSecurityRoutes(deps, auth))
 
     const signIn = async (request: FastifyRequest, reply: FastifyReply, { email, password }: NewPassword) => {
       await asked(reply, auth.api.signInEmail({ body: { email, password }, ...asCaller(request) }))
@@ -52,7 +52,7 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
     app.get('/dashboard/api/me', { schema: { response: Answers(200, Me) } }, async (request, reply) => {
       const { personId } = signedIn(request)
       await sessionOf(request, reply)
-      return await getMe(doors, personId)
+      return await getMe(deps, personId)
     })
 
     app.get('/dashboard/api/welcome', { schema: { response: Answers(200, Welcome) } }, async () => ({
@@ -76,7 +76,7 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
         })
         if (!made) throw badLink()
         await signIn(request, reply, given)
-        return await getMe(doors, made.id)
+        return await getMe(deps, made.id)
       },
     )
 
@@ -88,11 +88,11 @@ export function accountRoutes(doors: Doors, auth: Auth): Routes {
           throw forbidden('Sign-up is disabled on this server. Ask an admin of your organization for an invitation.')
         const { password, ...given } = request.body
         const address = { subject: subjectOf('sign-up', given.email), free: 3 }
-        await count(doors, reply, [...fromAddress('sign-up', request.ip, 5), address])
+        await count(deps, reply, [...fromAddress('sign-up', request.ip, 5), address])
         const signingUp = { ...given, passwordHash: await passwords.hash(password) }
         if (config.smtp !== null) {
           // Nobody waits for it, so that an address that has an account is answered as fast as one that has none.
-          background.start(sendSignUpLink(doors, auth, signingUp), 'An email confirmation link could not be created.')
+          background.start(sendSignUpLink(deps, auth, signingUp), 'An email confirmation link could not be created.')
           return { confirm: true }
         }
         await inTransaction(db, async (transaction) => {

@@ -73,7 +73,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
 
   test('is kept sealed', async () => {
     const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
-    const kept = JSON.stringify(await world.doors.db.selectFrom('second_factors').selectAll().execute())
+    const kept = JSON.stringify(await world.deps.db.selectFrom('second_factors').selectAll().execute())
     expect(kept).not.toContain(String(URI.parse(uri).secret.base32))
     expect(kept).not.toContain(backupCodes[0])
   })

@@ -4,10 +4,10 @@ import { AUTH_PATH, type Auth } from '../access/auth.ts'
 import { endOtherSessions, endSession, forgetTrust, listSessions } from '../access/session-store.ts'
 import { originOf } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import { recordAccountAudit } from '../organization/audit-log.ts'
 import { renameAgents } from '../organization/people.ts'
-import type { Doors } from '../outside.ts'
 import { conflict } from '../problem.ts'
 import { count, fromAddress, subjectOf } from './account-attempts.ts'
 import { needSession, signedIn } from './account-gate.ts'
@@ -15,8 +15,8 @@ import { changeEmail, sendEmailLink, tellPerson } from './account-links.ts'
 import { asCaller, asked, DONE, tryAt } from './auth-calls.ts'
 
 /** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
-export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
-  const { db, clock, config } = doors
+export function accountSecurityRoutes(deps: Deps, auth: Auth): Routes {
+  const { db, clock, config } = deps
   return async (app) => {
     needSession(app)
     const record = (request: FastifyRequest, audited: Parameters<typeof recordAccountAudit>[3]) =>
@@ -42,7 +42,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       { schema: { body: contract.PasswordChange, response: Answers(200, contract.Done) } },
       async (request, reply) => {
         const body = { ...request.body, revokeOtherSessions: true }
-        await tryAt(doors, auth, request, reply, 'password', () =>
+        await tryAt(deps, auth, request, reply, 'password', () =>
           asked(reply, auth.api.changePassword({ body, ...asCaller(request) }), 'currentPassword'),
         )
         const { personId, email } = signedIn(request)
@@ -60,7 +60,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
         const { personId, email } = signedIn(request)
         const { newEmail, password } = request.body
         if (newEmail.trim().toLowerCase() === email) throw conflict('This is already the address of your account.')
-        await tryAt(doors, auth, request, reply, 'password', () =>
+        await tryAt(deps, auth, request, reply, 'password', () =>
           asked(reply, auth.api.verifyPassword({ body: { password }, ...asCaller(request) })),
         )
         if (config.smtp === null) {
@@ -72,8 +72,8 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
           { subject: `new address of ${personId}`, free: 5 },
           ...fromAddress('new address', request.ip, 20),
         ]
-        await count(doors, reply, [...mailed, { subject: subjectOf('new address', newEmail), free: 3 }])
-        await sendEmailLink(doors, auth, personId, newEmail)
+        await count(deps, reply, [...mailed, { subject: subjectOf('new address', newEmail), free: 3 }])
+        await sendEmailLink(deps, auth, personId, newEmail)
         return { confirm: true }
       },
     )
@@ -83,7 +83,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.SecondFactor) } },
       async (request, reply) => {
         if (signedIn(request).hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
-        return await tryAt(doors, auth, request, reply, 'password', () =>
+        return await tryAt(deps, auth, request, reply, 'password', () =>
           asked(reply, auth.api.enableTwoFactor({ body: request.body, ...asCaller(request) })),
         )
       },
@@ -93,7 +93,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       `${AUTH_PATH}/two-factor/disable`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.Done) } },
       async (request, reply) => {
-        await tryAt(doors, auth, request, reply, 'password', () =>
+        await tryAt(deps, auth, request, reply, 'password', () =>
           asked(reply, auth.api.disableTwoFactor({ body: request.body, ...asCaller(request) })),
         )
         const { personId, hasSecondFactor } = signedIn(request)
@@ -107,7 +107,7 @@ export function accountSecurityRoutes(doors: Doors, auth: Auth): Routes {
       `${AUTH_PATH}/two-factor/generate-backup-codes`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.BackupCodes) } },
       async (request, reply) => {
-        const { backupCodes } = await tryAt(doors, auth, request, reply, 'password', () =>
+        const { backupCodes } = await tryAt(deps, auth, request, reply, 'password', () =>
           asked(reply, auth.api.generateBackupCodes({ body: request.body, ...asCaller(request) })),
         )
         await record(request, { action: 'agent.backup_codes_created' })

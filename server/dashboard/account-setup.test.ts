@@ -10,7 +10,7 @@ onBothEngines('the first set-up', (_fresh, engine) => {
   test('makes the organization and its owner, and signs in', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
-    const token = await setupToken(world.doors.db, world.doors.seal)
+    const token = await setupToken(world.deps.db, world.deps.seal)
     expect((await browser.call('/dashboard/api/welcome')).body.needs_setup).toBe(true)
 
     const made = await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
@@ -28,7 +28,7 @@ onBothEngines('the first set-up', (_fresh, engine) => {
   test('is possible once, and with the right link only', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
-    const token = await setupToken(world.doors.db, world.doors.seal)
+    const token = await setupToken(world.deps.db, world.deps.seal)
     expect((await browser.call('/dashboard/api/setup', { body: { token: 'x'.repeat(22), ...ADA } })).status).toBe(403)
 
     const statuses = await Promise.all(
@@ -46,7 +46,7 @@ onBothEngines('signing in', (_fresh, engine) => {
   test('begins a session, and signing out ends it for whoever holds the cookie', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
-    const token = await setupToken(world.doors.db, world.doors.seal)
+    const token = await setupToken(world.deps.db, world.deps.seal)
     await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
     const thief = openBrowser(world)
     for (const [name, value] of browser.cookies) thief.cookies.set(name, value)

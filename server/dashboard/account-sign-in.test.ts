@@ -55,7 +55,7 @@ onBothEngines('signing in', (_fresh, engine) => {
   test('slows down whoever tries many accounts from one address, in whichever process', async () => {
     const world = await givenApp(engine)
     const other = await givenApp(engine, {}, world.url)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const before = { subject: 'sign-in from 198.51.100.7', free: 20 }
     for (let number = 0; number < 17; number++) await countAttempt(db, before, clock.now())
     const statuses = []
@@ -71,7 +71,7 @@ onBothEngines('signing in', (_fresh, engine) => {
   test('a network that is slowed down does not lock the account that it tries, nor an account its network', async () => {
     const world = await givenApp(engine)
     const { email } = await givenPerson(world, { name: 'Ada' })
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const slowed = { subject: 'sign-in from 198.51.100.7', free: 20 }
     for (let number = 0; number < 20; number++) await countAttempt(db, slowed, clock.now())
     for (let number = 0; number < 6; number++) expect((await tryWrong(world, '198.51.100.7', email)).status).toBe(429)
@@ -92,7 +92,7 @@ onBothEngines('signing in', (_fresh, engine) => {
   test('takes addresses that an organization may have, in any letter case', async () => {
     const world = await givenApp(engine)
     const { id } = await givenPerson(world, { name: 'Ada' })
-    await world.doors.db.updateTable('people').set({ email: 'admin@localhost' }).where('id', '=', id).execute()
+    await world.deps.db.updateTable('people').set({ email: 'admin@localhost' }).where('id', '=', id).execute()
     await signIn(openBrowser(world), 'Admin@localhost')
   })
 })
@@ -170,9 +170,9 @@ onBothEngines('a session', (_fresh, engine) => {
   test('too many end the oldest', async () => {
     const world = await givenApp(engine)
     const oldest = await givenSignedIn(world, { name: 'Ada' })
-    const [session] = await world.doors.db.selectFrom('sessions').selectAll().execute()
+    const [session] = await world.deps.db.selectFrom('sessions').selectAll().execute()
     const copies = Array.from({ length: 99 }, (_, number) => ({ ...session!, id: `${number}`, token: `${number}` }))
-    await world.doors.db
+    await world.deps.db
       .insertInto('sessions')
       .values(copies.map((each) => ({ ...each, created_at: each.created_at + 1 })))
       .execute()
@@ -187,7 +187,7 @@ onBothEngines('a session', (_fresh, engine) => {
     const world = await givenApp(engine)
     const browser = await givenSignedIn(world, { name: 'Ada' })
     const { data } = (await browser.call('/dashboard/auth/list-sessions')).body
-    world.pass(Date.parse(data[0].expires) - world.doors.clock.now())
+    world.pass(Date.parse(data[0].expires) - world.deps.clock.now())
     expect((await browser.call('/dashboard/api/me')).status).toBe(401)
   })
 })

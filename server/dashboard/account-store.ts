@@ -1,12 +1,12 @@
 import type { Me } from '#contract/account.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { findPerson, insertPerson, type Person } from '../organization/people.ts'
-import type { Doors } from '../outside.ts'
 import { conflict, unauthorized } from '../problem.ts'
 
 /** The person and all organizations, in the order of joining. Throws 401 for one who is gone. */
-export async function getMe({ db, config }: Pick<Doors, 'db' | 'config'>, personId: string): Promise<Me> {
+export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, personId: string): Promise<Me> {
   const person = await db
     .selectFrom('people')
     .select(['id', 'name', 'email', 'two_factor_enabled'])

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Auth } from '../access/auth.ts'
 import { authHeaders } from '../access/sessions.ts'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import { fromAddress, guarded } from './account-attempts.ts'
 import { refusedByAuth } from './auth-problems.ts'
@@ -23,7 +23,7 @@ export async function asked<T>(
 
 /** Runs what tries at a code or at the password of somebody known: counted by person and by address. */
 export async function tryAt<T>(
-  doors: Pick<Doors, 'db' | 'clock'>,
+  deps: Pick<Deps, 'db' | 'clock'>,
   auth: Auth,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -35,5 +35,5 @@ export async function tryAt<T>(
   if (personId === null) throw new Problem(401, 'The sign-in has expired. Sign in again.')
   const own = { subject: `${what} of ${personId}`, free: 5 }
   const others = fromAddress('sign-in', request.ip, 20)
-  return await guarded(doors, reply, { own, others }, () => work(personId))
+  return await guarded(deps, reply, { own, others }, () => work(personId))
 }

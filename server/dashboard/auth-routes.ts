@@ -4,10 +4,10 @@ import { forgetAttempts } from '../access/attempts.ts'
 import { AUTH_PATH, type Auth } from '../access/auth.ts'
 import { takeCode } from '../access/totp.ts'
 import { originOf } from '../context.ts'
+import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import { recordAccountAudit } from '../organization/audit-log.ts'
 import { findPerson } from '../organization/people.ts'
-import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { count, fromAddress, guarded, subjectOf } from './account-attempts.ts'
 import { signedIn } from './account-gate.ts'
@@ -18,8 +18,8 @@ import type { Background } from './background.ts'
 import { rememberDevice, signInSubject } from './known-device.ts'
 
 /** Signing in and out, and getting back in. Bodies and answers: `contract/account.ts`. */
-export function authRoutes(doors: Doors, auth: Auth, background: Background): Routes {
-  const { db, clock } = doors
+export function authRoutes(deps: Deps, auth: Auth, background: Background): Routes {
+  const { db, clock } = deps
   /** Written after the session, which the library writes by itself. */
   const recordSignIn = async (request: FastifyRequest, personId: string) => {
     await recordAccountAudit(db, originOf(request, clock.now()), personId, { action: 'agent.signed_in' })
@@ -31,11 +31,11 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       { schema: { body: contract.SignIn, response: Answers(200, contract.SignedIn) } },
       async (request, reply) => {
         const { body } = request
-        const tried = { own: signInSubject(doors, request, body.email), others: fromAddress('sign-in', request.ip, 20) }
-        const given = await guarded(doors, reply, tried, () =>
+        const tried = { own: signInSubject(deps, request, body.email), others: fromAddress('sign-in', request.ip, 20) }
+        const given = await guarded(deps, reply, tried, () =>
           asked(reply, auth.api.signInEmail({ body, ...asCaller(request) })),
         )
-        rememberDevice(doors, reply, body.email)
+        rememberDevice(deps, reply, body.email)
         const twoFactorRedirect = 'twoFactorRedirect' in given
         const person = twoFactorRedirect ? undefined : await findPerson(db, body.email)
         if (person) await recordSignIn(request, person.id)
@@ -48,7 +48,7 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
       async (request, reply) => {
         const body = { ...request.body, code: request.body.code.replaceAll(/[ -]/g, '') }
-        await tryAt(doors, auth, request, reply, 'code', async (personId) => {
+        await tryAt(deps, auth, request, reply, 'code', async (personId) => {
           const taken = await takeCode(db, auth, { personId, code: body.code }, clock.now())
           if (taken === 'wrong') throw wrongCode()
           if (taken === 'used')
@@ -69,7 +69,7 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       `${AUTH_PATH}/two-factor/verify-backup-code`,
       { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
       async (request, reply) => {
-        await tryAt(doors, auth, request, reply, 'code', async (personId) => {
+        await tryAt(deps, auth, request, reply, 'code', async (personId) => {
           await asked(reply, auth.api.verifyBackupCode({ body: request.body, ...asCaller(request) }))
           if (request.session === null) await recordSignIn(request, personId)
         })
@@ -82,9 +82,9 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       { schema: { body: contract.ResetRequest, response: Answers(200, contract.Done) } },
       async ({ body, ip }, reply) => {
         const account = { subject: subjectOf('reset', body.email), free: 3 }
-        await count(doors, reply, [...fromAddress('reset', ip, 20), account])
+        await count(deps, reply, [...fromAddress('reset', ip, 20), account])
         // Nobody waits for it, so that an address without an account is answered as fast as one with.
-        background.start(sendResetLink(doors, auth, body.email), 'A password reset link could not be created.')
+        background.start(sendResetLink(deps, auth, body.email), 'A password reset link could not be created.')
         return DONE
       },
     )
@@ -93,7 +93,7 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       `${AUTH_PATH}/reset-password`,
       { schema: { body: contract.Reset, response: Answers(200, contract.Done) } },
       async (request) => {
-        const { email } = await resetPassword(doors, auth, request.body, originOf(request, clock.now()))
+        const { email } = await resetPassword(deps, auth, request.body, originOf(request, clock.now()))
         await forgetAttempts(db, subjectOf('account', email))
         return DONE
       },
@@ -103,7 +103,7 @@ export function authRoutes(doors: Doors, auth: Auth, background: Background): Ro
       `${AUTH_PATH}/verify-email`,
       { schema: { body: contract.EmailConfirmation, response: Answers(200, contract.Done) } },
       async (request) => {
-        await confirmEmail(doors, auth, request.body.token, originOf(request, clock.now()))
+        await confirmEmail(deps, auth, request.body.token, originOf(request, clock.now()))
         return DONE
       },
     )

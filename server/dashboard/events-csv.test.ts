@@ -14,7 +14,7 @@ const AT = Date.UTC(2026, 10, 21, 9, 30)
 async function givenEvents(world: AppWorld, count: number, ...values: string[]) {
   const body = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: 'hello' }
   const { id } = (await world.call('/monitors', { method: 'POST', body })).body
-  const row = await world.doors.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
+  const row = await world.deps.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
   const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row
   const before = count - 1
   const events = Array.from({ length: values.length === 0 ? count : before + values.length }, (_, place) => ({
@@ -30,7 +30,7 @@ async function givenEvents(world: AppWorld, count: number, ...values: string[]) 
     diagnosis: null,
   }))
   for (let from = 0; from < events.length; from += 500)
-    await insertEvents(world.doors.db, events.slice(from, from + 500))
+    await insertEvents(world.deps.db, events.slice(from, from + 500))
   return events
 }
 
@@ -95,8 +95,8 @@ test('it ends after so many events, and says so', async () => {
   const world = await givenApp('sqlite')
   await givenEvents(world, 7)
   const { id } = await world.organization()
-  const csv = await text(await eventsCsv(world.doors, id, {}, 5))
+  const csv = await text(await eventsCsv(world.deps, id, {}, 5))
   expect(csv.trimEnd().split('\r\n')).toHaveLength(1 + 5 + 1)
   expect(csv).toContain('There are more than these 5 events')
-  expect(await text(await eventsCsv(world.doors, id, {}, 7))).not.toContain('There are more')
+  expect(await text(await eventsCsv(world.deps, id, {}, 7))).not.toContain('There are more')
 })

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Event, EventQuery } from '#contract/events.ts'
+import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
-import type { Page } from '../http/pages.ts'
-import type { Doors } from '../outside.ts'
+import type { Page } from '../http/pagination.ts'
 
 /** Events of one download, and of one page of it. */
 const MOST = 100_000
@@ -30,7 +30,7 @@ export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'> & { is_
  * `most`: events after which it ends, with a line that says so.
  */
 export async function eventsCsv(
-  { db, seal }: Pick<Doors, 'db' | 'seal'>,
+  { db, seal }: Pick<Deps, 'db' | 'seal'>,
   organizationId: string,
   { is_change: isChange = false, ...query }: EventsQuery,
   most = MOST,

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Guarded } from '../access/attempts.ts'
 import { cookiePrefixFor } from '../access/auth.ts'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { subjectOf } from './account-attempts.ts'
 
 const NAME = 'zonewatch.device'
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
-type DeviceDoors = Pick<Doors, 'seal' | 'config'>
+type DeviceDeps = Pick<Deps, 'seal' | 'config'>
 
 /**
  * What tries at a password are counted for. A browser in which the account signed in before is counted by itself, so that
  * strangers who try the account's password lock strangers out, and not its owner.
  */
-export function signInSubject({ seal }: DeviceDoors, request: FastifyRequest, email: string): Guarded {
+export function signInSubject({ seal }: DeviceDeps, request: FastifyRequest, email: string): Guarded {
   const account = subjectOf('account', email)
   const [, nonce = '', signature = ''] = COOKIE.exec(request.headers.cookie ?? '') ?? []
   const isKnown = nonce !== '' && seal.isSigned(`device ${nonce} of ${account}`, Buffer.from(signature, 'base64url'))
@@ -22,7 +22,7 @@ export function signInSubject({ seal }: DeviceDoors, request: FastifyRequest, em
 }
 
 /** Remembers that the account signed in here. The cookie gives no access. */
-export function rememberDevice({ seal, config }: DeviceDoors, reply: FastifyReply, email: string): void {
+export function rememberDevice({ seal, config }: DeviceDeps, reply: FastifyReply, email: string): void {
   const nonce = randomBytes(12).toString('base64url')
   const signature = seal.sign(`device ${nonce} of ${subjectOf('account', email)}`).toString('base64url')
   const prefix = cookiePrefixFor(config.baseUrl)

@@ -1,16 +1,16 @@
 import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { judge } from '../checks/verdict.ts'
+import type { Deps } from '../deps.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { pastedName } from '../monitors/pasted-name.ts'
 import { expectationOf } from '../monitors/record-types/expected-values.ts'
 import type { NameKind } from '../monitors/record-types/record-type.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 
-export type LookupDoors = Pick<Doors, 'dns' | 'clock'>
+export type LookupDeps = Pick<Deps, 'dns' | 'clock'>
 
 /** All of them together. */
 const DEADLINE_MS = 5_000
@@ -20,7 +20,7 @@ const TRIES = 3
 const MOST_VALUES = 50
 
 /** What stands in the DNS now. Throws a 400 for a text that holds no name. Writes nothing. */
-export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRequest): Promise<Lookup> {
+export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequest): Promise<Lookup> {
   const pasted = pastedName(name)
   const isAddress = pasted.endsWith('.arpa') && !name.trim().toLowerCase().includes('.arpa')
   if (isAddress && record_type !== undefined && record_type !== 'PTR') {
@@ -30,7 +30,7 @@ export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRe
   if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })
   const { owner, domain, subdomain } = parsed.name
   const types = record_type === undefined ? typesLikelyAt(kindOf(parsed.name)) : [record_type]
-  const found = await askTypes(doors, owner, types)
+  const found = await askTypes(deps, owner, types)
   const [some, none] = [
     found.filter(({ values }) => values.length > 0),
     found.filter(({ values }) => values.length === 0),
@@ -40,7 +40,7 @@ export async function lookUp(doors: LookupDoors, { name, record_type }: LookupRe
 
 /** One question for each type that is asked on the wire: SPF and TXT share theirs. */
 export async function askTypes(
-  { dns, clock }: LookupDoors,
+  { dns, clock }: LookupDeps,
   owner: string,
   types: readonly MonitorRecordType[],
 ): Promise<Found[]> {

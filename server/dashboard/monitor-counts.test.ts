@@ -20,7 +20,7 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
       ],
     }
     expect((await world.call('/monitors/bulk', { method: 'POST', body })).status).toBe(201)
-    const { db } = world.doors
+    const { db } = world.deps
     await db.updateTable('monitors').set({ state: 'MISMATCH' }).where('owner', '=', 'api.example.com').execute()
     const counts = async (query: string) => (await world.call(`/dashboard/api/monitors/counts?${query}`)).body
 

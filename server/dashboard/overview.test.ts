@@ -4,8 +4,8 @@ import type { Cause } from '#contract/dashboard.ts'
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
 import { recordChecks, type StoredResult } from '../checks/store.ts'
 import { systemContext } from '../context.ts'
-import { claimDue } from '../database/due.ts'
-import { enterProcess, report } from '../database/processes.ts'
+import { enterProcess, report } from '../database/instances.ts'
+import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
@@ -27,7 +27,7 @@ async function givenMonitors(world: AppWorld, given: Given[], key?: string) {
   }))
   const call = { method: 'POST', body: { monitors }, ...(key === undefined ? {} : { key }) }
   const made = (await world.call('/monitors/bulk', call)).body
-  const { db, clock } = world.doors
+  const { db, clock } = world.deps
   for (const [place, { state = 'VALID', current, minutesAgo, reason }] of given.entries()) {
     const { id } = made[place]
     const diagnosis = reason === undefined ? null : JSON.stringify({ reason })
@@ -99,7 +99,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
 
   test('counts each state right, whichever of them most monitors are in', async () => {
     const world = await givenApp(engine)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const { id } = await world.organization()
     const parsed = parseMonitor({ full_domain: 'a.example.com', record_type: 'A', expected_value: '192.0.2.1' })
     if (!parsed.ok) throw new Error('not a monitor')
@@ -150,7 +150,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(new Set(attention[0].monitors.map(({ id }: { id: string }) => id))).toEqual(new Set(ids.slice(0, 3)))
     expect(attention[0].monitors[0]).toMatchObject({ record_type: 'A', name: 'c.example.com' })
     const since = Date.parse(attention[0].since)
-    expect(Math.abs(world.doors.clock.now() - 12 * MINUTE - since)).toBeLessThan(MINUTE)
+    expect(Math.abs(world.deps.clock.now() - 12 * MINUTE - since)).toBeLessThan(MINUTE)
     expect([attention[5].since, more]).toEqual([null, 0])
   })
 
@@ -171,7 +171,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
 
   test('shows the newest changes, late checks, and webhooks that are paused, failing or late', async () => {
     const world = await givenApp(engine)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const given = Array.from({ length: 12 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))
     const ids = await givenMonitors(world, given)
     await db
@@ -221,7 +221,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const world = await givenApp(engine)
     const given = Array.from({ length: 60 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))
     const [changed] = await givenMonitors(world, [{ full_domain: 'old.example.com', minutesAgo: 90 }, ...given])
-    const first = world.doors.db.updateTable('events').set({ old_state: 'UNSET' })
+    const first = world.deps.db.updateTable('events').set({ old_state: 'UNSET' })
     await first.where('monitor_id', '!=', changed!).execute()
     const { body } = await world.call(PATH)
     expect(body.changes.map(({ monitor_id }: { monitor_id: string }) => monitor_id)).toEqual([changed])
@@ -243,7 +243,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
 
   test('says within 15 seconds that nothing checks or delivers any more, and that canary names fail', async () => {
     const world = await givenApp(engine)
-    const { db, clock, heart, log } = world.doors
+    const { db, clock, loopHealth, log } = world.deps
     const self = { pid: 1, machine: 'elsewhere', isAlive: () => true }
     const process = await enterProcess(db, self, clock.now())
     const working = async () => (await world.call(PATH)).body.processes
@@ -253,13 +253,13 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       report({
         db,
         clock,
-        heart,
+        loopHealth,
         log,
         self,
         process,
         canaries: { lastFound: () => network, network: async () => network },
       })
-    heart.beat('checker', clock.elapsed())
+    loopHealth.beat('checker', clock.elapsed())
     await say()
     expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 0 })
     network = 'gone'
@@ -271,7 +271,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
 
   test('checks that are postponed again and again are late, and no longer once one has ended', async () => {
     const world = await givenApp(engine)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     await givenMonitors(world, [{ full_domain: 'a.example.com' }, { full_domain: 'b.example.com' }])
     const checksAfter = async (...kinds: ('postponed' | 'unchanged')[]) => {
       await db.updateTable('due_checks').set({ due_at: clock.now() }).execute()
@@ -301,8 +301,8 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     await sql
       .raw(`insert into due_checks (${places}) ${numbers}
         select i, 'mon_' || i, '${id}', 1, 'x.example', 'A', 1, 5 from ${from}`)
-      .execute(world.doors.db)
-    await world.doors.db.updateTable('due_checks').set({ due_at: 1 }).where('owner', '=', 'a.example.com').execute()
+      .execute(world.deps.db)
+    await world.deps.db.updateTable('due_checks').set({ due_at: 1 }).where('owner', '=', 'a.example.com').execute()
     expect((await world.call(PATH)).body.checks).toMatchObject({ on_time: 0, late: 1 })
   })
 })

@@ -1,8 +1,8 @@
 import type { Overview } from '#contract/dashboard.ts'
-import { countWorking } from '../database/processes.ts'
+import { countWorking } from '../database/instances.ts'
+import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
-import type { Doors } from '../outside.ts'
 import { attentionOf } from './causes.ts'
 import {
   countLate,
@@ -23,7 +23,7 @@ const GRACE_MS = 60_000
 
 /** How everything stands, of one organization. */
 export async function readOverview(
-  { db, seal, clock }: Pick<Doors, 'db' | 'seal' | 'clock'>,
+  { db, seal, clock }: Pick<Deps, 'db' | 'seal' | 'clock'>,
   organizationId: string,
 ): Promise<Overview> {
   const { total, disabled, active: states } = await countStates(db, organizationId)

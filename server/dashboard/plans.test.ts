@@ -33,10 +33,10 @@ onBothEngines('what the dashboard asks', (_fresh, engine) => {
     const { organizationId, monitor } = await givenMonitors(db)
     const seal = createSeal('x'.repeat(32))
     const config = readConfig({ SECRET: 'x'.repeat(32) })
-    const doors = { db, seal, config, clock: systemClock, log: pino({ level: 'silent' }) }
+    const deps = { db, seal, config, clock: systemClock, log: pino({ level: 'silent' }) }
     const plans = await plansOf(async () => {
-      await readOverview(doors, organizationId)
-      await readTimeline(doors, organizationId, monitor.id, '90d')
+      await readOverview(deps, organizationId)
+      await readTimeline(deps, organizationId, monitor.id, '90d')
       await readSnapshot(db, organizationId)
       await monitorsOfEvents(db, organizationId, [newId('evt', 0)])
       await findKnown(db, organizationId, [monitor])

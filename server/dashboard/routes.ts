@@ -17,15 +17,15 @@ import {
 } from '#contract/dashboard.ts'
 import { Event, EventQuery } from '#contract/events.ts'
 import { Include, MonitorAnswer, MonitorQuery } from '#contract/monitors.ts'
+import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
-import type { Gate } from '../http/gate.ts'
+import type { Gate } from '../http/auth-and-rate-limit.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { parseInclude } from '../monitors/include.ts'
 import { countMonitors } from '../monitors/list.ts'
 import { toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
-import type { Doors } from '../outside.ts'
 import { Problem } from '../problem.ts'
 import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
@@ -44,14 +44,14 @@ const IMPORT_BYTES = 4 * 1024 * 1024
 export type Watching = { live: LiveStreams; identify: Gate['identify'] }
 
 /** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
-export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Routes {
-  const inTurn = oneAtATime<Overview>(doors.clock)
+export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Routes {
+  const inTurn = oneAtATime<Overview>(deps.clock)
   return async (app) => {
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
     })
 
-    await app.register(webhookLogRoutes(doors))
+    await app.register(webhookLogRoutes(deps))
 
     app.get('/dashboard/api/live', { ...onlyGet, schema: { querystring: OfOrganization } }, async (request, reply) => {
       const { organizationId, personId, actor } = request.caller
@@ -65,13 +65,13 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     app.get(
       '/dashboard/api/overview',
       { schema: { querystring: OfOrganization, response: Answers(200, Overview) } },
-      ({ caller: { organizationId } }) => inTurn(organizationId, () => readOverview(doors, organizationId)),
+      ({ caller: { organizationId } }) => inTurn(organizationId, () => readOverview(deps, organizationId)),
     )
 
     app.post(
       '/dashboard/api/lookup',
       { config: { writesNothing: true }, schema: { body: LookupRequest, response: Answers(200, Lookup) } },
-      ({ body }) => lookUp(doors, body),
+      ({ body }) => lookUp(deps, body),
     )
 
     app.post(
@@ -81,13 +81,13 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
         config: { writesNothing: true },
         schema: { body: ImportRequest, response: Answers(200, ImportPlan) },
       },
-      ({ body, caller }) => planImport(doors, caller.organizationId, body),
+      ({ body, caller }) => planImport(deps, caller.organizationId, body),
     )
 
     app.post(
       '/dashboard/api/import/updates',
       { bodyLimit: IMPORT_BYTES, schema: { body: ImportUpdates, response: Answers(200, ImportUpdated) } },
-      ({ body, context }) => updateExpectations(doors.db, context, body),
+      ({ body, context }) => updateExpectations(deps.db, context, body),
     )
 
     app.get(
@@ -95,7 +95,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
       { schema: { querystring: EventsQuery, response: Answers(200, PageOf(Event)) } },
       ({ query, caller }) => {
         const { organization: _, is_change: isChange = false, ...wanted } = query
-        return listEvents(doors.db, doors.seal, caller.organizationId, wanted, { isChange })
+        return listEvents(deps.db, deps.seal, caller.organizationId, wanted, { isChange })
       },
     )
 
@@ -104,7 +104,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
       { ...onlyGet, schema: { querystring: EventsExport } },
       async ({ query, caller }, reply) => {
         const { organization: _, ...wanted } = query
-        const csv = await eventsCsv(doors, caller.organizationId, wanted)
+        const csv = await eventsCsv(deps, caller.organizationId, wanted)
         reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="events.csv"')
         return reply.send(csv)
       },
@@ -113,19 +113,19 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
     app.get(
       '/dashboard/api/monitors/counts',
       { schema: { querystring: CountsQuery, response: Answers(200, MonitorCounts) } },
-      ({ query, caller }) => countMonitors(doors.db, caller.organizationId, query, MOST_COUNTED),
+      ({ query, caller }) => countMonitors(deps.db, caller.organizationId, query, MOST_COUNTED),
     )
 
     app.get(
       '/dashboard/api/monitors/:monitor/timeline',
       { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Answers(200, Timeline) } },
-      ({ params, query, caller }) => readTimeline(doors, caller.organizationId, params.monitor, query.range),
+      ({ params, query, caller }) => readTimeline(deps, caller.organizationId, params.monitor, query.range),
     )
 
     app.get(
       '/dashboard/api/monitors/:monitor/difference',
       { schema: { params: Params('monitor'), querystring: OfOrganization, response: Answers(200, ValueDifference) } },
-      ({ params, caller }) => differenceOf(doors.db, caller.organizationId, params.monitor),
+      ({ params, caller }) => differenceOf(deps.db, caller.organizationId, params.monitor),
     )
 
     app.post(
@@ -142,7 +142,7 @@ export function dashboardRoutes(doors: Doors, { live, identify }: Watching): Rou
       (request, reply) => {
         const { params, query, body, context } = request
         const included = parseInclude(query.include)
-        return once(request, reply, doors.db, {
+        return once(request, reply, deps.db, {
           effect: (db) => acceptCurrent(db, context, { ...params, ...body }),
           answer: async (db) =>
             toMonitor(await getMonitor(db, context.organizationId, params.monitor, included), included),

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { walking } from '../database/walk.ts'
+import { withIndex } from '../database/index-hints.ts'
+import type { Deps } from '../deps.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
-import type { Doors } from '../outside.ts'
 import { type Turn, timelineOf } from './timeline.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -21,7 +21,7 @@ const AT_ONCE = 2_000
 
 /** Throws `not_found`, also for another organization's monitor. */
 export async function readTimeline(
-  { db, clock, config }: Pick<Doors, 'db' | 'clock' | 'config'>,
+  { db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>,
   organizationId: string,
   id: string,
   range: TimelineRange,
@@ -72,7 +72,7 @@ async function turnsSince(
 }
 
 function events(db: Database, organizationId: string, id: string) {
-  const table = engineOf(db) === 'sqlite' ? walking('events', { index: 'events_by_monitor' }) : 'events'
+  const table = engineOf(db) === 'sqlite' ? withIndex('events', { index: 'events_by_monitor' }) : 'events'
   return db
     .selectFrom(table as 'events')
     .select(['id', 'occurred_at', 'old_state', 'new_state'])

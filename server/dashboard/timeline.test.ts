@@ -137,7 +137,7 @@ onBothEngines('GET /dashboard/api/monitors/{id}/timeline', (_fresh, engine) => {
 
 /** A monitor of 40 days whose state changed 40 and 3 days and 1 hour ago. */
 async function givenHistory(world: AppWorld): Promise<string> {
-  const { db, clock } = world.doors
+  const { db, clock } = world.deps
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   const { id } = (await world.call('/monitors', { method: 'POST', body })).body
   const now = clock.now()

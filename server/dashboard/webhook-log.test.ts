@@ -12,10 +12,10 @@ async function givenLog(engine: Parameters<typeof givenApp>[0], statuses: readon
     method: 'POST',
     body: { url: 'http://127.0.0.1:65000/', groups: ['default'] },
   })
-  const now = world.doors.clock.now()
+  const now = world.deps.clock.now()
   for (const [index, status] of statuses.toReversed().entries()) {
     await report(world, { groupId: body.groups[0], index, at: now - 60_000 - index * HOUR })
-    await world.doors.db
+    await world.deps.db
       .updateTable('webhook_requests')
       .set({ status: status as 'FAILED', attempts: index + 3, retries: 1 })
       .where('event_id', '=', `evt_${index}`)
@@ -41,7 +41,7 @@ async function report(world: AppWorld, { groupId, index, at }: { groupId: string
       is_exact_match: true,
     },
   }
-  await world.doors.db
+  await world.deps.db
     .transaction()
     .execute((transaction) => insertRequests(transaction, [{ organizationId, groupId, event }], at))
 }
@@ -73,7 +73,7 @@ onBothEngines('the log of a webhook in the dashboard', (_fresh, engine) => {
     ])
     const request = `${path}/requests/${data[0].id}/body`
     const sent = await world.call(request)
-    const row = await world.doors.db
+    const row = await world.deps.db
       .selectFrom('webhook_requests')
       .select('body')
       .where('id', '=', data[0].id)

@@ -2,10 +2,10 @@ import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
 import { LoggedRequest, MOST_COUNTED, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
 import { KeptRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
+import type { Deps } from '../deps.ts'
 import { inSteps } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
-import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
 import { countByStatus, newReplay, type Period, replaySome } from '../webhooks/replay.ts'
 import { countKept } from '../webhooks/request-counts.ts'
@@ -17,7 +17,7 @@ const { since, until } = ReplaySelection.properties
 const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false })
 
 /** What a webhook was sent, with what the API's representations leave out. */
-export function webhookLogRoutes({ db, clock, seal, bell }: Doors): Routes {
+export function webhookLogRoutes({ db, clock, seal, bell }: Deps): Routes {
   return async (app) => {
     const path = '/dashboard/api/webhooks/:webhook'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { isDatabaseAway } from './away.ts'
+import { isDatabaseUnavailable } from './unavailable.ts'
 
 type Waiting<T> = { item: T; done: () => void }
 type Options = {
@@ -52,7 +52,7 @@ export class WriteBatches<T> {
     try {
       await this.#writeWhenBack(items)
     } catch (error) {
-      if (items.length === 1 || isDatabaseAway(error)) return this.#options.onGivenUp(error, items.length)
+      if (items.length === 1 || isDatabaseUnavailable(error)) return this.#options.onGivenUp(error, items.length)
       for (const item of items) {
         await this.#writeWhenBack([item]).catch((error: unknown) => this.#options.onGivenUp(error, 1))
       }
@@ -64,7 +64,7 @@ export class WriteBatches<T> {
       try {
         return await this.#write(items)
       } catch (error) {
-        if (!isDatabaseAway(error)) throw error
+        if (!isDatabaseUnavailable(error)) throw error
         await this.#options.clock.sleep(delayMs)
       }
     }

@@ -4,7 +4,7 @@ import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
 const www = { name: 'www.example.com', type: 'A' } as const
 
 describe('an alias chain over several answers', () => {
-  test('is put together', async () => {
+  test('is put singleFlight', async () => {
     const dns = await givenDnsServer()
     dns.set('www.example.com', 'CNAME', ['a.example.net'], { ttl: 10 })
     dns.set('a.example.net', 'CNAME', ['b.example.org'], { ttl: 20 })

@@ -1,18 +1,18 @@
 import type { Clock } from '../clock.ts'
-import { withChainBefore } from './aliases.ts'
+import { withChainBefore } from './cname-chain.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type Lookup, tryServers } from './lookup.ts'
 import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
-import { createPaths, type Path, takeTurn } from './paths.ts'
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './servers.ts'
-import { createTogether } from './together.ts'
+import { createSingleFlight } from './single-flight.ts'
+import { createUpstreams, takeTurn, type Upstream } from './upstreams.ts'
 
 /**
  * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
  * Without `recursionDesired` (default true) a referral is a good answer and alias chains are not asked on.
  * `checkingDisabled` (default false) lets bogus DNSSEC data through. `timeoutMs` and `tries` replace the client's own.
- * `withinMs` bounds the time of all tries together, and `mostWaitMs` (default 20 s) the wait for a turn at a server that is paced.
+ * `withinMs` bounds the time of all tries singleFlight, and `mostWaitMs` (default 20 s) the wait for a turn at a server that is paced.
  * `accept` says whether what a server answered will do, so that the next one need not be asked.
  */
 export type AskOptions = {
@@ -33,7 +33,7 @@ export type DnsClient = {
   readonly servers: readonly ServerAddress[]
   /**
    * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects
-   * with the signal's reason when aborted, with `Busy` when the wait would be too long, and when the client is closed.
+   * with the signal's reason when aborted, with `OverloadError` when the wait would be too long, and when the client is closed.
    * The same question with the same options is asked once while it is under way; the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AskOptions): Promise<Reply>
@@ -66,20 +66,20 @@ export function createDnsClient({
   perSecond = Number.POSITIVE_INFINITY,
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
-  const paths = createPaths(servers, clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
-  const doors = { clock, deadlines, types: createRdataTypes(formats) }
-  const together = createTogether<Reply>()
+  const upstreams = createUpstreams(servers, clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
+  const deps = { clock, deadlines, types: createRdataTypes(formats) }
+  const singleFlight = createSingleFlight<Reply>()
   let turn = 0
   let closed: Error | undefined
 
   // Every question begins at another server; those set aside come last.
-  function order(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Path[] {
-    if (list.length === 1) return [paths.to(list[0]!)]
+  function order(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Upstream[] {
+    if (list.length === 1) return [upstreams.to(list[0]!)]
     const first = rotate && list.length > 0 ? turn++ % list.length : 0
-    const rotated = [...list.slice(first), ...list.slice(0, first)].map(paths.to)
+    const rotated = [...list.slice(first), ...list.slice(0, first)].map(upstreams.to)
     const now = clock.elapsed()
-    const inTurn = new Set(rotated.filter((path) => takeTurn(path, type, now)))
-    return [...inTurn, ...rotated.filter((path) => !inTurn.has(path))]
+    const inTurn = new Set(rotated.filter((upstream) => takeTurn(upstream, type, now)))
+    return [...inTurn, ...rotated.filter((upstream) => !inTurn.has(upstream))]
   }
 
   function newLookup(options: AskOptions): Lookup {
@@ -104,9 +104,9 @@ export function createDnsClient({
     const lookup = newLookup(options)
     const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
     if (asked.length === 0) return { outcome: noServer, evidence: [] }
-    let outcome = await tryServers(doors, asked, question, lookup)
+    let outcome = await tryServers(deps, asked, question, lookup)
     if (lookup.recursionDesired && outcome.kind === 'referral') {
-      outcome = await askOn((part) => tryServers(doors, asked, part, lookup), question, outcome)
+      outcome = await askOn((part) => tryServers(deps, asked, part, lookup), question, outcome)
     }
     if (closed) throw closed
     return { outcome, evidence: lookup.evidence }
@@ -118,11 +118,11 @@ export function createDnsClient({
       if (closed) return Promise.reject(closed)
       // What will do for one asker need not for another.
       if (options.accept) return askAlone(question, options)
-      return together(keyOf(question, options), options.signal, () => askAlone(question, options))
+      return singleFlight(keyOf(question, options), options.signal, () => askAlone(question, options))
     },
     async close() {
       closed ??= new Error('The DNS client is closed.')
-      paths.close(closed)
+      upstreams.close(closed)
       deadlines.close()
     },
   }
@@ -137,7 +137,7 @@ function keyOf({ name, type }: Question, options: AskOptions): string {
   return `${type} ${bits} ${bounds} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 
-/** Some servers give an alias and leave its target to the asker: the chain is then put together from several answers. */
+/** Some servers give an alias and leave its target to the asker: the chain is then put singleFlight from several answers. */
 async function askOn(
   ask: (question: Question) => Promise<Outcome>,
   question: Question,

@@ -1,26 +1,26 @@
 import type { Clock } from '../clock.ts'
+import { classifyResponse } from './classify-response.ts'
 import type { Deadlines } from './deadlines.ts'
-import { interpret } from './interpret.ts'
 import { decodeResponse } from './messages.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
 import { encodeQuery, type QueryOptions } from './query.ts'
 import type { RdataTypes } from './rdata.ts'
-import type { Slots } from './slots.ts'
+import type { Semaphore } from './semaphore.ts'
 import type { Received, Send } from './transport.ts'
 
-type Doors = { clock: Clock; deadlines: Deadlines; types: RdataTypes }
+type Deps = { clock: Clock; deadlines: Deadlines; types: RdataTypes }
 
 /** One query to one server and what came back. */
 export type Exchange = {
   server: string // `ip:port`, IPv6 in brackets
   transport: Evidence['transport']
   send: Send
-  slots: Slots
+  semaphore: Semaphore
   question: Question
   query: QueryOptions
   timeoutMs: number
   signal: AbortSignal | undefined
-  /** Whether it stepped aside among the slots, because no answer came for so long that others need not wait for it. */
+  /** Whether it stepped aside among the semaphore, because no answer came for so long that others need not wait for it. */
   isAside: boolean
   /** Whether letters of the name may be sent in mixed case. */
   mixesCase: boolean
@@ -31,8 +31,8 @@ export type Exchange = {
 /** Nearly every answer is here by then, and the server waits for somebody else. */
 const SILENCE_MS = 250
 
-/** With a place among the slots, which the caller gives back. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
-export function exchange({ clock, deadlines, types }: Doors, one: Exchange): Promise<Evidence> {
+/** With a place among the semaphore, which the caller gives back. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
+export function exchange({ clock, deadlines, types }: Deps, one: Exchange): Promise<Evidence> {
   return new Promise((resolve, reject) => {
     const { signal, timeoutMs } = one
     if (signal?.aborted) throw signal.reason // while it waited for its turn
@@ -55,7 +55,7 @@ export function exchange({ clock, deadlines, types }: Doors, one: Exchange): Pro
 
     function waitOn(): void {
       takeBack = deadlines.add(sentAt + timeoutMs, end)
-      one.isAside = one.slots.stepAside()
+      one.isAside = one.semaphore.stepAside()
     }
 
     // A packet that answers another question may be a forger's, so that the true one is awaited. RFC 5452 section 9.1.
@@ -90,7 +90,8 @@ function evidenceOf(
     return { ...place, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }
   }
   const { rcode, flags, ede } = decoded.message
-  if (!flags.includes('tc')) return { ...place, rcode, flags, ede, outcome: interpret(decoded.message, question) }
+  if (!flags.includes('tc'))
+    return { ...place, rcode, flags, ede, outcome: classifyResponse(decoded.message, question) }
   const outcome: Outcome | null = transport === 'udp' ? null : { kind: 'malformed', reason: 'truncated over TCP' }
   return { ...place, rcode, flags, ede, outcome }
 }

@@ -220,7 +220,7 @@ describe('over TCP', () => {
   const framed = (packet: Buffer, length = packet.length) =>
     Buffer.concat([Buffer.from([length >> 8, length & 255]), packet])
 
-  test('an answer in many pieces is put together', async () => {
+  test('an answer in many pieces is put singleFlight', async () => {
     const client = await givenTcp(async (socket, query) => {
       for (const octet of framed(answerTo(query, RECORD))) {
         socket.write(Buffer.from([octet]))

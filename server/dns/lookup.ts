@@ -1,7 +1,7 @@
 import { type Exchange, exchange } from './exchange.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
-import { noteExchange, type Path } from './paths.ts'
 import type { QueryOptions } from './query.ts'
+import { noteExchange, type Upstream } from './upstreams.ts'
 
 /** What one call of `ask` may use and has used: `leftMs` of exchanges, and the record of them. */
 export type Lookup = {
@@ -17,7 +17,7 @@ export type Lookup = {
   evidence: Evidence[]
 }
 
-type Doors = Parameters<typeof exchange>[0]
+type Deps = Parameters<typeof exchange>[0]
 
 /** How a server is asked. */
 type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>
@@ -25,35 +25,40 @@ type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>
 const FIRST_WAY: Way = { transport: 'udp', edns: true }
 
 /** Asks the servers one after the other until one settles the question; otherwise the most telling failure. */
-export async function tryServers(doors: Doors, paths: Path[], question: Question, lookup: Lookup): Promise<Outcome> {
-  const candidates = [...paths]
+export async function tryServers(
+  deps: Deps,
+  upstreams: Upstream[],
+  question: Question,
+  lookup: Lookup,
+): Promise<Outcome> {
+  const candidates = [...upstreams]
   const failures: Outcome[] = []
   const strays = new Set<Outcome>()
   for (let tries = 0; tries < lookup.tries && lookup.leftMs > 0; tries++) {
-    const path = candidates.shift()
-    if (!path) break
+    const upstream = candidates.shift()
+    if (!upstream) break
     let last: Evidence | undefined
     let isStray = false
     for (let way: Way | undefined = FIRST_WAY; way && lookup.leftMs > 0; way = otherWay(way, last)) {
-      const turn = turnAt(path, lookup)
+      const turn = turnAt(upstream, lookup)
       if (turn) await turn
-      const one = newExchange(path, way, question, lookup)
+      const one = newExchange(upstream, way, question, lookup)
       try {
-        last = await exchange(doors, one)
+        last = await exchange(deps, one)
       } finally {
-        path.slots.release(one.isAside)
+        upstream.semaphore.release(one.isAside)
       }
       isStray = one.isStray
       lookup.leftMs -= last.ms
       lookup.evidence.push(last)
-      if (last.outcome) noteExchange(path, question.type, isUsable(last.outcome))
+      if (last.outcome) noteExchange(upstream, question.type, isUsable(last.outcome))
     }
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
     if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.recursionDesired)) return outcome
     failures.push(outcome)
     if (isStray) strays.add(outcome)
     // Only silence may be a lost packet; asked again, a server would fail in the same way.
-    if (outcome.kind === 'timeout' || isStray) candidates.push(path)
+    if (outcome.kind === 'timeout' || isStray) candidates.push(upstream)
   }
   // What anybody may have sent counts only where it came each time.
   const isSilent = failures.some(({ kind }) => kind === 'timeout')
@@ -61,18 +66,18 @@ export async function tryServers(doors: Doors, paths: Path[], question: Question
 }
 
 /** Undefined where nothing is to be waited for. */
-function turnAt({ pace, slots }: Path, { mostWaitMs, signal }: Lookup): Promise<void> | undefined {
-  const paced = pace.wait(mostWaitMs, signal)
-  return paced ? paced.then(() => slots.acquire(signal)) : slots.acquire(signal)
+function turnAt({ rateLimiter, semaphore }: Upstream, { mostWaitMs, signal }: Lookup): Promise<void> | undefined {
+  const paced = rateLimiter.wait(mostWaitMs, signal)
+  return paced ? paced.then(() => semaphore.acquire(signal)) : semaphore.acquire(signal)
 }
 
-function newExchange(path: Path, { transport, edns }: Way, question: Question, lookup: Lookup): Exchange {
+function newExchange(upstream: Upstream, { transport, edns }: Way, question: Question, lookup: Lookup): Exchange {
   const { recursionDesired, checkingDisabled, mixesCase } = lookup
   return {
-    server: path.address,
+    server: upstream.address,
     transport,
-    send: transport === 'udp' ? path.udp.send : path.tcp,
-    slots: path.slots,
+    send: transport === 'udp' ? upstream.udp.send : upstream.tcp,
+    semaphore: upstream.semaphore,
     question,
     query: { edns, recursionDesired, checkingDisabled },
     timeoutMs: Math.min(lookup.timeoutMs, lookup.leftMs),

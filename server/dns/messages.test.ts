@@ -124,7 +124,7 @@ test('a TTL with its first bit set counts as zero', () => {
   expect(decoded.ok && decoded.message.answer[0]!.ttl).toBe(0)
 })
 
-test('an extended response code is put together from both its parts', () => {
+test('an extended response code is put singleFlight from both its parts', () => {
   const opt = { type: 'OPT', name: '.', udpPayloadSize: 1232, extendedRcode: 1, flags: 0, options: [] }
   const decoded = decodeResponse(response({ additionals: [opt as unknown as Answer] }), question, TYPES)
   expect(decoded).toMatchObject({ ok: true, message: { rcode: 'BADVERS' } })

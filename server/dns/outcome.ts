@@ -10,7 +10,7 @@ export type Question = { name: string; type: QuestionType }
 export type RRset = { name: string; type: QuestionType; ttl: number; values: string[] }
 
 /** The CNAME records passed on the way from the question's name, in order. Empty when the name owns the records itself. */
-export type AliasChain = { name: string; target: string; ttl: number }[]
+export type CnameChain = { name: string; target: string; ttl: number }[]
 
 /** RFC 8914. */
 export type ExtendedError = { code: number; text: string }
@@ -21,11 +21,11 @@ export type ExtendedError = { code: number; text: string }
  */
 export type Outcome =
   /** `pool`: see `Pool`; absent for a set that is given whole each time, as nearly all are. */
-  | { kind: 'answer'; rrset: RRset; chain: AliasChain; pool?: Pool }
+  | { kind: 'answer'; rrset: RRset; chain: CnameChain; pool?: Pool }
   /** NOERROR without the type asked for. RFC 2308 section 2.2. */
-  | { kind: 'nodata'; chain: AliasChain }
+  | { kind: 'nodata'; chain: CnameChain }
   /** RFC 2308 section 2.1. */
-  | { kind: 'nxdomain'; chain: AliasChain }
+  | { kind: 'nxdomain'; chain: CnameChain }
   /**
    * The answer says that it failed: SERVFAIL, REFUSED, FORMERR, NOTIMP, … `bogus`: the records come when DNSSEC validation
    * is switched off, so that is what failed. RFC 4035 section 5.5.
@@ -37,11 +37,11 @@ export type Outcome =
    * addresses that came with it, `ttl` the delegation's in seconds. RFC 1034 section 4.3.2. From a server that was asked to
    * recurse it is a failure.
    */
-  | { kind: 'referral'; chain: AliasChain; zone: string | undefined; nameServers: string[]; glue: Glue[]; ttl: number }
+  | { kind: 'referral'; chain: CnameChain; zone: string | undefined; nameServers: string[]; glue: Glue[]; ttl: number }
   /** The zone is delegated to name servers none of which knows it or has an address. RFC 9499 section 7. `reason` has no subject. */
   | { kind: 'lame'; zone: string; nameServers: string[]; reason: string }
   /** An alias loop, or more than 16 CNAME records. */
-  | { kind: 'endless_alias'; chain: AliasChain }
+  | { kind: 'endless_alias'; chain: CnameChain }
   /** A packet came from the right place and cannot be read or answers something else. */
   | { kind: 'malformed'; reason: string }
   /** No usable packet within the deadline. */

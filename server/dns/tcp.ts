@@ -37,7 +37,7 @@ export function tcpTo(server: ServerAddress): Send {
 const closedEarly: Received = { kind: 'unreachable', reason: 'the connection was closed without an answer' }
 const cutShort: Received = { kind: 'malformed', reason: 'the connection was closed inside the answer' }
 
-// In one piece: some servers read the length and the message together or not at all.
+// In one piece: some servers read the length and the message singleFlight or not at all.
 function framed(query: Buffer): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(query.length)

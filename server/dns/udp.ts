@@ -4,7 +4,7 @@ import type { Deadlines } from './deadlines.ts'
 import type { ServerAddress } from './outcome.ts'
 import { compareQuestion, mixCase } from './question-bytes.ts'
 import type { Send } from './transport.ts'
-import { openUdpLine, type UdpLine } from './udp-line.ts'
+import { openUdpSocket, type UdpSocket } from './udp-socket.ts'
 
 /** The UDP sockets towards one server. `close` lets what is in flight finish. */
 export type UdpPool = { send: Send; close(): void }
@@ -18,7 +18,7 @@ const LINE_LIFE_MS = 10_000
 /** When a server that does not repeat mixed case is tried again. */
 const LOWER_CASE_MS = 10 * 60_000
 
-type Open = { line: UdpLine; openedAt: number; retire: () => void }
+type Open = { line: UdpSocket; openedAt: number; retire: () => void }
 
 export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: Deadlines): UdpPool {
   // Whether the server repeats mixed case, so that an answer that does not is not its own; false until `lowerUntil`.
@@ -26,7 +26,7 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
   let lowerUntil = 0
   const lines: (Open | undefined)[] = Array.from({ length: LINES })
 
-  function pickLine(): UdpLine {
+  function pickLine(): UdpSocket {
     const place = randomInt(LINES)
     const current = lines[place]
     if (current?.line.isOpen() && !isUsedUp(current)) return current.line
@@ -38,8 +38,8 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
     return line.asked() >= QUERIES_PER_LINE && clock.elapsed() - openedAt >= LEAST_LIFE_MS
   }
 
-  function open(place: number): UdpLine {
-    const line = openUdpLine(server)
+  function open(place: number): UdpSocket {
+    const line = openUdpSocket(server)
     const retire = () => {
       takeBack()
       lines[place] = undefined

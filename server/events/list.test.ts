@@ -16,7 +16,7 @@ async function givenEvents(world: AppWorld) {
     group,
   }))
   const made = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).body
-  const rows = await world.doors.db.selectFrom('monitors').selectAll().orderBy('id').execute()
+  const rows = await world.deps.db.selectFrom('monitors').selectAll().orderBy('id').execute()
   const events: EventRow[] = []
   for (const [turn, [old_state, new_state]] of [
     ['UNSET', 'VALID'],
@@ -46,7 +46,7 @@ async function givenEvents(world: AppWorld) {
       })
     }
   }
-  await insertEvents(world.doors.db, events)
+  await insertEvents(world.deps.db, events)
   return { shop: made[0].id as string, other: made[1].id as string, events }
 }
 
@@ -85,7 +85,7 @@ onBothEngines('events', (_fresh, engine) => {
     const plain = (await world.call(path)).body
     expect('diagnosis' in plain).toBe(false)
     expect((await world.call(`${path}?include=Diagnosis`)).body).toEqual({ ...plain, diagnosis: { reason: 'because' } })
-    await world.doors.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
+    await world.deps.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
     expect((await world.call(`${path}?include=diagnosis`)).body).toEqual({ ...plain, diagnosis: null })
     expect((await world.call(`${path}?include=group`)).body.errors).toEqual({ include: 'must be diagnosis.' })
   })

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Event, EventQuery } from '#contract/events.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { narrowestWay, type Way, walking } from '../database/walk.ts'
+import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
 import { isGroupId } from '../groups/slug.ts'
 import { findGroupRow } from '../groups/store.ts'
-import { listPage, type Page } from '../http/pages.ts'
-import type { Builder } from '../http/stretches.ts'
+import type { Builder } from '../http/keyset-query.ts'
+import { listPage, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -30,7 +30,7 @@ export async function listEvents(
   )
   const filters = await filtersOf(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
-  const events = index === undefined ? 'events' : (walking('events', { index }) as never as 'events')
+  const events = index === undefined ? 'events' : (withIndex('events', { index }) as never as 'events')
   let rows = db.selectFrom(events).select(SHOWN).where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
@@ -106,7 +106,7 @@ async function indexFor(
     const index = ways[0]?.index ?? 'events_by_organization'
     return isChange ? (OF_CHANGES[index] ?? index) : index
   }
-  return (await narrowestWay(db, 'events', ways))?.way.index
+  return (await narrowestIndex(db, 'events', ways))?.way.index
 }
 
 const SHOWN = [

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { recordChecks, recordedLoader } from '../checks/store.ts'
 import { type Database, openDatabase } from '../database/database.ts'
-import { claimDue } from '../database/due.ts'
+import { claimDue } from '../database/lease-queue.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type EventRow, insertEvents, newEventIds } from './store.ts'
@@ -23,9 +23,9 @@ onBothEngines('events in the order in which they are recorded', (_fresh, engine)
     const other = another(world.url)
     const isHeld = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
-    const now = world.doors.clock.now()
+    const now = world.deps.clock.now()
 
-    const slow = world.doors.db.transaction().execute(async (transaction) => {
+    const slow = world.deps.db.transaction().execute(async (transaction) => {
       await insertWithId(transaction, event, now + MINUTE_MS)
       isHeld.resolve()
       await release.promise
@@ -41,7 +41,7 @@ onBothEngines('events in the order in which they are recorded', (_fresh, engine)
     expect(all).toHaveLength(2)
     expect(await read(world, all[0]!)).toEqual([all[1]])
     // The position of an event that was deleted is still one, and nothing is given the same or a smaller id again.
-    await world.doors.db.deleteFrom('events').execute()
+    await world.deps.db.deleteFrom('events').execute()
     await other.transaction().execute((transaction) => insertWithId(transaction, event, now - MINUTE_MS))
     expect(await read(world, all[1]!)).toHaveLength(1)
   })
@@ -74,7 +74,7 @@ onBothEngines('events in the order in which they are recorded', (_fresh, engine)
     await burst
     lines.push(...(await reconcile()))
 
-    const recorded = await world.doors.db.selectFrom('events').select('id').orderBy('id').execute()
+    const recorded = await world.deps.db.selectFrom('events').select('id').orderBy('id').execute()
     expect(recorded).toHaveLength(MONITORS * ROUNDS)
     expect(lines.map((line) => JSON.parse(line).id)).toEqual(recorded.map(({ id }) => id))
     expect(await reconcile()).toEqual([])
@@ -115,12 +115,12 @@ function another(url: string): Database {
 async function givenEvent(world: AppWorld): Promise<EventRow> {
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   await world.call('/monitors', { method: 'POST', body })
-  const monitor = await world.doors.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
+  const monitor = await world.deps.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
   const event = {
     organization_id: monitor.organization_id,
     monitor_id: monitor.id,
     group_id: monitor.group_id,
-    occurred_at: world.doors.clock.now(),
+    occurred_at: world.deps.clock.now(),
     old_state: 'UNSET',
     new_state: 'VALID',
     previous_values: null,
@@ -133,7 +133,7 @@ async function givenEvent(world: AppWorld): Promise<EventRow> {
     is_exact_match: monitor.is_exact_match,
     diagnosis: null,
   }
-  const id = await insertWithId(world.doors.db, event, event.occurred_at)
+  const id = await insertWithId(world.deps.db, event, event.occurred_at)
   return { ...event, id }
 }
 
@@ -155,7 +155,7 @@ async function givenRecipe(): Promise<{ file: string; folder: string }> {
 
 /** Every monitor changes in every round. The processes share the checks, and their clocks differ. */
 async function write(world: AppWorld): Promise<void> {
-  const start = world.doors.clock.now() + MINUTE_MS
+  const start = world.deps.clock.now() + MINUTE_MS
   const writers = Array.from({ length: WRITERS }, (_, place) => ({ db: another(world.url), process: place + 1 }))
   for (let round = 1; round <= ROUNDS; round++) {
     const now = start + round * 10 * MINUTE_MS

@@ -1,14 +1,14 @@
 import { PageOf } from '#contract/common.ts'
 import { Event, EventAnswer, EventQuery, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
+import type { Deps } from '../deps.ts'
 import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
-import type { Doors } from '../outside.ts'
 import { listEvents } from './list.ts'
 import { getEvent } from './store.ts'
 
 const tags = ['Monitors']
 
-export function eventRoutes({ db, seal }: Doors): Routes {
+export function eventRoutes({ db, seal }: Deps): Routes {
   return async (app) => {
     app.get(
       '/events',

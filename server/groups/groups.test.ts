@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { claimDue } from '../database/due.ts'
+import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { lockMonitor } from '../monitors/store.ts'
@@ -28,7 +28,7 @@ async function givenMonitors(world: AppWorld, group: string, count: number): Pro
 }
 
 const change = (world: AppWorld, path: string, body: unknown, method = 'PATCH') => world.call(path, { method, body })
-const places = (world: AppWorld) => world.doors.db.selectFrom('due_checks').selectAll().orderBy('monitor_id').execute()
+const places = (world: AppWorld) => world.deps.db.selectFrom('due_checks').selectAll().orderBy('monitor_id').execute()
 
 onBothEngines('groups', (_fresh, engine) => {
   test('have exactly the keys of the specification, are named by id or slug, and can be changed', async () => {
@@ -109,7 +109,7 @@ onBothEngines('groups', (_fresh, engine) => {
       is_active: false,
     })
     expect([answer.status, answer.text]).toEqual([204, ''])
-    const all = await world.doors.db
+    const all = await world.deps.db
       .selectFrom('monitors')
       .innerJoin('groups', 'groups.id', 'group_id')
       .selectAll('monitors')
@@ -123,15 +123,15 @@ onBothEngines('groups', (_fresh, engine) => {
     expect(due.filter(({ due_at }) => due_at === null)).toHaveLength(450)
     expect(due.filter(({ frequency }) => frequency === 60)).toHaveLength(450)
     await change(world, '/groups/shop/monitors', { is_active: true })
-    const now = world.doors.clock.now()
-    const claims = await claimDue(world.doors.db, 'due_checks', { now, process: 1, limit: 500 })
+    const now = world.deps.clock.now()
+    const claims = await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 500 })
     expect(claims).toHaveLength(453)
     const before = await places(world)
     await change(world, '/groups/shop/monitors', { frequency: 60, notify: 'on_success', is_active: true })
     expect(await places(world)).toEqual(before)
     // Those that are being checked are checked again, those that are not are planned anew.
     await change(world, '/groups/shop/monitors', { frequency: 10 })
-    const again = await claimDue(world.doors.db, 'due_checks', { now: world.doors.clock.now(), process: 1, limit: 500 })
+    const again = await claimDue(world.deps.db, 'due_checks', { now: world.deps.clock.now(), process: 1, limit: 500 })
     expect(again).toHaveLength(450)
   })
 
@@ -171,7 +171,7 @@ onBothEngines('groups', (_fresh, engine) => {
     const counted = data.map(({ monitors }: { monitors: number }) => monitors)
     expect(counted.reduce((sum: number, each: number) => sum + each, 0)).toBe(400)
     for (const { slug, monitors } of data) {
-      const rows = await world.doors.db
+      const rows = await world.deps.db
         .selectFrom('monitors')
         .innerJoin('groups', 'groups.id', 'group_id')
         .select('slug')
@@ -199,7 +199,7 @@ onBothEngines('DELETE /monitors/{id}', (_fresh, engine) => {
   test('takes its history with it, however long, and nothing of another', async () => {
     const world = await givenApp(engine)
     const [gone, stays] = await givenMonitors(world, 'shop', 2)
-    const { db } = world.doors
+    const { db } = world.deps
     const monitors = await db.selectFrom('monitors').selectAll().orderBy('id').execute()
     for (const { id, organization_id, group_id } of monitors) {
       await insertEvents(
@@ -237,7 +237,7 @@ onBothEngines('DELETE /monitors/{id}', (_fresh, engine) => {
 describe('DELETE /groups/{group} (postgres)', () => {
   test('and a change of a monitor that came last do not wait for each other', async () => {
     const world = await givenApp('postgres')
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const { id: organizationId } = await world.organization()
     const [first] = await givenMonitors(world, 'shop', 1)
     let deleting: Promise<Answer> | undefined

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { MOST_GROUPS } from '#contract/webhooks.ts'
+import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { deleteEach, insertEach, isOneOf } from '../database/each.ts'
 import { type FieldErrors, refuse } from '../problem.ts'
 
 /** How many webhooks one group may have. Plain data, and the server's own: see `WEBHOOKS_PER_GROUP`. */

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
+import { inBatches } from '../database/batches.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { inSlices } from '../database/slices.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { recordAudit } from '../organization/audit-log.ts'
 import { conflict } from '../problem.ts'
@@ -24,7 +24,7 @@ export async function deleteGroup(db: Database, context: Context, named: string,
   const target = (await getDefaultGroup(db, organizationId)).id
   const move = { organizationId, from: id, to: target }
   for (let round = 0; round < MOST_ROUNDS; round++) {
-    await inSlices(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
+    await inBatches(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
     if (await deleteEmptyGroup(db, context, id, match)) return
   }
   throw conflict('The group cannot be deleted while monitors are added to it. Try again when that has ended.')

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Context } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 import { newId } from '../ids.ts'
 import { recordAudit } from '../organization/audit-log.ts'
 import type { FieldErrors } from '../problem.ts'

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { PageOf } from '#contract/common.ts'
 import { Group, GroupChange, GroupQuery, NewGroup } from '#contract/groups.ts'
+import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
-import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import type { Doors } from '../outside.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
 import { refuse } from '../problem.ts'
 import { deleteGroup } from './remove.ts'
 import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup } from './store.ts'
@@ -12,13 +12,13 @@ import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup }
 const tags = ['Groups']
 
 /** A group is named by its id or by its slug. */
-export function groupRoutes({ db, seal, config }: Doors): Routes {
+export function groupRoutes({ db, seal, config }: Deps): Routes {
   return async (app) => {
     const params = Params('group')
     // What the schema refuses and what only we can judge are reported together.
     const attachValidation = true
     const refuseWrong = async (request: FastifyRequest) => {
-      const refused = refusedBySchema(request)
+      const refused = schemaErrors(request)
       const { webhooks } = request.body as GroupChange
       refuse({ ...(await refuseUnknownWebhooks(db, request.caller.organizationId, webhooks)), ...refused })
     }

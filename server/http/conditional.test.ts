@@ -226,7 +226,7 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     }
     const { etag } = (await world.call(monitor)).headers
     const id = monitor.slice('/monitors/'.length)
-    await world.doors.db
+    await world.deps.db
       .updateTable('monitors')
       .set({ state: 'VALID', incidence_count: 1 })
       .where('id', '=', id)

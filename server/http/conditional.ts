@@ -26,7 +26,7 @@ type ObjectSchema = { type?: string; properties?: Record<string, unknown> }
  * `If-None-Match` compares all of it. `If-Match` compares the version, in the statement that changes the row, so that of two
  * requests with one tag only the first changes something, in whichever processes they are.
  */
-export function heedConditions(app: FastifyInstance): void {
+export function handleIfMatch(app: FastifyInstance): void {
   /** Addresses of single resources. */
   const resources = new Set<string>()
   app.decorateRequest('match', undefined)

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '#contract/common.ts'
-import { isDatabaseAway } from '../database/away.ts'
+import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { Problem } from '../problem.ts'
 import { InvalidInput } from './validation.ts'
 
@@ -30,7 +30,7 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   if (known) return send(reply, known)
   if (isTaken(error)) return send(reply, { code: 409, error: 'Another request changed the same resource. Try again.' })
   // What carries a status came with the request: a connection that its client broke off is no fault of the database.
-  if (error.statusCode === undefined && isDatabaseAway(error)) {
+  if (error.statusCode === undefined && isDatabaseUnavailable(error)) {
     request.log.error({ err: error }, 'The database is unavailable.')
     reply.header('retry-after', '5')
     return send(reply, { code: 503, error: 'The database is unavailable. Try again in 5 seconds.' })

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { ErrorBody, Exactly } from '#contract/common.ts'
 import { isMigrated } from '../database/migrate.ts'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { asItIs } from './routes.ts'
 
 /** A loop that made no turn for this long hangs. */
@@ -25,7 +25,7 @@ const NotReady = Exactly(
 const shared = { tags: ['Health'], security: [] }
 
 /** For whoever runs the server: no key is needed and nothing is told but whether it works. */
-export function healthRoutes({ db, clock, heart }: Doors): FastifyPluginAsync {
+export function healthRoutes({ db, clock, loopHealth }: Deps): FastifyPluginAsync {
   return async (app) => {
     app.setSerializerCompiler(asItIs)
     const healthz = {
@@ -56,7 +56,7 @@ export function healthRoutes({ db, clock, heart }: Doors): FastifyPluginAsync {
       const migrated = await isMigrated(db).catch(() => null)
       if (migrated === null) problems.push('the database does not answer')
       if (migrated === false) problems.push('the database is not migrated')
-      for (const loop of heart.silent(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
+      for (const loop of loopHealth.silent(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
       if (problems.length === 0) return { status: 'ready' }
       reply.code(503).header('retry-after', '5')
       return { status: 'not ready', problems }

@@ -61,30 +61,30 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
 
   test('a refusal for its content is kept too; after 24 hours the key is free, and then pruned', async () => {
     const world = await givenApp(engine)
-    const { doors, pass } = world
+    const { deps, pass } = world
     expect((await post(world)('/groups', 'one', {})).status).toBe(400)
     const again = await post(world)('/groups', 'one', {})
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([400, 'true'])
     pass(HOURS_24)
     expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
     pass(HOURS_24)
-    expect(await pruneIdempotentRequests(doors.db, doors.clock.now())).toBe(false)
-    expect(await doors.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
+    expect(await pruneIdempotentRequests(deps.db, deps.clock.now())).toBe(false)
+    expect(await deps.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
   })
 
   test('what failed here is not kept', async () => {
     const world = await givenApp(engine)
-    const { doors, organization } = world
+    const { deps, organization } = world
     await organization()
     const failed = await withoutGroups(world, () => post(world)('/groups', 'one', { name: 'Shop' }))
     expect(failed.status).toBe(500)
-    expect(await doors.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
+    expect(await deps.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
     expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
   })
 
   test('an answer is given only to the API key that it was made for, and lies sealed in the database', async () => {
     const world = await givenApp(engine)
-    const { doors, key, organization } = world
+    const { deps, key, organization } = world
     const body = { url: 'https://hooks.example.com/dns' }
     const first = await post(world)('/webhooks', 'one', body)
     for (const other of [(await key('write')).key, (await organization('Second')).key]) {
@@ -92,7 +92,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
       expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, undefined])
       expect(answer.body.secret).not.toBe(first.body.secret)
     }
-    const rows = await doors.db.selectFrom('idempotent_requests').select('body').execute()
+    const rows = await deps.db.selectFrom('idempotent_requests').select('body').execute()
     expect(rows.some((row) => row.body!.includes(first.body.secret))).toBe(false)
     expect((await post(world)('/webhooks', 'one', body)).text).toBe(first.text)
   })
@@ -110,7 +110,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
 })
 
 /** Meanwhile every statement about groups fails. */
-async function withoutGroups<T>({ doors: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
+async function withoutGroups<T>({ deps: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
   await db.schema.alterTable('groups').renameTo('gone').execute()
   const result = await work()
   await db.schema.alterTable('gone').renameTo('groups').execute()

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Database, inTransaction } from '../database/database.ts'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { conflict, invalid, Problem } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { tagWritten } from './conditional.ts'
@@ -26,10 +26,10 @@ declare module 'fastify' {
   }
 }
 
-type IdempotencyDoors = Pick<Doors, 'db' | 'seal' | 'clock'> & { config: Pick<Doors['config'], 'idempotencyOctets'> }
+type IdempotencyDeps = Pick<Deps, 'db' | 'seal' | 'clock'> & { config: Pick<Deps['config'], 'idempotencyOctets'> }
 
 type Idempotent = {
-  doors: IdempotencyDoors
+  deps: IdempotencyDeps
   name: RequestName
   /** Its answer is kept, or is one that was. */
   isDone: boolean
@@ -46,8 +46,8 @@ const KEPT_HEADERS = ['content-type', 'location', 'etag']
  * `Idempotency-Key` on every POST that changes something: its answer is kept for 24 hours, in the transaction of the change
  * (`once`), and given again. While a request runs, the same one is refused.
  */
-export function repeatAnswers(app: FastifyInstance, doors: IdempotencyDoors): void {
-  const { db, seal, clock, config } = doors
+export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void {
+  const { db, seal, clock, config } = deps
   /** Fingerprints of the requests that this process carries out now. */
   const running = new Map<string, string>()
   const placeOf = ({ organizationId, keyId, name }: RequestName) => `${organizationId} ${keyId} ${name}`
@@ -66,7 +66,7 @@ export function repeatAnswers(app: FastifyInstance, doors: IdempotencyDoors): vo
     const other = running.get(placeOf(name))
     if (other !== undefined) throw other === fingerprint ? stillRunning(reply) : otherRequest()
     running.set(placeOf(name), fingerprint)
-    request.idempotent = { doors, name, isDone: false }
+    request.idempotent = { deps, name, isDone: false }
 
     const found = await findAnswer(db, seal, name, clock.now())
     if (found.kind === 'none' || found.kind === 'begun') {
@@ -163,8 +163,8 @@ async function carryOut<M, T>(
   step: (db: Database, made: M | undefined) => Promise<{ made: M; isDone: boolean }>,
   answer: Work<unknown, M, T>['answer'],
 ): Promise<T> {
-  const { doors, name } = idempotent
-  const { db, seal, clock, config } = doors
+  const { deps, name } = idempotent
+  const { db, seal, clock, config } = deps
   const most = config.idempotencyOctets
   for (let isFirst = true; ; isFirst = false) {
     const done = await inTransaction(db, async (transaction) => {
@@ -212,12 +212,12 @@ async function answerAgain<M, T>(
 ): Promise<T> {
   idempotent.isDone = true
   reply.header('idempotent-replayed', 'true')
-  return await answer(idempotent.doors.db, made)
+  return await answer(idempotent.deps.db, made)
 }
 
 /** A refusal has no effect to be written with. One that is not kept is judged again. */
-async function keepRefusal({ doors, name }: Idempotent, answer: KeptAnswer): Promise<void> {
-  const { db, seal, clock, config } = doors
+async function keepRefusal({ deps, name }: Idempotent, answer: KeptAnswer): Promise<void> {
+  const { db, seal, clock, config } = deps
   if ((answer.body?.length ?? 0) > MOST_KEPT) return
   await inTransaction(db, async (transaction) => {
     if (!(await lockRequest(transaction, name, false))) return

@@ -11,23 +11,23 @@ const REMEMBERED = 20_000
  * here: a refusal costs the database nothing.
  */
 export class Limiter {
-  readonly #doors: { db: Database; clock: Clock; limits: Limits }
+  readonly #deps: { db: Database; clock: Clock; limits: Limits }
   /** When the next place gets free. */
   readonly #full = new Map<string, number>()
   readonly #turns = new Map<string, Promise<Standing>>()
 
-  constructor(doors: { db: Database; clock: Clock; limits: Limits }) {
-    this.#doors = doors
+  constructor(deps: { db: Database; clock: Clock; limits: Limits }) {
+    this.#deps = deps
   }
 
   /** Requests per minute, as the headers state it. */
   limitOf(kind: LimitClass): number {
-    return this.#doors.limits[kind] || unlimited(0).limit
+    return this.#deps.limits[kind] || unlimited(0).limit
   }
 
   /** Counts one request of `who` (an API key or an address), or refuses it. */
   async take(who: string, kind: LimitClass): Promise<Standing> {
-    const { clock, limits } = this.#doors
+    const { clock, limits } = this.#deps
     const limit = limits[kind]
     if (limit === 0) return unlimited(clock.now())
     const bucket = `${who} ${kind}`
@@ -35,7 +35,7 @@ export class Limiter {
   }
 
   async #count(bucket: string, limit: number): Promise<Standing> {
-    const { db, clock } = this.#doors
+    const { db, clock } = this.#deps
     // Another process may take the number at the same moment; each round that is lost that way fills the bucket by one.
     for (let lost = 0; lost <= limit; lost++) {
       const refusal = this.#refusal(bucket, limit)
@@ -54,7 +54,7 @@ export class Limiter {
   #refusal(bucket: string, limit: number): Standing | undefined {
     const freeAt = this.#full.get(bucket)
     if (freeAt === undefined) return undefined
-    const left = freeAt - this.#doors.clock.now()
+    const left = freeAt - this.#deps.clock.now()
     if (left > 0 && left <= WINDOW_MS) return { limit, remaining: 0, freeAt, isRefused: true }
     this.#full.delete(bucket)
     return undefined

@@ -4,20 +4,20 @@ import type { EventQuery } from '#contract/events.ts'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
-import { FEW } from '../database/walk.ts'
+import { FEW } from '../database/index-hints.ts'
 import { listEvents } from '../events/list.ts'
 import { insertEvents } from '../events/store.ts'
 import { listGroups } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
+import { ORDERS } from '../monitors/list-indexes.ts'
 import { parseMonitor } from '../monitors/monitor.ts'
-import { ORDERS } from '../monitors/walk.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import type { Page, PageQuery } from './pages.ts'
+import type { Page, PageQuery } from './pagination.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
 const WAYS = ['asc', 'desc'] as const
@@ -79,7 +79,7 @@ function expectSqlite(plan: string, { isFew, isDeep }: { isFew: boolean; isDeep:
     if (isFew && line === 'USE TEMP B-TREE FOR ORDER BY') continue
     expect(line).toMatch(/^SEARCH \w+ USING (COVERING INDEX|INDEX|(INTEGER )?PRIMARY KEY)/)
   }
-  // A deep page starts where its cursor says, instead of walking there.
+  // A deep page starts where its cursor says, instead of withIndex there.
   if (isDeep && !plan.includes('TEMP B-TREE') && !/=NULL|IS NULL/.test(plan)) expect(lines[0]).toMatch(/[<>]\(?\?/)
 }
 

@@ -20,13 +20,13 @@ const CHANGED = [
 const post = ({ call }: AppWorld, path: string, name: string, body?: unknown, more: Call = {}) =>
   call(path, { method: 'POST', ...(body === undefined ? {} : { body }), ...more, headers: { 'idempotency-key': name } })
 
-async function contents({ doors: { db } }: AppWorld): Promise<string> {
+async function contents({ deps: { db } }: AppWorld): Promise<string> {
   const tables = await Promise.all(CHANGED.map((table) => db.selectFrom(table).selectAll().execute()))
   return JSON.stringify(tables.map((rows) => rows.map((row) => JSON.stringify(row)).sort()))
 }
 
 /** Meanwhile no answer can be kept. */
-async function withoutAnswers<T>({ doors: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
+async function withoutAnswers<T>({ deps: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
   await db.schema.alterTable('idempotency_usage').renameTo('gone').execute()
   const result = await work()
   await db.schema.alterTable('gone').renameTo('idempotency_usage').execute()
@@ -44,7 +44,7 @@ async function postsOf(world: AppWorld) {
   const request = (await make(`/webhooks/${webhook}/test`, undefined)).id
   await givenRequests(world, 3)
   const invitation = (await make('/agents/invitations', { email: 'first@example.com', role: 'viewer' })).id
-  const since = new Date(world.doors.clock.now() - HOUR_MS).toISOString()
+  const since = new Date(world.deps.clock.now() - HOUR_MS).toISOString()
   return {
     '/monitors': ['/monitors', { ...MONITOR, group: 'shop' }],
     '/monitors/bulk': ['/monitors/bulk', { monitors: [MONITOR, MONITOR] }],
@@ -69,7 +69,7 @@ const WRITES_NOTHING = ['/organization/subscription/portal']
 
 /** Requests of the webhook, as the checks of a monitor make them. */
 async function givenRequests(world: AppWorld, count: number): Promise<void> {
-  const { db, clock } = world.doors
+  const { db, clock } = world.deps
   const monitor = await db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
   const event = (number: number) => ({
     id: `evt_${String(number).padStart(26, '0')}`,
@@ -124,7 +124,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     }))
     const first = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
     expect([first.status, first.text.length > 256 * 1_024]).toEqual([201, true])
-    const row = await world.doors.db.selectFrom('idempotent_requests').selectAll().executeTakeFirstOrThrow()
+    const row = await world.deps.db.selectFrom('idempotent_requests').selectAll().executeTakeFirstOrThrow()
     expect([row.body, row.made!.length < 64 * 1_024]).toEqual([null, true])
 
     const again = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
@@ -153,22 +153,22 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
       secrets.push(first.body.secret)
     }
     expect(status).toBe(429)
-    const rows = await world.doors.db.selectFrom('idempotent_requests').select(['body', 'made']).execute()
+    const rows = await world.deps.db.selectFrom('idempotent_requests').select(['body', 'made']).execute()
     expect(rows.some(({ body }) => body !== null) && rows.some(({ made }) => made !== null)).toBe(true)
     expect((await world.call('/webhooks')).body.data).toHaveLength(secrets.length)
     const elsewhere = (await world.organization('Second')).key
     expect((await post(world, '/groups', 'one', { name: 'Shop' }, { key: elsewhere })).status).toBe(201)
 
     world.pass(24 * HOUR_MS)
-    await pruneIdempotentRequests(world.doors.db, world.doors.clock.now())
-    const usage = await world.doors.db.selectFrom('idempotency_usage').select('octets').execute()
+    await pruneIdempotentRequests(world.deps.db, world.deps.clock.now())
+    const usage = await world.deps.db.selectFrom('idempotency_usage').select('octets').execute()
     expect(usage.map(({ octets }) => octets)).toEqual([0, 0])
     expect((await post(world, '/groups', 'one', { name: 'Shop' })).status).toBe(201)
   })
 
   test('of a replay in steps: what was interrupted goes on after the last step', async () => {
     const world = await givenApp(engine)
-    const { db, seal, clock, config } = world.doors
+    const { db, seal, clock, config } = world.deps
     const { id: organizationId } = await world.organization()
     await world.call('/monitors', { method: 'POST', body: MONITOR })
     const given = { url: 'http://127.0.0.1:9999/', groups: ['default'] }
@@ -206,6 +206,6 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     const plan = await post(world, '/dashboard/api/import', 'one', { zone: 'a.example.com. 60 A 192.0.2.1' })
     const portal = await post(world, '/organization/subscription/portal', 'two')
     expect([plan.status, portal.status]).toEqual([200, 409])
-    expect(await world.doors.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
+    expect(await world.deps.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
   })
 })

@@ -3,20 +3,20 @@ import type { IncomingMessage } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastJson from 'fast-json-stringify'
 import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, fastify, LogController } from 'fastify'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
+import { authenticateAndLimit, count, type Gate } from './auth-and-rate-limit.ts'
+import { answerClientErrors } from './client-errors.ts'
 import { oncePerSchema } from './compiled.ts'
-import { heedConditions } from './conditional.ts'
+import { handleIfMatch } from './conditional.ts'
 import { allowOrigins } from './cors.ts'
 import { answer, answerErrors } from './errors.ts'
-import { count, type Gate, guard } from './gate.ts'
-import { keepHouse } from './housekeeping.ts'
 import { repeatAnswers } from './idempotency.ts'
 import { takeJsonOnly } from './json.ts'
 import { Limiter } from './limiter.ts'
 import { limitHeaders, unlimited } from './limits.ts'
-import { protectAnswers } from './page-headers.ts'
-import { answerRawErrors } from './raw-errors.ts'
+import { runPeriodicCleanup } from './periodic-cleanup.ts'
+import { setSecurityHeaders } from './security-headers.ts'
 import { validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -26,9 +26,9 @@ const STALLED_MS = 120_000
 const serializerOf = oncePerSchema((schema) => fastJson(schema))
 
 /** A server without routes: what every route shares. */
-export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | 'permit'>) {
-  const { clock, db, config } = doors
-  const log: FastifyBaseLogger = doors.log
+export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'permit'>) {
+  const { clock, db, config } = deps
+  const log: FastifyBaseLogger = deps.log
   const gate: Gate = { clock, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
   const app = fastify({
     loggerInstance: log,
@@ -41,7 +41,7 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: { requireHostHeader: false },
-    clientErrorHandler: answerRawErrors(clock.now),
+    clientErrorHandler: answerClientErrors(clock.now),
     routerOptions: { maxParamLength: 1_000, caseSensitive: true, ignoreTrailingSlash: true },
     // A path that cannot be decoded, or a part of one that is too long: it names nothing.
     frameworkErrors: (_error, request, reply) => {
@@ -58,21 +58,21 @@ export function createHttpServer(doors: Doors, access: Pick<Gate, 'identify' | '
     const now = clock.now()
     reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))
   })
-  protectAnswers(app, config)
+  setSecurityHeaders(app, config)
   allowOrigins(app, config.corsOrigins)
-  refuseWhileStarting(app, doors)
-  refuseWhileStopping(app, doors)
+  refuseWhileStarting(app, deps)
+  refuseWhileStopping(app, deps)
   refuseOddHeaders(app)
-  guard(app, gate)
+  authenticateAndLimit(app, gate)
   answerErrors(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method, url } = request
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   takeJsonOnly(app)
-  heedConditions(app)
-  repeatAnswers(app, doors)
-  keepHouse(app, doors)
+  handleIfMatch(app)
+  repeatAnswers(app, deps)
+  runPeriodicCleanup(app, deps)
   return app
 }
 
@@ -85,7 +85,7 @@ function requestId(request: IncomingMessage): string {
 }
 
 /** The port is open early, so that whoever asks meanwhile is told to come again instead of being turned away. */
-function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }: Doors): void {
+function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }: Deps): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isStarting() || request.routeOptions.url === '/healthz') return
     reply.header('retry-after', '2')
@@ -94,13 +94,13 @@ function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }:
 }
 
 /** The port stays open for a moment, and connections that are kept alive may bring requests after that. */
-function refuseWhileStopping(app: FastifyInstance, doors: Doors): void {
+function refuseWhileStopping(app: FastifyInstance, deps: Deps): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
   })
   app.addHook('onRequest', async (_request, reply) => {
-    if (!isClosing && !doors.isStopping?.()) return
+    if (!isClosing && !deps.isStopping?.()) return
     reply.headers({ 'retry-after': '5', connection: 'close' })
     throw new Problem(503, 'The server is stopping; try again in 5 seconds.')
   })

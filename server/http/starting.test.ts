@@ -3,10 +3,10 @@ import { createApp } from '../app.ts'
 import { givenApp } from '../testing/app-world.ts'
 
 test('while the server starts everything but /healthz is to be asked again, and nothing is looked up', async () => {
-  const { doors, organization } = await givenApp('sqlite')
+  const { deps, organization } = await givenApp('sqlite')
   const { key } = await organization()
   let isStarting = true
-  const app = await createApp({ ...doors, isStarting: () => isStarting })
+  const app = await createApp({ ...deps, isStarting: () => isStarting })
   onTestFinished(() => app.close())
   const ask = async (url: string) => await app.inject({ url, headers: { 'x-api-key': key } })
 

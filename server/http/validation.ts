@@ -3,7 +3,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import type { SchemaOptions } from '#contract/common.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
 import { oncePerSchema } from './compiled.ts'
-import { findImpossible } from './impossible.ts'
+import { findOversized } from './payload-limits.ts'
 
 const compile = oncePerSchema<ValidateFunction>((schema) => ajv.compile(schema))
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
@@ -27,7 +27,7 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
   return (input: unknown) => {
     if (isQuery) readTexts(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
-    const impossible = findImpossible(value)
+    const impossible = findOversized(value)
     if (!impossible && validate(value)) return { value }
     if (httpPart === 'params') return { error: notFound() } // nothing has such a name
     if (impossible) return { error: new InvalidInput(impossible, { isImpossible: true }) }

@@ -1,6 +1,6 @@
+import { updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { LEASE_MS } from '../database/due.ts'
-import { updateEach } from '../database/each.ts'
+import { LEASE_MS } from '../database/lease-queue.ts'
 import { nextTryAt } from './retry.ts'
 
 const AT_ONCE = 200

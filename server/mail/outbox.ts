@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../database/database.ts'
-import { type Claim, claimDue, writeBack } from '../database/due.ts'
+import { type Claim, claimDue, writeBack } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
 import type { MailContent } from './content.ts'
 import { nextTryAt } from './retry.ts'

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { Heart } from '../heart.ts'
+import { LoopHealth } from '../loop-health.ts'
 import { insertOrganization } from '../organization/store.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -227,13 +227,13 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
   let now = Date.UTC(2026, 10, 21, 9, 30)
   const lines: string[] = []
   const smtp = server ? { url: server.url, from: 'Zonewatch <alerts@example.com>' } : null
-  const doors = {
+  const deps = {
     config: { baseUrl: 'https://dns.example.com', smtp },
     db,
     clock: { ...systemClock, now: () => now },
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
     seal: createSeal('x'.repeat(32)),
-    heart: new Heart(),
+    loopHealth: new LoopHealth(),
   }
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
   const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
@@ -257,13 +257,13 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     /** Lets time pass, then sends what is due. */
     pass({ afterMs = 0, process = 1, abandon = new AbortController().signal } = {}) {
       now += afterMs
-      return sendDueMails({ ...doors, process }, post, abandon)
+      return sendDueMails({ ...deps, process }, post, abandon)
     },
     /** Lets time pass, then lets the loop turn once. */
     async turn({ afterMs }: { afterMs: number }) {
       now += afterMs
       const stop = new AbortController()
-      const loop = runMailWorker({ ...doors, process: 1 }, { stop: stop.signal, abandon: stop.signal })
+      const loop = runMailWorker({ ...deps, process: 1 }, { stop: stop.signal, abandon: stop.signal })
       stop.abort()
       await loop
     },

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { type Clock, watchClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import type { Heart } from '../heart.ts'
+import type { LoopHealth } from '../loop-health.ts'
 import type { Seal } from '../seal.ts'
 import { repairAfterClockStep } from './clock-step.ts'
 import { messageOf } from './content.ts'
@@ -15,7 +15,7 @@ export type MailWorkerDeps = {
   clock: Clock
   log: Logger
   seal: Seal
-  heart: Heart
+  loopHealth: LoopHealth
   process: number
 }
 
@@ -31,21 +31,21 @@ const FORGET_LIMIT = 1_000
 
 /** The loop that sends what is due. Runs until `stop`; what is under way then is given up when `abandon` is aborted. */
 export async function runMailWorker(
-  doors: MailWorkerDeps,
+  deps: MailWorkerDeps,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
-  const { config, db, clock, log, heart } = doors
+  const { config, db, clock, log, loopHealth } = deps
   const post = config.smtp ? openSmtp(config.smtp) : null
   let forgetAt = clock.elapsed()
   const wasSetBack = watchClock(clock)
   let isPlanned = false
   while (!stop.aborted) {
-    heart.beat('mail', clock.elapsed())
+    loopHealth.beat('mail', clock.elapsed())
     try {
       if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process: doors.process })
+      if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process: deps.process })
       isPlanned = true
-      const sent = await sendDueMails(doors, post, abandon)
+      const sent = await sendDueMails(deps, post, abandon)
       if (clock.elapsed() >= forgetAt) {
         await forgetMails(db, clock.now() - FORGET_AFTER_MS, FORGET_LIMIT)
         forgetAt = clock.elapsed() + FORGET_EVERY_MS
@@ -59,12 +59,12 @@ export async function runMailWorker(
 }
 
 /** One pass: claims what is due, sends it and records what came of it. Returns how many mails it took. */
-export async function sendDueMails(doors: MailWorkerDeps, post: Post | null, abandon: AbortSignal): Promise<number> {
-  const { db, clock, process, log } = doors
+export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, abandon: AbortSignal): Promise<number> {
+  const { db, clock, process, log } = deps
   const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH })
   await Promise.all(
     mails.map(async (mail) => {
-      const outcome = await sendMail(doors, post, mail, abandon)
+      const outcome = await sendMail(deps, post, mail, abandon)
       if (abandon.aborted && outcome.kind === 'deferred') return // given up by us: the lease is given back
       const status = await recordMail(db, mail, outcome, clock.now())
       const fields = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claimDue, writeBack } from '../database/due.ts'
+import { claimDue, writeBack } from '../database/lease-queue.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -9,7 +9,7 @@ const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: 
 /** A monitor that was checked and found as expected; its next check is due in its own time. */
 async function givenCheckedMonitor(world: AppWorld, given: object = {}) {
   const { body } = await world.call('/monitors', { method: 'POST', body: { ...WWW, ...given } })
-  const { db, clock } = world.doors
+  const { db, clock } = world.deps
   const now = clock.now()
   const [claim] = await claimDue(db, 'due_checks', { now, process: 1, limit: 1 })
   const set = { due_at: now + 4 * MINUTE_MS, fingerprint: 7, streak: 3, doubts: 1, last_checked_at: now }
@@ -23,7 +23,7 @@ async function givenCheckedMonitor(world: AppWorld, given: object = {}) {
 
 const patch = (world: AppWorld, id: string, body: unknown) =>
   world.call(`/monitors/${id}?include=frequency,group,diagnosis`, { method: 'PATCH', body })
-const place = (world: AppWorld) => world.doors.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
+const place = (world: AppWorld) => world.deps.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
 const counts = async (world: AppWorld) =>
   (await world.call('/groups')).body.data.map(({ slug, monitors }: { slug: string; monitors: number }) => [
     slug,
@@ -67,8 +67,8 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     const answer = await patch(world, id, body)
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ state: 'UNSET', diagnosis: null, incidence_count: 2, ...expected })
-    const now = world.doors.clock.now()
-    const [claim] = await claimDue(world.doors.db, 'due_checks', { now, process: 1, limit: 1 })
+    const now = world.deps.clock.now()
+    const [claim] = await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 1 })
     expect(claim).toMatchObject({ monitor_id: id, fingerprint: null, streak: 0, doubts: 0, frequency: 5 })
     const { domain, subdomain, record_type, is_exact_match } = answer.body
     const owner = [subdomain, domain].filter((part) => part !== '').join('.')
@@ -79,7 +79,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     world.pass(5 * MINUTE_MS)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const [claim] = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 1 })
     await patch(world, id, { expected_value: ['192.0.2.9'] })
     expect(await writeBack(db, 'due_checks', [{ claim: claim!, set: { due_at: 1 } }])).toEqual([])
@@ -128,12 +128,12 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     const replanned = await place(world)
     expect(replanned.frequency).toBe(120)
     expect(replanned.due_at).toBeLessThanOrEqual(due_at!)
-    await world.doors.db
+    await world.deps.db
       .updateTable('due_checks')
       .set({ due_at: due_at! + 100 * MINUTE_MS })
       .execute()
     await patch(world, id, { frequency: 5 })
-    expect((await place(world)).due_at! - world.doors.clock.now()).toBeLessThanOrEqual(5 * MINUTE_MS)
+    expect((await place(world)).due_at! - world.deps.clock.now()).toBeLessThanOrEqual(5 * MINUTE_MS)
     expect((await patch(world, id, { group: 'new' })).body.group).toBe('new')
     expect(await counts(world)).toEqual([
       ['default', 0],
@@ -168,7 +168,7 @@ onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     world.pass(5 * MINUTE_MS)
-    const { db, clock } = world.doors
+    const { db, clock } = world.deps
     const [claim] = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 1 })
     const disabled = await world.call(`/monitors/${id}/disable`, { method: 'POST' })
     expect(disabled).toMatchObject({ status: 200, body: { id, is_active: false, state: 'VALID' } })
@@ -188,7 +188,7 @@ onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     expect(await world.call(`/monitors/${id}/check`, { method: 'POST' })).toMatchObject({ status: 202, body: { id } })
-    const now = world.doors.clock.now()
-    expect(await claimDue(world.doors.db, 'due_checks', { now, process: 1, limit: 9 })).toHaveLength(1)
+    const now = world.deps.clock.now()
+    expect(await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 9 })).toHaveLength(1)
   })
 })

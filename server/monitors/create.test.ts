@@ -234,7 +234,7 @@ test('a full disk is a 503 that leaves nothing, and what was asked for works onc
   const { url, drop } = await migratedDatabaseUrl('sqlite') // its file has no free pages that another test left
   onTestFinished(drop)
   const world = await givenApp('sqlite', {}, url)
-  const letThereBePages = (most: number) => sql`pragma max_page_count = ${sql.lit(most)}`.execute(world.doors.db)
+  const letThereBePages = (most: number) => sql`pragma max_page_count = ${sql.lit(most)}`.execute(world.deps.db)
   const monitors = Array.from({ length: 500 }, (_, at) => ({
     ...WWW,
     full_domain: `w${at}.example.com`,

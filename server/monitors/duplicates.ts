@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 import { lockGroups } from '../groups/store.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import type { MonitorRow } from './monitor.ts'

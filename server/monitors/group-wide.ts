@@ -1,8 +1,8 @@
 import type { GroupMonitorsChange } from '#contract/monitors.ts'
 import type { Context } from '../context.ts'
+import { inBatches } from '../database/batches.ts'
+import { updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { updateEach } from '../database/each.ts'
-import { inSlices } from '../database/slices.ts'
 import type { NamedGroup } from '../groups/resolve.ts'
 import { addToAudit, newAuditId } from '../organization/audit-log.ts'
 import { replan } from './schedule.ts'
@@ -24,7 +24,7 @@ export async function updateGroupMonitors(
     after: change,
   } as const
   const auditId = newAuditId(context)
-  await inSlices(db, async (transaction, after, limit) => {
+  await inBatches(db, async (transaction, after, limit) => {
     const { seen, changed } = await updateSlice(transaction, context, group.id, change, after, limit)
     await addToAudit(transaction, context, auditId, { ...audited, ids: changed })
     return seen

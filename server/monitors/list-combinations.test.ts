@@ -21,7 +21,7 @@ const KEYS = { created: 'id' } as Partial<Record<(typeof ORDERS)[number], keyof 
 const SUBSETS = Array.from({ length: 2 ** INCLUDES.length }, (_, bits) => INCLUDES.filter((_, at) => bits & (1 << at)))
 
 /** Thirty monitors of all kinds, and every one of them as an answer that includes everything. */
-async function givenMonitors({ call, doors: { db } }: AppWorld): Promise<MonitorAnswer[]> {
+async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorAnswer[]> {
   const monitors = Array.from({ length: 30 }, (_, place) => ({
     domain: `${place % 4 === 0 ? 'n' : 'm'}${place % 7}.example`,
     subdomain: place % 3 === 0 ? 'www' : '',

@@ -13,7 +13,7 @@ async function givenMonitors(world: AppWorld): Promise<void> {
     { domain: '192.0.2.7', record_type: 'PTR', expected_value: 'www.example.org' },
   ]
   const made = await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
-  await world.doors.db.updateTable('monitors').set({ state: 'VALID' }).where('id', '=', made.body[0].id).execute()
+  await world.deps.db.updateTable('monitors').set({ state: 'VALID' }).where('id', '=', made.body[0].id).execute()
 }
 
 const found = async (world: AppWorld, path: string) => {

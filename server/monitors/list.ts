@@ -2,18 +2,18 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Database } from '../database/database.ts'
+import { withIndex } from '../database/index-hints.ts'
 import type { Tables } from '../database/schema.ts'
-import { walking } from '../database/walk.ts'
 import { findGroupRow } from '../groups/store.ts'
-import { listPage, orderOf, type Page } from '../http/pages.ts'
-import type { Builder } from '../http/stretches.ts'
+import type { Builder } from '../http/keyset-query.ts'
+import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
+import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './list-indexes.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
 import { foundIds, isInRange, parseSearch, someFoundIds } from './search.ts'
 import { columnsOf } from './store.ts'
-import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './walk.ts'
 
 /** A page of representations as JSON. Throws as `listMonitors` does. */
 export async function listMonitorsAsJson(
@@ -78,7 +78,7 @@ export async function countMonitors(
   const found = search && someFoundIds(db, organizationId, search, most)
   let rows = found
     ? amongThose(db, found)
-    : db.selectFrom((index === undefined ? 'monitors' : walking('monitors', { index })) as 'monitors')
+    : db.selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')
   rows = rows.where('monitors.organization_id', '=', organizationId)
   if (!found && where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   for (const [column, value] of Object.entries(filters)) {
@@ -108,7 +108,7 @@ export async function countMonitors(
  * the order.
  */
 function from(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
-  const first = index === undefined ? table : walking(table, { index })
+  const first = index === undefined ? table : withIndex(table, { index })
   const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks

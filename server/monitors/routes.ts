@@ -9,13 +9,13 @@ import {
   NewMonitor,
   NewMonitors,
 } from '#contract/monitors.ts'
+import type { Deps } from '../deps.ts'
 import { refuseUnknownIds } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
 import { once } from '../http/idempotency.ts'
-import { refusedBySchema } from '../http/refused.ts'
 import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
-import { paceOf, roomFor } from '../organization/room.ts'
-import type { Doors } from '../outside.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { paceOf, quotaFor } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { fieldAt, groupsNamed, parseMonitors } from './bulk.ts'
 import { updateGroupMonitors } from './group-wide.ts'
@@ -32,8 +32,8 @@ const OneQuery = Type.Object({ include: Include }, { additionalProperties: false
 const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
 
-export function monitorRoutes(doors: Doors): Routes {
-  const { db, clock, seal } = doors
+export function monitorRoutes(deps: Deps): Routes {
+  const { db, clock, seal } = deps
   return async (app) => {
     app.setSerializerCompiler(asItIs)
     const querystring = OneQuery
@@ -46,7 +46,7 @@ export function monitorRoutes(doors: Doors): Routes {
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
       return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, organizationId, wanted))
     }
-    const shown = async (db: Doors['db'], organizationId: string, id: string, include: string | undefined) => {
+    const shown = async (db: Deps['db'], organizationId: string, id: string, include: string | undefined) => {
       const included = parseInclude(include)
       return toMonitor(await getMonitor(db, organizationId, id, included), included)
     }
@@ -98,7 +98,7 @@ export function monitorRoutes(doors: Doors): Routes {
       },
       async ({ params, body, context }, reply) => {
         const group = await getGroupRow(db, context.organizationId, params.group)
-        const pace = await paceOf(doors, context.organizationId)
+        const pace = await paceOf(deps, context.organizationId)
         pace(body.frequency)
         await updateGroupMonitors(db, context, group, body)
         return reply.code(204).send(null)
@@ -125,15 +125,15 @@ export function monitorRoutes(doors: Doors): Routes {
         const included = parseInclude(request.query.include)
         return once(request, reply, db, {
           prepare: async () => {
-            const refused = refusedBySchema(request)
+            const refused = schemaErrors(request)
             const parsed = parseMonitor(request.body)
             if (!parsed.ok || refused) {
               const unknown = await refuseUnknownIds(db, organizationId, { group: request.body.group })
               throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
             }
-            const pace = await paceOf(doors, organizationId)
+            const pace = await paceOf(deps, organizationId)
             const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-            return { draft, room: await roomFor(doors, organizationId, 'monitors') }
+            return { draft, room: await quotaFor(deps, organizationId, 'monitors') }
           },
           effect: async (db, { draft, room }) => {
             const [made] = await insertMonitors(db, context, [draft], { room })
@@ -173,18 +173,18 @@ export function monitorRoutes(doors: Doors): Routes {
         let rows: ShownMonitor[] | undefined
         return once(request, reply, db, {
           prepare: async () => {
-            const refused = refusedBySchema(request)
+            const refused = schemaErrors(request)
             const { drafts, errors } = await parseMonitors(body)
             if (refused || Object.keys(errors).length > 0) {
               const unknown = await refuseUnknownIds(db, organizationId, groupsNamed(body))
               throw invalid({ ...errors, ...unknown, ...refused })
             }
-            const pace = await paceOf(doors, organizationId)
+            const pace = await paceOf(deps, organizationId)
             const paced = drafts.map((draft, place) => ({
               ...draft,
               frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
             }))
-            return { paced, room: await roomFor(doors, organizationId, 'monitors') }
+            return { paced, room: await quotaFor(deps, organizationId, 'monitors') }
           },
           effect: async (db, { paced, room }) => {
             rows = await insertMonitors(db, context, paced, {
@@ -235,8 +235,8 @@ export function monitorRoutes(doors: Doors): Routes {
       },
       async (request) => {
         const { params, body, context } = request
-        const refused = refusedBySchema(request)
-        if (!refused) (await paceOf(doors, context.organizationId))(body.frequency)
+        const refused = schemaErrors(request)
+        if (!refused) (await paceOf(deps, context.organizationId))(body.frequency)
         const { match } = request
         await updateMonitor(db, context, params.monitor, body, { refused, match })
         return await shown(db, context.organizationId, params.monitor, request.query.include)

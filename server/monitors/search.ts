@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
-import { FEW } from '../database/walk.ts'
+import { FEW } from '../database/index-hints.ts'
 import { normalizeName } from '../dns/names.ts'
 import { invalid } from '../problem.ts'
 import { pastedName } from './pasted-name.ts'

@@ -1,5 +1,5 @@
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 import { conflict, notFound } from '../problem.ts'
 import type { Inclusion, MonitorRow, ShownMonitor } from './monitor.ts'
 

@@ -44,7 +44,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
   ])('has exactly one entry for %s, without secrets', async (_what, givenWorld, script) => {
     const given = await givenWorld(engine)
     for (const audited of script) await expectOneEntry(given, audited)
-    const { db } = given.world.doors
+    const { db } = given.world.deps
     const stored = JSON.stringify(await db.selectFrom('audit_log').selectAll().execute())
     const hashes = [
       ...(await db.selectFrom('api_keys').select('hash as text').execute()),
@@ -61,7 +61,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
     const { id: webhook } = (await world.call('/webhooks', { method: 'POST', body: { url: URL } })).body
     const reader = await world.key('read')
     const stale = { headers: { 'if-match': '"9-x"' } }
-    const { db } = world.doors
+    const { db } = world.deps
     const before = await idsOf(world)
     const refused = await Promise.all([
       world.call('/monitors', { method: 'POST', body: { ...MONITOR, record_type: 'X' } }),
@@ -78,7 +78,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
     ])
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 403, 409, 412, 412, 404, 200, 204])
     const organizationId = (await world.organization()).id
-    const context = operatorContext(organizationId, world.doors.clock.now())
+    const context = operatorContext(organizationId, world.deps.clock.now())
     const work = db.transaction().execute(async (transaction) => {
       await insertGroup(transaction, context, { name: 'Lost' })
       throw new Error('rolled back')
@@ -192,14 +192,14 @@ onBothEngines('GET /audit-log', (_fresh, engine) => {
 const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
 const URL = 'http://127.0.0.1:9999/hook'
 
-async function idsOf({ doors }: AppWorld): Promise<string[]> {
-  const rows = await doors.db.selectFrom('audit_log').select('id').orderBy('id').execute()
+async function idsOf({ deps }: AppWorld): Promise<string[]> {
+  const rows = await deps.db.selectFrom('audit_log').select('id').orderBy('id').execute()
   return rows.map(({ id }) => id)
 }
 
 /** That the request succeeds and makes this entry and no other, in whichever organization. */
 async function expectOneEntry(given: AuditWorld, { route, prepare, request, entry }: AuditedRequest): Promise<void> {
-  const { db, seal } = given.world.doors
+  const { db, seal } = given.world.deps
   await prepare?.(given)
   const rowsNow = () => db.selectFrom('audit_log').select(['organization_id', 'id']).execute()
   const known = new Set((await rowsNow()).map(({ id }) => id))

@@ -8,10 +8,10 @@ import {
   MOST_OBJECT_IDS,
 } from '#contract/audit-log.ts'
 import type { Context, Origin } from '../context.ts'
+import { insertEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { insertEach } from '../database/each.ts'
 import type { AuditLogTable } from '../database/schema-people.ts'
-import { listPage, type Page } from '../http/pages.ts'
+import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, parseTimes } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import type { Seal } from '../seal.ts'

@@ -4,7 +4,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale, versionOf, withVersion } from '../database/versions.ts'
 import type { FieldErrors } from '../problem.ts'
 import { recordAudit } from './audit-log.ts'
-import { isCountry, isCurrency } from './codes.ts'
+import { isCountry, isCurrency } from './iso-codes.ts'
 import { lockOrganization } from './lock.ts'
 
 const NOTHING: Billing = {

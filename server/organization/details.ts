@@ -8,7 +8,7 @@ import { isoOf } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
 import { recordAudit } from './audit-log.ts'
-import { findTimeZone } from './codes.ts'
+import { findTimeZone } from './iso-codes.ts'
 import { planOf } from './usage.ts'
 
 /** Throws `not_found`. */

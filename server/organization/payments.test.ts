@@ -60,7 +60,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     await choose('team')
     const object = stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
     const given = { id: 'evt_1', type: 'customer.subscription.created', object }
-    const at = world.doors.clock.now()
+    const at = world.deps.clock.now()
     const good = signedReport(given, { at })
     const send = (sent: { raw: string; headers?: Record<string, string> }) =>
       world.call('/stripe/webhook', { method: 'POST', key: null, ...sent })

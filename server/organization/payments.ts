@@ -1,6 +1,6 @@
 import Stripe from 'stripe'
 import type { Billing } from '#contract/organization.ts'
-import type { Doors } from '../outside.ts'
+import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
 import { type PaidInvoice, toCustomer, toInvoice, toSubscription } from './stripe-objects.ts'
 import type { PaidSubscription } from './subscription.ts'
@@ -22,7 +22,7 @@ export type Purchase = {
 export type Payments = ReturnType<typeof openPayments>
 
 /** Opens no connection yet. */
-export function openPayments({ secretKey, webhookSecret, apiBase }: NonNullable<Doors['config']['stripe']>) {
+export function openPayments({ secretKey, webhookSecret, apiBase }: NonNullable<Deps['config']['stripe']>) {
   const stripe = new Stripe(secretKey, {
     host: apiBase.hostname,
     port: apiBase.port || (apiBase.protocol === 'https:' ? 443 : 80),

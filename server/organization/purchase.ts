@@ -2,8 +2,8 @@ import type { PaymentPage, PlanChoice, Subscription } from '#contract/subscripti
 import type { Clock } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { isoOrNull } from '../http/times.ts'
-import type { Doors } from '../outside.ts'
 import { freePlan } from '../plan.ts'
 import { conflict, invalid } from '../problem.ts'
 import { recordAudit } from './audit-log.ts'
@@ -19,7 +19,7 @@ import {
 } from './subscription-store.ts'
 import { planOf } from './usage.ts'
 
-export type PurchaseDoors = { db: Database; clock: Clock; config: Pick<Doors['config'], 'plans' | 'baseUrl'> }
+export type PurchaseDeps = { db: Database; clock: Clock; config: Pick<Deps['config'], 'plans' | 'baseUrl'> }
 
 /** Sessions that are asked for within one of these are one; the provider keeps one open for at least 30 minutes. */
 const SESSION_MS = 30 * 60_000
@@ -30,13 +30,13 @@ const SESSION_MS = 30 * 60_000
  * nothing can be bought.
  */
 export async function choosePlan(
-  doors: PurchaseDoors,
+  deps: PurchaseDeps,
   payments: Payments | null,
   context: Context,
   choice: PlanChoice,
 ): Promise<Subscription | PaymentPage> {
   const { organizationId } = context
-  const { db, config } = doors
+  const { db, config } = deps
   const target = config.plans.find(({ id }) => id === choice.plan)
   if (!target) throw invalid({ plan: `must be one of ${config.plans.map(({ id }) => id).join(', ')}.` })
   const { currency } = await getBilling(db, organizationId)
@@ -54,16 +54,16 @@ export async function choosePlan(
   const change = changeTo(target, current, freePlan(config.plans).id)
   switch (change) {
     case 'none':
-      return await getSubscription(db, config.plans, organizationId, doors.clock.now())
+      return await getSubscription(db, config.plans, organizationId, deps.clock.now())
     case 'not_for_sale':
       throw conflict(`The plan ${target.id} is not for sale; ask whoever runs this server.`)
     case 'cancel':
-      return await cancelPlan(doors, payments, context)
+      return await cancelPlan(deps, payments, context)
     case 'resume':
-      return await setCancelled(doors, payments, context, row, false)
+      return await setCancelled(deps, payments, context, row, false)
     case 'buy':
     case 'confirm': {
-      const url = await pageFor(doors, payments, organizationId, row, price!)
+      const url = await pageFor(deps, payments, organizationId, row, price!)
       const after = { plan: target.id }
       await recordAudit(db, context, { action: 'subscription.checkout_started', object: {}, after })
       return { url }
@@ -72,46 +72,46 @@ export async function choosePlan(
 }
 
 /** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
-export async function cancelPlan(doors: PurchaseDoors, payments: Payments | null, context: Context) {
-  const row = await findSubscriptionRow(doors.db, context.organizationId)
+export async function cancelPlan(deps: PurchaseDeps, payments: Payments | null, context: Context) {
+  const row = await findSubscriptionRow(deps.db, context.organizationId)
   if (liveSubscription(row) === null) throw conflict('There is no paid plan to cancel.')
-  return await setCancelled(doors, payments, context, row, true)
+  return await setCancelled(deps, payments, context, row, true)
 }
 
 /** The address of the customer portal. Throws 409 before anything was bought. */
-export async function openPortal(doors: PurchaseDoors, payments: Payments | null, organizationId: string) {
-  const row = await findSubscriptionRow(doors.db, organizationId)
+export async function openPortal(deps: PurchaseDeps, payments: Payments | null, organizationId: string) {
+  const row = await findSubscriptionRow(deps.db, organizationId)
   if (!row?.stripe_customer) throw conflict('There are no purchases to manage yet.')
   const provider = switchedOn(payments)
-  await passOnBilling(doors, payments, organizationId)
-  return { url: await provider.portal(row.stripe_customer, returnUrlOf(doors)) }
+  await passOnBilling(deps, payments, organizationId)
+  return { url: await provider.portal(row.stripe_customer, returnUrlOf(deps)) }
 }
 
 /** Sends changed billing details on, where the provider knows the organization. */
-export async function passOnBilling({ db }: PurchaseDoors, payments: Payments | null, organizationId: string) {
+export async function passOnBilling({ db }: PurchaseDeps, payments: Payments | null, organizationId: string) {
   const row = await findSubscriptionRow(db, organizationId)
   if (!payments || !row?.stripe_customer) return
   await payments.updateCustomer(row.stripe_customer, await getBilling(db, organizationId))
 }
 
 async function pageFor(
-  doors: PurchaseDoors,
+  deps: PurchaseDeps,
   payments: Payments | null,
   organizationId: string,
   row: SubscriptionRow | undefined,
   price: string,
 ): Promise<string> {
-  const { db, clock } = doors
+  const { db, clock } = deps
   const provider = switchedOn(payments)
-  const returnUrl = returnUrlOf(doors)
+  const returnUrl = returnUrlOf(deps)
   const subscription = liveSubscription(row)
   if (row?.stripe_customer && subscription !== null) {
-    await passOnBilling(doors, payments, organizationId)
+    await passOnBilling(deps, payments, organizationId)
     return await provider.confirm(row.stripe_customer, subscription, price, returnUrl)
   }
   const customer = row?.stripe_customer ?? (await provider.newCustomer(organizationId))
   await noteCustomer(db, organizationId, customer)
-  await passOnBilling(doors, payments, organizationId)
+  await passOnBilling(deps, payments, organizationId)
   // Whoever asks twice gets one page, not two subscriptions; after a subscription ended, the next page is a new one.
   const turn = Math.floor(clock.now() / SESSION_MS)
   const key = `buy:${organizationId}:${price}:${row?.as_of ?? 0}:${turn}`
@@ -120,7 +120,7 @@ async function pageFor(
 }
 
 async function setCancelled(
-  { db, clock, config }: PurchaseDoors,
+  { db, clock, config }: PurchaseDeps,
   payments: Payments | null,
   context: Context,
   row: SubscriptionRow | undefined,
@@ -141,4 +141,4 @@ function switchedOn(payments: Payments | null): Payments {
   return payments
 }
 
-const returnUrlOf = ({ config }: PurchaseDoors): string => `${config.baseUrl}/dashboard/billing`
+const returnUrlOf = ({ config }: PurchaseDeps): string => `${config.baseUrl}/dashboard/billing`

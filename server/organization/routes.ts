@@ -2,9 +2,9 @@ import { AuditEntry, AuditLogQuery } from '#contract/audit-log.ts'
 import { PageOf } from '#contract/common.ts'
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
 import { changedBy } from '../access/permit.ts'
-import { refusedBySchema } from '../http/refused.ts'
+import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
-import type { Doors } from '../outside.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
 import { refuse } from '../problem.ts'
 import { listAuditLog } from './audit-log.ts'
 import { getBilling, refusalsOfBilling, updateBilling } from './billing.ts'
@@ -14,8 +14,8 @@ import { passOnBilling } from './purchase.ts'
 
 const tags = ['Organization']
 
-export function organizationRoutes(doors: Doors, payments: Payments | null): Routes {
-  const { db, config, seal } = doors
+export function organizationRoutes(deps: Deps, payments: Payments | null): Routes {
+  const { db, config, seal } = deps
   return async (app) => {
     changedBy(app, 'admin')
     // What the schema refuses and what only we can judge are reported together.
@@ -50,7 +50,7 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
       },
       (request) => {
         const { body, context } = request
-        const refused = refusedBySchema(request)
+        const refused = schemaErrors(request)
         refuse({ ...refusalsOfOrganization(body), ...refused })
         return updateOrganization(db, config.plans, context, body, request.match)
       },
@@ -102,10 +102,10 @@ export function organizationRoutes(doors: Doors, payments: Payments | null): Rou
       },
       async (request) => {
         const { body, context, log, match } = request
-        const refused = refusedBySchema(request)
+        const refused = schemaErrors(request)
         refuse({ ...refusalsOfBilling(body), ...refused })
         const billing = await updateBilling(db, context, body, match)
-        await passOnBilling(doors, payments, context.organizationId).catch((err: unknown) =>
+        await passOnBilling(deps, payments, context.organizationId).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
         )
         return billing

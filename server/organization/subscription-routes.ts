@@ -1,8 +1,8 @@
 import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
 import { changedBy } from '../access/permit.ts'
+import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
-import type { Doors } from '../outside.ts'
 import type { Plan as OwnPlan } from '../plan.ts'
 import { listInvoices } from './invoices.ts'
 import type { Payments } from './payments.ts'
@@ -15,8 +15,8 @@ const tags = ['Organization']
 /** 200 when nothing is left to do, 202 when a person has to pay or confirm first. */
 const ChoiceAnswers = { ...Answers(200, Subscription), 202: PaymentPage }
 
-export function subscriptionRoutes(doors: Doors, payments: Payments | null): Routes {
-  const { db, clock, seal, config } = doors
+export function subscriptionRoutes(deps: Deps, payments: Payments | null): Routes {
+  const { db, clock, seal, config } = deps
   return async (app) => {
     changedBy(app, 'owner')
     retryLater(app)
@@ -47,7 +47,7 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
         },
       },
       async ({ body, context }, reply) => {
-        const answer = await choosePlan(doors, payments, context, body)
+        const answer = await choosePlan(deps, payments, context, body)
         return 'url' in answer ? reply.code(202).send(answer) : reply.code(200).send(answer)
       },
     )
@@ -63,7 +63,7 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
           response: Answers(200, Subscription),
         },
       },
-      ({ context }) => cancelPlan(doors, payments, context),
+      ({ context }) => cancelPlan(deps, payments, context),
     )
 
     app.post(
@@ -79,7 +79,7 @@ export function subscriptionRoutes(doors: Doors, payments: Payments | null): Rou
           response: Answers(200, PaymentPage),
         },
       },
-      ({ caller }) => openPortal(doors, payments, caller.organizationId),
+      ({ caller }) => openPortal(deps, payments, caller.organizationId),
     )
 
     app.get(

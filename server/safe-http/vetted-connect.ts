@@ -35,10 +35,10 @@ const ADDRESS_ATTEMPT_MS = 5000
 /** A name with more addresses than this gains nothing from the rest. */
 const ADDRESSES_TRIED = 8
 
-type Doors = {
+type Deps = {
   lookup: Lookup
   allowedNetworks: Networks
-  /** PEM. Authorities to trust beside the usual ones. */
+  /** PEM. AuthoritativeClient to trust beside the usual ones. */
   authorities?: string | undefined
   /** Connections go through it, to the addresses that were vetted here. */
   proxy?: URL | undefined
@@ -48,15 +48,15 @@ type Doors = {
  * Opens connections only to addresses that were vetted: the name is looked up once, here, and what is connected to is the
  * address that was judged, so a name cannot change between the two. One refused address refuses the name.
  */
-export function vettedConnector(doors: Doors): Connect {
-  const trust = trustOf(doors.authorities)
+export function vettedConnector(deps: Deps): Connect {
+  const trust = trustOf(deps.authorities)
   return (target, exchange, callback) => {
     if (exchange === undefined || exchange.signal.aborted) {
       callback(new Orphaned('the exchange is over'), null)
       return
     }
-    vettedAddresses(target.hostname, doors, exchange)
-      .then((addresses) => open(target, addresses, { trust, proxy: doors.proxy }, exchange))
+    vettedAddresses(target.hostname, deps, exchange)
+      .then((addresses) => open(target, addresses, { trust, proxy: deps.proxy }, exchange))
       .then((socket) => unlessWithdrawn(socket, exchange))
       .then(
         (socket) => callback(null, socket),
@@ -72,11 +72,11 @@ async function unlessWithdrawn(socket: net.Socket, exchange: Opening): Promise<n
 }
 
 /** What the name leads to, all of it judged. Rejects with `RefusedAddress` or `NameFailure`. */
-export async function vettedAddresses(hostname: string, doors: Doors, exchange: Opening): Promise<string[]> {
+export async function vettedAddresses(hostname: string, deps: Deps, exchange: Opening): Promise<string[]> {
   const isLiteral = net.isIP(hostname) !== 0
-  const addresses = isLiteral ? [hostname] : await resolved(hostname, doors.lookup, exchange)
+  const addresses = isLiteral ? [hostname] : await resolved(hostname, deps.lookup, exchange)
   for (const address of addresses) {
-    const refusal = refusalOf(address, doors.allowedNetworks)
+    const refusal = refusalOf(address, deps.allowedNetworks)
     if (refusal !== null) throw new RefusedAddress(isLiteral ? refusal : refusedName(hostname))
   }
   return addresses.slice(0, ADDRESSES_TRIED)

@@ -9,15 +9,15 @@ export const PASSWORD = 'correct horse battery'
 
 /** A person with an account, an agent of the first organization or of those that are named; not signed in. */
 export async function givenPerson(
-  { doors, organization }: AppWorld,
+  { deps, organization }: AppWorld,
   { name, role = 'member', of = ['First'] }: { name: string; role?: AgentRole; of?: string[] },
 ): Promise<{ id: string; email: string }> {
   const passwordHash = cheapHash(PASSWORD)
   const given = { name, email: `${name.toLowerCase()}@example.com`, passwordHash }
-  const person = (await insertPerson(doors.db, given, doors.clock.now()))!
+  const person = (await insertPerson(deps.db, given, deps.clock.now()))!
   for (const each of of) {
     const { id } = await organization(each)
-    await insertAgent(doors.db, id, { person, role }, doors.clock.now())
+    await insertAgent(deps.db, id, { person, role }, deps.clock.now())
   }
   return person
 }

@@ -8,8 +8,8 @@ import { readConfig } from '../config.ts'
 import { operatorContext } from '../context.ts'
 import type { Engine } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
+import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { insertOrganization } from '../organization/store.ts'
-import { closeDoors, type Doors, openDoors } from '../outside.ts'
 import { createCheapPasswords } from './passwords.ts'
 import type { Settings } from './server-process.ts'
 import { borrowDatabase } from './shared-databases.ts'
@@ -53,18 +53,18 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   })
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
-  const doors: Doors = openDoors(config, config.secret!, log, clock)
-  if (borrowed) doors.db = borrowed.db
-  else await migrate(doors.db, clock.now())
+  const deps: Deps = openDeps(config, config.secret!, log, clock)
+  if (borrowed) deps.db = borrowed.db
+  else await migrate(deps.db, clock.now())
   const passwords = createCheapPasswords()
-  const app = await createApp(doors, passwords)
+  const app = await createApp(deps, passwords)
   await app.ready()
   let isClosed = false
   const close = async () => {
     if (isClosed) return
     isClosed = true
     await app.close()
-    await closeDoors(doors)
+    await closeDeps(deps)
   }
   onTestFinished(async () => {
     await close()
@@ -75,13 +75,13 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   /** Made at the first mention of its name. */
   const organization = (name = 'First') => {
     const given = { name, email: `owner@${name.toLowerCase()}.example`, passwordHash: '' }
-    const made = organizations.get(name) ?? insertOrganization(doors.db, given, clock.now())
+    const made = organizations.get(name) ?? insertOrganization(deps.db, given, clock.now())
     organizations.set(name, made)
     return made
   }
   return {
     app,
-    doors,
+    deps,
     url: config.databaseUrl,
     passwords,
     /** Every error that the server logged, as JSON. */
@@ -94,7 +94,7 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     async key(role: KeyRole, options: { expiresAt?: number; of?: string } = {}) {
       const { id } = await organization(options.of)
       const expiry = options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }
-      return await insertKey(doors.db, operatorContext(id, clock.now()), { name: role, role, ...expiry })
+      return await insertKey(deps.db, operatorContext(id, clock.now()), { name: role, role, ...expiry })
     },
     async call(path: string, { method = 'GET', key, body, raw, headers = {}, from }: Call = {}): Promise<Answer> {
       const sent = key === undefined ? (await organization()).key : key

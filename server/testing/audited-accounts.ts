@@ -136,7 +136,7 @@ export const FROM_THE_START: AuditedRequest[] = [
 /** As `givenAuditWorld`, before the first organization. */
 export async function givenEmptyServer(engine: Engine): Promise<AuditWorld> {
   const world = await givenApp(engine, { SIGN_UP: 'open' })
-  const setup = await setupToken(world.doors.db, world.doors.seal)
+  const setup = await setupToken(world.deps.db, world.deps.seal)
   const owner = openBrowser(world, OWNER_ADDRESS)
   const send = async () => expect.unreachable()
   return { world, owner, ids: { setup }, secrets: [PASSWORD, setup], send, shop: undefined as never }

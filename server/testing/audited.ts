@@ -134,7 +134,7 @@ export const WITH_THE_API: AuditedRequest[] = [
     route: 'POST /dashboard/api/accept/:monitor',
     request: async ({ world, send, ids }) => {
       const values = { current_values: '["192.0.2.3"]' }
-      await world.doors.db.updateTable('monitors').set(values).where('id', '=', ids.monitor!).execute()
+      await world.deps.db.updateTable('monitors').set(values).where('id', '=', ids.monitor!).execute()
       return await send('POST', `/dashboard/api/accept/${ids.monitor}`, {})
     },
     entry: { action: 'monitor.updated', after: { expected_value: ['192.0.2.3'] } },
@@ -201,7 +201,7 @@ export const WITH_THE_API: AuditedRequest[] = [
   {
     route: 'POST /webhooks/:webhook/replay',
     request: async (given) => {
-      const { db } = given.world.doors
+      const { db } = given.world.deps
       await db
         .updateTable('webhook_requests')
         .set({ event_id: newId('evt', 0) } as never)

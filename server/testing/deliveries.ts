@@ -3,11 +3,11 @@ import { onTestFinished } from 'vitest'
 import { Bell } from '../bell.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { Heart } from '../heart.ts'
+import { LoopHealth } from '../loop-health.ts'
 import { insertOrganization } from '../organization/store.ts'
 import type { PostResult, SafeFetch } from '../safe-http/safe-fetch.ts'
 import { createSeal } from '../seal.ts'
-import { runCourier } from '../webhooks/courier.ts'
+import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { insertWebhook } from '../webhooks/store.ts'
 import { createManualClock } from './clock.ts'
@@ -71,8 +71,8 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loops = bells.map((bell, index) =>
-    runCourier(
-      { db, clock, seal, safeFetch, bell, log: silent, heart: new Heart(), process: index + 1 },
+    runDispatcher(
+      { db, clock, seal, safeFetch, bell, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
       signals,
       limits,
     ),

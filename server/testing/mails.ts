@@ -3,14 +3,14 @@ import type { AppWorld } from './app-world.ts'
 import { eventually } from './server-world.ts'
 
 /** The mails to somebody as they would be sent, newest first. Some are written after the answer, so it waits for `number` of them. */
-export async function mailsTo({ doors }: AppWorld, recipient: string, number = 1): Promise<string[]> {
-  const query = doors.db.selectFrom('mails').selectAll().where('recipient', '=', recipient).orderBy('id', 'desc')
+export async function mailsTo({ deps }: AppWorld, recipient: string, number = 1): Promise<string[]> {
+  const query = deps.db.selectFrom('mails').selectAll().where('recipient', '=', recipient).orderBy('id', 'desc')
   const mails = await eventually(
     () => query.execute(),
     ({ length }) => length >= number,
   )
-  const { baseUrl } = doors.config
-  return mails.map(({ content, about }) => messageOf(JSON.parse(content), { baseUrl, seal: doors.seal, about }).text)
+  const { baseUrl } = deps.config
+  return mails.map(({ content, about }) => messageOf(JSON.parse(content), { baseUrl, seal: deps.seal, about }).text)
 }
 
 /** The token of the link to `page` in the newest of `number` mails to somebody. */

@@ -146,8 +146,8 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
     if (!monitored) return
     test('a monitor is created over the API, finds its record, and notices another', async () => {
       const { name, expected, isExact: is_exact_match = true, found, other } = monitored
-      const { call, doors } = await givenApp('sqlite')
-      const { set, check } = await givenChecks(doors.db)
+      const { call, deps } = await givenApp('sqlite')
+      const { set, check } = await givenChecks(deps.db)
       const monitor = { full_domain: name, record_type: type, expected_value: expected, is_exact_match }
       const { status, body } = await call('/monitors', { method: 'POST', body: monitor })
       expect([status, body.record_type]).toEqual([201, type])

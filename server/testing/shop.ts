@@ -42,7 +42,7 @@ export async function givenShop(engine: Engine, settings: Settings = {}) {
   ) => {
     const kind = about.startsWith('in_') ? 'invoice' : 'subscription'
     const told = object ?? stripe.things.get(about) ?? { id: about, object: kind }
-    const signed = signedReport({ id, type, object: told }, { at: world.doors.clock.now() })
+    const signed = signedReport({ id, type, object: told }, { at: world.deps.clock.now() })
     return world.call('/stripe/webhook', { method: 'POST', key: null, ...signed })
   }
   return {

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import { deleteEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { deleteEach, isOneOf } from '../database/each.ts'
 import type { WebhookRequestsTable } from '../database/schema.ts'
 import type { Seal } from '../seal.ts'
 import type { RequestClaim } from './claims.ts'

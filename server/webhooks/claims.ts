@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
+import { isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { LEASE_MS } from '../database/due.ts'
-import { isOneOf, updateEach } from '../database/each.ts'
+import { LEASE_MS } from '../database/lease-queue.ts'
 import type { Seal } from '../seal.ts'
 import { type ClaimedRequest, opened, type ReadClaims, readClaimed } from './claimed.ts'
 import { type Found, findDue, findKept, findOldest } from './due-requests.ts'
-import { type Lane, modeOf } from './lane.ts'
+import { type EndpointQueue, modeOf } from './queue-mode.ts'
 import { PROBE_MS } from './transition.ts'
 
 /** A request that this process holds: nobody else has it before `due_at`, and `claimed_by` says whose it is. */
@@ -29,9 +29,9 @@ export type ClaimedRound = {
   looked: number
 }
 
-export const LANES_PER_ROUND = 250
+export const QUEUES_PER_ROUND = 250
 /** One webhook's requests that are asked for by hand go beside its others, this many at a time. */
-const BY_HAND = 2
+const MOST_MANUAL = 2
 /** A webhook with more due than was claimed is looked at again, by whichever process has room. */
 const RECHECK_MS = 1_000
 
@@ -41,7 +41,7 @@ const RECHECK_MS = 1_000
  */
 export async function claimRequests(db: Database, seal: Seal, options: ClaimOptions): Promise<ClaimedRound> {
   const { now, process, refill, room, roomOf } = options
-  const due = await findDueWebhooks(db, now, Math.min(room, LANES_PER_ROUND))
+  const due = await findDueWebhooks(db, now, Math.min(room, QUEUES_PER_ROUND))
   const ids = [...new Set([...due, ...refill])]
   // Mostly there is nothing to do, and then no transaction is begun.
   if (ids.length === 0) return { claimed: [], full: [], looked: 0 }
@@ -73,15 +73,15 @@ type Claiming = {
 
 /** In one transaction with what is read: what cannot be read now must not stay claimed. */
 async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
-  const lanes = await lockLanes(db, Object.keys(claiming.rooms))
-  const ids = lanes.map(({ webhook_id }) => webhook_id)
-  const asked = await findDue(db, ids, { limit: BY_HAND, now: claiming.now, isByHand: true })
-  const { found, full } = await findInTurn(db, lanes, claiming)
+  const queues = await lockQueues(db, Object.keys(claiming.rooms))
+  const ids = queues.map(({ webhook_id }) => webhook_id)
+  const asked = await findDue(db, ids, { limit: MOST_MANUAL, now: claiming.now, isByHand: true })
+  const { found, full } = await findInTurn(db, queues, claiming)
   const taken = new Set(asked.map(({ request_id }) => request_id))
   const others = found.filter(({ request_id }) => !taken.has(request_id))
   const claims = await claim(db, [...asked, ...others], claiming)
-  await planOpen(db, lanes, claiming.now)
-  await planOthers(db, lanes, claiming.now)
+  await planOpen(db, queues, claiming.now)
+  await planOthers(db, queues, claiming.now)
   return { read: await readClaimed(db, claims), full }
 }
 
@@ -89,27 +89,28 @@ async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadCl
  * Locked against other processes that look, and against writers of new requests, until both see what the other did. Those
  * that another process looks at now are left to it.
  */
-async function lockLanes(db: Database, webhookIds: readonly string[]): Promise<Lane[]> {
+async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<EndpointQueue[]> {
   const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
-  const { rows } = await sql<Lane>`select due_webhooks.webhook_id, is_active, state, probe_at, drain_after, drain_to
+  const { rows } =
+    await sql<EndpointQueue>`select due_webhooks.webhook_id, is_active, state, probe_at, drain_after, drain_to
     from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id
     where ${isOneOf(db, 'due_webhooks.webhook_id', webhookIds)} ${locked}`.execute(db)
   return rows
 }
 
-/** To a power of two: lanes with as much room are read together. */
+/** To a power of two: queues with as much room are read together. */
 const roundDown = (room: number) => (room < 1 ? 0 : 2 ** Math.floor(Math.log2(room)))
 
-/** What the lanes' own order brings, and which of them may have more. */
-async function findInTurn(db: Database, lanes: readonly Lane[], { now, room: inAll, rooms }: Claiming) {
-  const share = Math.max(1, Math.floor(inAll / lanes.length))
+/** What the queues' own order brings, and which of them may have more. */
+async function findInTurn(db: Database, queues: readonly EndpointQueue[], { now, room: inAll, rooms }: Claiming) {
+  const share = Math.max(1, Math.floor(inAll / queues.length))
   const found: Found[] = []
   const full: string[] = []
   const open = new Map<number, string[]>()
-  for (const lane of lanes) {
-    const { webhook_id: id } = lane
+  for (const queue of queues) {
+    const { webhook_id: id } = queue
     const room = roundDown(Math.min(rooms[id] ?? 0, share))
-    const mode = modeOf(lane, now)
+    const mode = modeOf(queue, now)
     switch (mode.kind) {
       case 'shut':
         break
@@ -157,8 +158,8 @@ async function claim(db: Database, found: readonly Found[], { now, process }: Cl
 }
 
 /** An open webhook is due with its earliest request, also with one that is claimed, because its process may die. */
-async function planOpen(db: Database, lanes: readonly Lane[], now: number): Promise<void> {
-  const open = lanes.filter((lane) => modeOf(lane, now).kind === 'open').map(({ webhook_id }) => webhook_id)
+async function planOpen(db: Database, queues: readonly EndpointQueue[], now: number): Promise<void> {
+  const open = queues.filter((queue) => modeOf(queue, now).kind === 'open').map(({ webhook_id }) => webhook_id)
   if (open.length === 0) return
   await sql`update due_webhooks set due_at = (
       select case when min(q.due_at) <= ${now} then ${now + RECHECK_MS} else min(q.due_at) end
@@ -167,9 +168,9 @@ async function planOpen(db: Database, lanes: readonly Lane[], now: number): Prom
 }
 
 /** The others are due with what was asked for by hand, with their next probe, or soon because they are being drained. */
-async function planOthers(db: Database, lanes: readonly Lane[], now: number): Promise<void> {
-  for (const { webhook_id: id, ...lane } of lanes) {
-    const { kind } = modeOf({ webhook_id: id, ...lane }, now)
+async function planOthers(db: Database, queues: readonly EndpointQueue[], now: number): Promise<void> {
+  for (const { webhook_id: id, ...queue } of queues) {
+    const { kind } = modeOf({ webhook_id: id, ...queue }, now)
     if (kind === 'open') continue
     const { rows } = await sql<{
       asked: number | null
@@ -177,7 +178,7 @@ async function planOthers(db: Database, lanes: readonly Lane[], now: number): Pr
     }>`select (select min(due_at) from due_requests where webhook_id = ${id} and by_hand = 1) as asked, probe_at as probe
       from due_webhooks where webhook_id = ${id}`.execute(db)
     const { asked = null, probe = null } = rows[0] ?? {}
-    const isPaused = lane.is_active === 1 && lane.state === 'paused'
+    const isPaused = queue.is_active === 1 && queue.state === 'paused'
     const times = [asked, isPaused ? probe : null, kind === 'drain' ? now : null].filter((time) => time !== null)
     const due_at = times.length === 0 ? null : Math.max(Math.min(...times), now + RECHECK_MS)
     await db.updateTable('due_webhooks').set({ due_at }).where('webhook_id', '=', id).execute()

@@ -5,7 +5,7 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { eventually } from '../testing/server-world.ts'
-import { runCourier } from './courier.ts'
+import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -38,7 +38,7 @@ async function givenBurst(engine: Engine, { answer = 200 } = {}) {
   await eventually(recorded, ({ body }) => body.data.length === ANSWERED, 60_000)
   await receiver.waitFor(ANSWERED + 1, 60_000)
   const waiting = () =>
-    world.doors.db.selectFrom('due_requests').selectAll().where('webhook_id', '=', webhook.id).execute()
+    world.deps.db.selectFrom('due_requests').selectAll().where('webhook_id', '=', webhook.id).execute()
   return {
     world,
     receiver,
@@ -53,10 +53,10 @@ async function givenBurst(engine: Engine, { answer = 200 } = {}) {
   }
 }
 
-function startCourier({ doors }: AppWorld, process: number) {
+function startCourier({ deps }: AppWorld, process: number) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loop = runCourier({ ...doors, bell: new Bell(), process }, signals, { inAll: 100, perWebhook: PLACES })
+  const loop = runDispatcher({ ...deps, bell: new Bell(), process }, signals, { inAll: 100, perWebhook: PLACES })
   onTestFinished(async () => {
     stop.abort()
     await loop
@@ -65,7 +65,7 @@ function startCourier({ doors }: AppWorld, process: number) {
 
 async function insertEvents(world: AppWorld, groupId: string) {
   const { id: organizationId } = await world.organization()
-  const now = world.doors.clock.now()
+  const now = world.deps.clock.now()
   const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }
   const reported = Array.from({ length: REQUESTS }, (_, index) => {
     const event = {
@@ -79,7 +79,7 @@ async function insertEvents(world: AppWorld, groupId: string) {
     }
     return { organizationId, groupId, event }
   })
-  await world.doors.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
+  await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
 }
 
 onBothEngines('after the answer to a change only what is on the wire arrives as it was', (_fresh, engine) => {

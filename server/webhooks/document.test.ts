@@ -8,9 +8,9 @@ import { attempt } from './attempt.ts'
 import { refusalOfHeader } from './custom-headers.ts'
 import { newPayload } from './payload.ts'
 import { MOST_REPLAYED } from './replay.ts'
+import { KEPT_DAYS } from './retention.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
-import { KEPT_DAYS } from './sweep.ts'
 import { afterAttempt, type Occasion, type Standing } from './transition.ts'
 
 // What docs/webhooks.md shows and lists, as the code has it. What it says in sentences is held by the tests beside the code.

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { deleteRequests } from './storage.ts'
 
@@ -16,7 +16,7 @@ export type KeepLimits = {
   storedOctets: number
 }
 
-export type DropDoors = { db: Database; clock: Clock; log: Logger; config: { webhookKeep: KeepLimits } }
+export type DropDeps = { db: Database; clock: Clock; log: Logger; config: { webhookKeep: KeepLimits } }
 
 const DAY_MS = 24 * 60 * 60_000
 const AT_ONCE = 200
@@ -24,19 +24,19 @@ const AT_ONCE = 200
 const PAUSE_MS = 20
 
 /** Drops what waited for too long, and the oldest of what is too much. */
-export async function dropWaiting(doors: DropDoors, webhookId: string, stop: AbortSignal): Promise<void> {
-  const { db, clock, config } = doors
+export async function dropWaiting(deps: DropDeps, webhookId: string, stop: AbortSignal): Promise<void> {
+  const { db, clock, config } = deps
   const { waitingDays, waitingRequests } = config.webhookKeep
   const now = clock.now()
   if (waitingDays > 0) {
     const dueBy = now - waitingDays * DAY_MS
-    while ((await drop(doors, webhookId, { dueBy, limit: AT_ONCE })) === AT_ONCE && !stop.aborted) {
+    while ((await drop(deps, webhookId, { dueBy, limit: AT_ONCE })) === AT_ONCE && !stop.aborted) {
       await clock.sleep(PAUSE_MS, stop)
     }
   }
   if (waitingRequests === 0) return
   for (let left = await countBeyond(db, webhookId, waitingRequests); left > 0 && !stop.aborted; ) {
-    const dropped = await drop(doors, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: Math.min(AT_ONCE, left) })
+    const dropped = await drop(deps, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: Math.min(AT_ONCE, left) })
     left = dropped === 0 ? 0 : left - dropped
     await clock.sleep(PAUSE_MS, stop)
   }
@@ -53,8 +53,8 @@ async function countBeyond(db: Database, webhookId: string, most: number): Promi
  * Brings what an organization stores for its webhooks within its limit: first the oldest of the log of each webhook goes,
  * then, where that is not enough, the oldest that wait.
  */
-export async function makeRoom(doors: DropDoors, organizationId: string, stop: AbortSignal): Promise<void> {
-  const { db, clock, config } = doors
+export async function makeRoom(deps: DropDeps, organizationId: string, stop: AbortSignal): Promise<void> {
+  const { db, clock, config } = deps
   const isOver = async () => {
     const row = await db
       .selectFrom('webhook_storage')
@@ -69,14 +69,14 @@ export async function makeRoom(doors: DropDoors, organizationId: string, stop: A
       removed = 0
       for (const { id } of webhooks) {
         if (stop.aborted || !(await isOver())) return
-        removed += await remove(doors, id)
+        removed += await remove(deps, id)
         await clock.sleep(PAUSE_MS, stop)
       }
     }
   }
 }
 
-async function removeFromLog({ db }: DropDoors, webhookId: string): Promise<number> {
+async function removeFromLog({ db }: DropDeps, webhookId: string): Promise<number> {
   const rows = await db
     .selectFrom('webhook_requests')
     .select('id')
@@ -92,8 +92,8 @@ async function removeFromLog({ db }: DropDoors, webhookId: string): Promise<numb
   return ids.length
 }
 
-const dropOldest = (doors: DropDoors, webhookId: string) =>
-  drop(doors, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: AT_ONCE })
+const dropOldest = (deps: DropDeps, webhookId: string) =>
+  drop(deps, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: AT_ONCE })
 
 type Which = { dueBy: number; limit: number }
 
@@ -101,7 +101,7 @@ type Which = { dueBy: number; limit: number }
  * Drops the oldest that wait and are not being attempted: they are counted at the webhook, and its owner is told the first
  * time and whenever the count has doubled. One that was delivered before, and replayed, stays in the log as it was.
  */
-async function drop({ db, clock, log }: DropDoors, webhookId: string, { dueBy, limit }: Which): Promise<number> {
+async function drop({ db, clock, log }: DropDeps, webhookId: string, { dueBy, limit }: Which): Promise<number> {
   const now = clock.now()
   const dropped = await inTransaction(db, async (transaction) => {
     const rows = await transaction

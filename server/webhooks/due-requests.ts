@@ -11,7 +11,7 @@ const COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, by_hand')
 // What follows is read in the order of an index and stops at its limit. Conditions beside the index's own are looked at
 // here: a planner that takes them for rare would read and sort the whole backlog instead.
 
-/** So many rows of a lane may be under way among those that are read for more. */
+/** So many rows of a queue may be under way among those that are read for more. */
 const SLACK = 32
 
 /** What is due, longest overdue first, up to `limit` of each webhook. `isByHand`: only what persons asked for. */
@@ -21,14 +21,14 @@ export async function findDue(
   { limit, now, isByHand = false }: { limit: number; now: number; isByHand?: boolean },
 ): Promise<Found[]> {
   const first = (columns: RawBuilder<unknown>) => sql`select ${columns} from due_requests
-    where webhook_id = lanes.id and due_at <= ${now} ${sql.raw(isByHand ? 'and by_hand = 1' : '')}
+    where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isByHand ? 'and by_hand = 1' : '')}
     order by due_at, request_id limit ${limit} ${skipLocked(db)}`
-  // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would walk the lane.
+  // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would walk the queue.
   const statement =
     engineOf(db) === 'postgres'
-      ? sql<Row>`select due.* from unnest(${webhookIds}::text[]) as lanes (id) cross join lateral (${first(COLUMNS)}) as due`
-      : sql<Row>`select ${COLUMNS} from (select value as id from json_each(${JSON.stringify(webhookIds)})) as lanes
-          cross join due_requests on webhook_id = lanes.id and request_id in (${first(sql`request_id`)})`
+      ? sql<Row>`select due.* from unnest(${webhookIds}::text[]) as queues (id) cross join lateral (${first(COLUMNS)}) as due`
+      : sql<Row>`select ${COLUMNS} from (select value as id from json_each(${JSON.stringify(webhookIds)})) as queues
+          cross join due_requests on webhook_id = queues.id and request_id in (${first(sql`request_id`)})`
   return (await statement.execute(db)).rows.map(foundBySchedule)
 }
 

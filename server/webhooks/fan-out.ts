@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
+import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction, skipLocked } from '../database/database.ts'
-import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
 import type { FanOutsTable } from '../database/schema.ts'
 import { insertAll, type NewRequest, newRequest, storedBy } from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'

@@ -1,8 +1,8 @@
+import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { insertEach, isOneOf } from '../database/each.ts'
 import { newId } from '../ids.ts'
+import { wakeDispatcher } from './pause-and-resume.ts'
 import { type EventPayload, eventOctets, joinedBody, newEnvelope, newPayload } from './payload.ts'
-import { lookSoon } from './states.ts'
 import { countStored, REQUEST_OCTETS } from './storage.ts'
 
 /** An event in its form on the wire, and whose it is. */
@@ -145,7 +145,7 @@ export type NewRequest = ReturnType<typeof newRequest>
 export async function insertAll(db: Database, rows: readonly NewRequest[], now: number): Promise<void> {
   await insertEach(db, 'webhook_requests', REQUEST, rows)
   await insertEach(db, 'due_requests', DUE, rows)
-  await lookSoon(db, [...new Set(rows.map(({ webhook_id }) => webhook_id))], now)
+  await wakeDispatcher(db, [...new Set(rows.map(({ webhook_id }) => webhook_id))], now)
 }
 
 export const storedBy = (rows: readonly NewRequest[]) =>

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
+import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { deleteEach, isOneOf, updateEach } from '../database/each.ts'
 import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
 import type { RequestClaim } from './claims.ts'
-import { lookSoon, pause, resume } from './states.ts'
+import { pause, resume, wakeDispatcher } from './pause-and-resume.ts'
 import { countStored } from './storage.ts'
 import { afterAttempt, type Transition } from './transition.ts'
 
@@ -95,7 +95,7 @@ async function giveBack(db: Database, unsent: readonly Unsent[], now: number): P
   const rows = unsent.map(({ claim, dueAt }) => ({ ...claim, new_due_at: dueAt, new_claimed_by: null }))
   await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
   // Its webhook was planned by the end of the lease.
-  await lookSoon(db, [...new Set(unsent.map(({ claim }) => claim.webhook_id))], now)
+  await wakeDispatcher(db, [...new Set(unsent.map(({ claim }) => claim.webhook_id))], now)
 }
 
 /** What is done with leaves the queue, the rest waits in it. Returns those whose claim was still their process's own. */

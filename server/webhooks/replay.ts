@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import type { Context } from '../context.ts'
+import { isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { isOneOf, updateEach } from '../database/each.ts'
 import { isoOf } from '../http/times.ts'
 import { addToAudit, newAuditId } from '../organization/audit-log.ts'
 import { invalid } from '../problem.ts'
-import { lookSoon } from './states.ts'
+import { wakeDispatcher } from './pause-and-resume.ts'
 import { getWebhookRow } from './store.ts'
 
 type Status = (typeof REQUEST_STATUSES)[number]
@@ -166,5 +166,5 @@ async function putBack(db: Database, webhookId: string, rows: readonly Place[], 
     { table: 'webhook_requests', key: { id: 'text' }, set },
     queued.map(({ id }) => ({ id, new_status: 'PENDING', new_retries: 0, new_next_attempt_at: now })),
   )
-  await lookSoon(db, [webhookId], now)
+  await wakeDispatcher(db, [webhookId], now)
 }

@@ -3,7 +3,7 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { eventually } from '../testing/server-world.ts'
-import { runCourier } from './courier.ts'
+import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 import type { EventPayload } from './payload.ts'
 
@@ -14,7 +14,7 @@ async function givenWebhook(engine: Parameters<typeof givenApp>[0]) {
   onTestFinished(receiver.close)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loop = runCourier({ ...world.doors, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
+  const loop = runDispatcher({ ...world.deps, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
   onTestFinished(async () => {
     stop.abort()
     await loop
@@ -28,21 +28,21 @@ let made = 0
 
 async function events(world: AppWorld, groupId: string, count: number) {
   const { id: organizationId } = await world.organization()
-  const now = world.doors.clock.now()
+  const now = world.deps.clock.now()
   const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }
   const states = { previous_value: ['192.0.2.1'], old_state: 'VALID', new_state: 'TIMEOUT', incidence_count: 1 }
   const reported = Array.from({ length: count }, () => {
     const event: EventPayload = { id: `evt_${made++}`, monitor_id: 'mon_1', occurred: '', ...states, domain }
     return { organizationId, groupId, event }
   })
-  await world.doors.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
-  world.doors.bell.ring()
+  await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
+  world.deps.bell.ring()
 }
 
 onBothEngines('what the dashboard knows of requests', (_fresh, engine) => {
   test('a replay takes one status or several; the dashboard counts what waits and was dropped', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
-    const since = new Date(world.doors.clock.now() - 60_000).toISOString()
+    const since = new Date(world.deps.clock.now() - 60_000).toISOString()
     await events(world, groupId, 2)
     await eventually(
       () => world.call(`${path}/requests?status=DELIVERED`),

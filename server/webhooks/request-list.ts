@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { WebhookRequest, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Database } from '../database/database.ts'
-import { LEASE_MS } from '../database/due.ts'
-import { narrowestWay, type Way, walking } from '../database/walk.ts'
-import { listPage, orderOf, type Page } from '../http/pages.ts'
-import type { Order } from '../http/stretches.ts'
+import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
+import { LEASE_MS } from '../database/lease-queue.ts'
+import type { Order } from '../http/keyset-query.ts'
+import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import { readNextAttempts } from './next-attempt.ts'
@@ -31,7 +31,7 @@ export async function listRequests(
   const times = timesOf(query)
   const ways = waysOf(webhookId, query)
   const index = await indexFor(db, ways, orderBy)
-  const table = index === undefined ? 'webhook_requests' : walking('webhook_requests', { index })
+  const table = index === undefined ? 'webhook_requests' : withIndex('webhook_requests', { index })
   let rows = db
     .selectFrom(table as 'webhook_requests')
     .select(LISTED.map((column) => `webhook_requests.${column}` as const))
@@ -101,7 +101,7 @@ function waysOf(webhookId: string, query: WebhookRequestQuery): Way[] {
   })
 }
 
-/** What most requests are is found by walking them all, and has no index. */
+/** What most requests are is found by withIndex them all, and has no index. */
 const isUsual = (field: string, wanted: string | number) =>
   field === 'status' ? wanted === 'DELIVERED' : field === 'status_code' && Number(wanted) < 300
 
@@ -112,6 +112,6 @@ const PARTIAL: Partial<Record<(typeof EQUALITIES)[number], string>> = {
 
 /** Undefined where the planner knows best. */
 async function indexFor(db: Database, ways: readonly Way[], orderBy: OrderName): Promise<string | undefined> {
-  const chosen = ways.length === 0 ? undefined : await narrowestWay(db, 'webhook_requests', ways)
+  const chosen = ways.length === 0 ? undefined : await narrowestIndex(db, 'webhook_requests', ways)
   return chosen && (orderBy === 'created' || chosen.isFew) ? chosen.way.index : undefined
 }

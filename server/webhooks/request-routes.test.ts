@@ -3,7 +3,7 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'
 import { eventually } from '../testing/server-world.ts'
-import { runCourier } from './courier.ts'
+import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 
 const KEYS = [
@@ -33,10 +33,10 @@ async function givenWebhook(engine: Parameters<typeof givenApp>[0], { sends = tr
   return { world, receiver, webhook, path, groupId: webhook.groups[0] as string }
 }
 
-function startCourier({ doors }: AppWorld) {
+function startCourier({ deps }: AppWorld) {
   const stop = new AbortController()
-  const loop = runCourier(
-    { ...doors, process: 1 },
+  const loop = runDispatcher(
+    { ...deps, process: 1 },
     { stop: stop.signal, abandon: stop.signal },
     { inAll: 20, perWebhook: 4 },
   )
@@ -48,7 +48,7 @@ function startCourier({ doors }: AppWorld) {
 
 const made = new WeakMap<AppWorld, number>()
 
-async function events(world: AppWorld, groupId: string, count: number, at = world.doors.clock.now()) {
+async function events(world: AppWorld, groupId: string, count: number, at = world.deps.clock.now()) {
   const { id: organizationId } = await world.organization()
   const before = made.get(world) ?? 0
   made.set(world, before + count)
@@ -72,8 +72,8 @@ async function events(world: AppWorld, groupId: string, count: number, at = worl
       },
     },
   }))
-  await world.doors.db.transaction().execute((transaction) => insertRequests(transaction, reported, at))
-  world.doors.bell.ring()
+  await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, at))
+  world.deps.bell.ring()
 }
 
 const idsOf = (receiver: Receiver) => receiver.received.map(({ headers }) => headers['webhook-id'])
@@ -153,7 +153,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
 
   test('a replay takes only its period and status', async () => {
     const { world, path, groupId } = await givenWebhook(engine, { sends: false })
-    const now = world.doors.clock.now()
+    const now = world.deps.clock.now()
     await events(world, groupId, 3, now - 3_600_000)
     await events(world, groupId, 4, now - 60_000)
     const count = async (body: object) => (await world.call(`${path}/replay`, { method: 'POST', body })).body
@@ -172,7 +172,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
 
   test('the log is filtered by everything that it can be, in both orders', async () => {
     const { world, path, groupId } = await givenWebhook(engine, { sends: false })
-    const { db } = world.doors
+    const { db } = world.deps
     const start = Date.UTC(2026, 0, 1)
     for (let minute = 0; minute < 6; minute++) await events(world, groupId, 1, start + minute * 60_000)
     const rows = await db.selectFrom('webhook_requests').select('id').orderBy('id').execute()
@@ -233,9 +233,9 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await read()).next_attempt).toBeNull()
     await world.call(`${path}/enable`, { method: 'POST' })
     expect((await read()).next_attempt).toBe(waiting.next_attempt)
-    const probe_at = world.doors.clock.now() + 3_600_000 // as a pause sets it: else it would be probed now
-    await world.doors.db.updateTable('due_webhooks').set({ probe_at }).where('webhook_id', '=', webhook.id).execute()
-    await world.doors.db.updateTable('webhooks').set({ state: 'paused' }).where('id', '=', webhook.id).execute()
+    const probe_at = world.deps.clock.now() + 3_600_000 // as a pause sets it: else it would be probed now
+    await world.deps.db.updateTable('due_webhooks').set({ probe_at }).where('webhook_id', '=', webhook.id).execute()
+    await world.deps.db.updateTable('webhooks').set({ state: 'paused' }).where('id', '=', webhook.id).execute()
     expect((await read()).next_attempt).toBeNull()
     expect((await world.call('/webhooks?state=paused')).body.data).toHaveLength(1)
   })
@@ -287,6 +287,6 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
 
     const { body } = await world.call(`${path}/requests`)
     expect(body.data).toMatchObject([{ status: 'PENDING', last_attempt: null }])
-    expect(Date.parse(body.data[0].next_attempt)).toBeLessThanOrEqual(world.doors.clock.now())
+    expect(Date.parse(body.data[0].next_attempt)).toBeLessThanOrEqual(world.deps.clock.now())
   })
 })

@@ -1,12 +1,12 @@
 import { PageOf } from '#contract/common.ts'
 import { Replay, Replayed, WebhookRequest, WebhookRequestInFull, WebhookRequestQuery } from '#contract/webhooks.ts'
+import type { Deps } from '../deps.ts'
 import { inSteps, once } from '../http/idempotency.ts'
-import { refusedBySchema } from '../http/refused.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
 import { parseTimes } from '../http/times.ts'
-import type { Doors } from '../outside.ts'
 import { invalid } from '../problem.ts'
-import { askForRetry, askForTest } from './by-hand.ts'
+import { requestRetry, requestTest } from './manual-attempts.ts'
 import { newReplay, replaySome } from './replay.ts'
 import { listRequests } from './request-list.ts'
 import { getRequest, getRequestInFull } from './request-store.ts'
@@ -16,7 +16,7 @@ const params = Params('webhook')
 const both = Params('webhook', 'request')
 
 /** What webhooks were sent, and sending by hand. */
-export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
+export function webhookRequestRoutes({ db, clock, seal, bell }: Deps): Routes {
   return async (app) => {
     const list = {
       operationId: 'listWebhookRequests',
@@ -57,7 +57,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       const { params, context } = request
       const { organizationId, now } = context
       const made = await once(request, reply, db, {
-        effect: (db) => askForTest(db, context, params.webhook),
+        effect: (db) => requestTest(db, context, params.webhook),
         answer: (db, id) => {
           reply.code(202)
           return getRequest(db, organizationId, params.webhook, id, now)
@@ -80,7 +80,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       const { params, context } = request
       const { organizationId, now } = context
       const retried = await once(request, reply, db, {
-        effect: (db) => askForRetry(db, context, params.webhook, params.request),
+        effect: (db) => requestRetry(db, context, params.webhook, params.request),
         answer: (db) => getRequest(db, organizationId, params.webhook, params.request, now),
       })
       bell.ring()
@@ -101,7 +101,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Doors): Routes {
       const { params, body, context } = request
       const { now } = context
       // What the schema refuses and what only we can judge are reported together.
-      const refused = refusedBySchema(request)
+      const refused = schemaErrors(request)
       const times = parseTimes(body, ['since', 'until'], refused)
       const [since, until] = [times.since!, times.until ?? now]
       if (until <= since) throw invalid({ until: 'must be later than since.' })

@@ -43,7 +43,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     const world = await givenApp(engine)
     await made(world, { secret: 'a secret of our own', headers: { Authorization: 'Bearer hush' } })
 
-    const rows = await world.doors.db.selectFrom('webhooks').selectAll().execute()
+    const rows = await world.deps.db.selectFrom('webhooks').selectAll().execute()
     const text = rows.map((row) =>
       Object.values(row)
         .map((value) => Buffer.from(String(value)).toString())
@@ -144,8 +144,8 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     const headers = { Authorization: 'Bearer 0123456789', 'X-Team': 'operations and more' }
     const { id } = await made(world, { headers })
     const stored = async () => {
-      const row = await world.doors.db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-      return openedHeaders(row, world.doors.seal)
+      const row = await world.deps.db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+      return openedHeaders(row, world.deps.seal)
     }
     const patch = (changed: object) => world.call(`/webhooks/${id}`, { method: 'PATCH', body: { headers: changed } })
     const { body } = await world.call(`/webhooks/${id}`)
@@ -239,7 +239,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     const world = await givenApp(engine)
     const ids: string[] = []
     for (let count = 0; count < 5; count++) ids.push((await made(world)).id)
-    const { db } = world.doors
+    const { db } = world.deps
     await db.updateTable('webhooks').set({ last_executed_at: 5_000 }).where('id', '=', ids[3]!).execute()
     await db.updateTable('webhooks').set({ last_executed_at: 9_000 }).where('id', '=', ids[1]!).execute()
 

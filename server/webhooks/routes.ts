@@ -1,29 +1,29 @@
 import type { FastifyRequest } from 'fastify'
 import { Nullable, PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
+import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
-import { refusedBySchema } from '../http/refused.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { withRoom } from '../organization/room.ts'
-import type { Doors } from '../outside.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { withRoom } from '../organization/quota.ts'
 import { invalid, refuse } from '../problem.ts'
-import { changeWebhook, rotateSecret, setActive } from './changes.ts'
-import { refuseUnknownGroups } from './links.ts'
 import { refusalOfSecret } from './signature.ts'
 import { deleteWebhook, getWebhook, getWebhookRow, insertWebhook, listWebhooks } from './store.ts'
+import { rotateSecret, setActive, updateWebhook } from './update.ts'
 import { openedHeaders, refusalsOf } from './webhook.ts'
+import { refuseUnknownGroups } from './webhook-groups.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')
 const takesIfMatch = { takesIfMatch: true }
 
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
-export function webhookRoutes(doors: Doors): Routes {
-  const { db, seal, safeFetch, bell, config } = doors
+export function webhookRoutes(deps: Deps): Routes {
+  const { db, seal, safeFetch, bell, config } = deps
   // What the schema refuses and what only we can judge are reported together.
   const attachValidation = true
   const refuseWrong = async (request: FastifyRequest, id?: string) => {
-    const refused = refusedBySchema(request)
+    const refused = schemaErrors(request)
     const given = request.body as Partial<NewWebhook>
     const { organizationId } = request.caller
     const unknown = await refuseUnknownGroups(db, organizationId, given.groups)
@@ -55,7 +55,7 @@ export function webhookRoutes(doors: Doors): Routes {
       return once(request, reply, db, {
         prepare: () => refuseWrong(request),
         effect: async (db) => {
-          const { id, secret } = await withRoom({ ...doors, db }, organizationId, 'webhooks', (transaction) =>
+          const { id, secret } = await withRoom({ ...deps, db }, organizationId, 'webhooks', (transaction) =>
             insertWebhook(transaction, seal, context, body, config),
           )
           return { id, secret }
@@ -85,7 +85,7 @@ export function webhookRoutes(doors: Doors): Routes {
     app.patch('/webhooks/:webhook', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       await refuseWrong(request, request.params.webhook)
       const { params, body, context } = request
-      await changeWebhook(db, seal, context, params.webhook, body, config, request.match)
+      await updateWebhook(db, seal, context, params.webhook, body, config, request.match)
       bell.ring()
       return await getWebhook(db, seal, context.organizationId, params.webhook)
     })

@@ -5,7 +5,7 @@ import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { eventually } from '../testing/server-world.ts'
-import { runCourier } from './courier.ts'
+import { runDispatcher } from './dispatcher.ts'
 
 onBothEngines('what is secret about a webhook', (_fresh, engine) => {
   test('a whsec_ secret that is not base64 is refused when it is given and when it is rotated', async () => {
@@ -33,12 +33,12 @@ onBothEngines('what is secret about a webhook', (_fresh, engine) => {
 
   test('is in no log, error or mail, whatever its receiver does', async () => {
     const world = await givenApp(engine)
-    const { db, seal } = world.doors
+    const { db, seal } = world.deps
     const lines: string[] = []
     const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
     const stop = new AbortController()
     const signals = { stop: stop.signal, abandon: stop.signal }
-    const loop = runCourier({ ...world.doors, log, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
+    const loop = runDispatcher({ ...world.deps, log, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
     const receiver = await startReceiver()
     onTestFinished(async () => {
       stop.abort()

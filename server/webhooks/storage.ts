@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 
 /** What a request costs beside its octets: its row, its indexes and its place in the queue. */
 export const REQUEST_OCTETS = 1_024

@@ -5,14 +5,14 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Match, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/store.ts'
-import { listPage, type Page } from '../http/pages.ts'
+import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
 import { recordAudit } from '../organization/audit-log.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { groupsOf, linkGroups } from './links.ts'
 import { newWebhookSecret } from './signature.ts'
 import { headersContext, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
+import { groupsOf, linkGroups } from './webhook-groups.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { isOneOf } from '../database/each.ts'
 import type { Seal } from '../seal.ts'
 import type { Occasion } from './transition.ts'
 import { headersContext, secretContext, type WebhookRow } from './webhook.ts'

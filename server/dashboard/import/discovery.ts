@@ -5,7 +5,7 @@ import { parseMonitorName } from '../../monitors/names.ts'
 import { pastedName } from '../../monitors/pasted-name.ts'
 import { expectationOf } from '../../monitors/record-types/expected-values.ts'
 import { invalid } from '../../problem.ts'
-import { askTypes, type LookupDoors, typesLikelyAt } from '../lookup.ts'
+import { askTypes, type LookupDeps, typesLikelyAt } from '../lookup.ts'
 import type { InputRow } from './rows.ts'
 
 const HOSTS = ['www', 'mail', 'autodiscover']
@@ -16,14 +16,14 @@ const TEXTS = ['_dmarc', '_mta-sts', '_smtp._tls']
 type Guess = { name: string; found: Found }
 
 /** The usual records of a domain, as far as they are there. Throws a 400 for what is no name. */
-export async function discover(doors: LookupDoors, text: string): Promise<InputRow[]> {
+export async function discover(deps: LookupDeps, text: string): Promise<InputRow[]> {
   const parsed = parseMonitorName({ full_domain: pastedName(text) }, 'PTR')
   if (!parsed.ok) throw invalid({ domain: parsed.problems.full_domain! })
   const domain = parsed.name.owner
-  const apex = await askTypes(doors, domain, typesLikelyAt('apex'))
+  const apex = await askTypes(deps, domain, typesLikelyAt('apex'))
   const gone = apex.find(({ outcome }) => outcome === 'NOT_FOUND')
   if (gone) return [refusedRow(domain, gone)]
-  const guesses = await guess(doors, domain)
+  const guesses = await guess(deps, domain)
   return [
     ...apex.flatMap((found) =>
       isFailure(found) ? [refusedRow(domain, found)] : rowsOf({ name: domain, found }, apex),
@@ -33,9 +33,9 @@ export async function discover(doors: LookupDoors, text: string): Promise<InputR
 }
 
 /** What is only there because a wildcard answers for every name is not offered. */
-async function guess(doors: LookupDoors, domain: string): Promise<Guess[]> {
+async function guess(deps: LookupDeps, domain: string): Promise<Guess[]> {
   const ask = async (name: string, types: readonly MonitorRecordType[]) =>
-    (await askTypes(doors, `${name}.${domain}`, types)).map((found) => ({ name: `${name}.${domain}`, found }))
+    (await askTypes(deps, `${name}.${domain}`, types)).map((found) => ({ name: `${name}.${domain}`, found }))
   const [made = [], ...asked] = await Promise.all([
     ask(`zw-${randomUUID().slice(0, 8)}`, ['CNAME', 'A', 'AAAA', 'TXT']),
     ...HOSTS.map((name) => ask(name, ['CNAME', 'A', 'AAAA'])),

@@ -1,5 +1,5 @@
+import { isOneOf } from '../../database/bulk.ts'
 import type { Database } from '../../database/database.ts'
-import { isOneOf } from '../../database/each.ts'
 
 /** Ids of groups by the id or slug that names them; null names the default group. Those that are not there are left out. */
 export async function findGroupIds(

@@ -1,10 +1,10 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { Deps } from '../../deps.ts'
 import { findKnown, type Known, recordOf, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/expected-values.ts'
-import { paceOf } from '../../organization/room.ts'
-import type { Doors } from '../../outside.ts'
+import { paceOf } from '../../organization/quota.ts'
 import { invalid, Problem } from '../../problem.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { readCsv } from './csv.ts'
@@ -22,15 +22,15 @@ const MOST_SHOWN = 1_000
 type Judged = { row: ImportRow; draft?: MonitorDraft }
 
 /** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
-export async function planImport(doors: Doors, organizationId: string, given: ImportRequest): Promise<ImportPlan> {
-  const rows = await rowsOf(doors, given)
-  const pace = await paceOf(doors, organizationId)
+export async function planImport(deps: Deps, organizationId: string, given: ImportRequest): Promise<ImportPlan> {
+  const rows = await rowsOf(deps, given)
+  const pace = await paceOf(deps, organizationId)
   const judged: Judged[] = []
   for (const [place, row] of rows.entries()) {
     if (place % SLICE === SLICE - 1) await yieldToEventLoop()
     judged.push(judge(row, given.group, pace))
   }
-  await markKnown(doors, organizationId, judged)
+  await markKnown(deps, organizationId, judged)
   return { rows: judged.map(({ row }) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)) }
 }
 
@@ -48,11 +48,11 @@ function shortened(row: ImportRow): ImportRow {
   }
 }
 
-async function rowsOf(doors: Doors, { zone, csv, domain, origin }: ImportRequest): Promise<readonly InputRow[]> {
+async function rowsOf(deps: Deps, { zone, csv, domain, origin }: ImportRequest): Promise<readonly InputRow[]> {
   if ([zone, csv, domain].filter((each) => each !== undefined).length !== 1) {
     throw invalid({ body: 'must have exactly one of zone, csv and domain.' })
   }
-  if (domain !== undefined) return await discover(doors, domain)
+  if (domain !== undefined) return await discover(deps, domain)
   return csv === undefined ? joinRecords(readZone(zone!, origin), 'zone') : joinRecords(readCsv(csv, origin), 'csv')
 }
 
@@ -98,7 +98,7 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
 }
 
 /** As `ignore` of a bulk request does: by group, name, type, mode and the set of values. */
-async function markKnown({ db }: Doors, organizationId: string, judged: readonly Judged[]): Promise<void> {
+async function markKnown({ db }: Deps, organizationId: string, judged: readonly Judged[]): Promise<void> {
   const drafts = judged.flatMap(({ draft }) => (draft ? [draft] : []))
   const groupIds = await findGroupIds(db, organizationId, new Set(drafts.map(({ group }) => group)))
   const samenesses = new Map(drafts.map((draft) => [draft, toSameness(draft, groupIds.get(draft.group))]))

@@ -43,7 +43,7 @@ async function givenMonitor(world: AppWorld) {
 }
 
 async function happen(world: AppWorld, monitorId: string, at: number): Promise<void> {
-  const { db } = world.doors
+  const { db } = world.deps
   const row = await db.selectFrom('monitors').selectAll().where('id', '=', monitorId).executeTakeFirstOrThrow()
   const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row
   await insertEvents(db, [
@@ -74,12 +74,12 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     const world = await givenApp(engine)
     const id = await givenMonitor(world)
     const elsewhere = await givenApp(engine, {}, world.url)
-    await happen(world, id, world.doors.clock.now())
+    await happen(world, id, world.deps.clock.now())
     const { answer, told } = await listen(world)
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     await toldOf(told, 'events')
     const before = told.length
-    await happen(elsewhere, id, world.doors.clock.now())
+    await happen(elsewhere, id, world.deps.clock.now())
     await eventually(
       async () => told.length,
       (count) => count > before,
@@ -95,15 +95,15 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     const { key } = await world.organization()
     const id = await givenMonitor(world)
     const elsewhere = await givenApp(engine, {}, world.url)
-    await happen(world, id, world.doors.clock.now())
+    await happen(world, id, world.deps.clock.now())
     const [here, there] = [await listen(world), await listen(elsewhere, key)]
     for (const { told } of [here, there]) await toldOf(told, 'events')
     await world.call(`/monitors/${id}`, { method: 'PATCH', body: { frequency: 30 } })
     for (const { told } of [here, there]) expect(await toldOf(told, 'groups')).toBeTruthy()
     await world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:8/' } })
     for (const { told } of [here, there]) expect(await toldOf(told, 'webhooks')).toBeTruthy()
-    const now = world.doors.clock.now()
-    await world.doors.db.updateTable('due_checks').set({ last_checked_at: now }).execute()
+    const now = world.deps.clock.now()
+    await world.deps.db.updateTable('due_checks').set({ last_checked_at: now }).execute()
     for (const { told } of [here, there]) {
       const checked = await eventually(
         async () => told.find(({ event }) => event === 'checked'),
@@ -117,10 +117,10 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     const world = await givenApp(engine)
     const id = await givenMonitor(world)
     const { key } = await world.organization('Other')
-    await happen(world, id, world.doors.clock.now() - 5_000)
+    await happen(world, id, world.deps.clock.now() - 5_000)
     const [own, others] = [await listen(world), await listen(world, key)]
     await toldOf(own.told, 'events')
-    await happen(world, id, world.doors.clock.now())
+    await happen(world, id, world.deps.clock.now())
     await eventually(
       async () => own.told,
       (told) => told.some(({ data }) => data.monitors.includes(id)),

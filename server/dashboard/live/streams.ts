@@ -8,7 +8,7 @@ import { Problem } from '../../problem.ts'
 import { differenceOf, type Snapshot } from './snapshot.ts'
 import { monitorsOfEvents, readSnapshot } from './store.ts'
 
-export type LiveDoors = { db: Database; clock: Clock; log: Logger }
+export type LiveDeps = { db: Database; clock: Clock; log: Logger }
 
 /** How often the database is looked at while somebody watches. */
 const POLL_MS = 500
@@ -47,14 +47,14 @@ type Watched = {
  * so that a change reaches its pages within a second, whichever process made it.
  */
 export class LiveStreams {
-  readonly #doors: LiveDoors
+  readonly #deps: LiveDeps
   readonly #watched = new Map<string, Watched>()
   readonly #bell = new Bell()
   readonly #stop = new AbortController()
   #turning: Promise<void> | undefined
 
-  constructor(doors: LiveDoors) {
-    this.#doors = doors
+  constructor(deps: LiveDeps) {
+    this.#deps = deps
   }
 
   /** Throws 429 where one caller or one organization has too many already, 503 where the process has or is stopping. */
@@ -72,7 +72,7 @@ export class LiveStreams {
         `Your organization has ${MOST_OF_ORGANIZATION} live pages open on this server, which is the limit; this page refreshes by itself meanwhile.`,
       )
     }
-    const now = this.#doors.clock.elapsed()
+    const now = this.#deps.clock.elapsed()
     const stream: Stream = {
       ...listener,
       out: new Readable({ read() {} }),
@@ -103,7 +103,7 @@ export class LiveStreams {
   }
 
   async #turn(): Promise<void> {
-    const { clock } = this.#doors
+    const { clock } = this.#deps
     while (!this.#stop.signal.aborted && this.#watched.size > 0) {
       for (const [organizationId, watched] of this.#watched) await this.#look(organizationId, watched)
       await this.#tend()
@@ -113,7 +113,7 @@ export class LiveStreams {
   }
 
   async #look(organizationId: string, watched: Watched): Promise<void> {
-    const { db, clock, log } = this.#doors
+    const { db, clock, log } = this.#deps
     try {
       const now = await readSnapshot(db, organizationId)
       const before = watched.snapshot ?? now
@@ -135,7 +135,7 @@ export class LiveStreams {
 
   /** What happened while a page was loading may be missing on it. */
   #greet({ streams }: Watched, { events }: Snapshot): void {
-    const from = this.#doors.clock.now() - OVERLAP_MS
+    const from = this.#deps.clock.now() - OVERLAP_MS
     const isRecent = events.values().some((at) => at > from)
     for (const stream of streams) {
       if (!stream.isGreeted) this.#tell(stream, isRecent ? eventText('change', RECENTLY) : BEAT)
@@ -148,7 +148,7 @@ export class LiveStreams {
    * closing what is quiet. Whoever signed out or is no member any more is not told further.
    */
   async #tend(): Promise<void> {
-    const now = this.#doors.clock.elapsed()
+    const now = this.#deps.clock.elapsed()
     for (const { streams, readAt } of this.#watched.values()) {
       const isCurrent = now - readAt < HEARTBEAT_MS
       for (const stream of streams) {
@@ -170,7 +170,7 @@ export class LiveStreams {
       stream.isOver = true
       stream.out.destroy()
     } else stream.out.push(text)
-    stream.toldAt = this.#doors.clock.elapsed()
+    stream.toldAt = this.#deps.clock.elapsed()
   }
 
   #remove(stream: Stream): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
-import type { AliasChain } from '../../dns/outcome.ts'
+import type { CnameChain } from '../../dns/outcome.ts'
 import { matches, testRecordType } from '../../testing/record-type-laws.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
@@ -66,7 +66,7 @@ test.each(TYPES)('%s: whatever is accepted is met by records that can be publish
 })
 
 /** Records that should meet the expectation, as the DNS would hold them. */
-function published(type: Type, values: string[], isExactMatch: boolean): { records: string[]; chain: AliasChain } {
+function published(type: Type, values: string[], isExactMatch: boolean): { records: string[]; chain: CnameChain } {
   switch (type) {
     case 'A':
     case 'AAAA':

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import type { AliasChain } from '../../dns/outcome.ts'
+import type { CnameChain } from '../../dns/outcome.ts'
 import { isMatch } from './compare.ts'
 import { parseExpectedValues } from './expected-values.ts'
 import type { Answer } from './record-type.ts'
@@ -206,7 +206,7 @@ for (const [recordType, cases] of Object.entries(CASES) as [MonitorRecordType, C
 }
 
 describe('CNAME', () => {
-  const chain: AliasChain = [
+  const chain: CnameChain = [
     { name: 'shop.provider.example', target: 'edge.cdn.example', ttl: 60 },
     { name: 'edge.cdn.example', target: 'pop7.cdn.example', ttl: 60 },
   ]
@@ -252,7 +252,7 @@ function outcome(
   expected: string[],
   records: string[],
   isExactMatch: boolean,
-  chain: AliasChain = [],
+  chain: CnameChain = [],
 ) {
   const parsed = parseExpectedValues(expected, type, isExactMatch)
   if (!parsed.ok) return 'refused'
@@ -260,7 +260,7 @@ function outcome(
   return isMatch(matcher.difference(parsed.values, matcher.observe(answer(type, records, chain)), isExactMatch, chain))
 }
 
-function answer(type: MonitorRecordType, values: string[], chain: AliasChain = []): Answer {
+function answer(type: MonitorRecordType, values: string[], chain: CnameChain = []): Answer {
   const { queryType } = recordTypeOf(type)
   return { kind: 'answer', rrset: { name: 'www.example.com', type: queryType, ttl: 60, values }, chain }
 }

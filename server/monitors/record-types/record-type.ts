@@ -1,4 +1,4 @@
-import type { AliasChain, Outcome, QuestionType } from '../../dns/outcome.ts'
+import type { CnameChain, Outcome, QuestionType } from '../../dns/outcome.ts'
 import type { RdataFormat } from '../../dns/rdata.ts'
 import type { Difference } from './compare.ts'
 import type { Token } from './presentation.ts'
@@ -25,7 +25,7 @@ export type MonitoredType = {
     expected: readonly string[],
     observed: readonly string[],
     isExactMatch: boolean,
-    chain: AliasChain,
+    chain: CnameChain,
   ): Difference
   /** Providers show its first number in a column of its own: whether `value` lacks it. */
   lacksPriority?(value: string): boolean

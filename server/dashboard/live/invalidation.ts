@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify'
+import type { LiveChange } from '#contract/dashboard.ts'
+import { countChange } from './store.ts'
+import type { LiveDeps, LiveStreams } from './streams.ts'
+
+type List = LiveChange['lists'][number]
+
+/** One change of a list is told to the other processes at most this often: a bulk of requests is one change to who watches. */
+const PAUSE_MS = 500
+
+/** Tells the open pages of every process what a request has changed. Before the routes. */
+export function publishInvalidations(app: FastifyInstance, { db, clock, log }: LiveDeps, live: LiveStreams): void {
+  const told = new Map<string, number>()
+  /** Keys that are told when their pause is over. */
+  const waiting = new Set<string>()
+  const underWay = new Set<Promise<void>>()
+
+  const tell = async (key: string, organizationId: string, list: List) => {
+    waiting.add(key)
+    const since = clock.elapsed() - (told.get(key) ?? Number.NEGATIVE_INFINITY)
+    if (since < PAUSE_MS) await clock.sleep(PAUSE_MS - since)
+    waiting.delete(key)
+    if (told.size > MOST_REMEMBERED) told.clear()
+    told.set(key, clock.elapsed())
+    await countChange(db, organizationId, list)
+    live.wake(organizationId)
+  }
+
+  app.addHook('onResponse', async ({ method, routeOptions, caller }, reply) => {
+    if (!CHANGING.has(method) || reply.statusCode >= 300 || !caller) return
+    for (const list of listsOf(routeOptions.url ?? '')) {
+      const key = `${caller.organizationId} ${list}`
+      if (waiting.has(key)) continue
+      const telling = tell(key, caller.organizationId, list)
+        .catch((err: unknown) =>
+          log.debug({ err }, 'Open pages were not notified of a change. They refresh periodically.'),
+        )
+        .finally(() => underWay.delete(telling))
+      underWay.add(telling)
+    }
+  })
+  app.addHook('onClose', async () => void (await Promise.all(underWay)))
+}
+
+const MOST_REMEMBERED = 10_000
+const ACCEPTING = new Set(['/dashboard/api/accept/:monitor', '/dashboard/api/import/updates'])
+const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** What the pages show that a route changes. */
+function listsOf(url: string): readonly List[] {
+  if (url.startsWith('/monitors') || ACCEPTING.has(url)) return ['monitors', 'groups']
+  if (url.startsWith('/groups')) return ['groups', 'monitors', 'webhooks']
+  if (url.startsWith('/webhooks')) return ['webhooks', 'requests', 'groups']
+  return []
+}

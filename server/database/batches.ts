@@ -1,0 +1,34 @@
+import { yieldToEventLoop } from '../yield.ts'
+import { type Database, inTransaction } from './database.ts'
+
+/** Rows in one transaction: a few milliseconds, after which others have a turn. */
+const SLICE = 200
+/** Two writers that wait for each other: PostgreSQL breaks off one of them, which is simply to be done again. */
+const DEADLOCK = '40P01'
+const MOST_TRIES = 10
+
+/**
+ * Works through many rows in short transactions of their own, in the order of their ids. `work` gets the id to begin
+ * after and how many to take, and returns the ids that it took. Whoever is interrupted begins anew, so repeating must be harmless.
+ */
+export async function inBatches(
+  db: Database,
+  work: (transaction: Database, after: string, limit: number) => Promise<string[]>,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const ids = await again(() => inTransaction(db, (transaction) => work(transaction, after, SLICE)))
+    if (ids.length < SLICE) return
+    after = ids.at(-1)!
+    await yieldToEventLoop()
+  }
+}
+
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if ((error as { code?: string }).code !== DEADLOCK || tries === MOST_TRIES) throw error
+    }
+  }
+}

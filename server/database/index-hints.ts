@@ -1,0 +1,53 @@
+import { sql } from 'kysely'
+import { type Database, engineOf } from './database.ts'
+import type { Tables } from './schema.ts'
+
+/** A filter that an index serves: its leading columns and what they must be. */
+export type Way = {
+  index: string
+  columns: readonly string[]
+  values: readonly unknown[]
+  /** The condition of a partial index, in the words of the migration: an index is used where this stands in the query. */
+  where?: string
+}
+
+/** `isFew`: so few rows meet the filter that they can be sorted for each page. */
+export type Chosen = { way: Way; isFew: boolean }
+
+/** Rows up to which a filter's rows are sorted; beyond that a list walks its order's index and skips what the filter does not want. */
+export const FEW = 2_000
+
+/**
+ * The filter that the fewest rows meet. SQLite keeps no statistics here, so it is told which index to walk; a filter that
+ * nothing meets is then answered at once, whatever else is asked. PostgreSQL's planner knows better: undefined.
+ */
+export async function narrowestIndex(
+  db: Database,
+  table: keyof Tables,
+  ways: readonly Way[],
+): Promise<Chosen | undefined> {
+  if (engineOf(db) === 'postgres') return undefined
+  let narrowest: { way: Way; count: number } | undefined
+  for (const way of ways) {
+    const count = await countUpToFew(db, table, way)
+    if (!narrowest || count < narrowest.count) narrowest = { way, count }
+    if (count === 0) break
+  }
+  return narrowest && { way: narrowest.way, isFew: narrowest.count < FEW }
+}
+
+/** How the table is named in FROM when one index is to be walked. Only SQLite knows the words. */
+export const withIndex = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
+  sql`${sql.ref(table)}`.as<string>(sql`${sql.ref(table)} indexed by ${sql.ref(index)}`)
+
+async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promise<number> {
+  const { index, columns, values, where } = way
+  let rows = db.selectFrom(withIndex(table, { index })).select(sql`1`.as('one'))
+  columns.forEach((column, place) => {
+    rows = rows.where(sql<boolean>`${sql.ref(column)} = ${values[place]}`)
+  })
+  if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  const few = db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
+  const row = await few.executeTakeFirst()
+  return row?.count ?? 0
+}

@@ -1,0 +1,140 @@
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { LoopHealth } from '../loop-health.ts'
+import { type Database, engineOf } from './database.ts'
+import { releaseClaims } from './lease-queue.ts'
+
+export type ThisProcess = { pid: number; machine: string; isAlive(pid: number): boolean }
+export type PresenceDeps = {
+  db: Database
+  clock: Clock
+  log: Logger
+  loopHealth: LoopHealth
+  canaries: { lastFound(): 'well' | 'captive' | 'gone'; network(): Promise<unknown> } | undefined
+  self: ThisProcess
+  process: number
+}
+
+const BEAT_MS = 2_000
+/** Three beats missed: a container that was put in place of another cannot ask for the old one's process number. */
+const SILENT_MS = 6_000
+/** Of a loop: one that made no turn for this long does not work. */
+const HANGS_MS = 8_000
+/** Long after every lease of it has run out. */
+const FORGOTTEN_MS = 24 * 60 * 60_000
+
+/**
+ * Enters this process among those that share the database, and returns the number that names it in its claims.
+ * `predecessor`: a process that is known to have ended; its claims are due again at once.
+ */
+export async function enterProcess(
+  db: Database,
+  self: ThisProcess,
+  now: number,
+  predecessor?: number,
+): Promise<number> {
+  if (predecessor !== undefined) await takeOver(db, [{ id: predecessor }], now)
+  if (engineOf(db) === 'sqlite') await takeOverFromDead(db, self, now)
+  const { pid, machine } = self
+  const { id } = await db
+    .insertInto('processes')
+    .values({ pid, machine, started_at: now, seen_at: now })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** Gives back what this process still claims, and leaves. */
+export async function leaveProcess(db: Database, id: number, now: number): Promise<void> {
+  await releaseClaims(db, [id], now)
+  await db.deleteFrom('processes').where('id', '=', id).execute()
+}
+
+/** Says again and again that this process lives, and takes up what the silent ones had claimed. Runs until `stop`. */
+export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSignal }): Promise<void> {
+  const { db, clock, log, process } = deps
+  while (!stop.aborted) {
+    await clock.sleep(BEAT_MS, stop)
+    try {
+      await report(deps)
+      await takeOverFromSilent(db, process, clock.now())
+    } catch (err) {
+      log.error({ err }, 'This process could not say that it lives; it tries again.')
+    }
+  }
+}
+
+/** A process that stood still may have been forgotten by another one, and enters again under its number. */
+export async function report({ db, clock, loopHealth, canaries, self, process }: PresenceDeps): Promise<void> {
+  // No check may be asking any more, and then nobody else would notice the end of an outage. It fails while DNS is being closed.
+  if (canaries && canaries.lastFound() !== 'well') void canaries.network().catch(() => {})
+  const said = {
+    seen_at: clock.now(),
+    loops: loopHealth.working(clock.elapsed(), HANGS_MS).join(),
+    network: canaries?.lastFound() ?? null,
+  }
+  const { numUpdatedRows } = await db
+    .updateTable('processes')
+    .set(said)
+    .where('id', '=', process)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows > 0n) return
+  const given = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
+  await sql`insert into processes (id, pid, machine, started_at, seen_at, loops, network) ${given}
+    values (${process}, ${self.pid}, ${self.machine}, ${said.seen_at}, ${said.seen_at}, ${said.loops}, ${said.network})`.execute(
+    db,
+  )
+}
+
+export type Workforce = { checking: number; cutOff: number; delivering: number }
+
+/** How many processes check, how many of these cannot resolve their canary names, and how many deliver. */
+export async function countWorking(db: Database, now: number): Promise<Workforce> {
+  const rows = await db
+    .selectFrom('processes')
+    .select(['loops', 'network'])
+    .where('seen_at', '>=', now - HANGS_MS)
+    .execute()
+  // One that has not said yet what it does has just started.
+  const doing = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))
+  const checking = doing('checker')
+  const cutOff = checking.filter(({ network }) => network !== null && network !== 'well')
+  return { checking: checking.length, cutOff: cutOff.length, delivering: doing('courier').length }
+}
+
+/**
+ * SQLite's file is one machine's own, so whoever is silent there is dead or stands still, and its work is taken up at once.
+ * With PostgreSQL it may only be cut off: there the leases decide, and the row is kept until they are long over.
+ */
+async function takeOverFromSilent(db: Database, self: number, now: number): Promise<void> {
+  const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : FORGOTTEN_MS
+  const silent = await db
+    .selectFrom('processes')
+    .select('id')
+    .where('seen_at', '<', now - silentMs)
+    .where('id', '!=', self)
+    .limit(100)
+    .execute()
+  await takeOver(db, silent, now)
+}
+
+/** What is known to be dead without waiting: the process numbers of this machine that are not alive, and our own. */
+async function takeOverFromDead(db: Database, { pid, machine, isAlive }: ThisProcess, now: number): Promise<void> {
+  const others = await db.selectFrom('processes').selectAll().execute()
+  const isSilent = (seenAt: number) => seenAt < now - SILENT_MS
+  const isGone = (other: { pid: number; machine: string }) =>
+    other.machine === machine && (other.pid === pid || !isAlive(other.pid))
+  await takeOver(
+    db,
+    others.filter((other) => isSilent(other.seen_at) || isGone(other)),
+    now,
+  )
+}
+
+async function takeOver(db: Database, dead: readonly { id: number }[], now: number): Promise<void> {
+  const ids = dead.map(({ id }) => id)
+  if (ids.length === 0) return
+  await releaseClaims(db, ids, now)
+  await db.deleteFrom('processes').where('id', 'in', ids).execute()
+}

@@ -1,0 +1,107 @@
+import type { Logger } from 'pino'
+import { Bell } from './bell.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { type Database, openDatabase } from './database/database.ts'
+import { type Canaries, createCanaries } from './dns/canaries.ts'
+import { createDnsClient, type DnsClient } from './dns/client.ts'
+import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
+import { systemServers } from './dns/servers.ts'
+import { LoopHealth } from './loop-health.ts'
+import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
+import { lookupThrough } from './safe-http/lookup.ts'
+import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
+import { createSeal, type Seal } from './seal.ts'
+
+/** What the server uses outside of itself: settings, clock, log, database, network. */
+export type Deps = {
+  config: Config
+  clock: Clock
+  log: Logger
+  db: Database
+  dns: DnsClient
+  /** Undefined where recursive servers alone decide. */
+  authorities: AuthoritativeClient | undefined
+  canaries: Canaries | undefined
+  closeDns(): Promise<void>
+  safeFetch: SafeFetch
+  seal: Seal
+  loopHealth: LoopHealth
+  /** Rung when there is something to send. */
+  bell: Bell
+  /** True while the server listens and its database is not yet up to date. */
+  isStarting?: () => boolean
+  /** True from the signal to stop on: requests are refused while what is in progress is finished. */
+  isStopping?: () => boolean
+}
+
+/** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */
+export function openDeps(config: Config, secret: string, log: Logger, clock: Clock = systemClock): Deps {
+  const checking = openChecking(config, log, clock)
+  const safeFetch = createSafeFetch({
+    lookup: lookupThrough(checking.dns),
+    clock,
+    allowedNetworks: config.webhookAllowedNetworks,
+    deniedPorts: config.webhookDeniedPorts,
+    ...(config.webhookAuthorities === null ? {} : { authorities: config.webhookAuthorities }),
+    ...(config.webhookProxy === null ? {} : { proxy: config.webhookProxy }),
+  })
+  return {
+    config,
+    clock,
+    log,
+    db: openDatabase(config.databaseUrl),
+    ...checking,
+    safeFetch,
+    seal: createSeal(secret),
+    loopHealth: new LoopHealth(),
+    bell: new Bell(),
+  }
+}
+
+type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'canaries' | 'closeDns'>
+
+/** All that a check asks: recursive servers, the zones' own, and canaries. */
+export function openChecking(config: Config, log: Logger, clock: Clock = systemClock): CheckingDeps {
+  const dns = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers: config.dnsServers ?? systemServers(),
+    clock,
+    timeoutMs: config.dnsTimeoutMs,
+    tries: config.dnsTries,
+    inFlightPerServer: config.dnsInFlight,
+    perSecond: config.dnsPerSecond,
+  })
+  const perSecond = config.dnsAuthoritativePerSecond
+  const others = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers: [],
+    clock,
+    perSecond,
+    inFlightPerServer: config.dnsInFlight,
+  })
+  const roots = config.dnsRoots
+  const names = config.dnsCanaries
+  return {
+    dns,
+    authorities: roots.length > 0 ? createAuthoritativeClient({ dns: others, clock, roots }) : undefined,
+    canaries: names.length > 0 ? createCanaries({ dns, clock, names, ...outageNotes(log, names) }) : undefined,
+    closeDns: async () => void (await Promise.all([dns.close(), others.close()])),
+  }
+}
+
+function outageNotes(log: Logger, names: readonly string[]) {
+  return {
+    onOutage: () =>
+      log.error(
+        { canaries: names },
+        'No canary name resolves. Check the network of this server and DNS_SERVERS. Failures are not recorded until a canary name resolves.',
+      ),
+    onRecovery: () => log.info({ canaries: names }, 'The canary names resolve again. Checks continue.'),
+  }
+}
+
+export async function closeDeps({ closeDns, safeFetch, db }: Deps): Promise<void> {
+  await Promise.allSettled([closeDns(), safeFetch.close()])
+  await db.destroy()
+}

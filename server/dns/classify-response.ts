@@ -1,0 +1,78 @@
+import { followCnameChain } from './cname-chain.ts'
+import type { Message, ResourceRecord } from './messages.ts'
+import { isBelow } from './names.ts'
+import type { CnameChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
+
+/**
+ * What a readable response means for the question, whatever the order of its records. For a CNAME question the first
+ * CNAME is the RRset, and `chain` what of the further chain came along.
+ */
+export function classifyResponse(message: Message, question: Question): Outcome {
+  const { rcode, ede } = message
+  if (rcode !== 'NOERROR' && rcode !== 'NXDOMAIN') return { kind: 'failure', rcode, ede }
+
+  const direct = rrsetOf(message.answer, question.name, question.type)
+  if (direct && question.type === 'CNAME') return aliasAnswer(message.answer, direct)
+  const chain = direct ? [] : followCnameChain(message.answer, question.name)
+  if (!Array.isArray(chain)) return chain
+
+  const last = chain.at(-1)?.target ?? question.name
+  const rrset = direct ?? rrsetOf(message.answer, last, question.type)
+  // RFC 6604 section 3: the code is about the last name of the chain.
+  if (rcode === 'NXDOMAIN') return rrset ? malformed('NXDOMAIN with an answer') : { kind: 'nxdomain', chain }
+  if (rrset) return { kind: 'answer', rrset, chain }
+  return withoutRecords(message, question, chain, last)
+}
+
+function aliasAnswer(answer: ResourceRecord[], rrset: RRset): Outcome {
+  // With two targets there is no further chain, and both are shown.
+  const chain = rrset.values.length > 1 ? [] : followCnameChain(answer, rrset.name)
+  return Array.isArray(chain) ? { kind: 'answer', rrset, chain: chain.slice(1) } : chain
+}
+
+/** NODATA, or a referral: told apart as RFC 2308 section 2.2 does. */
+function withoutRecords(message: Message, question: Question, chain: CnameChain, last: string): Outcome {
+  if (message.authority.some((record) => record.type === 'SOA')) return { kind: 'nodata', chain }
+  if (chain.length > 0) return { kind: 'referral', chain, ...delegation(message, last) }
+  if (message.answer.some((record) => record.type === question.type || record.type === 'CNAME')) {
+    return malformed('its answer is about another name')
+  }
+  // Asked without RD, a server that would recurse for others refers all the same.
+  const recursed = message.flags.includes('ra') && message.flags.includes('rd')
+  const plain = !message.flags.includes('aa') && !recursed
+  if (!plain || !message.authority.some((record) => record.type === 'NS')) return { kind: 'nodata', chain }
+  const referral = delegation(message, last)
+  if (referral.zone === undefined) return malformed('it refers to a zone that does not hold the name')
+  return { kind: 'referral', chain, ...referral }
+}
+
+function delegation({ authority, additional }: Message, name: string) {
+  const zone = authority.find((record) => record.type === 'NS' && isBelow(name, record.name))?.name
+  const set = zone === undefined ? undefined : rrsetOf(authority, zone, 'NS')
+  const nameServers = (set?.values ?? []).map(targetOf)
+  const wanted = new Set(nameServers)
+  const glue = additional
+    .filter(({ name, type }) => (type === 'A' || type === 'AAAA') && wanted.has(name))
+    .map(({ name, value }) => ({ name, ip: value }))
+  return { zone, nameServers, glue, ttl: set?.ttl ?? 0 }
+}
+
+function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): RRset | undefined {
+  const values: string[] = []
+  let ttl = Number.POSITIVE_INFINITY
+  for (const record of records) {
+    if (record.type !== type || record.name !== name) continue
+    values.push(record.value)
+    ttl = Math.min(ttl, record.ttl) // the lowest TTL counts: RFC 2181 section 5.2
+  }
+  if (values.length === 0) return undefined
+  return { name, type, ttl, values: values.length === 1 ? values : [...new Set(values)].sort() }
+}
+
+function targetOf(value: string): string {
+  return value === '.' ? '' : value
+}
+
+function malformed(reason: string): Outcome {
+  return { kind: 'malformed', reason }
+}

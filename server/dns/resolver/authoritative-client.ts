@@ -1,0 +1,126 @@
+import type { Clock } from '../../clock.ts'
+import type { DnsClient } from '../client.ts'
+import type { Question, Reply, ServerAddress } from '../outcome.ts'
+import { OverloadError } from '../overload-error.ts'
+import { createSingleFlight } from '../single-flight.ts'
+import { isSpecialAddress } from '../special-addresses.ts'
+import { rootDelegation } from './delegation.ts'
+import { createDelegationCache } from './delegation-cache.ts'
+import { type Resolution, type ResolverDeps, resolve } from './iterative-resolver.ts'
+import { createRootReachability } from './root-reachability.ts'
+
+/** Asks the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
+export type AuthoritativeClient = {
+  /** Undefined while name servers outside can be asked; else why not, as a clause. */
+  trouble(): Promise<string | undefined>
+  /**
+   * What the name's own zone says. `voice` n begins with the n-th name server of every zone. `fresh` asks for the way
+   * anew instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
+   * asked once: the reply is shared and must not be changed.
+   */
+  ask(question: Question, options?: AuthoritativeClientOptions): Promise<AuthoritativeReply>
+}
+
+export type AuthoritativeClientOptions = {
+  voice?: number
+  fresh?: boolean
+  /** Where it is to be less than the patience. */
+  withinMs?: number | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** `zone`: the one that holds the name. `nameServers`: all of its, by name. `nameServer`: who answered, if anyone did. */
+export type AuthoritativeReply = Reply & {
+  zone: string
+  nameServers: string[]
+  nameServer: string | undefined
+  /** Whether the way there, or to the target of an alias, was learned for an earlier question. */
+  isFromCache: boolean
+  /** Nobody answered because there was no turn in time at the servers that are to be asked. */
+  isBusy?: true
+}
+
+export const PATIENCE_MS = 6_000
+const TIMEOUT_MS = 1_000
+/** Questions for one lookup, those for name servers' addresses included: what a hostile tree can make us send. */
+const BUDGET = 60
+
+/** `dns`: a client of its own, paced for other people's servers. Every server of the tree is asked on the roots' port. */
+export function createAuthoritativeClient({
+  dns,
+  clock,
+  roots,
+  timeoutMs = TIMEOUT_MS,
+  patienceMs = PATIENCE_MS,
+}: {
+  dns: DnsClient
+  clock: Clock
+  roots: readonly ServerAddress[]
+  timeoutMs?: number
+  patienceMs?: number
+}): AuthoritativeClient {
+  const cache = createDelegationCache(rootDelegation(roots), clock)
+  // A public tree must not lead us into the operator's own network.
+  const isPrivateTree = roots.some(({ ip }) => isSpecialAddress(ip))
+  const isAllowed = (ip: string) => isPrivateTree || !isSpecialAddress(ip)
+  const deps: ResolverDeps = { dns, clock, cache, port: roots[0]?.port ?? 53, timeoutMs, isAllowed }
+  const singleFlight = createSingleFlight<AuthoritativeReply>()
+  const reachability = createRootReachability({ dns, clock, roots, timeoutMs })
+
+  // Where very much is asked of one server, the wait for a turn there is longer than a check can last; silence is not.
+  async function inTime<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
+    const over = new AbortController()
+    const late = new AbortController()
+    void clock.sleep(patienceMs + timeoutMs, over.signal).then(() => late.abort('late'))
+    try {
+      return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
+    } catch (error) {
+      if (error === 'late' || error instanceof OverloadError) return 'busy'
+      throw error
+    } finally {
+      over.abort()
+    }
+  }
+
+  async function askAlone(
+    question: Question,
+    { voice = 0, fresh = false, withinMs, signal }: AuthoritativeClientOptions,
+  ) {
+    const startedAt = clock.elapsed()
+    const resolution = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), voice, fresh }
+    const found = await inTime(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
+    if (found === 'busy') return { ...nobody, evidence: resolution.evidence }
+    const { outcome, zone, nameServer, isFromCache } = found
+    return {
+      outcome,
+      evidence: resolution.evidence,
+      zone: zone.zone,
+      nameServers: zone.nameServers.map(({ name }) => name),
+      nameServer,
+      isFromCache,
+    }
+  }
+
+  return {
+    trouble: reachability.trouble,
+    ask(question, options = {}) {
+      const { voice = 0, fresh = false, withinMs = '', signal } = options
+      const key = `${voice} ${fresh} ${withinMs} ${question.type} ${question.name}`
+      return singleFlight(key, signal, () => askAlone(question, options))
+    },
+  }
+}
+
+const nobody = {
+  outcome: { kind: 'timeout' },
+  zone: '',
+  nameServers: [],
+  nameServer: undefined,
+  isFromCache: false,
+  isBusy: true,
+} satisfies Omit<AuthoritativeReply, 'evidence'>
+
+function newWalk(startedAt: number, patienceMs: number): Omit<Resolution, 'voice' | 'fresh' | 'signal'> {
+  const giveUpAt = startedAt + patienceMs
+  return { giveUpAt, startedAt, budget: { questions: BUDGET }, resolving: [], evidence: [] }
+}

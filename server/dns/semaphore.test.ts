@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { OverloadError } from './overload-error.ts'
+import { createSemaphore } from './semaphore.ts'
+
+test('no more than the limit are under way, and the others come in their order', async () => {
+  const semaphore = createSemaphore(2, 10)
+  const admitted: number[] = []
+  const all = [0, 1, 2, 3, 4].map(async (number) => {
+    await semaphore.acquire(undefined)
+    admitted.push(number)
+  })
+  await all[1]
+  expect(admitted).toEqual([0, 1])
+  semaphore.release()
+  await all[2]
+  expect(admitted).toEqual([0, 1, 2])
+  semaphore.release()
+  semaphore.release()
+  await all[4]
+  expect(admitted).toEqual([0, 1, 2, 3, 4])
+  expect(semaphore.isIdle()).toBe(false)
+  semaphore.release()
+  semaphore.release()
+  expect(semaphore.isIdle()).toBe(true)
+})
+
+test('who gives up takes no place', async () => {
+  const semaphore = createSemaphore(1, 10)
+  await semaphore.acquire(undefined)
+  const leaving = new AbortController()
+  const left = semaphore.acquire(leaving.signal)
+  const stayed = semaphore.acquire(undefined)
+  leaving.abort(new Error('enough'))
+  await expect(left).rejects.toThrow('enough')
+  semaphore.release()
+  await stayed
+  semaphore.release()
+  expect(semaphore.isIdle()).toBe(true)
+})
+
+test('who steps aside makes room for the next, and not more than a bound may', async () => {
+  const semaphore = createSemaphore(1, 10, 1)
+  await semaphore.acquire(undefined)
+  const [second, third] = [semaphore.acquire(undefined), semaphore.acquire(undefined)]
+  expect(semaphore.stepAside()).toBe(true)
+  await second
+  expect(semaphore.stepAside()).toBe(false)
+  semaphore.release(true)
+  expect(semaphore.stepAside()).toBe(true)
+  await third
+  semaphore.release(true)
+  expect(semaphore.isIdle()).toBe(false)
+  semaphore.release()
+  expect(semaphore.isIdle()).toBe(true)
+})
+
+test('a full queue refuses', async () => {
+  const semaphore = createSemaphore(1, 1)
+  await semaphore.acquire(undefined)
+  void semaphore.acquire(undefined)
+  expect(() => semaphore.acquire(undefined)).toThrow(OverloadError)
+})
+
+test('closing refuses those that wait and those that come later', async () => {
+  const semaphore = createSemaphore(1, 10)
+  await semaphore.acquire(undefined)
+  const waiting = semaphore.acquire(undefined)
+  semaphore.close(new Error('closed'))
+  await expect(waiting).rejects.toThrow('closed')
+  await expect(semaphore.acquire(undefined)).rejects.toThrow('closed')
+})

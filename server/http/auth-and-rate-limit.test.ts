@@ -1,0 +1,167 @@
+import { expect, test } from 'vitest'
+import { revokeKey } from '../access/store.ts'
+import { systemContext } from '../context.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { networkOf } from './auth-and-rate-limit.ts'
+
+const LIMITS = { READ_LIMIT: '20', WRITE_LIMIT: '5', CREATE_LIMIT: '250' }
+const limitsOf = ({ headers }: { headers: Record<string, string | undefined> }) =>
+  ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]))
+
+onBothEngines('the gate', (_fresh, engine) => {
+  test('the twenty-first read within a minute is refused, with one number of seconds in three places', async () => {
+    const { call } = await givenApp(engine, LIMITS)
+    for (let left = 19; left >= 0; left--) {
+      const { status, headers } = await call(left % 2 ? '/monitors' : '/groups', {
+        method: left === 7 ? 'HEAD' : 'GET',
+      })
+      expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([
+        200,
+        '20',
+        String(left),
+      ])
+    }
+    const refused = await call('/monitors')
+    const seconds = Number(refused.headers['retry-after'])
+    expect(refused.status).toBe(429)
+    expect(refused.body).toEqual({
+      code: 429,
+      error: `Too many requests: the limit for reads (GET, HEAD) with one API key is 20 per minute. Try again in ${seconds} seconds, or ask the operator of the server to raise READ_LIMIT.`,
+    })
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(60)
+    expect(limitsOf(refused)[1]).toBe(0)
+  })
+
+  test.each([
+    ['WRITE_LIMIT', 'writes (POST, PUT, PATCH, DELETE) with one API key', '/groups', undefined],
+    ['CREATE_LIMIT', 'requests that create monitors with one API key', '/monitors', undefined],
+    ['WRITE_LIMIT', 'writes (POST, PUT, PATCH, DELETE) without a valid API key', '/groups', null],
+  ] as const)('a 429 names the limit and the setting %s: %s', async (setting, sentence, path, key) => {
+    const { call } = await givenApp(engine, { [setting]: '1' })
+    const ask = () => call(path, { method: 'POST', body: {}, ...(key === undefined ? {} : { key }) })
+    await ask()
+    const { status, body } = await ask()
+    expect([status, body.error]).toEqual([429, expect.stringContaining(`the limit for ${sentence} is 1 per minute.`)])
+    expect(body.error).toContain(setting)
+  })
+
+  test('a request that is refused for its content is counted, one that is refused by the limit is not', async () => {
+    const { call, pass } = await givenApp(engine, LIMITS)
+    for (let turn = 0; turn < 5; turn++) expect((await call('/groups', { method: 'POST', body: {} })).status).toBe(400)
+    for (let turn = 0; turn < 50; turn++) {
+      expect((await call('/groups', { method: 'POST', body: { name: 'x' } })).status).toBe(429)
+    }
+    pass(60_000)
+    expect((await call('/groups', { method: 'POST', body: { name: 'x' } })).status).toBe(201)
+  })
+
+  test('creating monitors has a window of its own', async () => {
+    const { call } = await givenApp(engine, { ...LIMITS, CREATE_LIMIT: '7' })
+    const { headers } = await call('/monitors', { method: 'POST', body: {} })
+    expect(headers['x-ratelimit-limit']).toBe('7')
+    const other = await call('/groups', { method: 'POST', body: {} })
+    expect(limitsOf(other).slice(0, 2)).toEqual([5, 4])
+  })
+
+  test('every answer carries the limits and a request id, whatever became of the request', async () => {
+    const { call } = await givenApp(engine, LIMITS)
+    const answers = await Promise.all([
+      call('/monitors'),
+      call('/monitors', { key: null }),
+      call('/nothing'),
+      call('/nothing', { key: null }),
+      call('/monitors', { method: 'PUT' }),
+      call('/%zz'),
+      call(`/monitors/${'x'.repeat(2_000)}`),
+      call('/monitors?limit=0'),
+      call('/monitors', { method: 'POST', raw: '{' }),
+      call('/monitors', { method: 'POST', raw: 'x', headers: { 'content-type': 'text/plain' } }),
+      call('/healthz', { key: null }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 404, 405, 404, 404, 400, 400, 415, 200])
+    for (const answer of answers) {
+      expect(limitsOf(answer).every((value) => Number.isInteger(value))).toBe(true)
+      expect(answer.headers['x-request-id']).toBeTruthy()
+      if (answer.status >= 400) expect(answer.body.code).toBe(answer.status)
+    }
+  })
+
+  test('without a valid key it is the address that is counted, and its excess does not touch those with a key', async () => {
+    const { call } = await givenApp(engine, LIMITS)
+    const wrong = { key: `zw_${'x'.repeat(43)}` }
+    for (let turn = 0; turn < 20; turn++) expect((await call('/monitors', wrong)).status).toBe(401)
+    expect((await call('/monitors', wrong)).status).toBe(429)
+    expect((await call('/monitors', { key: null })).status).toBe(429)
+    expect((await call('/monitors', { ...wrong, from: '127.0.0.2' })).status).toBe(401)
+    expect((await call('/monitors')).status).toBe(200)
+    expect((await call('/healthz', { key: null })).status).toBe(200)
+    expect((await call('/readyz', { key: null })).status).toBe(200)
+  })
+
+  test('two servers on one database share the limit', async () => {
+    const one = await givenApp(engine, LIMITS)
+    const two = await givenApp(engine, LIMITS, one.url)
+    const { key } = await one.organization()
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => (index % 2 ? one : two).call('/groups', { key })),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
+  })
+
+  test('a limit of 0 is none, and says so with a number that is never reached', async () => {
+    const { call } = await givenApp(engine)
+    for (let turn = 0; turn < 30; turn++) {
+      const answer = await call('/monitors')
+      expect([answer.status, ...limitsOf(answer).slice(0, 2)]).toEqual([200, 2_147_483_647, 2_147_483_647])
+    }
+  })
+
+  test('a missing, unknown, expired or revoked key is 401, a key that may only read is 403 where it writes', async () => {
+    const { call, key, deps, pass, organization } = await givenApp(engine)
+    const reader = await key('read')
+    const writer = await key('write')
+    const soon = await key('write', { expiresAt: deps.clock.now() + 5_000 })
+    expect((await call('/groups', { key: reader.key })).status).toBe(200)
+    expect((await call('/groups', { key: reader.key, method: 'HEAD' })).status).toBe(200)
+    const refused = await call('/groups', { key: reader.key, method: 'POST', body: { name: 'x' } })
+    expect([refused.status, refused.body.code]).toEqual([403, 403])
+    expect((await call('/groups', { key: soon.key })).status).toBe(200)
+    pass(5_000)
+    expect((await call('/groups', { key: soon.key })).status).toBe(401)
+    expect((await call('/groups', { key: writer.key })).status).toBe(200)
+    await revokeKey(deps.db, systemContext((await organization()).id, deps.clock.now()), writer.id)
+    for (const sent of [writer.key, null, '', 'zw_short', `zw_${'é'.repeat(43)}`, `${writer.key} `]) {
+      const answer = await call('/groups', { key: sent })
+      expect([answer.status, answer.body]).toEqual([401, { code: 401, error: 'Unauthorized' }])
+      expect(answer.headers['www-authenticate']).toBe('ApiKey realm="zonewatch", header="X-Api-Key"')
+    }
+  })
+
+  test('when a key was last used is written once a minute, however many requests come at once', async () => {
+    const world = await givenApp(engine)
+    const { id, key } = await world.key('write')
+    await Promise.all(Array.from({ length: 20 }, () => world.call('/groups', { key })))
+    const first = await lastUsed(world, id)
+    expect(first).not.toBeNull()
+    world.pass(59_000)
+    await world.call('/groups', { key })
+    expect(await lastUsed(world, id)).toBe(first)
+    world.pass(2_000)
+    await world.call('/groups', { key })
+    expect(await lastUsed(world, id)).toBeGreaterThan(first!)
+  })
+})
+
+test('an address counts as the network that one client has: an IPv4 address, 64 bits of IPv6', () => {
+  expect(networkOf('192.0.2.1')).toBe('192.0.2.1')
+  expect(networkOf('::ffff:192.0.2.1')).toBe('192.0.2.1')
+  expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe(networkOf('2001:db8:1:2::1'))
+  expect(networkOf('2001:db8:1:2::1')).not.toBe(networkOf('2001:db8:1:3::1'))
+})
+
+async function lastUsed({ deps }: AppWorld, id: string): Promise<number | null> {
+  const query = deps.db.selectFrom('api_keys').select('last_used_at').where('id', '=', id)
+  return (await query.executeTakeFirstOrThrow()).last_used_at
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { findOversized } from './payload-limits.ts'
+
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+
+test.each([
+  ['text with U+0000', { a: { b: ['x', 'y\0'] } }, 'a.b.1'],
+  ['half a surrogate pair', { a: '\ud800' }, 'a'],
+  ['a field with such a name', { a: { 'b\0': 1 } }, 'a'],
+  ['text as the whole body', '\0', 'body'],
+  ['nesting that no schema has', nested(33), 'body'],
+  ['more values than any request needs', Array(100_001).fill(0), 'body'],
+  ['many small lists', Array(2_000).fill(Array(100).fill(0)), 'body'],
+])('%s is impossible, and where it is is said', (_what, input, field) => {
+  expect(Object.keys(findOversized(input) ?? {})).toEqual([field])
+})
+
+test('what can be, is not', () => {
+  const full = { monitors: Array(1_000).fill({ domain: '😀 x', expected_value: Array(10).fill('192.0.2.1'), a: null }) }
+  for (const input of [{}, null, 1, full, nested(32), Object.create(null)]) expect(findOversized(input)).toBeUndefined()
+})
+
+test('nesting of any depth is walked without calls', () => {
+  let deep: unknown = []
+  for (let depth = 0; depth < 400_000; depth++) deep = [deep]
+  expect(findOversized(deep)).toBeDefined()
+})

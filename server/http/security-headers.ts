@@ -1,0 +1,33 @@
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '../deps.ts'
+
+/** Scripts and styles from here only, and nobody may frame a page. `style-src-attr`: where a popup stands is a style of its own. */
+const POLICY = [
+  "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:",
+  "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+].join('; ')
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60
+
+/**
+ * What a browser must know of every answer, errors included: that its type is the one that is stated, and that no cache keeps
+ * what was asked for with a key or a session. Of everything below `/dashboard` it must know more.
+ */
+export function setSecurityHeaders(app: FastifyInstance, { baseUrl }: Pick<Deps['config'], 'baseUrl'>): void {
+  const isSecure = baseUrl.startsWith('https:')
+  app.addHook('onSend', async ({ url, is404, routeOptions }, reply) => {
+    reply.header('x-content-type-options', 'nosniff')
+    const isPrivate = routeOptions.config.needsKey === true || is404 || reply.statusCode >= 400
+    if (isPrivate && !reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-store')
+    if (!/^\/dashboard(?:[/?]|$)/.test(url)) return
+    reply.headers({
+      'content-security-policy': POLICY,
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+    })
+    if (isSecure) reply.header('strict-transport-security', `max-age=${YEAR_SECONDS}`)
+    // What somebody reads about an account stands in no cache.
+    if (/^\/dashboard\/(?:api|auth)\//.test(url) && !reply.hasHeader('cache-control'))
+      reply.header('cache-control', 'private, no-store')
+  })
+}

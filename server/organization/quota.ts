@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { Plans } from '../plan.ts'
+import { Problem } from '../problem.ts'
+import { lockOrganization } from './lock.ts'
+import { type Counted, countUse, planOf } from './usage.ts'
+
+export type QuotaDeps = { db: Database; clock: Clock; config: { plans: Plans } }
+
+/** How many there may be by the plan in force. */
+export type Room = { plan: string; what: Counted; limit: number; now: number }
+
+/** Undefined where the plan has no limit. */
+export async function quotaFor(
+  { db, clock, config }: QuotaDeps,
+  organizationId: string,
+  what: Counted,
+): Promise<Room | undefined> {
+  const plan = await planOf(db, config.plans, organizationId)
+  const limit = plan.limits[what]
+  return limit === null ? undefined : { plan: plan.name, what, limit, now: clock.now() }
+}
+
+/**
+ * Runs work that makes more of something, in one transaction, and takes it back when that is more than the plan allows.
+ * Throws 402 with what is used and what is allowed. Two at the same time cannot share one last place. Costs nothing
+ * where the plan has no limit.
+ */
+export async function withRoom<T>(
+  deps: QuotaDeps,
+  organizationId: string,
+  what: Counted,
+  work: (transaction: Database) => Promise<T>,
+): Promise<T> {
+  const room = await quotaFor(deps, organizationId, what)
+  if (!room) return await work(deps.db)
+  return await inTransaction(deps.db, (transaction) =>
+    within(transaction, organizationId, room, () => work(transaction)),
+  )
+}
+
+/** The same in a transaction that is open. */
+export async function within<T>(
+  transaction: Database,
+  organizationId: string,
+  { plan, what, limit, now }: Room,
+  work: () => Promise<T>,
+): Promise<T> {
+  await lockOrganization(transaction, organizationId)
+  const before = await countUse(transaction, organizationId, what, now)
+  const made = await work()
+  const after = await countUse(transaction, organizationId, what, now)
+  if (after <= limit || after <= before) return made
+  const use = `${before} of ${limit} ${WORDS[what]} are in use on the plan ${plan}`
+  throw new Problem(
+    402,
+    `Plan limit reached: ${use}, and this request adds ${after - before}. Delete some or change the plan.`,
+  )
+}
+
+/**
+ * How often an organization may check, as a function: of the minutes that were asked for, or of nothing for the shortest
+ * that its plan allows. The function throws 402 for less than that.
+ */
+export async function paceOf(
+  { db, config }: Pick<QuotaDeps, 'db' | 'config'>,
+  organizationId: string,
+): Promise<(asked?: number | undefined) => number> {
+  const { name, limits } = await planOf(db, config.plans, organizationId)
+  const least = Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
+  return (asked = least) => {
+    if (asked >= least) return asked
+    throw new Problem(
+      402,
+      `Plan limit reached: the plan ${name} allows a check every ${least} minutes, not every ${asked}. Use ${least} or more, or change the plan.`,
+    )
+  }
+}
+
+/** Minutes: what the API itself allows. */
+const SHORTEST = 5
+
+const WORDS: Record<Counted, string> = {
+  monitors: 'monitors',
+  webhooks: 'webhooks',
+  agents: 'agents (open invitations included)',
+  api_keys: 'live API keys',
+}

@@ -1,0 +1,79 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
+import { followInvoice, forgetInvoice } from './invoices.ts'
+import type { Payments, Report } from './payments.ts'
+import { findOrganizationOfCustomer, followSubscription } from './subscription-store.ts'
+
+export type ReportDeps = { db: Database; clock: Clock; log: Logger; config: Pick<Deps['config'], 'plans'> }
+
+/** The provider repeats a report for three days. */
+const REMEMBERED_MS = 30 * 24 * 60 * 60_000
+
+/**
+ * Deals with a signed report: asks the provider what the subscription or invoice is now, and records that together with the
+ * report's id. Throws 503 when the provider does not answer; the provider then reports again.
+ */
+export async function dealWithReport(deps: ReportDeps, payments: Payments, report: Report): Promise<void> {
+  const { db, clock } = deps
+  if (!report.about || (await isDealtWith(db, report.id))) return
+  const asOf = clock.now()
+  const { kind, id } = report.about
+  const record =
+    kind === 'invoice' ? await readInvoice(payments, id, asOf) : await readSubscription(deps, payments, id, asOf)
+  await inTransaction(db, async (transaction) => {
+    if (await remember(transaction, report.id, clock.now())) await record(transaction)
+  })
+}
+
+type Record = (transaction: Database) => Promise<void>
+
+async function readSubscription(deps: ReportDeps, payments: Payments, id: string, asOf: number): Promise<Record> {
+  const { log, config } = deps
+  const found = await payments.findSubscription(id)
+  return async (transaction) => {
+    if (!found) return
+    const followed = await followSubscription(transaction, config.plans, found, asOf)
+    const { customer, price } = found
+    if (followed === 'unknown_price') {
+      log.error(
+        { subscription: id, customer, price },
+        'A subscription is for a price that no plan in PLANS names; its plan stays.',
+      )
+    }
+    if (followed === 'second') {
+      log.error(
+        { subscription: id, customer },
+        'A customer has two subscriptions; the newer one counts. Cancel the other in Stripe.',
+      )
+    }
+  }
+}
+
+async function readInvoice(payments: Payments, id: string, asOf: number): Promise<Record> {
+  const found = await payments.findInvoice(id)
+  return async (transaction) => {
+    if (!found) return await forgetInvoice(transaction, id)
+    const organizationId = await findOrganizationOfCustomer(transaction, found.customer)
+    if (organizationId !== undefined) await followInvoice(transaction, organizationId, found, asOf)
+  }
+}
+
+async function isDealtWith(db: Database, id: string): Promise<boolean> {
+  return (await db.selectFrom('stripe_events').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
+}
+
+/** False when another process dealt with it meanwhile. */
+async function remember(db: Database, id: string, now: number): Promise<boolean> {
+  await db
+    .deleteFrom('stripe_events')
+    .where('received_at', '<', now - REMEMBERED_MS)
+    .execute()
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('stripe_events')
+    .values({ id, received_at: now })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows !== 0n
+}

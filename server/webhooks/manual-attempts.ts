@@ -1,0 +1,51 @@
+import type { Context } from '../context.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { recordAudit } from '../organization/audit-log.ts'
+import { insertTest } from './new-requests.ts'
+import { wakeDispatcher } from './pause-and-resume.ts'
+import { getRequestRow } from './request-store.ts'
+import { getWebhookRow } from './store.ts'
+
+/** Makes a test that the courier sends at once, also to a webhook that is paused or disabled. Returns its id. */
+export async function requestTest(db: Database, context: Context, webhookId: string): Promise<string> {
+  const { organizationId, now } = context
+  return await inTransaction(db, async (transaction) => {
+    const { url } = await getWebhookRow(transaction, organizationId, webhookId)
+    const id = await insertTest(transaction, { organizationId, webhookId }, now)
+    const audited = { object: { id: webhookId, label: url }, after: { request_id: id } }
+    await recordAudit(transaction, context, { action: 'webhook.tested', ...audited })
+    return id
+  })
+}
+
+/**
+ * Has a request of any status attempted once, at once, also of a webhook that is paused or disabled. Its schedule is not
+ * touched. One that is being attempted at this moment is left to that. Throws `not_found`.
+ */
+export async function requestRetry(
+  db: Database,
+  context: Context,
+  webhookId: string,
+  requestId: string,
+): Promise<void> {
+  const { organizationId, now } = context
+  await getRequestRow(db, organizationId, webhookId, requestId)
+  await inTransaction(db, async (transaction) => {
+    await transaction
+      .insertInto('due_requests')
+      .values({ webhook_id: webhookId, request_id: requestId, due_at: now, by_hand: 1 })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['webhook_id', 'request_id'])
+          .doUpdateSet({ due_at: now, by_hand: 1, claimed_by: null })
+          .where((where) =>
+            where.or([where('due_requests.claimed_by', 'is', null), where('due_requests.due_at', '<=', now)]),
+          ),
+      )
+      .execute()
+    await wakeDispatcher(transaction, [webhookId], now)
+    const { url } = await getWebhookRow(transaction, organizationId, webhookId)
+    const audited = { object: { id: webhookId, label: url }, after: { request_id: requestId } }
+    await recordAudit(transaction, context, { action: 'webhook.request_retried', ...audited })
+  })
+}

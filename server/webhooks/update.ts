@@ -1,0 +1,120 @@
+import type { WebhookChange } from '#contract/webhooks.ts'
+import type { Context } from '../context.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
+import { type LinkLimits, lockLinks } from '../groups/links.ts'
+import { recordAudit } from '../organization/audit-log.ts'
+import { notFound, refuse } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { unmaskedHeaders } from './custom-headers.ts'
+import { NEXT_VERSION, probeSoon, wakeDispatcher } from './pause-and-resume.ts'
+import { newWebhookSecret } from './signature.ts'
+import { getWebhookRow } from './store.ts'
+import { auditOf, headersContext, openedHeaders, secretContext } from './webhook.ts'
+import { groupsOf, linkGroups } from './webhook-groups.ts'
+
+const HOUR_MS = 60 * 60_000
+
+/** A paused webhook that was changed is tried at once. Throws `not_found`, and a 400 for a group that does not exist. */
+export async function updateWebhook(
+  db: Database,
+  seal: Seal,
+  context: Context,
+  id: string,
+  { url, headers, groups, is_active }: WebhookChange,
+  limits: LinkLimits,
+  match?: Match,
+): Promise<void> {
+  const { organizationId, now } = context
+  await inTransaction(db, async (transaction) => {
+    const isNew = url !== undefined || headers !== undefined
+    if (groups !== undefined) await lockLinks(transaction, organizationId)
+    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    refuseStale(row, match)
+    const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
+    if (isNew || groups !== undefined) {
+      const unmasked = unmaskedHeaders(headers ?? {}, openedHeaders(row, seal))
+      refuse(unmasked.errors)
+      const set = {
+        ...NEXT_VERSION,
+        ...(url === undefined ? {} : { url }),
+        ...(headers === undefined ? {} : { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
+      }
+      await transaction
+        .updateTable('webhooks')
+        .set({ ...set, ...nextVersion })
+        .where('organization_id', '=', organizationId)
+        .where('id', '=', id)
+        .execute()
+    }
+    if (groups !== undefined)
+      await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
+    if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
+    if (isNew && row.state === 'paused') await probeSoon(transaction, id, now)
+    const changed = await getWebhookRow(transaction, organizationId, id)
+    const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), seal)
+    const object = { id, label: row.url }
+    await recordAudit(transaction, context, { action: 'webhook.updated', object, before, after })
+  })
+}
+
+/**
+ * Disabled, it gets no new requests, and those that wait are kept and not attempted but by hand. Enabled, they are sent; a
+ * paused one is tried at once. Throws `not_found`.
+ */
+export async function setActive(db: Database, context: Context, id: string, isActive: boolean): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await getWebhookRow(transaction, context.organizationId, id, forUpdate(transaction))
+    await writeActive(transaction, context, id, isActive)
+    const audited = { object: { id, label: row.url }, before: { is_active: row.is_active === 1 } }
+    const action = isActive ? 'webhook.enabled' : 'webhook.disabled'
+    await recordAudit(transaction, context, { ...audited, action, after: { is_active: isActive } })
+  })
+}
+
+async function writeActive(db: Database, { organizationId, now }: Context, id: string, isActive: boolean) {
+  const row = await db
+    .updateTable('webhooks')
+    .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...NEXT_VERSION })
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returning('state')
+    .executeTakeFirst()
+  if (!row) throw notFound()
+  if (isActive && row.state === 'paused') await probeSoon(db, id, now)
+  else await wakeDispatcher(db, [id], now)
+}
+
+async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {
+  return (await groupsOf(db, organizationId, [id])).get(id) ?? []
+}
+
+/** Until the grace is over requests carry the signatures of both secrets. Returns the new one. Throws `not_found`. */
+export async function rotateSecret(
+  db: Database,
+  seal: Seal,
+  context: Context,
+  id: string,
+  { secret = newWebhookSecret(), graceHours }: { secret?: string | undefined; graceHours: number },
+): Promise<string> {
+  const { organizationId, now } = context
+  return await inTransaction(db, async (transaction) => {
+    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    const hasGrace = graceHours > 0
+    await transaction
+      .updateTable('webhooks')
+      .set({
+        ...nextVersion,
+        ...NEXT_VERSION,
+        secret: seal.close(secret, secretContext(id)),
+        previous_secret: hasGrace ? row.secret : null,
+        previous_secret_until: hasGrace ? now + graceHours * HOUR_MS : null,
+      })
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    const audited = { object: { id, label: row.url }, after: { grace_hours: graceHours } }
+    await recordAudit(transaction, context, { action: 'webhook.secret_rotated', ...audited })
+    return secret
+  })
+}
