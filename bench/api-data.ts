@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import { insertOrganization } from '../server/accounts/organizations.ts'
 import { systemContext } from '../server/context.ts'
 import type { Database } from '../server/database/database.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
-import { insertOrganization } from '../server/organization/store.ts'
 
 const BATCH = 5_000
 const GROUPS = 100

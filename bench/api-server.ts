@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { createApp } from '../server/app.ts'
-import { readConfig } from '../server/config.ts'
+import { readConfig } from '../server/config/config.ts'
 import { openDeps } from '../server/deps.ts'
 
 /** The API of the real server in a process of its own; its settings come from the environment. */

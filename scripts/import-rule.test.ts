@@ -7,7 +7,7 @@ test('imports that run along the arrows are accepted', () => {
   expect(refusalOf('server/dns/client.ts', 'server/clock.ts')).toBeUndefined()
   expect(refusalOf('server/events/routes.ts', 'contract/events.ts')).toBeUndefined()
   expect(refusalOf('dashboard/api.ts', 'contract/events.ts')).toBeUndefined()
-  expect(refusalOf('server/commands/serve.ts', 'server/app.ts')).toBeUndefined()
+  expect(refusalOf('server/cli/serve.ts', 'server/app.ts')).toBeUndefined()
 })
 
 test('an import against the arrows is refused with a sentence that names both files and the reason', () => {
@@ -22,7 +22,7 @@ test.each([
   ['server/monitors/store.ts', 'server/testing/database.ts'],
   ['server/webhooks/store.ts', 'server/app.ts'],
   ['server/app.ts', 'server/main.ts'],
-  ['server/http/server.ts', 'server/commands/open.ts'],
+  ['server/http/server.ts', 'server/cli/open.ts'],
   ['server/dns/client.ts', 'server/database/database.ts'],
   ['server/monitors/routes.ts', 'server/database/database.ts'],
   ['server/checks/store.ts', 'server/events/routes.ts'],

@@ -8,15 +8,15 @@ const GROUND = [
   'ids',
   'seal',
   'plan',
-  'bell',
+  'wake-up',
   'yield',
   'contract',
 ]
 
 /** Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder or a file. */
 const PARTS: Record<string, readonly string[]> = {
-  main: ['commands'],
-  commands: [
+  main: ['cli'],
+  cli: [
     'app',
     'supervisor',
     'deps',
@@ -26,29 +26,16 @@ const PARTS: Record<string, readonly string[]> = {
     'monitors',
     'record-types',
     'organization',
-    'access',
+    'accounts',
     'mail',
     'http',
     'database',
     'dns',
     'config',
-    'setting-values',
     'log',
   ],
-  supervisor: ['setting-values'],
-  app: [
-    'deps',
-    'dashboard',
-    'events',
-    'webhooks',
-    'monitors',
-    'groups',
-    'organization',
-    'agents',
-    'access',
-    'metrics',
-    'http',
-  ],
+  supervisor: ['config'],
+  app: ['deps', 'dashboard', 'events', 'webhooks', 'monitors', 'groups', 'organization', 'accounts', 'metrics', 'http'],
   dashboard: [
     'checks',
     'events',
@@ -58,8 +45,7 @@ const PARTS: Record<string, readonly string[]> = {
     'groups',
     'audit-log',
     'organization',
-    'agents',
-    'access',
+    'accounts',
     'mail',
     'deps',
     'http',
@@ -70,21 +56,16 @@ const PARTS: Record<string, readonly string[]> = {
   events: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'deps', 'http', 'database'],
   webhooks: ['audit-log', 'groups', 'organization', 'mail', 'deps', 'safe-http', 'http', 'database', 'dns'],
   monitors: ['audit-log', 'record-types', 'groups', 'organization', 'deps', 'http', 'database', 'dns'],
-  agents: ['audit-log', 'organization', 'access', 'mail', 'deps', 'http', 'database'],
-  organization: ['audit-log', 'groups', 'access', 'deps', 'http', 'database'],
+  organization: ['audit-log', 'groups', 'deps', 'http', 'database'],
   groups: ['audit-log', 'deps', 'http', 'database'],
-  access: ['audit-log', 'deps', 'http', 'database'],
+  accounts: ['audit-log', 'organization', 'groups', 'mail', 'deps', 'http', 'database'],
   'audit-log': ['http', 'database'],
   metrics: ['deps', 'http', 'database'],
   http: ['deps', 'database'],
   deps: ['config', 'safe-http', 'database', 'record-types', 'dns', 'mail'],
   mail: ['config', 'database'],
   log: ['config'],
-  config: ['setting-values', 'dns-settings', 'http-settings', 'webhook-settings', 'safe-http', 'dns'],
-  'http-settings': ['setting-values'],
-  'webhook-settings': ['setting-values'],
-  'dns-settings': ['setting-values', 'dns'],
-  'setting-values': ['safe-http', 'dns'],
+  config: ['safe-http', 'dns'],
   'safe-http': ['dns'],
   database: [],
   'record-types': ['dns'],
@@ -96,9 +77,9 @@ const FROM_OUTSIDE = ['scripts', 'e2e', 'bench']
 
 /** Why some imports are refused, where the sentence can be better than "it comes after". */
 const REASONS: Record<string, string> = {
-  app: 'only commands/serve.ts puts the server together',
+  app: 'only cli/serve.ts puts the server together',
   main: 'it is the command line, where everything ends',
-  commands: 'only main.ts starts commands',
+  cli: 'only main.ts starts commands',
   testing: 'it is for tests and the demonstration',
 }
 
@@ -153,11 +134,10 @@ const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('s
 
 /**
  * The folder of a file below server/, or the name of a file that stands beside the folders. The DNS client is given record
- * types, and whatever writes records it in the audit log.
+ * types.
  */
 function partOf(path: string): string {
   if (!path.startsWith('server/')) return topOf(path)
   if (path.startsWith('server/monitors/record-types/')) return 'record-types'
-  if (path === 'server/organization/audit-log.ts') return 'audit-log'
   return path.split('/')[1]!.replace(/\.ts$/, '')
 }

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { describeConfig } from '../server/config.ts'
+import { describeConfig } from '../server/config/config.ts'
 
 const DOCUMENT = 'docs/operating.md'
 const BEGIN = /<!-- settings: .*-->\n/

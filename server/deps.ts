@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
-import { Bell } from './bell.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { type Database, openDatabase } from './database/database.ts'
 import { type Canaries, createCanaries } from './dns/canaries.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
@@ -12,6 +11,7 @@ import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { lookupThrough } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
+import { WakeUp } from './wake-up.ts'
 
 /** What the server uses outside of itself: settings, clock, log, database, network. */
 export type Deps = {
@@ -28,7 +28,7 @@ export type Deps = {
   seal: Seal
   loopHealth: LoopHealth
   /** Rung when there is something to send. */
-  bell: Bell
+  wakeUp: WakeUp
   /** True while the server listens and its database is not yet up to date. */
   isStarting?: () => boolean
   /** True from the signal to stop on: requests are refused while what is in progress is finished. */
@@ -55,7 +55,7 @@ export function openDeps(config: Config, secret: string, log: Logger, clock: Clo
     safeFetch,
     seal: createSeal(secret),
     loopHealth: new LoopHealth(),
-    bell: new Bell(),
+    wakeUp: new WakeUp(),
   }
 }
 

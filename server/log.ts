@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 /** One line for each thing worth knowing, on standard output; secrets and payloads are never logged. */
 export function createLog({ logLevel, logFormat }: Pick<Config, 'logLevel' | 'logFormat'>): Logger {

@@ -12,12 +12,12 @@ const program = new Command('zonewatch')
 program
   .command('serve')
   .description('start the server: API, checks and deliveries')
-  .action(async () => (await import('./commands/serve.ts')).serve())
+  .action(async () => (await import('./cli/serve.ts')).serve())
 
 program
   .command('process <roles>', { hidden: true })
   .description('one process of the server; started by serve')
-  .action(async (roles) => (await import('./commands/run-process.ts')).runProcess(roles))
+  .action(async (roles) => (await import('./cli/run-process.ts')).runProcess(roles))
 
 program
   .command('setup')
@@ -29,7 +29,7 @@ program
     "the owner's password, at least 8 characters; default: the first line of standard input, or a prompt",
   )
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/setup.ts')).setup(options))
+  .action(async (options) => (await import('./cli/setup.ts')).setup(options))
 
 const keys = program.command('keys').description('create, list and revoke API keys')
 keys
@@ -41,22 +41,22 @@ keys
   )
   .option('--organization <slug>', 'organization of the key; optional while there is only one')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/keys.ts')).createKey(options))
+  .action(async (options) => (await import('./cli/keys.ts')).createKey(options))
 keys
   .command('list')
   .description('list API keys, active and revoked')
   .option('--organization <slug>', 'only keys of this organization')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/keys.ts')).printKeys(options))
+  .action(async (options) => (await import('./cli/keys.ts')).printKeys(options))
 keys
   .command('revoke <key-id>')
   .description('revoke an API key; takes effect immediately')
-  .action(async (id) => (await import('./commands/keys.ts')).revoke(id))
+  .action(async (id) => (await import('./cli/keys.ts')).revoke(id))
 
 program
   .command('plan <organization> <plan>')
   .description('assign a plan of PLANS to an organization (slug) without payment')
-  .action(async (organization, plan) => (await import('./commands/plan.ts')).assignPlan(organization, plan))
+  .action(async (organization, plan) => (await import('./cli/plan.ts')).assignPlan(organization, plan))
 
 program
   .command('check <name> <type> [expected...]')
@@ -65,19 +65,19 @@ program
   .option('--server <ip[:port]>', 'query this name server instead of the configured ones')
   .option('--json', 'print JSON')
   .action(async (name, type, expected, options) =>
-    (await import('./commands/check.ts')).check(name, type, expected, options),
+    (await import('./cli/check.ts')).check(name, type, expected, options),
   )
 
 program
   .command('migrate')
   .description('run the database migrations')
-  .action(async () => (await import('./commands/migrate.ts')).migrateDatabase())
+  .action(async () => (await import('./cli/migrate.ts')).migrateDatabase())
 
 program
   .command('config')
   .description('list all settings and their values')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/config.ts')).printConfig(options))
+  .action(async (options) => (await import('./cli/config.ts')).printConfig(options))
 
 try {
   await program.parseAsync()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BadConfig, readConfig } from './config.ts'
+import { BadConfig, readConfig } from './config/config.ts'
 import { freePlan, parsePlans, planOfPrice } from './plan.ts'
 
 const price = { currency: 'EUR', amount: 900, interval: 'month', stripe_price: 'price_team' }

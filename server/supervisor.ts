@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { Logger } from 'pino'
 import { CliError } from './cli-error.ts'
 import type { Clock } from './clock.ts'
-import type { Role } from './setting-values.ts'
+import type { Role } from './config/parse.ts'
 
 /** What the supervisor sends to a process. */
 export type Order =

@@ -1,5 +1,5 @@
+import { ensurePerson, insertAgent } from '#server/accounts/people.ts'
 import { newId } from '#server/ids.ts'
-import { ensurePerson, insertAgent } from '#server/organization/people.ts'
 import type { AppWorld } from '#server/testing/app-world.ts'
 import type { Operation } from './document.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAuth } from '#server/access/auth.ts'
+import { createAuth } from '#server/accounts/auth.ts'
 import { codeNow, confirm, givenSecondFactor, nextCode, PASSWORD } from '#server/testing/accounts.ts'
 import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { Bell } from '../bell.ts'
+import { insertOrganization } from '../accounts/organizations.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
@@ -9,10 +9,10 @@ import { LoopHealth } from '../loop-health.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
-import { insertOrganization } from '../organization/store.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
+import { WakeUp } from '../wake-up.ts'
 import { fingerprint } from './verdict.ts'
 import { runScheduler } from './worker.ts'
 
@@ -43,7 +43,7 @@ async function givenScheduler(
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
-  const deps = { db, clock, dns, log, loopHealth: new LoopHealth(), bell: new Bell(), process: PROCESS }
+  const deps = { db, clock, dns, log, loopHealth: new LoopHealth(), wakeUp: new WakeUp(), process: PROCESS }
   const running = runScheduler(deps, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import type { Bell } from '../bell.ts'
 import { type Clock, watchClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { type Claim, claimDue } from '../database/lease-queue.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { LoopHealth } from '../loop-health.ts'
+import type { WakeUp } from '../wake-up.ts'
 import { repairAfterClockStep } from './clock-step.ts'
 import { runCheck } from './driver.ts'
 import { InFlight } from './in-flight.ts'
@@ -18,7 +18,7 @@ export type SchedulerDeps = {
   log: Logger
   loopHealth: LoopHealth
   /** Wakes the courier of this process. */
-  bell: Bell
+  wakeUp: WakeUp
   process: number
 }
 
@@ -32,13 +32,13 @@ export async function runScheduler(
   deps: SchedulerDeps,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
-  const { db, clock, log, loopHealth, bell, process } = deps
+  const { db, clock, log, loopHealth, wakeUp, process } = deps
   const inFlight = new InFlight()
   const records = new WriteBatches<StoredResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now())
       if (events === 0) return
-      bell.ring()
+      wakeUp.send()
       log.debug({ events }, 'Changes recorded.')
     },
     {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { deleteOldAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
-import { deleteOldAudit } from '../organization/audit-log.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
 

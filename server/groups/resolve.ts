@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import { recordAudit } from '../audit-log.ts'
 import type { Context } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { newId } from '../ids.ts'
-import { recordAudit } from '../organization/audit-log.ts'
 import type { FieldErrors } from '../problem.ts'
 import { isGroupId, isSlug, NO_SUCH_GROUP } from './slug.ts'
 

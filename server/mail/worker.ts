@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type Clock, watchClock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { LoopHealth } from '../loop-health.ts'
 import type { Seal } from '../seal.ts'

@@ -1,10 +1,10 @@
 import type { GroupMonitorsChange } from '#contract/monitors.ts'
+import { addToAudit, newAuditId } from '../audit-log.ts'
 import type { Context } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import { updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import type { NamedGroup } from '../groups/resolve.ts'
-import { addToAudit, newAuditId } from '../organization/audit-log.ts'
 import { replan } from './schedule.ts'
 
 /**

@@ -1,3 +1,4 @@
+import { recordAudit } from '../audit-log.ts'
 import type { Context } from '../context.ts'
 import { insertEach, insertEachFree } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
@@ -5,7 +6,6 @@ import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resol
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
-import { recordAudit } from '../organization/audit-log.ts'
 import { type Room, within } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { withoutKnown } from './duplicates.ts'

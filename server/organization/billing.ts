@@ -1,11 +1,11 @@
 import type { Billing, BillingChange } from '#contract/organization.ts'
+import { recordAudit } from '../audit-log.ts'
 import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
 import { type Match, refuseStale, versionOf, withVersion } from '../database/versions.ts'
 import type { FieldErrors } from '../problem.ts'
-import { recordAudit } from './audit-log.ts'
 import { isCountry, isCurrency } from './iso-codes.ts'
-import { lockOrganization } from './lock.ts'
 
 const NOTHING: Billing = {
   name: null,

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
+import { recordAudit } from '../audit-log.ts'
 import type { Context } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { OrganizationsTable } from '../database/schema.ts'
@@ -7,7 +8,6 @@ import { type Match, nextVersion, refuseStale, withVersion } from '../database/v
 import { isoOf } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
-import { recordAudit } from './audit-log.ts'
 import { findTimeZone } from './iso-codes.ts'
 import { planOf } from './usage.ts'
 

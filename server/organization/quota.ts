@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
 import type { Plans } from '../plan.ts'
 import { Problem } from '../problem.ts'
-import { lockOrganization } from './lock.ts'
 import { type Counted, countUse, planOf } from './usage.ts'
 
 export type QuotaDeps = { db: Database; clock: Clock; config: { plans: Plans } }

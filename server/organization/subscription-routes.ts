@@ -1,7 +1,7 @@
 import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
-import { changedBy } from '../access/permit.ts'
 import type { Deps } from '../deps.ts'
+import { changedBy } from '../http/permit.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import type { Plan as OwnPlan } from '../plan.ts'
 import { listInvoices } from './invoices.ts'

@@ -1,6 +1,6 @@
 import { TOTP, URI } from 'otpauth'
 import type { AgentRole } from '#contract/agents.ts'
-import { insertAgent, insertPerson } from '../organization/people.ts'
+import { insertAgent, insertPerson } from '../accounts/people.ts'
 import type { AppWorld } from './app-world.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { cheapHash } from './passwords.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import { setupToken } from '../accounts/setup-link.ts'
 import type { Engine } from '../database/database.ts'
-import { setupToken } from '../organization/setup-link.ts'
 import { codeNow, nextCode, PASSWORD } from './accounts.ts'
 import { givenApp } from './app-world.ts'
 import { type AuditedRequest, type AuditWorld, type ExpectedEntry, OWNER_ADDRESS } from './audited.ts'

@@ -1,12 +1,12 @@
 import { type Logger, pino } from 'pino'
 import { onTestFinished } from 'vitest'
-import { Bell } from '../bell.ts'
+import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { LoopHealth } from '../loop-health.ts'
-import { insertOrganization } from '../organization/store.ts'
 import type { PostResult, SafeFetch } from '../safe-http/safe-fetch.ts'
 import { createSeal } from '../seal.ts'
+import { WakeUp } from '../wake-up.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { insertWebhook } from '../webhooks/store.ts'
@@ -67,12 +67,12 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     return { kind: 'response', status, excerpt: `answer ${status}`, timings, ...more }
   }
 
-  const bells = Array.from({ length: processes }, () => new Bell())
+  const wakeUps = Array.from({ length: processes }, () => new WakeUp())
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loops = bells.map((bell, index) =>
+  const loops = wakeUps.map((wakeUp, index) =>
     runDispatcher(
-      { db, clock, seal, safeFetch, bell, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
+      { db, clock, seal, safeFetch, wakeUp, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
       signals,
       limits,
     ),
@@ -84,7 +84,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
 
   /** Resolves when nothing is due and nothing changes any more; what hangs may be under way. */
   async function settle(): Promise<void> {
-    for (const bell of bells) bell.ring()
+    for (const wakeUp of wakeUps) wakeUp.send()
     let before = ''
     for (let quiet = 0; quiet < LOOKS; ) {
       await new Promise((resolve) => setTimeout(resolve, 3))

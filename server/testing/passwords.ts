@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Passwords, scryptPasswords } from '../access/passwords.ts'
+import { type Passwords, scryptPasswords } from '../accounts/passwords.ts'
 
 /** Marks a hash that costs nothing to make: no server accepts it. */
 const CHEAP = 'cheap:'

@@ -1,5 +1,5 @@
 import type { AgentRole } from '#contract/agents.ts'
-import { ensurePerson, insertAgent } from '../organization/people.ts'
+import { ensurePerson, insertAgent } from '../accounts/people.ts'
 import type { AppWorld } from './app-world.ts'
 
 /** A further agent of the first organization, or of the one that is named. */

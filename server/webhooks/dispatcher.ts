@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Bell } from '../bell.ts'
 import { type Clock, watchClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
@@ -8,6 +7,7 @@ import { WriteBatches } from '../database/write-batches.ts'
 import type { LoopHealth } from '../loop-health.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
+import type { WakeUp } from '../wake-up.ts'
 import { type AttemptResult, attempt } from './attempt.ts'
 import { bodyOf, type ClaimedRequest } from './claimed.ts'
 import { claimRequests, QUEUES_PER_ROUND } from './claims.ts'
@@ -26,7 +26,7 @@ export type DispatcherDeps = {
   log: Logger
   loopHealth: LoopHealth
   /** Rings when requests were written in this process. */
-  bell: Bell
+  wakeUp: WakeUp
   process: number
 }
 
@@ -49,7 +49,7 @@ export async function runDispatcher(
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
   limits: DispatcherLimits,
 ): Promise<void> {
-  const { clock, log, loopHealth, bell } = deps
+  const { clock, log, loopHealth, wakeUp } = deps
   const queues = new EndpointQueues(limits)
   const targets = new Targets(deps.db, deps.seal)
   const underWay = new Set<Promise<void>>()
@@ -88,7 +88,7 @@ export async function runDispatcher(
     const { claimed } = flight
     const result = await tried(claimed).catch((err) => (isDatabaseUnavailable(err) ? null : brokenOff(claimed, err)))
     const isPausing = result !== null && pausesWebhook(claimed, result, clock.now())
-    if (queues.ended(flight, result, clock.elapsed(), isPausing)) bell.ring()
+    if (queues.ended(flight, result, clock.elapsed(), isPausing)) wakeUp.send()
     startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
     queues.settled(claimed, isPausing)
@@ -118,7 +118,7 @@ export async function runDispatcher(
       const looked = await claimRound(deps, queues)
       startAll()
       if (looked > 0 && looked < QUEUES_PER_ROUND) await clock.sleep(LOOK_AGAIN_MS, stop)
-      if (looked < QUEUES_PER_ROUND && written === undefined) await bell.heard(IDLE_MS, clock, stop)
+      if (looked < QUEUES_PER_ROUND && written === undefined) await wakeUp.wait(IDLE_MS, clock, stop)
     } catch (err) {
       mayHaveOrphans = true // the answer to a commit may be what was lost
       log.error({ err }, 'Due webhook requests cannot be read. Retrying.')

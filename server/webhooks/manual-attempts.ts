@@ -1,6 +1,6 @@
+import { recordAudit } from '../audit-log.ts'
 import type { Context } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { recordAudit } from '../organization/audit-log.ts'
 import { insertTest } from './new-requests.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import { getRequestRow } from './request-store.ts'

@@ -36,7 +36,7 @@ async function events(world: AppWorld, groupId: string, count: number) {
     return { organizationId, groupId, event }
   })
   await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
-  world.deps.bell.ring()
+  world.deps.wakeUp.send()
 }
 
 onBothEngines('what the dashboard knows of requests', (_fresh, engine) => {

@@ -16,7 +16,7 @@ const params = Params('webhook')
 const both = Params('webhook', 'request')
 
 /** What webhooks were sent, and sending by hand. */
-export function webhookRequestRoutes({ db, clock, seal, bell }: Deps): Routes {
+export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
   return async (app) => {
     const list = {
       operationId: 'listWebhookRequests',
@@ -63,7 +63,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Deps): Routes {
           return getRequest(db, organizationId, params.webhook, id, now)
         },
       })
-      bell.ring()
+      wakeUp.send()
       return made
     })
 
@@ -83,7 +83,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Deps): Routes {
         effect: (db) => requestRetry(db, context, params.webhook, params.request),
         answer: (db) => getRequest(db, organizationId, params.webhook, params.request, now),
       })
-      bell.ring()
+      wakeUp.send()
       return retried
     })
 
@@ -114,7 +114,7 @@ export function webhookRequestRoutes({ db, clock, seal, bell }: Deps): Routes {
           return { count }
         },
       })
-      bell.ring()
+      wakeUp.send()
       return replayed
     })
   }

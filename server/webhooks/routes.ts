@@ -19,7 +19,7 @@ const takesIfMatch = { takesIfMatch: true }
 
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(deps: Deps): Routes {
-  const { db, seal, safeFetch, bell, config } = deps
+  const { db, seal, safeFetch, wakeUp, config } = deps
   // What the schema refuses and what only we can judge are reported together.
   const attachValidation = true
   const refuseWrong = async (request: FastifyRequest, id?: string) => {
@@ -86,7 +86,7 @@ export function webhookRoutes(deps: Deps): Routes {
       await refuseWrong(request, request.params.webhook)
       const { params, body, context } = request
       await updateWebhook(db, seal, context, params.webhook, body, config, request.match)
-      bell.ring()
+      wakeUp.send()
       return await getWebhook(db, seal, context.organizationId, params.webhook)
     })
 
@@ -125,7 +125,7 @@ export function webhookRoutes(deps: Deps): Routes {
           effect: (db) => setActive(db, context, params.webhook, isActive),
           answer: (db) => getWebhook(db, seal, context.organizationId, params.webhook),
         })
-        bell.ring()
+        wakeUp.send()
         return webhook
       })
     }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { describeConfig, readConfig } from '../config.ts'
+import { describeConfig, readConfig } from '../config/config.ts'
 import { DENIED_PORTS } from '../safe-http/addresses.ts'
 
 const CERTIFICATE = fileURLToPath(new URL('../testing/fixtures/receiver.cert.pem', import.meta.url))

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { LiveChange } from '#contract/dashboard.ts'
-import { Bell } from '../../bell.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
 import { Problem } from '../../problem.ts'
+import { WakeUp } from '../../wake-up.ts'
 import { differenceOf, type Snapshot } from './snapshot.ts'
 import { monitorsOfEvents, readSnapshot } from './store.ts'
 
@@ -49,7 +49,7 @@ type Watched = {
 export class LiveStreams {
   readonly #deps: LiveDeps
   readonly #watched = new Map<string, Watched>()
-  readonly #bell = new Bell()
+  readonly #wakeUp = new WakeUp()
   readonly #stop = new AbortController()
   #turning: Promise<void> | undefined
 
@@ -86,14 +86,14 @@ export class LiveStreams {
     watched.streams.add(stream)
     stream.out.once('close', () => this.#remove(stream))
     stream.out.push('retry: 3000\n\n')
-    this.#bell.ring()
+    this.#wakeUp.send()
     this.#turning ??= this.#turn()
     return stream.out
   }
 
   /** Looks at the database at once: somebody of this process changed something. */
   wake(organizationId: string): void {
-    if (this.#watched.has(organizationId)) this.#bell.ring()
+    if (this.#watched.has(organizationId)) this.#wakeUp.send()
   }
 
   async close(): Promise<void> {
@@ -107,7 +107,7 @@ export class LiveStreams {
     while (!this.#stop.signal.aborted && this.#watched.size > 0) {
       for (const [organizationId, watched] of this.#watched) await this.#look(organizationId, watched)
       await this.#tend()
-      await this.#bell.heard(POLL_MS, clock, this.#stop.signal)
+      await this.#wakeUp.wait(POLL_MS, clock, this.#stop.signal)
     }
     this.#turning = undefined
   }

@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Deps } from '../deps.ts'
+import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
+import { Limiter } from '../http/limiter.ts'
+import { unauthorized } from '../problem.ts'
+import { startOf } from './same-origin.ts'
+import { fromElsewhere, type Session } from './sessions.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is signed in; null for nobody. Only on routes about accounts. */
+    session: Session | null
+  }
+}
+
+export type SessionOf = (request: FastifyRequest) => Promise<Session | undefined>
+
+/**
+ * What every request about accounts passes: no page of another site sends it, and it is counted by person, or by address
+ * where nobody is signed in.
+ */
+export function guardAccounts(
+  scope: FastifyInstance,
+  { db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>,
+  sessionOf: SessionOf,
+): void {
+  const limiter = new Limiter({ db, clock, limits: config.limits })
+  refuseUnknownFields(scope)
+  scope.decorateRequest('session', null)
+  scope.addHook('onRequest', async (request, reply) => {
+    const isReading = request.method === 'GET' || request.method === 'HEAD'
+    if (!isReading && startOf(request, config.baseUrl) === 'elsewhere') throw fromElsewhere()
+    request.session = (await sessionOf(request)) ?? null
+    const who = request.session?.personId ?? networkOf(request.ip)
+    enforceLimit(await limiter.take(who, 'dashboard'), clock.now(), reply, { kind: 'dashboard', whose: 'of one user' })
+  })
+}
+
+/** In this scope somebody must be signed in: 401. */
+export function needSession(scope: FastifyInstance): void {
+  scope.addHook('onRequest', async ({ session }) => {
+    if (!session) throw unauthorized()
+  })
+}
+
+/** Who is signed in, on a route that only such people reach. */
+export function signedIn({ session }: FastifyRequest): Session {
+  if (!session) throw unauthorized()
+  return session
+}

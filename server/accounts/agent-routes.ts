@@ -1,0 +1,188 @@
+import { Agent, AgentChange, AgentQuery, Invitation, InvitationQuery, NewInvitation } from '#contract/agents.ts'
+import { PageOf } from '#contract/common.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { changedBy } from '../http/permit.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { withRoom } from '../organization/quota.ts'
+import { deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
+import {
+  getInvitation,
+  insertInvitation,
+  listInvitations,
+  resendInvitation,
+  revokeInvitation,
+} from './invitation-store.ts'
+
+const tags = ['Agents']
+
+export function agentRoutes(deps: Deps): Routes {
+  const { db, clock, seal } = deps
+  const limit = deps.config.invitationLimit
+  return async (app) => {
+    const agent = { params: Params('agent') }
+    const invitation = { params: Params('invitation') }
+    changedBy(app, 'admin')
+
+    app.get(
+      '/agents',
+      {
+        schema: {
+          operationId: 'listAgents',
+          summary: 'List agents',
+          tags,
+          querystring: AgentQuery,
+          response: Answers(200, PageOf(Agent)),
+        },
+      },
+      ({ query, caller }) => listAgents(db, seal, caller.organizationId, query),
+    )
+
+    app.get(
+      '/agents/:agent',
+      { schema: { operationId: 'getAgent', summary: 'Get an agent', tags, ...agent, response: Answers(200, Agent) } },
+      ({ params, caller }) => getAgent(db, caller.organizationId, params.agent),
+    )
+
+    app.patch(
+      '/agents/:agent',
+      {
+        config: { takesIfMatch: true },
+        schema: {
+          operationId: 'updateAgent',
+          summary: 'Update an agent',
+          tags,
+          description:
+            'What is absent stays. With a lesser role the API keys that the agent created lose the same permissions, and open invitations that the agent may no longer offer are revoked. The last owner keeps that role (409).',
+          ...agent,
+          body: AgentChange,
+          response: Answers(200, Agent),
+        },
+      },
+      ({ params, body, context, match }) => updateAgent(db, context, params.agent, body, match),
+    )
+
+    app.delete(
+      '/agents/:agent',
+      {
+        config: { takesIfMatch: true },
+        schema: {
+          operationId: 'deleteAgent',
+          summary: 'Delete an agent',
+          tags,
+          description:
+            'The person loses access; the API keys and open invitations that the person created are revoked. The last owner cannot be deleted (409).',
+          ...agent,
+          response: Answers(204, NoContent),
+        },
+      },
+      async ({ params, context, match }, reply) => {
+        await deleteAgent(db, context, params.agent, match)
+        return reply.code(204).send(null)
+      },
+    )
+
+    app.get(
+      '/agents/invitations',
+      {
+        schema: {
+          operationId: 'listAgentInvitations',
+          summary: 'List invitations',
+          tags,
+          querystring: InvitationQuery,
+          response: Answers(200, PageOf(Invitation)),
+        },
+      },
+      ({ query, caller }) => listInvitations(db, seal, caller.organizationId, query, clock.now()),
+    )
+
+    app.post(
+      '/agents/invitations',
+      {
+        schema: {
+          operationId: 'createAgentInvitation',
+          summary: 'Create an invitation',
+          tags,
+          description:
+            'Sends a link by mail that is good once, for 7 days, to sign in or up with that address. An address of a member, or with an open invitation, is a 409.',
+          body: NewInvitation,
+          response: Answers(201, Invitation),
+        },
+      },
+      (request, reply) => {
+        const { body, context } = request
+        return once(request, reply, db, {
+          effect: (db) =>
+            withRoom({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
+              insertInvitation(transaction, seal, { context, limit }, body),
+            ),
+          answer: (_db, made) => {
+            reply.code(201).header('location', `/agents/invitations/${made.id}`)
+            return made
+          },
+        })
+      },
+    )
+
+    app.get(
+      '/agents/invitations/:invitation',
+      {
+        schema: {
+          operationId: 'getAgentInvitation',
+          summary: 'Get an invitation',
+          tags,
+          ...invitation,
+          response: Answers(200, Invitation),
+        },
+      },
+      ({ params, caller }) => getInvitation(db, caller.organizationId, params.invitation, clock.now()),
+    )
+
+    app.post(
+      '/agents/invitations/:invitation/resend',
+      {
+        schema: {
+          operationId: 'resendAgentInvitation',
+          summary: 'Resend an invitation',
+          tags,
+          description:
+            'Sends a new link, good for another 7 days; the one before stops working. What was accepted or revoked is a 409.',
+          ...invitation,
+          response: Answers(202, Invitation),
+        },
+      },
+      (request, reply) => {
+        const { params, context } = request
+        return once(request, reply, db, {
+          // An expired one takes its place among the agents again.
+          effect: (db) =>
+            withRoom({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
+              resendInvitation(transaction, seal, { context, limit }, params.invitation),
+            ),
+          answer: (_db, resent) => {
+            reply.code(202)
+            return resent
+          },
+        })
+      },
+    )
+
+    app.delete(
+      '/agents/invitations/:invitation',
+      {
+        schema: {
+          operationId: 'deleteAgentInvitation',
+          summary: 'Revoke an invitation',
+          tags,
+          description: 'Its link stops working. It stays in the list as `revoked`.',
+          ...invitation,
+          response: Answers(204, NoContent),
+        },
+      },
+      async ({ params, context }, reply) => {
+        await revokeInvitation(db, context, params.invitation)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

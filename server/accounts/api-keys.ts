@@ -1,0 +1,160 @@
+import { type Selectable, sql } from 'kysely'
+import { HIGHEST_KEY_ROLE } from '#contract/account.ts'
+import type { AgentRole } from '#contract/agents.ts'
+import { type Audited, recordAudit } from '../audit-log.ts'
+import type { Context } from '../context.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { ApiKeysTable } from '../database/schema.ts'
+import { isoOrNull } from '../http/times.ts'
+import { newId } from '../ids.ts'
+import { notFound } from '../problem.ts'
+import { hashOfApiKey, isApiKey, newApiKey } from './api-key-text.ts'
+import { touchIn } from './touch.ts'
+
+export type KeyRole = ApiKeysTable['role']
+export type ApiKey = Omit<Selectable<ApiKeysTable>, 'hash'>
+
+/** What every request reads of its key. */
+type LiveKey = Pick<ApiKey, 'id' | 'organization_id' | 'name' | 'role' | 'last_used_at' | 'expires_at' | 'revoked_at'>
+
+/** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
+export async function findLiveKey(db: Database, text: string, now: number): Promise<LiveKey | undefined> {
+  if (!isApiKey(text)) return undefined
+  const hash = hashOfApiKey(text)
+  // Of every request: as text, because that costs a tenth of what building it does.
+  const { rows } = await sql<LiveKey>`select id, organization_id, name, role, last_used_at, expires_at, revoked_at
+    from api_keys where hash = ${hash}`.execute(db)
+  const key = rows[0]
+  if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
+  return key
+}
+
+/** Writes a key's `last_used`, at most once a minute. */
+export function touchKey(db: Database) {
+  const touch = touchIn(db, 'api_keys', 'last_used_at')
+  return (key: LiveKey, now: number) => touch(key, key.last_used_at, now)
+}
+
+export type NewKey = {
+  name: string
+  role: KeyRole
+  createdBy?: string
+  expiresAt?: number
+  /** A key of the caller's own choosing, instead of a random one. */
+  key?: string
+}
+
+/** Returns the key's id and the key itself, which is not kept. */
+export async function insertKey(db: Database, context: Context, given: NewKey): Promise<{ id: string; key: string }> {
+  return await inTransaction(db, async (transaction) => {
+    const made = await writeKey(transaction, context, given)
+    const { name, role, expiresAt = null } = given
+    const after = { name, role, expires: isoOrNull(expiresAt) }
+    await recordAudit(transaction, context, { action: 'api_key.created', object: { id: made.id, label: name }, after })
+    return made
+  })
+}
+
+/** As part of something that is recorded as a whole. */
+export async function writeKey(
+  db: Database,
+  { organizationId, now }: Context,
+  given: NewKey,
+): Promise<{ id: string; key: string }> {
+  const key = given.key ?? newApiKey()
+  const id = newId('key', now)
+  await db
+    .insertInto('api_keys')
+    .values({
+      id,
+      organization_id: organizationId,
+      created_at: now,
+      name: given.name,
+      role: given.role,
+      hash: hashOfApiKey(key),
+      created_by: given.createdBy ?? null,
+      last_used_at: null,
+      expires_at: given.expiresAt ?? null,
+      revoked_at: null,
+    })
+    .execute()
+  return { id, key }
+}
+
+/** Of one organization or, for the operator's command line, of all. Newest last. */
+export async function listKeys(db: Database, organizationId?: string): Promise<(ApiKey & { organization: string })[]> {
+  let query = db
+    .selectFrom('api_keys')
+    .innerJoin('organizations', 'organizations.id', 'api_keys.organization_id')
+    .selectAll('api_keys')
+    .select('organizations.slug as organization')
+    .orderBy('api_keys.id')
+    .limit(1_000)
+  if (organizationId !== undefined) query = query.where('organization_id', '=', organizationId)
+  return await query.execute()
+}
+
+/** Holds in every process at once, because each request looks its key up. Throws `not_found`. */
+export async function revokeKey(db: Database, context: Context, id: string): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const revoked = await transaction
+      .updateTable('api_keys')
+      .set({ revoked_at: context.now })
+      .where('organization_id', '=', context.organizationId)
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .returning(['name', 'role'])
+      .executeTakeFirst()
+    if (!revoked) throw notFound()
+    const object = { id, label: revoked.name }
+    await recordAudit(transaction, context, { action: 'api_key.revoked', object, before: revoked })
+  })
+}
+
+/** For the operator's command line, which names no organization. Throws `not_found`. */
+export async function getOrganizationOfKey(db: Database, id: string): Promise<string> {
+  const key = await db.selectFrom('api_keys').select('organization_id').where('id', '=', id).executeTakeFirst()
+  if (!key) throw notFound()
+  return key.organization_id
+}
+
+/** Which ones may do more. */
+const ABOVE: Record<KeyRole, KeyRole[]> = { read: ['write', 'admin'], write: ['admin'], admin: [] }
+
+/**
+ * The live keys that an agent made may do no more than the agent. `role`: what the agent may do from now on; null: nothing, so
+ * that they are revoked.
+ */
+export async function limitKeysOf(
+  db: Database,
+  context: Context,
+  { id, role }: { id: string; role: AgentRole | null },
+): Promise<void> {
+  const { organizationId, now } = context
+  const keys = db
+    .updateTable('api_keys')
+    .where('organization_id', '=', organizationId)
+    .where('created_by', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning(['id', 'name'])
+  if (role === null) {
+    const revoked = await keys.set({ revoked_at: now }).execute()
+    return await recordLimited(db, context, { action: 'api_key.revoked' }, revoked)
+  }
+  const most = HIGHEST_KEY_ROLE[role]
+  if (most === 'admin') return
+  const limited = await keys.set({ role: most }).where('role', 'in', ABOVE[most]).execute()
+  await recordLimited(db, context, { action: 'api_key.updated', after: { role: most } }, limited)
+}
+
+async function recordLimited(
+  db: Database,
+  context: Context,
+  audited: Pick<Audited, 'action' | 'after'>,
+  keys: readonly { id: string; name: string }[],
+): Promise<void> {
+  const [first, second] = keys
+  if (!first) return
+  const object = second ? {} : { id: first.id, label: first.name }
+  await recordAudit(db, context, { ...audited, object, ids: second ? keys.map(({ id }) => id) : [] })
+}

@@ -1,0 +1,51 @@
+import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Caller } from '../context.ts'
+import type { Database } from '../database/database.ts'
+import { forbidden } from '../problem.ts'
+import { findLiveKey, touchKey } from './api-keys.ts'
+import { findMembership, ROLE_OF_KEY, touchAgent } from './memberships.ts'
+import type { Session } from './sessions.ts'
+
+type Access = {
+  db: Database
+  clock: Clock
+  sessionOf: (request: FastifyRequest) => Promise<Session | undefined>
+}
+
+/**
+ * Who sends a request: by its `X-Api-Key`, or without one by the cookie of a session; undefined without either. Looked up
+ * each time: revoking and signing out hold at once, in every process.
+ */
+export function authenticator({ db, clock, sessionOf }: Access) {
+  const touch = touchKey(db)
+  const see = touchAgent(db)
+  return async (request: FastifyRequest): Promise<Caller | undefined> => {
+    const sent = request.headers['x-api-key']
+    const now = clock.now()
+    if (sent !== undefined) {
+      const key = typeof sent === 'string' ? await findLiveKey(db, sent, now) : undefined
+      if (!key) return undefined
+      await touch(key, now)
+      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor: key.id, label: key.name }
+    }
+    const session = await sessionOf(request)
+    if (!session) return undefined
+    const membership = await findMembership(db, session.personId, organizationNamedBy(request))
+    if (!membership) throw noMembership()
+    await see(membership, now)
+    const { organization_id: organizationId, role, id: actor, name: label } = membership
+    return { organizationId, role, actor, label, personId: session.personId }
+  }
+}
+
+/** Where a browser cannot set headers, for a stream or a download, the query names it. */
+function organizationNamedBy({ headers, method, url }: FastifyRequest): string | undefined {
+  const named = headers['x-organization']
+  if (typeof named === 'string') return named
+  if (method !== 'GET' || !url.startsWith('/dashboard/api/')) return undefined
+  return new URLSearchParams(url.split('?')[1]).get('organization') ?? undefined
+}
+
+const noMembership = () =>
+  forbidden('You are not a member of this organization. Set X-Organization to one of your organizations, or omit it.')

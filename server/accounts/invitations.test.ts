@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+import type { Invitation } from '#contract/agents.ts'
+import type { Engine } from '../database/database.ts'
+import { invitationToken } from '../mail/invitation-link.ts'
+import { givenApp } from '../testing/app-world.ts'
+import { givenAgent } from '../testing/people.ts'
+import { acceptInvitation, getOfferedInvitation } from './accept-invitation.ts'
+import { ensurePerson } from './people.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+
+describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
+  test('an invitation is made with its mail, for seven days', async () => {
+    const { world, invite } = await givenTeam(engine)
+
+    const { status, body, headers } = await invite({ email: 'Ada@Example.com', role: 'admin' })
+
+    expect(status).toBe(201)
+    expect(headers.location).toBe(`/agents/invitations/${body.id}`)
+    expect(body).toEqual({
+      id: expect.stringMatching(/^inv_[0-9a-z]{26}$/),
+      email: 'ada@example.com',
+      role: 'admin',
+      state: 'pending',
+      created: expect.any(String),
+      expires: expect.any(String),
+      invited_by: expect.stringMatching(/^key_/),
+    })
+    expect(Date.parse(body.expires) - Date.parse(body.created)).toBe(7 * DAY_MS)
+    expect((await world.call(`/agents/invitations/${body.id}`)).body).toEqual(body)
+    expect((await world.call('/agents/invitations')).body.data).toEqual([body])
+    const mails = await world.deps.db.selectFrom('mails').selectAll().execute()
+    expect(mails).toMatchObject([{ recipient: 'ada@example.com', about: body.id, status: 'waiting' }])
+  })
+
+  test('neither database nor answer holds what opens it', async () => {
+    const { world, invite, tokenOf } = await givenTeam(engine)
+    const { body, text } = await invite({ email: 'ada@example.com' })
+    const token = tokenOf(body)
+
+    const rows = [
+      ...(await world.deps.db.selectFrom('invitations').selectAll().execute()),
+      ...(await world.deps.db.selectFrom('mails').selectAll().execute()),
+    ]
+
+    expect(JSON.stringify(rows) + text).not.toContain(token)
+  })
+
+  test('members and those who are invited already are not invited again', async () => {
+    const { world, invite } = await givenTeam(engine)
+    await givenAgent(world, { name: 'Bob' })
+    await invite({ email: 'ada@example.com' })
+
+    expect((await invite({ email: 'bob@example.com' })).status).toBe(409)
+    expect((await invite({ email: 'ADA@example.com' })).status).toBe(409)
+    expect((await invite({ email: 'not an address' })).body.errors.email).toBe(
+      'must be an e-mail address, not "not an address".',
+    )
+  })
+
+  test('one address invited many times at the same moment has one invitation', async () => {
+    const { world, invite } = await givenTeam(engine)
+
+    const answers = await Promise.all(Array.from({ length: 5 }, () => invite({ email: 'ada@example.com' })))
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
+    expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
+  })
+
+  test('whoever accepts becomes an agent with the role of the invitation', async () => {
+    const { world, invite, tokenOf, accept } = await givenTeam(engine)
+    const { body } = await invite({ email: 'ada@example.com', role: 'viewer' })
+
+    expect(await getOfferedInvitation(world.deps.db, tokenOf(body), world.deps.clock.now())).toEqual({
+      organization: 'First',
+      email: 'ada@example.com',
+      role: 'viewer',
+      state: 'pending',
+    })
+    const { agentId } = await accept(tokenOf(body))
+
+    expect((await world.call(`/agents/${agentId}`)).body).toMatchObject({ email: 'ada@example.com', role: 'viewer' })
+    expect((await world.call('/agents/invitations')).body.data).toMatchObject([{ state: 'accepted' }])
+    await expect(accept(tokenOf(body))).rejects.toMatchObject({ status: 409 })
+  })
+
+  test('of many who accept one invitation at the same moment one succeeds', async () => {
+    const { world, invite, tokenOf, accept } = await givenTeam(engine)
+    const { body } = await invite({ email: 'ada@example.com' })
+
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => accept(tokenOf(body))))
+
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect((await world.call('/agents')).body.data).toHaveLength(2)
+  })
+
+  test('another address, a made-up token, and one that expired do not open it', async () => {
+    const { world, invite, tokenOf, accept } = await givenTeam(engine)
+    const { body } = await invite({ email: 'ada@example.com' })
+
+    await expect(accept(tokenOf(body), 'eve@example.com')).rejects.toMatchObject({ status: 403 })
+    await expect(accept('A'.repeat(22))).rejects.toMatchObject({ status: 404 })
+    world.pass(7 * DAY_MS)
+    await expect(accept(tokenOf(body))).rejects.toMatchObject({ status: 409 })
+
+    expect((await world.call(`/agents/invitations/${body.id}`)).body.state).toBe('expired')
+    expect((await invite({ email: 'ada@example.com' })).status).toBe(201)
+  })
+
+  test('a revoked invitation opens nothing, and its mail is not sent', async () => {
+    const { world, invite, tokenOf, accept } = await givenTeam(engine)
+    const { body } = await invite({ email: 'ada@example.com' })
+    const path = `/agents/invitations/${body.id}`
+
+    expect((await world.call(path, { method: 'DELETE' })).status).toBe(204)
+
+    await expect(accept(tokenOf(body))).rejects.toMatchObject({ status: 409 })
+    expect((await world.call(path)).body.state).toBe('revoked')
+    expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toEqual([])
+    expect((await world.call(`${path}/resend`, { method: 'POST' })).status).toBe(409)
+    expect((await world.call(path, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  test('an invitation sent again has a new link and seven more days, even when it had expired', async () => {
+    const { world, invite, tokenOf, accept } = await givenTeam(engine)
+    const { body } = await invite({ email: 'ada@example.com' })
+    world.pass(8 * DAY_MS)
+
+    const again = await world.call(`/agents/invitations/${body.id}/resend`, { method: 'POST' })
+
+    expect(again.status).toBe(202)
+    expect(again.body).toMatchObject({ id: body.id, state: 'pending' })
+    expect(Date.parse(again.body.expires) - Date.parse(body.expires)).toBeGreaterThanOrEqual(8 * DAY_MS)
+    expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
+    await expect(accept(tokenOf(body, 1))).rejects.toMatchObject({ status: 404 })
+    await accept(tokenOf(body, 2))
+    expect((await world.call(`/agents/invitations/${body.id}`, { method: 'DELETE' })).status).toBe(409)
+  })
+
+  test("another organization's invitations are not there", async () => {
+    const { world, invite } = await givenTeam(engine)
+    const { body } = await invite({ email: 'ada@example.com' })
+    const { key } = await world.organization('Second')
+    const path = `/agents/invitations/${body.id}`
+
+    const answers = [
+      await world.call(path, { key }),
+      await world.call(path, { key, method: 'DELETE' }),
+      await world.call(`${path}/resend`, { key, method: 'POST' }),
+    ]
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
+    expect((await world.call('/agents/invitations', { key })).body.data).toEqual([])
+    expect((await world.call(path)).body.state).toBe('pending')
+  })
+
+  test('one person belongs to several organizations', async () => {
+    const { world, invite, tokenOf, accept } = await givenTeam(engine)
+    await givenAgent(world, { name: 'Ada', of: 'Second' })
+
+    await accept(tokenOf((await invite({ email: 'ada@example.com' })).body))
+
+    const people = await world.deps.db
+      .selectFrom('people')
+      .select('id')
+      .where('email', '=', 'ada@example.com')
+      .execute()
+    expect(people).toHaveLength(1)
+  })
+})
+
+async function givenTeam(engine: Engine) {
+  const world = await givenApp(engine)
+  const { db, seal, clock } = world.deps
+  return {
+    world,
+    invite: (body: object) => world.call('/agents/invitations', { method: 'POST', body }),
+    tokenOf: ({ id }: Invitation, issue = 1) => invitationToken(seal, id, issue),
+    async accept(token: string, email = 'ada@example.com') {
+      const person = await ensurePerson(db, { email, name: 'Ada' }, clock.now())
+      return await acceptInvitation(db, { token, person }, { now: clock.now(), address: null, requestId: null })
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { givenApp } from '../testing/app-world.ts'
+import { openBrowser } from '../testing/browser.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { setupToken } from './setup-link.ts'
+
+const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }
+
+onBothEngines('the first set-up', (_fresh, engine) => {
+  test('makes the organization and its owner, and signs in', async () => {
+    const world = await givenApp(engine)
+    const browser = openBrowser(world)
+    const token = await setupToken(world.deps.db, world.deps.seal)
+    expect((await browser.call('/dashboard/api/welcome')).body.needs_setup).toBe(true)
+
+    const made = await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
+
+    expect(made.status, made.text).toBe(200)
+    expect((await browser.call('/dashboard/api/welcome')).body.needs_setup).toBe(false)
+    const me = await browser.call('/dashboard/api/me')
+    expect(me.body).toMatchObject({
+      person: { name: 'Ada', email: 'ada@example.com', two_factor: false },
+      organizations: [{ name: 'Acme', slug: 'acme', role: 'owner' }],
+    })
+    expect((await browser.call('/monitors')).status).toBe(200)
+  })
+
+  test('is possible once, and with the right link only', async () => {
+    const world = await givenApp(engine)
+    const browser = openBrowser(world)
+    const token = await setupToken(world.deps.db, world.deps.seal)
+    expect((await browser.call('/dashboard/api/setup', { body: { token: 'x'.repeat(22), ...ADA } })).status).toBe(403)
+
+    const statuses = await Promise.all(
+      ['a', 'b', 'c'].map(async (name) => {
+        const body = { ...ADA, token, email: `${name}@example.com` }
+        return (await openBrowser(world).call('/dashboard/api/setup', { body })).status
+      }),
+    )
+
+    expect(statuses.sort()).toEqual([200, 403, 403])
+  })
+})
+
+onBothEngines('signing in', (_fresh, engine) => {
+  test('begins a session, and signing out ends it for whoever holds the cookie', async () => {
+    const world = await givenApp(engine)
+    const browser = openBrowser(world)
+    const token = await setupToken(world.deps.db, world.deps.seal)
+    await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
+    const thief = openBrowser(world)
+    for (const [name, value] of browser.cookies) thief.cookies.set(name, value)
+    expect((await thief.call('/dashboard/api/me')).status).toBe(200)
+
+    expect((await browser.call('/dashboard/auth/sign-out', { method: 'POST' })).status).toBe(200)
+
+    expect(browser.cookies.size).toBe(0)
+    expect((await thief.call('/dashboard/api/me')).status).toBe(401)
+    expect((await thief.call('/monitors')).status).toBe(401)
+    const { email, password } = ADA
+    const wrong = await browser.call('/dashboard/auth/sign-in/email', { body: { email, password: 'wrong horse' } })
+    expect(wrong).toMatchObject({ status: 401, body: { code: 401, error: expect.stringContaining('Wrong') } })
+    expect((await browser.call('/dashboard/auth/sign-in/email', { body: { email, password } })).body).toEqual({
+      twoFactorRedirect: false,
+    })
+    expect((await browser.call('/dashboard/api/me')).status).toBe(200)
+  })
+})

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { openBrowser } from '../testing/browser.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { countAttempt } from './attempts.ts'
+
+const SIGN_IN = '/dashboard/auth/sign-in/email'
+
+onBothEngines('signing in', (_fresh, engine) => {
+  test('answers a wrong password and an unknown address alike', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    const browser = openBrowser(world)
+
+    const wrong = await browser.call(SIGN_IN, { body: { email, password: 'wrong horse' } })
+    const unknown = await browser.call(SIGN_IN, { body: { email: 'nobody@example.com', password: 'wrong horse' } })
+
+    expect([wrong.status, wrong.headers['www-authenticate']]).toEqual([401, 'Session realm="zonewatch"'])
+    expect([unknown.status, unknown.text]).toEqual([wrong.status, wrong.text])
+    expect(unknown.headers['set-cookie']).toBe(wrong.headers['set-cookie'])
+  })
+
+  test('takes as long for an unknown address as for a wrong password: one password is hashed', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    for (const address of [email, 'nobody@example.com']) {
+      const before = world.passwords.hashed
+      await tryWrong(world, '198.51.100.1', address)
+      expect([address, world.passwords.hashed - before]).toEqual([address, 1])
+    }
+  })
+
+  test('slows down whoever tries one account from many addresses, and not the browser of its owner', async () => {
+    const world = await givenApp(engine)
+    const own = await givenSignedIn(world, { name: 'Ada' })
+    const tries = await Promise.all(
+      Array.from({ length: 20 }, (_, number) => tryWrong(world, `198.51.100.${number}`, 'ada@example.com')),
+    )
+
+    expect(tries.filter(({ status }) => status === 401)).toHaveLength(5)
+    const [refused] = tries.filter(({ status }) => status === 429)
+    const seconds = Number(refused!.headers['retry-after'])
+    expect(refused!.body).toEqual({ code: 429, error: `Too many tries; try again in ${seconds} seconds.` })
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(16) // one that began before the last that counted waits for a moment more
+    await own.call('/dashboard/auth/sign-out', { method: 'POST' })
+    await signIn(own, 'ada@example.com')
+
+    world.pass(15_000)
+    expect((await tryWrong(world, '198.51.100.99', 'ada@example.com')).status).toBe(401)
+    expect((await tryWrong(world, '198.51.100.99', 'ada@example.com')).status).toBe(429)
+  })
+
+  test('slows down whoever tries many accounts from one address, in whichever process', async () => {
+    const world = await givenApp(engine)
+    const other = await givenApp(engine, {}, world.url)
+    const { db, clock } = world.deps
+    const before = { subject: 'sign-in from 198.51.100.7', free: 20 }
+    for (let number = 0; number < 17; number++) await countAttempt(db, before, clock.now())
+    const statuses = []
+    for (let number = 0; number < 5; number++) {
+      const { status } = await tryWrong(number % 2 ? world : other, '198.51.100.7', `person${number}@example.com`)
+      statuses.push(status)
+    }
+
+    expect(statuses).toEqual([401, 401, 401, 429, 429])
+    expect((await tryWrong(world, '198.51.100.8', 'person1@example.com')).status).toBe(401)
+  })
+
+  test('a network that is slowed down does not lock the account that it tries, nor an account its network', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    const { db, clock } = world.deps
+    const slowed = { subject: 'sign-in from 198.51.100.7', free: 20 }
+    for (let number = 0; number < 20; number++) await countAttempt(db, slowed, clock.now())
+    for (let number = 0; number < 6; number++) expect((await tryWrong(world, '198.51.100.7', email)).status).toBe(429)
+    for (let number = 0; number < 5; number++) expect((await tryWrong(world, '198.51.100.8', email)).status).toBe(401)
+    for (let number = 0; number < 25; number++) expect((await tryWrong(world, '198.51.100.9', email)).status).toBe(429)
+    expect((await tryWrong(world, '198.51.100.9', 'bob@example.com')).status).toBe(401)
+  })
+
+  test('begins anew once the password is right', async () => {
+    const world = await givenApp(engine)
+    const { email } = await givenPerson(world, { name: 'Ada' })
+    for (let round = 0; round < 2; round++) {
+      for (let number = 0; number < 4; number++) await tryWrong(world, `198.51.100.${round}`, email)
+      await signIn(openBrowser(world), email)
+    }
+  })
+
+  test('takes addresses that an organization may have, in any letter case', async () => {
+    const world = await givenApp(engine)
+    const { id } = await givenPerson(world, { name: 'Ada' })
+    await world.deps.db.updateTable('people').set({ email: 'admin@localhost' }).where('id', '=', id).execute()
+    await signIn(openBrowser(world), 'Admin@localhost')
+  })
+})
+
+onBothEngines('a name', (_fresh, engine) => {
+  test('is changed by whom it belongs to, in the team too', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    expect((await browser.call('/dashboard/auth/update-user', { body: { name: 'Ada L.' } })).status).toBe(200)
+    expect((await browser.call('/dashboard/api/me')).body.person.name).toBe('Ada L.')
+    expect((await browser.call('/agents')).text).toContain('"Ada L."')
+    expect((await browser.call('/dashboard/auth/update-user', { body: { role: 'owner' } })).status).toBe(400)
+  })
+})
+
+onBothEngines('the rest of the library', (_fresh, engine) => {
+  test('is not reached', async () => {
+    const browser = await givenSignedIn(await givenApp(engine), { name: 'Ada' })
+    const body = { email: 'eve@example.com', password: PASSWORD, name: 'Eve', newPassword: PASSWORD }
+    for (const path of [
+      'sign-up/email',
+      'delete-user',
+      'set-password',
+      'link-social',
+      'sign-in/social',
+      'revoke-sessions',
+    ]) {
+      expect((await browser.call(`/dashboard/auth/${path}`, { body })).status).toBeGreaterThanOrEqual(404)
+    }
+    for (const path of ['get-session', 'verify-email?token=x', 'reset-password/x?callbackURL=/', 'ok', 'error']) {
+      expect((await browser.call(`/dashboard/auth/${path}`)).status).toBeGreaterThanOrEqual(404)
+    }
+  })
+})
+
+onBothEngines('a session', (_fresh, engine) => {
+  test('is shown, and ended from another one', async () => {
+    const world = await givenApp(engine)
+    const here = await givenSignedIn(world, { name: 'Ada' })
+    const there = openBrowser(world, '192.0.2.9')
+    await signIn(there, 'ada@example.com')
+    const { data } = (await here.call('/dashboard/auth/list-sessions')).body
+    const other = data.find(({ current }: { current: boolean }) => !current)
+    expect(data).toHaveLength(2)
+    expect(other).toMatchObject({ address: '192.0.2.9', current: false })
+
+    await givenPerson(world, { name: 'Eve' })
+    const eve = openBrowser(world)
+    await signIn(eve, 'eve@example.com')
+    expect((await eve.call('/dashboard/auth/revoke-session', { body: { id: other.id } })).status).toBe(404)
+    expect((await here.call('/dashboard/auth/revoke-session', { body: { id: other.id } })).status).toBe(200)
+
+    expect((await there.call('/dashboard/api/me')).status).toBe(401)
+    expect((await here.call('/dashboard/api/me')).status).toBe(200)
+  })
+
+  test('is ended everywhere else when the password changes', async () => {
+    const world = await givenApp(engine)
+    const here = await givenSignedIn(world, { name: 'Ada' })
+    const there = openBrowser(world)
+    await signIn(there, 'ada@example.com')
+    const path = '/dashboard/auth/change-password'
+    const wrong = await here.call(path, { body: { currentPassword: 'wrong', newPassword: 'another horse' } })
+    expect(wrong.body.errors).toEqual({ currentPassword: 'is wrong.' })
+
+    const changed = await here.call(path, { body: { currentPassword: PASSWORD, newPassword: 'another horse' } })
+
+    expect(changed.status, changed.text).toBe(200)
+    expect((await there.call('/dashboard/api/me')).status).toBe(401)
+    expect((await here.call('/dashboard/api/me')).status).toBe(200)
+    await expect(signIn(openBrowser(world), 'ada@example.com')).rejects.toThrow('could not sign in')
+    await signIn(openBrowser(world), 'ada@example.com', 'another horse')
+  })
+
+  test('too many end the oldest', async () => {
+    const world = await givenApp(engine)
+    const oldest = await givenSignedIn(world, { name: 'Ada' })
+    const [session] = await world.deps.db.selectFrom('sessions').selectAll().execute()
+    const copies = Array.from({ length: 99 }, (_, number) => ({ ...session!, id: `${number}`, token: `${number}` }))
+    await world.deps.db
+      .insertInto('sessions')
+      .values(copies.map((each) => ({ ...each, created_at: each.created_at + 1 })))
+      .execute()
+    expect((await oldest.call('/dashboard/api/me')).status).toBe(200)
+    const newest = openBrowser(world)
+    await signIn(newest, 'ada@example.com')
+    expect((await oldest.call('/dashboard/api/me')).status).toBe(401)
+    expect((await newest.call('/dashboard/auth/list-sessions')).body.data).toHaveLength(100)
+  })
+
+  test('ends by itself', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const { data } = (await browser.call('/dashboard/auth/list-sessions')).body
+    world.pass(Date.parse(data[0].expires) - world.deps.clock.now())
+    expect((await browser.call('/dashboard/api/me')).status).toBe(401)
+  })
+})
+
+describe('the cookie', () => {
+  test('is for the server alone, and for https alone where the server is', async () => {
+    const plain = await givenApp('sqlite')
+    const secure = await givenApp('sqlite', { BASE_URL: 'https://dns.example.com' })
+    for (const [world, isSecure] of [[plain, false] as const, [secure, true] as const]) {
+      const { email } = await givenPerson(world, { name: 'Ada' })
+      const { headers } = await openBrowser(world).call(SIGN_IN, { body: { email, password: PASSWORD } })
+      const cookies = [headers['set-cookie']].flat() as string[]
+      expect(cookies).toHaveLength(2)
+      for (const cookie of cookies) {
+        expect(cookie).toMatch(/HttpOnly/)
+        expect(cookie).toMatch(/SameSite=Lax/)
+        expect(cookie.includes('Secure'), cookie).toBe(isSecure)
+      }
+    }
+  })
+})
+
+const tryWrong = (world: AppWorld, from: string, email: string) =>
+  openBrowser(world, from).call(SIGN_IN, { body: { email, password: 'wrong horse' } })

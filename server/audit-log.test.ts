@@ -1,0 +1,241 @@
+import { expect, test } from 'vitest'
+import type { AuditEntry } from '#contract/audit-log.ts'
+import { listAuditLog } from './audit-log.ts'
+import { operatorContext } from './context.ts'
+import { insertGroup } from './groups/store.ts'
+import { givenSignedIn } from './testing/accounts.ts'
+import { type AppWorld, givenApp } from './testing/app-world.ts'
+import {
+  type AuditedRequest,
+  type AuditWorld,
+  givenAuditWorld,
+  KEY_ADDRESS,
+  OWNER_ADDRESS,
+  WITH_THE_API,
+} from './testing/audited.ts'
+import { FROM_THE_START, givenEmptyServer, WITH_AN_ACCOUNT } from './testing/audited-accounts.ts'
+import { onBothEngines } from './testing/database.ts'
+import { givenShop } from './testing/shop.ts'
+
+/** Routes that change nothing of an organization, and so make no entry. */
+const EXCEPTIONS: Record<string, string> = {
+  'POST /monitors/:monitor/check': 'asks the DNS earlier, and changes nothing that people decide',
+  'POST /organization/subscription/portal': 'opens a page of the payment provider, whose reports are recorded',
+  'POST /dashboard/api/lookup': 'writes nothing',
+  'POST /dashboard/api/import': 'writes nothing: what it finds is sent to POST /monitors/bulk',
+  'POST /dashboard/auth/two-factor/enable': 'nothing is on before the first code, which is recorded',
+  'POST /dashboard/auth/request-password-reset': 'mails a link; anybody may ask for it',
+  'POST /dashboard/auth/sign-out': 'ends a session of the person alone',
+  'POST /dashboard/auth/revoke-session': 'ends a session of the person alone',
+  'POST /dashboard/auth/revoke-other-sessions': 'ends sessions of the person alone',
+}
+
+test('every route that is no GET makes an entry, or is an exception with a reason', async () => {
+  const { world } = await givenShop('sqlite')
+  const audited = [...WITH_THE_API, ...WITH_AN_ACCOUNT, ...FROM_THE_START].map(({ route }) => route)
+  expect([...new Set([...audited, ...Object.keys(EXCEPTIONS)])].sort()).toEqual(changingRoutes(world).sort())
+})
+
+onBothEngines('the audit log', (_fresh, engine) => {
+  test.each([
+    ['each request to the API', givenAuditWorld, WITH_THE_API],
+    ['what a person does with the own account', givenAuditWorld, WITH_AN_ACCOUNT],
+    ['whoever makes an organization', givenEmptyServer, FROM_THE_START],
+  ])('has exactly one entry for %s, without secrets', async (_what, givenWorld, script) => {
+    const given = await givenWorld(engine)
+    for (const audited of script) await expectOneEntry(given, audited)
+    const { db } = given.world.deps
+    const stored = JSON.stringify(await db.selectFrom('audit_log').selectAll().execute())
+    const hashes = [
+      ...(await db.selectFrom('api_keys').select('hash as text').execute()),
+      ...(await db.selectFrom('invitations').select('token_hash as text').execute()),
+      ...(await db.selectFrom('credentials').select('password as text').execute()),
+    ].flatMap(({ text }) => text || [])
+    expect([...given.secrets, ...hashes].filter((secret) => stored.includes(secret))).toEqual([])
+    expect(given.secrets.length + hashes.length).toBeGreaterThan(2)
+  })
+
+  test('has no entry for what is refused, changes nothing or is rolled back', async () => {
+    const world = await givenApp(engine)
+    const { id } = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body
+    const { id: webhook } = (await world.call('/webhooks', { method: 'POST', body: { url: URL } })).body
+    const reader = await world.key('read')
+    const stale = { headers: { 'if-match': '"9-x"' } }
+    const { db } = world.deps
+    const before = await idsOf(world)
+    const refused = await Promise.all([
+      world.call('/monitors', { method: 'POST', body: { ...MONITOR, record_type: 'X' } }),
+      world.call('/monitors/bulk', { method: 'POST', body: { monitors: [MONITOR, { ...MONITOR, record_type: 'X' }] } }),
+      world.call(`/monitors/${id}`, { method: 'PATCH', body: { group: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb' } }),
+      world.call(`/monitors/${id}`, { method: 'PATCH', key: reader.key, body: { frequency: 60 } }),
+      world.call('/groups/default', { method: 'DELETE' }),
+      world.call(`/monitors/${id}`, { method: 'PATCH', body: { frequency: 60 }, ...stale }),
+      world.call(`/webhooks/${webhook}`, { method: 'DELETE', ...stale }),
+      world.call('/groups/none', { method: 'DELETE' }),
+      // It is so already.
+      world.call(`/monitors/${id}/enable`, { method: 'POST' }),
+      world.call('/groups/default/monitors', { method: 'PATCH', body: { frequency: 5 } }),
+    ])
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 403, 409, 412, 412, 404, 200, 204])
+    const organizationId = (await world.organization()).id
+    const context = operatorContext(organizationId, world.deps.clock.now())
+    const work = db.transaction().execute(async (transaction) => {
+      await insertGroup(transaction, context, { name: 'Lost' })
+      throw new Error('rolled back')
+    })
+    await expect(work).rejects.toThrow('rolled back')
+    expect(await idsOf(world)).toEqual(before)
+  })
+
+  test('has one entry for a request that is sent twice with one Idempotency-Key', async () => {
+    const world = await givenApp(engine)
+    const twice = { method: 'POST', body: MONITOR, headers: { 'idempotency-key': 'one' } }
+    for (const _ of [1, 2]) expect((await world.call('/monitors', twice)).status).toBe(201)
+    expect((await world.call('/audit-log?action=monitor.created')).body.data).toHaveLength(1)
+  })
+
+  test('has what follows from a lesser role and from the removal of a person', async () => {
+    const world = await givenApp(engine)
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedIn(world, { name: 'Eve', role: 'admin' })
+    for (const name of ['One', 'Two']) await eve.call('/dashboard/api/keys', { body: { name, role: 'write' } })
+    await eve.call('/agents/invitations', { body: { email: 'eva@example.com' } })
+    const { data } = (await owner.call('/agents')).body
+    const { id } = data.find((agent: { name: string }) => agent.name === 'Eve')
+    const before = await idsOf(world)
+    await owner.call(`/agents/${id}`, { method: 'PATCH', body: { role: 'viewer' } })
+    await owner.call(`/agents/${id}`, { method: 'DELETE' })
+    const added = (await owner.call('/audit-log?limit=100')).body.data.slice(before.length)
+    expect(added.map(({ action, object_count }: AuditEntry) => [action, object_count])).toEqual([
+      ['agent.updated', 1],
+      ['invitation.revoked', 1],
+      ['api_key.updated', 2],
+      ['api_key.revoked', 2],
+      ['agent.removed', 1],
+    ])
+  })
+})
+
+onBothEngines('GET /audit-log', (_fresh, engine) => {
+  test('is for admins, owners and admin keys', async () => {
+    const world = await givenApp(engine)
+    for (const [role, status] of [
+      ['viewer', 403],
+      ['member', 403],
+      ['admin', 200],
+      ['owner', 200],
+    ] as const) {
+      const browser = await givenSignedIn(world, { name: role, role })
+      expect([role, (await browser.call('/audit-log')).status]).toEqual([role, status])
+    }
+    for (const role of ['read', 'write'] as const) {
+      const answer = await world.call('/audit-log', { key: (await world.key(role)).key })
+      expect([answer.status, answer.body.error]).toEqual([403, expect.stringContaining('role admin')])
+    }
+    expect((await world.call('/audit-log')).status).toBe(200)
+  })
+
+  test('is filtered by actor, action, object and time, and paged both ways', async () => {
+    const world = await givenApp(engine)
+    const other = await world.key('admin')
+    const made = []
+    for (const key of [undefined, other.key, undefined]) {
+      const given = key === undefined ? {} : { key }
+      made.push((await world.call('/monitors', { method: 'POST', body: MONITOR, ...given })).body.id)
+      world.pass(60_000)
+    }
+    await world.call(`/monitors/${made[1]}`, { method: 'PATCH', body: { frequency: 60 } })
+    const all: AuditEntry[] = (await world.call('/audit-log?limit=100')).body.data
+    const [first, second, third, changed] = all.slice(-4)
+    const idsIn = async (query: string) => {
+      const { status, body } = await world.call(`/audit-log?limit=100&${query}`)
+      expect([query, status]).toEqual([query, 200])
+      return body.data.map(({ id }: AuditEntry) => id)
+    }
+    expect(await idsIn(`actor=${other.id}`)).toEqual([second!.id])
+    expect(await idsIn('action=monitor.created')).toEqual([first!.id, second!.id, third!.id])
+    expect(await idsIn('object=monitor')).toEqual([first!.id, second!.id, third!.id, changed!.id])
+    expect(await idsIn(`object=${made[1]}`)).toEqual([second!.id, changed!.id])
+    expect(await idsIn(`object=${made[1]}&action=monitor.updated`)).toEqual([changed!.id])
+    expect(await idsIn(`occurred_after=${first!.occurred}`)).toEqual([second!.id, third!.id, changed!.id])
+    const between = `occurred_after=${first!.occurred}&occurred_before=${third!.occurred}`
+    expect(await idsIn(between)).toEqual([second!.id])
+    expect(await idsIn('object=mon_none')).toEqual([])
+
+    const path = '/audit-log?limit=2&order_way=desc&object=monitor'
+    const page = (await world.call(path)).body
+    const next = (await world.call(`${path}&after=${page.after}`)).body
+    const back = (await world.call(`${path}&before=${next.before}`)).body
+    expect([page, next].flatMap(({ data }) => data)).toEqual([changed, third, second, first])
+    expect([next.after, back.data]).toEqual([null, page.data])
+    expect((await world.call(`/audit-log?after=${page.after}`)).status).toBe(400)
+    for (const [query, field] of [
+      ['action=monitor.eaten', 'action'],
+      ['occurred_after=yesterday', 'occurred_after'],
+      ['colour=red', 'colour'],
+    ]) {
+      const answer = await world.call(`/audit-log?${query}`)
+      expect([answer.status, Object.keys(answer.body.errors)]).toEqual([400, [field]])
+    }
+  })
+
+  test("shows no other organization's entries", async () => {
+    const world = await givenApp(engine)
+    const { id } = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body
+    const { id: organization, key } = await world.organization('Other')
+    const { data } = (await world.call('/audit-log', { key })).body
+    expect(data.map(({ object }: AuditEntry) => object.id)).toEqual([organization])
+    expect((await world.call(`/audit-log?object=${id}`, { key })).body.data).toEqual([])
+  })
+})
+
+const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+const URL = 'http://127.0.0.1:9999/hook'
+
+async function idsOf({ deps }: AppWorld): Promise<string[]> {
+  const rows = await deps.db.selectFrom('audit_log').select('id').orderBy('id').execute()
+  return rows.map(({ id }) => id)
+}
+
+/** That the request succeeds and makes this entry and no other, in whichever organization. */
+async function expectOneEntry(given: AuditWorld, { route, prepare, request, entry }: AuditedRequest): Promise<void> {
+  const { db, seal } = given.world.deps
+  await prepare?.(given)
+  const rowsNow = () => db.selectFrom('audit_log').select(['organization_id', 'id']).execute()
+  const known = new Set((await rowsNow()).map(({ id }) => id))
+
+  const answer = await request(given)
+
+  expect([route, answer.status, answer.status < 300 ? '' : answer.text]).toEqual([route, answer.status, ''])
+  const added = (await rowsNow()).filter(({ id }) => !known.has(id))
+  expect([route, added.length]).toEqual([route, 1])
+  const { data } = await listAuditLog(db, seal, added[0]!.organization_id, { limit: 100, order_way: 'desc' })
+  const found = data.find(({ id }) => id === added[0]!.id)!
+  const { action, by = 'key', label, before, after, object_count = 1 } = entry
+  const address = { key: KEY_ADDRESS, person: OWNER_ADDRESS, system: null, operator: null }[by]
+  expect(found, route).toMatchObject({
+    ...{ action, object_count, actor: { type: by } },
+    ...(label !== undefined && { object: { label } }),
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  })
+  // The payment provider is told by the test's own address.
+  if (by !== 'system' && found.action !== 'subscription.checkout_started') expect(found.address, route).toBe(address)
+}
+
+/** `POST /monitors` and so on, of the routes as they stand. */
+function changingRoutes({ app }: AppWorld): string[] {
+  const parts: string[] = []
+  return app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+)(?: \((.+)\))?$/.exec(line) ?? []
+      if (part === undefined) return []
+      parts.length = indent!.length / 4
+      parts.push(part)
+      const path = parts.join('').replace('//', '/')
+      const changing = (methods ?? '').split(', ').filter((each) => /^(POST|PUT|PATCH|DELETE)$/.test(each))
+      return changing.map((method) => `${method} ${path}`)
+    })
+}

@@ -1,0 +1,257 @@
+import type { Insertable, Selectable } from 'kysely'
+import {
+  AUDIT_OBJECTS,
+  type AuditAction,
+  type AuditEntry,
+  type AuditLogQuery,
+  type AuditObject,
+  MOST_OBJECT_IDS,
+} from '#contract/audit-log.ts'
+import type { Context, Origin } from './context.ts'
+import { insertEach } from './database/bulk.ts'
+import { type Database, forUpdate } from './database/database.ts'
+import type { AuditLogTable } from './database/schema-people.ts'
+import { listPage, type Page } from './http/pagination.ts'
+import { isoOf, parseTimes } from './http/times.ts'
+import { lowestIdAt, newId } from './ids.ts'
+import type { Seal } from './seal.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export type Audited = {
+  action: AuditAction
+  /** Where it is another type than the action begins with, `type`. */
+  object: { type?: AuditObject; id?: string | null; label?: string | null }
+  /** Where one call creates or changes several objects. */
+  ids?: readonly string[]
+  /** The object before and after, as far as it matters. Absent: it is not there. Only what differs is kept. */
+  before?: Fields
+  after?: Fields
+}
+
+/** What is kept of a field: all of it, or what the function leaves. */
+type Kept = true | ((value: unknown) => unknown)
+
+const ACCESS = { name: true, role: true } as const
+
+/**
+ * The fields that are kept of each type of object: only such as the API shows to everybody who may read the object. Secrets,
+ * values of headers, hashes and tokens are not among them.
+ */
+const KEPT: Record<AuditObject, Record<string, Kept>> = {
+  monitor: {
+    ...{ domain: true, subdomain: true, record_type: true, expected_value: true, is_exact_match: true },
+    ...{ is_active: true, notify: true, frequency: true, group: true },
+  },
+  group: { name: true, slug: true, webhooks: true, is_active: true, notify: true, frequency: true },
+  webhook: {
+    ...{ url: true, groups: true, is_active: true, headers: (headers) => Object.keys(headers ?? {}) },
+    ...{ grace_hours: true, request_id: true, since: true, until: true, status: true },
+  },
+  api_key: { ...ACCESS, expires: true },
+  agent: { ...ACCESS, email: true, notification_email: true },
+  invitation: { email: true, role: true },
+  organization: { name: true, slug: true, timezone: true, event_retention_days: true, alert_emails: true },
+  billing: {
+    ...{ name: true, email: true, line1: true, line2: true, zipcode: true, city: true, state: true, country: true },
+    ...{ vat: true, currency: true },
+  },
+  subscription: { plan: true, status: true, quantity: true, cancel_at: true },
+}
+
+/**
+ * Records what is done, in the transaction that does it. One entry for each call, also where it changes many objects. A
+ * change after which every field is as before records nothing.
+ */
+export async function recordAudit(db: Database, context: Context, audited: Audited): Promise<void> {
+  const row = newRow(context, audited, newId('aud', context.now))
+  if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
+}
+
+/**
+ * The same for work in several transactions, each of which adds the objects that it changed. `id`: of the entry, made by
+ * `newAuditId` before the first of them.
+ */
+export async function addToAudit(db: Database, context: Context, id: string, audited: Audited): Promise<void> {
+  const ids = audited.ids ?? []
+  if (ids.length === 0) return
+  const entry = () =>
+    db.selectFrom('audit_log').where('organization_id', '=', context.organizationId).where('id', '=', id)
+  const known = await entry().select(['object_count', 'object_ids']).modifyEnd(forUpdate(db)).executeTakeFirst()
+  if (!known) {
+    const row = newRow(context, audited, id)
+    if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
+    return
+  }
+  const all = [...(JSON.parse(known.object_ids) as string[]), ...ids].slice(0, MOST_OBJECT_IDS)
+  await db
+    .updateTable('audit_log')
+    .set({ object_count: known.object_count + ids.length, object_ids: JSON.stringify(all) })
+    .where('organization_id', '=', context.organizationId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export const newAuditId = ({ now }: Origin): string => newId('aud', now)
+
+/** Somebody may belong to many organizations. Those beyond this many get no entry about the account. */
+const MOST_MEMBERSHIPS = 1_000
+
+/** Records what a person did with the own account, for each organization that the person belongs to. */
+export async function recordAccountAudit(
+  db: Database,
+  origin: Origin,
+  personId: string,
+  { action, before, after }: Pick<Audited, 'before' | 'after'> & { action: AuditAction & `agent.${string}` },
+): Promise<void> {
+  const memberships = await db
+    .selectFrom('agents')
+    .select(['id', 'organization_id', 'name', 'role'])
+    .where('person_id', '=', personId)
+    .orderBy('id')
+    .limit(MOST_MEMBERSHIPS)
+    .execute()
+  const rows = memberships.flatMap(({ id, organization_id: organizationId, name: label, role }) => {
+    const context: Context = { ...origin, organizationId, role, actor: { type: 'person', id, label } }
+    const audited = { action, object: { id, label }, ...(before && { before }), ...(after && { after }) }
+    return newRow(context, audited, newId('aud', origin.now)) ?? []
+  })
+  await insertEach(db, 'audit_log', COLUMNS, rows)
+}
+
+const COLUMNS = {
+  organization_id: 'text',
+  id: 'text',
+  occurred_at: 'bigint',
+  actor_type: 'text',
+  actor_id: 'text',
+  actor_label: 'text',
+  action: 'text',
+  object_type: 'text',
+  object_id: 'text',
+  object_label: 'text',
+  object_count: 'bigint',
+  object_ids: 'text',
+  changed_from: 'text',
+  changed_to: 'text',
+  address: 'text',
+  request_id: 'text',
+} as const
+
+/** Undefined where nothing changed. */
+function newRow(context: Context, audited: Audited, id: string): Insertable<AuditLogTable> | undefined {
+  const { action, object, ids = [], before, after } = audited
+  const type = action.split('.')[0] as AuditObject
+  const kept = KEPT[type]
+  const names = Object.keys(kept).filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]))
+  if (before && after && names.length === 0) return undefined
+  return {
+    organization_id: context.organizationId,
+    id,
+    occurred_at: context.now,
+    actor_type: context.actor.type,
+    actor_id: context.actor.id,
+    actor_label: context.actor.label,
+    action,
+    object_type: object.type ?? type,
+    object_id: object.id ?? null,
+    object_label: object.label == null ? null : bounded(object.label),
+    object_count: Math.max(1, ids.length),
+    object_ids: JSON.stringify(ids.slice(0, MOST_OBJECT_IDS)),
+    changed_from: textOf(before, kept, names),
+    changed_to: textOf(after, kept, names),
+    address: context.address,
+    request_id: context.requestId,
+  }
+}
+
+function textOf(fields: Fields | undefined, kept: Record<string, Kept>, names: readonly string[]): string | null {
+  if (!fields) return null
+  const given = names.flatMap((name) => {
+    const value = fields[name]
+    const keep = kept[name]!
+    return value === undefined ? [] : [[name, bounded(keep === true ? value : keep(value))]]
+  })
+  return JSON.stringify(Object.fromEntries(given))
+}
+
+const MOST_CHARACTERS = 1_000
+const MOST_ITEMS = 100
+
+/** A value as it is kept: long texts and lists are cut. */
+function bounded<T>(value: T): T
+function bounded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map(bounded)
+  if (typeof value !== 'string' || value.length <= MOST_CHARACTERS) return value
+  return `${value.slice(0, MOST_CHARACTERS).toWellFormed()}…`
+}
+
+/** An id carries at most this much later a time than its entry: see `newId`. */
+const ID_AHEAD_MS = 1_000
+
+export async function listAuditLog(
+  db: Database,
+  seal: Seal,
+  organizationId: string,
+  query: AuditLogQuery,
+): Promise<Page<AuditEntry>> {
+  const { actor, action, object } = query
+  const { occurred_after: above, occurred_before: below } = parseTimes(query, ['occurred_after', 'occurred_before'])
+  let rows = db.selectFrom('audit_log').selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
+  if (actor !== undefined) rows = rows.where('actor_id', '=', actor)
+  if (action !== undefined) rows = rows.where('action', '=', action)
+  if (object !== undefined) {
+    const isType = (AUDIT_OBJECTS as readonly string[]).includes(object)
+    rows = rows.where(isType ? 'object_type' : 'object_id', '=', object)
+  }
+  // By the id only entries of that time are read.
+  if (above !== undefined) rows = rows.where('occurred_at', '>', above).where('id', '>=', lowestIdAt('aud', above))
+  if (below !== undefined) {
+    rows = rows.where('occurred_at', '<', below).where('id', '<', lowestIdAt('aud', below + ID_AHEAD_MS))
+  }
+  const page = await listPage<Selectable<AuditLogTable>>(rows as never, {
+    seal,
+    query,
+    id: 'audit_log.id',
+    orders: { occurred: { column: 'audit_log.id' } },
+    scope: ['audit log', organizationId, actor, action, object, above, below],
+  })
+  return { ...page, data: page.data.map(toAuditEntry) }
+}
+
+function toAuditEntry(row: Selectable<AuditLogTable>): AuditEntry {
+  return {
+    id: row.id,
+    occurred: isoOf(row.occurred_at),
+    actor: { type: row.actor_type, id: row.actor_id, label: row.actor_label },
+    action: row.action as AuditAction,
+    object: { type: row.object_type as AuditObject, id: row.object_id, label: row.object_label },
+    object_count: row.object_count,
+    object_ids: JSON.parse(row.object_ids),
+    before: row.changed_from === null ? null : JSON.parse(row.changed_from),
+    after: row.changed_to === null ? null : JSON.parse(row.changed_to),
+    address: row.address,
+    request_id: row.request_id,
+  }
+}
+
+/** Deletes the oldest entries from before this instant, `limit` at most. Returns how many. */
+export async function deleteOldAudit(
+  db: Database,
+  organizationId: string,
+  before: number,
+  limit: number,
+): Promise<number> {
+  const old = await db
+    .selectFrom('audit_log')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('id', '<', lowestIdAt('aud', before))
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  if (old.length === 0) return 0
+  const ids = old.map(({ id }) => id)
+  await db.deleteFrom('audit_log').where('organization_id', '=', organizationId).where('id', 'in', ids).execute()
+  return ids.length
+}

@@ -1,0 +1,107 @@
+import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
+import { checkOnce } from '../checks/driver.ts'
+import { type DatedEvidence, evidenceOf } from '../checks/evidence.ts'
+import type { Watched } from '../checks/lookup.ts'
+import { judge } from '../checks/verdict.ts'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { openChecking } from '../deps.ts'
+import type { Outcome } from '../dns/outcome.ts'
+import { parseServerAddress } from '../dns/servers.ts'
+import { createLog } from '../log.ts'
+import { parseMonitorName } from '../monitors/names.ts'
+import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { evidenceTable } from './evidence-table.ts'
+import { loadConfig } from './load-config.ts'
+
+/** `server`: ask this one and nothing else. */
+export type CheckOptions = { flexible?: boolean; server?: string; json?: boolean }
+
+/** One check without server or database; prints verdict and evidence. Exit code 0 when the record is as expected, else 1. */
+export async function check(name: string, type: string, expected: string[], options: CheckOptions): Promise<void> {
+  const watched = watchedOf(name, type, options.flexible !== true)
+  const config = loadConfig()
+  const expectedValues = parseExpected(expected, watched)
+  const checked = await checkWith(
+    watched,
+    expectedValues,
+    options.server === undefined ? config : onlyFrom(options.server, config),
+  )
+  report(watched, expectedValues, checked, options.json === true)
+}
+
+function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
+  const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
+  if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
+  const parsed = parseMonitorName({ full_domain: name }, recordType)
+  if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
+  return { owner: parsed.name.owner, recordType, isExactMatch }
+}
+
+function onlyFrom(server: string, config: Config): Config {
+  const parsed = parseServerAddress(server)
+  if (!parsed.ok) throw new CliError(parsed.reason)
+  return { ...config, dnsServers: [parsed.server], dnsRoots: [], dnsCanaries: [] }
+}
+
+type Checked = Awaited<ReturnType<typeof checkOnce>>
+
+async function checkWith(watched: Watched, expectedValues: string[], config: Config): Promise<Checked> {
+  const checking = openChecking(config, createLog({ logLevel: 'silent', logFormat: 'json' }))
+  try {
+    const deps = { ...checking, clock: systemClock }
+    return await checkOnce({ ...watched, expectedValues }, deps, new AbortController().signal)
+  } finally {
+    await checking.closeDns()
+  }
+}
+
+function report({ owner, recordType, isExactMatch }: Watched, expected: string[], checked: Checked, json: boolean) {
+  const evidence = evidenceOf(checked.observations)
+  if (checked.kind !== 'verdict') {
+    process.exitCode = 1
+    return print(noVerdict(evidence, json))
+  }
+  const { outcome, servers, decided } = checked
+  const expectedValues = expected.length > 0 ? expected : valuesFound(recordType, isExactMatch, outcome)
+  const verdict = judge({ owner, recordType, expectedValues, isExactMatch }, outcome, servers)
+  if (verdict.state !== 'VALID') process.exitCode = 1
+  if (json)
+    return print(
+      JSON.stringify({ name: owner, record_type: recordType, ...verdict, decided, evidence: dated(evidence) }),
+    )
+  const values = (verdict.values ?? []).map((value) => `  ${value}\n`).join('')
+  print(`${verdict.state}  ${owner || '.'} ${recordType}\n\n${verdict.reason}\n${decided}\n`)
+  if (values !== '') print(values)
+  print(evidenceTable(evidence))
+}
+
+function noVerdict(evidence: readonly DatedEvidence[], json: boolean): string {
+  const reason = 'No canary name resolves. Check the network of this machine and DNS_SERVERS.'
+  return json
+    ? JSON.stringify({ state: null, reason, evidence: dated(evidence) })
+    : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
+}
+
+const dated = (evidence: readonly DatedEvidence[]) =>
+  evidence.map((each) => ({ ...each, at: new Date(each.at).toISOString() }))
+
+/** Without an expectation whatever is found is as expected. */
+function valuesFound(recordType: MonitorRecordType, isExactMatch: boolean, outcome: Outcome): string[] {
+  if (outcome.kind !== 'answer') return []
+  const { observe, asExpected = (value) => value } = recordTypeOf(recordType)
+  return observe(outcome).map((value) => asExpected(value, isExactMatch))
+}
+
+function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {
+  if (expected.length === 0) return []
+  const parsed = parseExpectedValues(expected, recordType, isExactMatch)
+  if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
+  return parsed.values
+}
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}

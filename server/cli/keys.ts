@@ -1,0 +1,106 @@
+import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-keys.ts'
+import { getOrganization } from '../accounts/organizations.ts'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import { operatorContext } from '../context.ts'
+import { isoOf, isoOrNull } from '../http/times.ts'
+import { withRoom } from '../organization/quota.ts'
+import { Problem } from '../problem.ts'
+import { withDatabase } from './open.ts'
+import { table } from './table.ts'
+
+type Choice = { organization?: string; json?: boolean }
+
+export async function createKey({
+  name,
+  role,
+  organization,
+  json,
+}: Choice & { name: string; role: KeyRole }): Promise<void> {
+  await withDatabase(async (db, config) => {
+    const { id: organizationId, slug } = await getOrganization(db, organization).catch(
+      unknown(organizationSentence(organization)),
+    )
+    const room = { db, config, clock: systemClock }
+    const made = withRoom(room, organizationId, 'api_keys', (transaction) =>
+      insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
+    )
+    const { id, key } = await made.catch(refused)
+    if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
+    print(
+      `API key "${name}" (${role}) for ${slug}, shown this once:\n\n  ${key}\n\nRevoke it with: npm run zonewatch -- keys revoke ${id}`,
+    )
+  })
+}
+
+export async function printKeys({ organization, json }: Choice): Promise<void> {
+  await withDatabase(async (db) => {
+    const id =
+      organization === undefined
+        ? undefined
+        : (await getOrganization(db, organization).catch(unknown(organizationSentence(organization)))).id
+    const keys = await listKeys(db, id)
+    if (json) {
+      const shown = keys.map(
+        ({ id, name, role, organization, created_by, created_at, last_used_at, expires_at, revoked_at }) => ({
+          ...{
+            id,
+            name,
+            role,
+            organization,
+            created_by,
+            created: isoOf(created_at),
+            last_used: isoOrNull(last_used_at),
+          },
+          ...{ expires: isoOrNull(expires_at), revoked: isoOrNull(revoked_at) },
+        }),
+      )
+      return print(JSON.stringify(shown))
+    }
+    if (keys.length === 0) return print('No API keys exist. Create one with: npm run zonewatch -- setup --help')
+    const day = (instant: number | null) => isoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
+    const rows = keys.map((key) => [
+      key.id,
+      key.organization,
+      key.name,
+      key.role,
+      day(key.created_at),
+      day(key.last_used_at),
+      stateOf(key),
+    ])
+    print(table(['ID', 'ORGANIZATION', 'NAME', 'ROLE', 'CREATED (UTC)', 'LAST USED (UTC)', 'STATE'], rows))
+  })
+}
+
+export async function revoke(id: string): Promise<void> {
+  await withDatabase(async (db) => {
+    const isUnknown = unknown(`There is no live key ${id}; see: npm run zonewatch -- keys list`)
+    const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
+    await revokeKey(db, operatorContext(organizationId, systemClock.now()), id).catch(isUnknown)
+    print(`${id} is revoked; no running process accepts it any more.`)
+  })
+}
+
+function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expires_at: number | null }): string {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at !== null && expires_at <= systemClock.now() ? 'expired' : 'live'
+}
+
+function organizationSentence(named: string | undefined): string {
+  if (named !== undefined) return `There is no organization "${named}".`
+  return 'Use --organization SLUG to choose an organization. There is none yet, or more than one.'
+}
+
+const unknown =
+  (sentence: string) =>
+  (error: unknown): never => {
+    throw error instanceof Problem ? new CliError(sentence) : error
+  }
+
+const refused = (error: unknown): never => {
+  throw error instanceof Problem ? new CliError(error.message) : error
+}
+
+const print = (text: string) => {
+  process.stdout.write(`${text}\n`)
+}

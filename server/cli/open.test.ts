@@ -1,0 +1,90 @@
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { readConfig } from '../config/config.ts'
+import { openDatabase } from '../database/database.ts'
+import { newDatabaseUrl } from '../testing/database.ts'
+import { loadSecret, prepareDatabase, prepareDataFolder } from './open.ts'
+
+async function givenFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** As every process and every command begins. */
+async function start(settings: Record<string, string>, work = async () => {}): Promise<void> {
+  const config = readConfig(settings)
+  prepareDataFolder(config)
+  const secret = loadSecret(config)
+  const db = openDatabase(config.databaseUrl, { connections: 2 })
+  await prepareDatabase(db, config, secret)
+  await work()
+  await db.destroy()
+}
+
+test('a restore without the secret is refused in one sentence, and leaves no secret that looks right', async () => {
+  const folder = await givenFolder()
+  const settings = { DATA_DIR: join(folder, 'data') }
+  await start(settings)
+  const file = join(folder, 'data', 'secret')
+  await rm(file)
+  const again = () => start(settings)
+  await expect(again()).rejects.toThrow(
+    /^\S+data\/secret is missing: it holds the secret that sqlite:\S+ was made under; restore it from the backup of the data folder, or set SECRET to that secret\.$/,
+  )
+  await expect(again()).rejects.toThrow('is missing')
+  await writeFile(file, 'x'.repeat(40))
+  await expect(again()).rejects.toThrow(/^\S+data\/secret is not the secret that sqlite:\S+ was made under; restore it/)
+  await expect(start({ ...settings, SECRET: 'y'.repeat(40) })).rejects.toThrow(
+    /^sqlite:\S+ was made under another SECRET; set SECRET to that one\. /,
+  )
+})
+
+test('a PostgreSQL database is refused under another SECRET, without its password', async () => {
+  const { url, drop } = await newDatabaseUrl('postgres')
+  onTestFinished(drop)
+  const settings = { DATA_DIR: await givenFolder(), DATABASE_URL: url }
+  await start({ ...settings, SECRET: 'x'.repeat(40) })
+  const { host } = new URL(url)
+  await expect(start({ ...settings, SECRET: 'y'.repeat(40) })).rejects.toThrow(
+    `The database at ${host} was made under another SECRET; set SECRET to that one.`,
+  )
+  await start({ ...settings, SECRET: 'x'.repeat(40) })
+})
+
+test('a database of a newer version is refused in one sentence', async () => {
+  const settings = { DATA_DIR: join(await givenFolder(), 'data') }
+  await start(settings)
+  const db = openDatabase(readConfig(settings).databaseUrl)
+  await sql`insert into migrations (number, name, applied_at) values (99, 'of tomorrow', 0)`.execute(db)
+  await db.destroy()
+  await expect(start(settings)).rejects.toThrow(
+    `This Zonewatch does not know the database's migration "of tomorrow". Start the version that made it, or restore a backup.`,
+  )
+})
+
+test('only its owner may read what is in the data folder, also where it was there before', async () => {
+  const folder = join(await givenFolder(), 'data')
+  const modes = async () => {
+    const names = (await readdir(folder)).sort()
+    const each = await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).mode & 0o777]))
+    return { folder: (await stat(folder)).mode & 0o777, files: Object.fromEntries(each) }
+  }
+  const files = { secret: 0o600, 'zonewatch.db': 0o600, 'zonewatch.db-shm': 0o600, 'zonewatch.db-wal': 0o600 }
+  await start({ DATA_DIR: folder }, async () => expect(await modes()).toEqual({ folder: 0o700, files }))
+  await chmod(folder, 0o755)
+  for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644)
+  await start({ DATA_DIR: folder }, async () => expect(await modes()).toEqual({ folder: 0o700, files }))
+})
+
+test('a folder that holds other things, and a file that is no database, keep their modes', async () => {
+  const folder = await givenFolder()
+  await chmod(folder, 0o755)
+  const file = join(folder, 'notes.txt')
+  await writeFile(file, 'milk, bread', { mode: 0o644 })
+  prepareDataFolder(readConfig({ DATA_DIR: folder, DATABASE_URL: `sqlite:${file}` }))
+  expect([(await stat(folder)).mode & 0o777, (await stat(file)).mode & 0o777]).toEqual([0o755, 0o644])
+})

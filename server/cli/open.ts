@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { type Database, engineOf, openDatabase } from '../database/database.ts'
+import { migrate, OtherVersion } from '../database/migrate.ts'
+import { pathOf } from '../database/url.ts'
+import { loadConfig } from './load-config.ts'
+import { makePrivate } from './private-files.ts'
+import { isOwnSecret } from './secret-check.ts'
+
+/** Makes the data folder where it is needed; what is in it only its owner may read. */
+export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    const probe = join(dataDir, `.writable-${process.pid}`)
+    writeFileSync(probe, '', { flag: 'w' })
+    rmSync(probe)
+  } catch (error) {
+    throw new CliError(
+      `The data folder ${dataDir} cannot be written (${reasonOf(error)}); set DATA_DIR to one that can.`,
+    )
+  }
+  const file = pathOf(databaseUrl)
+  if (file !== undefined) makePrivate(file, dataDir)
+}
+
+/** The server's own secret, and where it is from. */
+export type Secret = { text: string; from: 'settings' | 'file' | 'new file'; path: string }
+
+/** From the settings, or made once in the data folder. */
+export function loadSecret({ secret, dataDir }: Config): Secret {
+  const path = join(dataDir, 'secret')
+  if (secret !== null) return { text: secret, from: 'settings', path }
+  let from: Secret['from'] = 'new file'
+  try {
+    writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new CliError(`${path} cannot be written (${reasonOf(error)}).`)
+    from = 'file'
+  }
+  const text = readFileSync(path, 'utf8').trim()
+  if (text.length < 32)
+    throw new CliError(`${path} does not hold a secret of 32 or more characters; restore it from a backup.`)
+  return { text, from, path }
+}
+
+/** Brings the database up to date, or ends with one sentence that says why it cannot be used. */
+export async function prepareDatabase(db: Database, { databaseUrl }: Config, secret: Secret): Promise<void> {
+  const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
+  try {
+    await migrate(db, systemClock.now())
+    if (!(await isOwnSecret(db, secret.text))) throw new CliError(otherSecret(where, secret))
+  } catch (error) {
+    await db.destroy().catch(() => {})
+    if (error instanceof CliError) throw error
+    if (error instanceof OtherVersion)
+      throw new CliError(`${error.message} Start the version that made it, or restore a backup.`)
+    throw new CliError(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and that the database runs.`)
+  }
+}
+
+function otherSecret(where: string, { from, path }: Secret): string {
+  if (from === 'settings') {
+    return `${where} was made under another SECRET; set SECRET to that one. Where none was set, it is in the file "secret" of the data folder or its backup.`
+  }
+  // A new one that is left would look like the right one at the next start.
+  if (from === 'new file') rmSync(path, { force: true })
+  const what = from === 'file' ? 'is not the secret' : 'is missing: it holds the secret'
+  return `${path} ${what} that ${where} was made under; restore it from the backup of the data folder, or set SECRET to that secret.`
+}
+
+/** For commands that work on the database and end. */
+export async function withDatabase<T>(work: (db: Database, config: Config) => Promise<T>): Promise<T> {
+  const config = loadConfig()
+  prepareDataFolder(config)
+  const db = openDatabase(config.databaseUrl, { connections: 2 })
+  await prepareDatabase(db, config, loadSecret(config))
+  try {
+    return await work(db, config)
+  } finally {
+    await db.destroy()
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  return error instanceof Error ? error.message || error.name : String(error)
+}

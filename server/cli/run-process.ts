@@ -1,0 +1,181 @@
+import { hostname } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { parseRoles } from '../config/parse.ts'
+import { enterProcess, leaveProcess, runPresence } from '../database/instances.ts'
+import { closeDeps, type Deps, openDeps } from '../deps.ts'
+import { createLog } from '../log.ts'
+import { LoopHealth } from '../loop-health.ts'
+import type { Order, Report } from '../supervisor.ts'
+import { WakeUp } from '../wake-up.ts'
+import { loadConfig } from './load-config.ts'
+import { loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
+
+/** What is in progress at SIGTERM is finished within this, then given up and left to be done again. */
+const DRAIN_MS = 6_000
+/** The same when the supervisor was killed: a new server may be starting. */
+const ORPHAN_DRAIN_MS = 1_000
+
+/** How often the process with the API hears which loops work. */
+const BEAT_MS = 5_000
+
+/** For so long at least requests are answered 503 before the port is closed, so that a load balancer notices. */
+const REFUSING_MS = 1_000
+
+/** One process of a server. It waits for the order to start, does what its roles say, and ends with nothing claimed. */
+export async function runProcess(roles: string): Promise<void> {
+  const supervisor = connectToSupervisor()
+  try {
+    await run(parseRoles(roles), supervisor)
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    await supervisor.report({ kind: 'failed', message: error.message })
+    process.exit(1)
+  }
+}
+
+type Supervisor = ReturnType<typeof connectToSupervisor>
+
+async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void> {
+  const config = loadConfig()
+  const server = roles.has('api') ? await import('../app.ts') : undefined
+  const workers = roles.size > 1 || !server ? await import('./run-loops.ts') : undefined
+  const { predecessor, isFirst } = await supervisor.start
+  let isServing = false
+  let isStopping = false
+  void supervisor.end.then(() => {
+    if (!isServing) process.exit(0)
+  })
+  prepareDataFolder(config)
+  const secret = loadSecret(config)
+  const deps = {
+    ...openDeps(shareOf(config, roles), secret.text, createLog(config)),
+    loopHealth: supervisor.loopHealth,
+    wakeUp: roles.has('courier') ? supervisor.wakeUp : new WakeUp(() => void supervisor.report({ kind: 'wake' })),
+    isStarting: () => !isServing,
+    isStopping: () => isStopping,
+  }
+  const { db, clock, log } = deps
+  const app = await server?.createApp(deps)
+  await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
+  await prepareDatabase(db, config, secret)
+  const first = isFirst ? await import('./first-process.ts') : undefined
+  await first?.makeAdmin(db, config, clock.now())
+  const self = { pid: process.pid, machine: hostname(), isAlive }
+  const id = await enterProcess(db, self, clock.now(), predecessor)
+
+  const stop = new AbortController()
+  const abandon = new AbortController()
+  const signals = { stop: stop.signal, abandon: abandon.signal }
+  isServing = true
+  // In a process without loops the loopHealth holds those of the others, for the readiness of the whole server.
+  const loopHealth = workers ? deps.loopHealth : new LoopHealth()
+  const loops = [runPresence({ ...deps, loopHealth, self, process: id }, signals)]
+  if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
+  if (workers) loops.push(reportBeats(deps, supervisor, stop.signal))
+  await supervisor.report({ kind: 'ready', instance: id })
+  await first?.greet(deps)
+  freeStartMemory()
+
+  const end = await supervisor.end
+  if (end === 'orphaned') log.error('The supervisor was killed; its processes end.')
+  isStopping = true
+  stop.abort()
+  const refused = app && end === 'ordered' ? systemClock.sleep(REFUSING_MS) : undefined
+  const drained = Promise.allSettled([refused, ...loops]).then(() => app?.close())
+  await Promise.race([drained, systemClock.sleep(end === 'ordered' ? DRAIN_MS : ORPHAN_DRAIN_MS)])
+  abandon.abort()
+  await Promise.race([drained, systemClock.sleep(1_000)])
+  await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
+    log.error({ err }, 'Claims could not be given back; their leases run out.'),
+  )
+  await Promise.race([closeDeps(deps), systemClock.sleep(1_000)])
+  process.exit(0)
+}
+
+function connectToSupervisor() {
+  if (!process.send) throw new CliError('This command is for the server itself. Start the server with: zonewatch serve')
+  const wakeUp = new WakeUp()
+  const loopHealth = new LoopHealth()
+  const start = Promise.withResolvers<Order & { kind: 'start' }>()
+  const end = Promise.withResolvers<'ordered' | 'orphaned'>()
+  process.on('message', (order: Order) => {
+    switch (order.kind) {
+      case 'start':
+        return start.resolve(order)
+      case 'stop':
+        return end.resolve('ordered')
+      case 'wake':
+        return wakeUp.send()
+      case 'beat':
+        for (const loop of order.loops) loopHealth.beat(loop, systemClock.elapsed())
+    }
+  })
+  process.once('disconnect', () => end.resolve('orphaned'))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end.resolve('ordered'))
+  let hasStarted = false
+  void start.promise.then(() => {
+    hasStarted = true
+  })
+  void end.promise.then(() => {
+    if (!hasStarted) process.exit(0)
+  })
+  return {
+    /** Rung when another process of the server has something to send. */
+    wakeUp,
+    loopHealth,
+    start: start.promise,
+    end: end.promise,
+    report: (report: Report) => new Promise<void>((resolve) => process.send?.(report, () => resolve())),
+  }
+}
+
+/** What the start leaves behind takes a third of the memory of a process that is idle, and V8 frees it only under load. */
+function freeStartMemory(): void {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void
+  setFlagsFromString('--no-expose-gc')
+  gc({ type: 'major', flavor: 'last-resort' })
+}
+
+async function reportBeats({ loopHealth, clock }: Deps, supervisor: Supervisor, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await supervisor.report({ kind: 'beat', loops: loopHealth.working(clock.elapsed(), BEAT_MS) })
+    await clock.sleep(BEAT_MS, stop)
+  }
+}
+
+/** The limits in the settings are those of a machine, and its processes share them. */
+function shareOf(config: Config, roles: Config['roles']): Config {
+  const processes = roles.has('api') ? 1 : Math.max(1, config.workers)
+  const share = (limit: number) => Math.ceil(limit / processes)
+  return {
+    ...config,
+    dnsInFlight: share(config.dnsInFlight),
+    dnsPerSecond: share(config.dnsPerSecond),
+    dnsAuthoritativePerSecond: share(config.dnsAuthoritativePerSecond),
+    webhookConcurrency: share(config.webhookConcurrency),
+    courierConcurrency: share(config.courierConcurrency),
+  }
+}
+
+function refuseToListen({ host, port }: Config) {
+  return (error: unknown): never => {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE')
+      throw new CliError(`Port ${port} on ${host} is in use by another program; set PORT to a free one.`)
+    throw new CliError(`Port ${port} on ${host} cannot be listened on (${reasonOf(error)}); set HOST and PORT.`)
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

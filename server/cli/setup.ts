@@ -1,0 +1,73 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { insertOrganization } from '../accounts/organizations.ts'
+import { scryptPasswords } from '../accounts/passwords.ts'
+import { findPasswordHash } from '../accounts/people.ts'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import { withDatabase } from './open.ts'
+
+export type SetupOptions = { organization: string; email: string; password?: string; json?: boolean }
+
+/** Makes an organization with its owner, its default group and its first API key. */
+export async function setup({ organization, email, password: given, json }: SetupOptions): Promise<void> {
+  if (organization.trim() === '' || organization.length > 250)
+    throw new CliError('--organization needs a name of 1 to 250 characters.')
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`--email: "${email}" is not an e-mail address.`)
+  const password = given ?? (await readPassword())
+  if (password.length < 8) throw new CliError('The password needs at least 8 characters.')
+  await withDatabase(async (db, { baseUrl }) => {
+    await refuseOtherPassword(db, email, password)
+    const passwordHash = await scryptPasswords.hash(password)
+    const made = await insertOrganization(db, { name: organization.trim(), email, passwordHash }, systemClock.now())
+    if (json) {
+      const shown = {
+        organization_id: made.id,
+        organization: made.slug,
+        owner_id: made.ownerId,
+        api_key_id: made.keyId,
+        api_key: made.key,
+      }
+      process.stdout.write(`${JSON.stringify(shown)}\n`)
+      return
+    }
+    process.stdout.write(`${organization} is set up (slug ${made.slug}), with ${email} as its owner.
+
+Its first API key may do everything, and is shown this once:
+
+  ${made.key}
+
+Try it while the server runs:
+
+  curl -H "X-Api-Key: ${made.key}" ${baseUrl}/monitors
+`)
+  })
+}
+
+/** An argument of a command can be read by every user of the machine; a pipe and a terminal cannot. */
+async function readPassword(): Promise<string> {
+  if (!process.stdin.isTTY) return (await text(process.stdin)).split(/\r?\n/, 1)[0]!
+  process.stderr.write('Password: ')
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.once('line', resolve)
+      lines.once('close', () => reject(new CliError('No password was entered.')))
+    })
+  } finally {
+    lines.close()
+    process.stderr.write('\n')
+  }
+}
+
+/** Whoever has an account keeps its password: another one would seem to be set, and would not let anybody in. */
+async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
+  const hash = await findPasswordHash(db, email)
+  if (hash === undefined || (await scryptPasswords.verify({ hash, password }))) return
+  throw new CliError(
+    `${email} already has an account with another password. Use that password, or reset it in the dashboard.`,
+  )
+}

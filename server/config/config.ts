@@ -1,0 +1,285 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Plan, Plans } from '../plan.ts'
+import { DENIED_PORTS, type Networks } from '../safe-http/addresses.ts'
+import { type DnsSettings, readDnsSettings } from './dns.ts'
+import { type HttpSettings, readHttpSettings } from './http.ts'
+import {
+  LOG_LEVELS,
+  type LogLevel,
+  parseAllowed,
+  parseAuthorities,
+  parseBaseUrl,
+  parseDatabaseUrl,
+  parseHost,
+  parseLimit,
+  parseOneOf,
+  parsePlansOf,
+  parsePorts,
+  parseProxy,
+  parseRoles,
+  parseSecret,
+  parseSender,
+  parseSmtpUrl,
+  parseWhole,
+  parseWorkers,
+  Refusal,
+  ROLES,
+  type Role,
+} from './parse.ts'
+import { readWebhookSettings, type WebhookSettings } from './webhooks.ts'
+
+export type Config = DnsSettings &
+  HttpSettings &
+  WebhookSettings & {
+    host: string
+    port: number
+    /** Without a slash at the end. */
+    baseUrl: string
+    /** Absolute. */
+    dataDir: string
+    /** `sqlite:<path>` or `postgres://…`. */
+    databaseUrl: string
+    roles: ReadonlySet<Role>
+    /** Processes for checks and deliveries. 0: one process has all roles. */
+    workers: number
+    /** Null: made once in the data folder. */
+    secret: string | null
+    webhookAllowedNetworks: Networks
+    webhookDeniedPorts: readonly number[]
+    /** PEM: authorities to trust beside the usual ones. Null: none. */
+    webhookAuthorities: string | null
+    /** Null: receivers are connected to directly. */
+    webhookProxy: URL | null
+    admin: { email: string; password: string; apiKey: string | null } | null
+    plans: Plans
+    /** Null: nothing can be paid here. */
+    stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
+    /** Null: mail is written to the log and kept for the dashboard. */
+    smtp: { url: string; from: string } | null
+    logLevel: LogLevel
+    logFormat: 'pretty' | 'json'
+  }
+
+/** Every setting at fault, each with one sentence. */
+export class BadConfig extends Error {
+  readonly errors: Record<string, string>
+
+  constructor(errors: Record<string, string>) {
+    super(
+      Object.entries(errors)
+        .map(([name, error]) => `${name} ${error}`)
+        .join('\n'),
+    )
+    this.errors = errors
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+export type SettingLine = { name: string; value: string; isDefault: boolean; about: string }
+
+/** Throws `BadConfig` with every wrong setting at once. The only reader of the environment. */
+export function readConfig(environment: Environment = process.env): Config {
+  return new Settings(environment).config()
+}
+
+/** Every setting with its value (secrets hidden), for `zonewatch config`. Throws `BadConfig` like `readConfig`. */
+export function describeConfig(environment: Environment = process.env): SettingLine[] {
+  const settings = new Settings(environment)
+  settings.config()
+  return settings.lines
+}
+
+/** Reads settings one by one and remembers what it read and what was wrong. */
+class Settings {
+  readonly lines: SettingLine[] = []
+  readonly #environment: Environment
+  readonly #errors: Record<string, string> = {}
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  config(): Config {
+    const host = this.#read('HOST', '127.0.0.1', 'the address to listen on; 0.0.0.0 for every one', parseHost)
+    const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseWhole(text, 0, 65_535))
+    const shown = host.includes(':') ? `[${host}]` : host === '127.0.0.1' || host === '0.0.0.0' ? 'localhost' : host
+    const baseUrl = this.#read('BASE_URL', `http://${shown}:${port}`, 'the address people and links use', parseBaseUrl)
+    const dataDir = this.#read('DATA_DIR', './data', 'the folder of the SQLite file and the generated secret', (text) =>
+      resolve(text),
+    )
+    const databaseUrl = this.#read(
+      'DATABASE_URL',
+      `sqlite:${resolve(dataDir, 'zonewatch.db')}`,
+      'sqlite:<file>, or postgres://user:password@host/database for many nodes',
+      parseDatabaseUrl,
+    )
+    const config: Config = {
+      host,
+      port,
+      baseUrl,
+      dataDir,
+      databaseUrl,
+      roles: this.#read('ROLES', ROLES.join(','), 'the roles of this server', parseRoles),
+      workers: this.#read(
+        'WORKERS',
+        'auto',
+        'processes for checks and deliveries; auto: one less than the CPU has cores; 0: none beside the API',
+        parseWorkers,
+      ),
+      secret: this.#secret(
+        'SECRET',
+        'encrypts webhook secrets and signs cursors; generated once in DATA_DIR',
+        parseSecret,
+      ),
+      ...readDnsSettings((...setting) => this.#read(...setting)),
+      webhookAllowedNetworks: this.#read(
+        'WEBHOOK_ALLOWED_NETWORKS',
+        '',
+        'CIDRs of private receivers to allow, comma separated',
+        parseAllowed,
+      ),
+      webhookDeniedPorts: this.#read(
+        'WEBHOOK_DENIED_PORTS',
+        DENIED_PORTS.join(','),
+        'ports of receivers that are refused, comma separated; off for none',
+        parsePorts,
+      ),
+      webhookAuthorities: this.#read(
+        'WEBHOOK_CA_FILE',
+        '',
+        'a PEM file of certificate authorities to trust beside the usual ones',
+        parseAuthorities,
+      ),
+      webhookProxy: this.#webhookProxy(),
+      ...readWebhookSettings((...setting) => this.#read(...setting)),
+      admin: this.#admin(),
+      plans: this.#plans(),
+      stripe: this.#stripe(),
+      smtp: this.#smtp(),
+      ...readHttpSettings((...setting) => this.#read(...setting)),
+      logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
+        parseOneOf(text, LOG_LEVELS),
+      ),
+      logFormat: this.#read('LOG_FORMAT', process.stdout.isTTY ? 'pretty' : 'json', 'pretty or json', (text) =>
+        parseOneOf(text, ['pretty', 'json'] as const),
+      ),
+    }
+    if (databaseUrl.startsWith('postgres') && config.secret === null && this.#errors.SECRET === undefined) {
+      this.#errors.SECRET =
+        'is required with PostgreSQL, so that all nodes share one: set 32 or more random characters.'
+    }
+    if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
+    return config
+  }
+
+  #plans(): Plans {
+    const webhooks = this.#read(
+      'WEBHOOKS_PER_ORGANIZATION',
+      '1000',
+      'webhooks that an organization may have where its plan names no number; 0 = no limit',
+      parseLimit,
+    )
+    const plans = this.#read('PLANS', '', 'the plans you sell, as JSON; self-hosted when empty', parsePlansOf)
+    if (webhooks === 0) return plans
+    const limited = (plan: Plan): Plan => ({
+      ...plan,
+      limits: { ...plan.limits, webhooks: plan.limits.webhooks ?? webhooks },
+    })
+    const [first, ...others] = plans
+    return [limited(first), ...others.map(limited)]
+  }
+
+  #webhookProxy(): URL | null {
+    const about = 'an HTTP proxy that requests to receivers go through: http://user:password@proxy.example:3128'
+    const text = this.#secret('WEBHOOK_PROXY', about, parseProxy)
+    return text === null ? null : new URL(text)
+  }
+
+  #admin(): Config['admin'] {
+    const email = this.#read(
+      'ADMIN_EMAIL',
+      '',
+      'email address of the first owner, created once in an empty database',
+      (text) => {
+        if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an e-mail address.')
+        return text
+      },
+    )
+    const password = this.#secret('ADMIN_PASSWORD', "the first owner's password", (text) => {
+      if (text.length < 8) throw new Refusal('needs at least 8 characters.')
+      return text
+    })
+    const apiKey = this.#secret('ADMIN_API_KEY', 'the first API key: zw_ and 43 letters or digits', (text) => {
+      if (!/^zw_[0-9A-Za-z]{43}$/.test(text)) throw new Refusal('must be zw_ followed by 43 letters or digits.')
+      return text
+    })
+    if (email === '' && password === null && apiKey === null) return null
+    if (email === '') this.#errors.ADMIN_EMAIL ??= 'is needed together with ADMIN_PASSWORD and ADMIN_API_KEY.'
+    if (password === null) this.#errors.ADMIN_PASSWORD ??= 'is needed together with ADMIN_EMAIL.'
+    return { email, password: password ?? '', apiKey }
+  }
+
+  #stripe(): Config['stripe'] {
+    const secretKey = this.#secret('STRIPE_SECRET_KEY', 'turns on payments through Stripe', (text) => text)
+    const webhookSecret = this.#secret(
+      'STRIPE_WEBHOOK_SECRET',
+      'verifies what Stripe reports (whsec_…)',
+      (text) => text,
+    )
+    const apiBase = this.#read('STRIPE_API_BASE', 'https://api.stripe.com', "where Stripe's API answers", parseBaseUrl)
+    if (secretKey === null && webhookSecret === null) return null
+    if (secretKey === null) this.#errors.STRIPE_SECRET_KEY ??= 'is needed together with STRIPE_WEBHOOK_SECRET.'
+    if (webhookSecret === null) this.#errors.STRIPE_WEBHOOK_SECRET ??= 'is needed together with STRIPE_SECRET_KEY.'
+    return { secretKey: secretKey ?? '', webhookSecret: webhookSecret ?? '', apiBase: new URL(apiBase) }
+  }
+
+  #smtp(): Config['smtp'] {
+    const url = this.#secret('SMTP_URL', 'the mail server: smtp://user:password@host:587, or smtps://', parseSmtpUrl)
+    const from = this.#read('MAIL_FROM', '', 'the sender: alerts@example.com, or Zonewatch <…>', parseSender)
+    if (url === null) return null
+    if (from === '') this.#errors.MAIL_FROM ??= 'is needed together with SMTP_URL.'
+    return { url, from }
+  }
+
+  #read<T>(name: string, preset: string, about: string, parse: (text: string) => T): T {
+    const given = this.#given(name)
+    const text = given ?? preset
+    this.lines.push({ name, value: withoutPassword(text), isDefault: given === undefined, about })
+    return this.#parse(name, text, parse) ?? parse(preset)
+  }
+
+  #secret(name: string, about: string, parse: (text: string) => string): string | null {
+    const given = this.#given(name)
+    this.lines.push({ name, value: given === undefined ? '' : '(hidden)', isDefault: given === undefined, about })
+    return given === undefined ? null : (this.#parse(name, given, parse) ?? null)
+  }
+
+  #parse<T>(name: string, text: string, parse: (text: string) => T): T | undefined {
+    try {
+      return parse(text)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      this.#errors[name] ??= error.message
+      return undefined
+    }
+  }
+
+  /** The setting, or the content of the file that `<name>_FILE` names; an empty one counts as not given. */
+  #given(name: string): string | undefined {
+    const path = this.#environment[`${name}_FILE`]
+    if (!path) return this.#environment[name] || undefined
+    if (this.#environment[name]) this.#errors[name] = `and ${name}_FILE are both set; set one.`
+    try {
+      return readFileSync(path, 'utf8').trim() || undefined
+    } catch {
+      this.#errors[`${name}_FILE`] = `names a file that cannot be read: ${path}`
+      return undefined
+    }
+  }
+}
+
+/** Addresses of databases and mail servers may hold one. */
+function withoutPassword(text: string): string {
+  return text.replace(/(\/\/[^/@\s:]*:)[^/\s]*@/g, '$1(hidden)@').replace(/([?&]password=)[^&\s]*/g, '$1(hidden)')
+}

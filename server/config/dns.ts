@@ -1,0 +1,93 @@
+import { normalizeName } from '../dns/names.ts'
+import type { ServerAddress } from '../dns/outcome.ts'
+import { ROOT_SERVERS } from '../dns/resolver/roots.ts'
+import { formatServer } from '../dns/servers.ts'
+import { isSpecialAddress } from '../dns/special-addresses.ts'
+import { parseServers, parseWhole, Refusal } from './parse.ts'
+
+export type DnsSettings = {
+  /** Null: the system's resolvers. */
+  dnsServers: ServerAddress[] | null
+  /** Empty: recursive servers alone decide. All on one port. */
+  dnsRoots: readonly ServerAddress[]
+  dnsCanaries: readonly string[]
+  dnsTimeoutMs: number
+  dnsTries: number
+  dnsInFlight: number
+  /** Questions a second for each recursive server, and for each authoritative one. */
+  dnsPerSecond: number
+  dnsAuthoritativePerSecond: number
+}
+
+/** Three operators, with TTLs short enough that no cache stands in for a network that is gone. */
+const CANARIES = 'www.google.com,www.cloudflare.com,www.amazon.com'
+
+type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
+
+export function readDnsSettings(read: Read): DnsSettings {
+  const dnsServers = read(
+    'DNS_SERVERS',
+    '',
+    "ip[:port], comma separated; the system's resolvers when empty",
+    parseServers,
+  )
+  // Private servers may know names that the public does not, or no public name at all: see docs/decisions/0010.
+  const isPrivate = dnsServers?.every(({ ip }) => isSpecialAddress(ip)) ?? false
+  return {
+    dnsServers,
+    dnsRoots: read(
+      'DNS_ROOTS',
+      isPrivate ? 'off' : 'public',
+      'where delegation is followed from: ip[:port], comma separated; public for the root servers; off',
+      parseRoots,
+    ),
+    dnsCanaries: read(
+      'DNS_CANARIES',
+      isPrivate ? 'off' : CANARIES,
+      'names that must resolve; if none does, failures are not recorded; off',
+      parseCanaries,
+    ),
+    dnsTimeoutMs: read('DNS_TIMEOUT_MS', '2000', 'timeout of one query attempt', (text) =>
+      parseWhole(text, 10, 30_000),
+    ),
+    dnsTries: read('DNS_TRIES', '3', 'attempts per query, over different servers', (text) => parseWhole(text, 1, 10)),
+    dnsInFlight: read(
+      'DNS_IN_FLIGHT',
+      '256',
+      'pending queries per server; up to 8 times more may be pending for longer than 250 ms',
+      (text) => parseWhole(text, 1, 10_000),
+    ),
+    dnsPerSecond: read('DNS_PER_SECOND', '5000', 'queries per second to one recursive resolver', parseRate),
+    dnsAuthoritativePerSecond: read(
+      'DNS_AUTHORITATIVE_PER_SECOND',
+      '50',
+      'queries per second to one authoritative server',
+      parseRate,
+    ),
+  }
+}
+
+const parseRate = (text: string): number => parseWhole(text, 1, 1_000_000)
+
+function parseRoots(text: string): readonly ServerAddress[] {
+  if (text === 'off') return []
+  if (text === 'public') return ROOT_SERVERS
+  const roots = parseServers(text) ?? []
+  // Glue names no port, so the whole tree is on the roots'.
+  const other = roots.find(({ port }) => port !== roots[0]?.port)
+  if (other) throw new Refusal(`must name one port for all roots, not also ${formatServer(other)}.`)
+  return roots
+}
+
+function parseCanaries(text: string): readonly string[] {
+  if (text === 'off') return []
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+    .map((each) => {
+      const parsed = normalizeName(each)
+      if (!parsed.ok) throw new Refusal(`has an entry that is no name: ${parsed.reason}`)
+      return parsed.name
+    })
+}

@@ -1,0 +1,56 @@
+import { parseLimit, parseOneOf, parseOrigins, parseProxies, parseWhole } from './parse.ts'
+
+export type HttpSettings = {
+  /** Requests per minute and API key, in the dashboard per person; 0 = no limit. */
+  limits: { read: number; write: number; create: number; dashboard: number }
+  /** What the answers kept for requests with an `Idempotency-Key` may take for one organization. */
+  idempotencyOctets: number
+  /** Whether anyone may sign up. */
+  signUp: 'off' | 'open'
+  /** Invitations that an organization may send in 24 hours; 0 = no limit. */
+  invitationLimit: number
+  /** Pages that may call the API from a browser; `*` is every one. */
+  corsOrigins: string[]
+  /** CIDRs: whoever connects from there says truly who asks, and under which name. */
+  trustedProxies: string[]
+}
+
+type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
+
+export function readHttpSettings(read: Read): HttpSettings {
+  return {
+    limits: {
+      read: read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
+      write: read('WRITE_LIMIT', '5', 'writes per minute and API key; 0 = no limit', parseLimit),
+      create: read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
+      dashboard: read('DASHBOARD_LIMIT', '600', 'requests per minute and person signed in; 0 = no limit', parseLimit),
+    },
+    idempotencyOctets: read(
+      'IDEMPOTENCY_BYTES',
+      '67108864',
+      'bytes of answers kept for Idempotency-Key, for each organization',
+      (text) => parseWhole(text, 1_024, 1_000_000_000_000),
+    ),
+    signUp: read('SIGN_UP', 'off', 'open: anyone can sign up and create an organization', (text) =>
+      parseOneOf(text, ['off', 'open'] as const),
+    ),
+    invitationLimit: read(
+      'INVITATION_LIMIT',
+      '50',
+      'invitations that an organization may send in 24 hours, those sent again included; 0 = no limit',
+      parseLimit,
+    ),
+    corsOrigins: read(
+      'CORS_ORIGINS',
+      '',
+      'pages that may call the API from a browser: https://status.example.com, comma separated; * for all',
+      parseOrigins,
+    ),
+    trustedProxies: read(
+      'TRUSTED_PROXIES',
+      '',
+      'CIDRs of reverse proxies, comma separated: their X-Forwarded-For and X-Forwarded-Host are believed',
+      parseProxies,
+    ),
+  }
+}

@@ -1,0 +1,155 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import type { ServerAddress } from '../dns/outcome.ts'
+import { parseServerAddress } from '../dns/servers.ts'
+import { type Plans, parsePlans, SELF_HOSTED } from '../plan.ts'
+import { type Networks, parseNetworks } from '../safe-http/addresses.ts'
+
+export type Role = 'api' | 'checker' | 'courier'
+export const ROLES: Role[] = ['api', 'checker', 'courier']
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** A setting that cannot be used; the message continues a sentence that begins with the setting's name. */
+export class Refusal extends Error {}
+
+export function parseHost(text: string): string {
+  if (isIP(text) === 0 && text !== 'localhost') throw new Refusal(`must be an IP address or localhost, not "${text}".`)
+  return text === 'localhost' ? '127.0.0.1' : text
+}
+
+export function parseWhole(text: string, least: number, most: number): number {
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < least || number > most) {
+    throw new Refusal(`must be a whole number from ${least} to ${most}, not "${text}".`)
+  }
+  return number
+}
+
+export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_000)
+
+export function parseOrigins(text: string): string[] {
+  const origins = split(text)
+  const wrong = origins.find((each) => each !== '*' && !(URL.canParse(each) && new URL(each).origin === each))
+  if (wrong !== undefined) throw new Refusal(`must hold origins like https://status.example.com, or *, not "${wrong}".`)
+  return origins
+}
+
+/** The same entries that Fastify takes. */
+export function parseProxies(text: string): string[] {
+  parseAllowed(text)
+  return split(text)
+}
+
+export function parseBaseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)
+  }
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
+}
+
+export function parseDatabaseUrl(text: string): string {
+  if (/^sqlite:./.test(text)) return `sqlite:${resolve(text.slice('sqlite:'.length))}`
+  if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new Refusal('must be sqlite:<file> or postgres://user:password@host:port/database.')
+}
+
+export function parseRoles(text: string): ReadonlySet<Role> {
+  const roles = split(text).map((role) => parseOneOf(role, ROLES))
+  if (roles.length === 0) throw new Refusal(`needs at least one of ${ROLES.join(', ')}.`)
+  return new Set(roles)
+}
+
+export function parseWorkers(text: string): number {
+  if (text === 'auto') return Math.max(1, availableParallelism() - 1)
+  return parseWhole(text, 0, 256)
+}
+
+export function parseServers(text: string): ServerAddress[] | null {
+  const servers = split(text).map((each) => {
+    const server = parseServerAddress(each)
+    if (!server.ok) throw new Refusal(`has an entry that is no server address: ${server.reason}`)
+    return server.server
+  })
+  return servers.length > 0 ? servers : null
+}
+
+export function parseAllowed(text: string): Networks {
+  const networks = parseNetworks(text)
+  if (!networks.ok) throw new Refusal(`has an entry that is no network: ${networks.reason}`)
+  return networks.networks
+}
+
+export function parsePorts(text: string): readonly number[] {
+  return text === 'off' ? [] : split(text).map((port) => parseWhole(port, 0, 65_535))
+}
+
+/** Null for an empty setting. Every certificate of the file is read once here, so that a broken one is told at the start. */
+export function parseAuthorities(path: string): string | null {
+  if (path === '') return null
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch {
+    throw new Refusal(`names a file that cannot be read: ${path}`)
+  }
+  const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (certificates.length === 0 || !certificates.every(isCertificate)) {
+    throw new Refusal(`names a file that does not hold certificates in PEM: ${path}`)
+  }
+  return certificates.join('\n')
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined
+  } catch {
+    return false
+  }
+}
+
+export function parseProxy(text: string): string {
+  const url = URL.parse(text)
+  const isPlain = url !== null && url.pathname === '/' && url.search === ''
+  if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return text
+  throw new Refusal('must be an address like http://proxy.example:3128 or http://user:password@proxy.example:3128.')
+}
+
+export function parsePlansOf(text: string): Plans {
+  if (text === '') return SELF_HOSTED
+  const plans = parsePlans(text)
+  if (!plans.ok) throw new Refusal(plans.reason)
+  return plans.plans
+}
+
+export function parseSmtpUrl(text: string): string {
+  if (/^smtps?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new Refusal('must be smtp://user:password@host:port or smtps://….')
+}
+
+export function parseSender(text: string): string {
+  if (text === '' || /^([^<>\r\n]*<)?[^\s@<>]+@[^\s@<>]+>?$/.test(text)) return text
+  throw new Refusal(`must be an address like alerts@example.com or Zonewatch <alerts@example.com>, not "${text}".`)
+}
+
+export function parseSecret(text: string): string {
+  if (text.length < 32) throw new Refusal('needs at least 32 characters; create one with: openssl rand -base64 32')
+  return text
+}
+
+export function parseOneOf<T extends string>(text: string, allowed: readonly T[]): T {
+  const found = allowed.find((each) => each === text)
+  if (found === undefined) throw new Refusal(`must be one of ${allowed.join(', ')}, not "${text}".`)
+  return found
+}
+
+const split = (text: string) =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')

@@ -1,0 +1,57 @@
+import { parseLimit, parseWhole } from './parse.ts'
+
+export type WebhookSettings = {
+  /** Requests under way at a time for one webhook, and over all. */
+  webhookConcurrency: number
+  courierConcurrency: number
+  /** Links of one group to webhooks. */
+  webhooksPerGroup: number
+  /** What is kept of webhooks' requests; 0: without a limit. */
+  webhookKeep: { waitingRequests: number; waitingDays: number; storedOctets: number }
+}
+
+type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
+
+const MEBIBYTE = 1024 * 1024
+
+export function readWebhookSettings(read: Read): WebhookSettings {
+  return {
+    webhookConcurrency: read(
+      'WEBHOOK_CONCURRENCY',
+      '8',
+      'requests under way at a time for one webhook, on each machine',
+      (text) => parseWhole(text, 1, 1_000),
+    ),
+    courierConcurrency: read(
+      'COURIER_CONCURRENCY',
+      '200',
+      'requests under way at a time on each machine, those that take long left out',
+      (text) => parseWhole(text, 1, 10_000),
+    ),
+    webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks that one group may have', (text) =>
+      parseWhole(text, 1, 1_000),
+    ),
+    webhookKeep: {
+      waitingRequests: read(
+        'WEBHOOK_WAITING_REQUESTS',
+        '100000',
+        'requests of one webhook that may wait; the oldest beyond are dropped; 0 = no limit',
+        parseLimit,
+      ),
+      waitingDays: read(
+        'WEBHOOK_WAITING_DAYS',
+        '30',
+        'days that a request may wait since it was due, then it is dropped; 0 = no limit',
+        parseLimit,
+      ),
+      storedOctets:
+        MEBIBYTE *
+        read(
+          'WEBHOOK_STORED_MB',
+          '4096',
+          "what an organization's webhook requests may take; beyond it the oldest go; 0 = no limit",
+          parseLimit,
+        ),
+    },
+  }
+}
