@@ -196,7 +196,7 @@ export type TimelineRange = (typeof TIMELINE_RANGES)[number]
 export const Timeline = Exactly({
   from: Instant('Begin of the range.'),
   to: Instant('Now.'),
-  stretches: Type.Array(
+  segments: Type.Array(
     Exactly({
       from: Instant('Its begin.'),
       to: Instant('Its end.'),
@@ -237,7 +237,7 @@ export const MonitorCounts = Exactly({
 })
 export type MonitorCounts = Static<typeof MonitorCounts>
 
-const attempts = Type.Integer({ description: 'How many attempts were made, retries by hand included.' })
+const attempts = Type.Integer({ description: 'How many attempts were made, manual retries included.' })
 /** `GET /dashboard/api/webhooks/{id}/requests`: as the API's list, with the number of attempts. */
 export const LoggedRequest = Exactly({ ...WebhookRequest.properties, attempts })
 export type LoggedRequest = Static<typeof LoggedRequest>

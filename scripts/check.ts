@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
+import { findBanned, findUnfinished } from './banned-words.ts'
 import { overBudget } from './budgets.ts'
-import { findUnfinished } from './house-words.ts'
 import { importsOf, wrongImports } from './import-rule.ts'
 import { startAndStop } from './start-and-stop.ts'
 
@@ -12,6 +12,7 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
   ['types of the dashboard', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty', '-p', 'dashboard'])],
   ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
   ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
+  ['plain words', async () => [...sources(), ...documents()].flatMap(findBanned).join('\n')],
   ['weight of the dashboard', overBudget],
   ['the server starts and stops under plain node', startAndStop],
 ]
@@ -37,6 +38,10 @@ function outputOfFailed(command: string, args: string[]): Promise<string> {
       resolve(code === 0 ? '' : Buffer.concat(output).toString() || `${command} ended with ${code}.`),
     )
   })
+}
+
+function documents(): { path: string; text: string }[] {
+  return globSync(['*.md', 'docs/**/*.md']).map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }
 
 function sources(): { path: string; text: string }[] {

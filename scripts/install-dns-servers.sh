@@ -13,7 +13,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-  echo "Install these DNS servers by hand, this machine has no apt-get:$missing" >&2
+  echo "Install these DNS servers manually, this machine has no apt-get:$missing" >&2
   exit 1
 fi
 

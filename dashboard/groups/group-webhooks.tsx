@@ -13,7 +13,7 @@ import { useToast } from '../ui/toast.tsx'
 import { HealthBadge } from '../webhooks/words.tsx'
 import { groupPath, groupQuery, refreshGroups, webhooksQuery } from './queries.ts'
 
-/** Who hears of the group's changes. */
+/** The webhooks of the group. */
 export function GroupWebhooks({ group, canChange }: { group: Group; canChange: boolean }) {
   const { data, error } = useQuery(webhooksQuery)
   const { set, busy } = useAttach(group)

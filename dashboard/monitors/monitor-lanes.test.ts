@@ -5,7 +5,7 @@ import { barAt, barsOf, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
 const HOUR = 3_600_000
 const begin = Date.parse('2026-11-20T10:00:00.000Z')
 const iso = (hours: number) => new Date(begin + hours * HOUR).toISOString()
-const stretch = (from: number, to: number, state: Timeline['stretches'][number]['state']) => ({
+const segment = (from: number, to: number, state: Timeline['segments'][number]['state']) => ({
   from: iso(from),
   to: iso(to),
   state,
@@ -15,17 +15,17 @@ const stretch = (from: number, to: number, state: Timeline['stretches'][number][
 const timeline: Timeline = {
   from: iso(0),
   to: iso(20),
-  stretches: [
-    stretch(0, 5, null),
-    stretch(5, 10, 'VALID'),
-    stretch(10, 19.999, 'MISMATCH'),
-    stretch(19.999, 20, 'VALID'),
+  segments: [
+    segment(0, 5, null),
+    segment(5, 10, 'VALID'),
+    segment(10, 19.999, 'MISMATCH'),
+    segment(19.999, 20, 'VALID'),
   ],
   changes: 2,
   valid: 0.5,
 }
 
-test('each stretch is drawn at its place, and the shortest wide enough to be seen', () => {
+test('each segment is drawn at its place, and the shortest wide enough to be seen', () => {
   const bars = barsOf(timeline)
   expect(bars.slice(0, 2).map(({ x, width }) => [x, width])).toEqual([
     [0, 25],
@@ -35,7 +35,7 @@ test('each stretch is drawn at its place, and the shortest wide enough to be see
   expect(bars[3]!.x + bars[3]!.width).toBe(100)
 })
 
-test('where a short stretch is drawn over a long one, the short one is meant', () => {
+test('where a short segment is drawn over a long one, the short one is meant', () => {
   const bars = barsOf(timeline)
   expect([10, 60, 99.9].map((place) => barAt(bars, place)?.at)).toEqual([0, 2, 3])
   expect(barAt([], 50)).toBeUndefined()

@@ -12,22 +12,22 @@ export type Bar = {
   width: number
 }
 
-/** One state, all its stretches, and how long they are together. */
+/** One state, all its segments, and how long they are together. */
 export type Lane = { state: MonitorState; bars: Bar[]; ms: number }
 
 /** What is shorter is drawn this wide all the same, in percent, so that it is seen. */
 const LEAST_WIDTH = 0.4
 const ORDER: MonitorState[] = ['VALID', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET']
 
-export function barsOf({ from, to, stretches }: Timeline): Bar[] {
+export function barsOf({ from, to, segments }: Timeline): Bar[] {
   const begin = Date.parse(from)
   const length = Math.max(1, Date.parse(to) - begin)
-  return stretches.map((stretch, at) => {
-    const start = Date.parse(stretch.from)
-    const end = Date.parse(stretch.to)
+  return segments.map((segment, at) => {
+    const start = Date.parse(segment.from)
+    const end = Date.parse(segment.to)
     const width = Math.max(LEAST_WIDTH, ((end - start) / length) * 100)
     const x = Math.min(((start - begin) / length) * 100, 100 - width)
-    return { at, from: start, to: end, state: stretch.state, event: stretch.event_id, x, width }
+    return { at, from: start, to: end, state: segment.state, event: segment.event_id, x, width }
   })
 }
 

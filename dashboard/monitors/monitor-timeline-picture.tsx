@@ -15,7 +15,7 @@ type PictureProps = { timeline: Timeline; bars: readonly Bar[]; range: TimelineR
 
 /**
  * A lane for each state that occurred, so that states differ by place and word and not by colour alone. The arrow keys go
- * from stretch to stretch, Enter opens the event that began it.
+ * from segment to segment, Enter opens the event that began it.
  */
 export function TimelinePicture({ timeline, bars, range }: PictureProps) {
   const navigate = useNavigate({ from: '/monitors/$monitor' })

@@ -43,7 +43,7 @@ export function groupName({ group, newGroup }: WatchSettings, groups: readonly G
   return chosen?.name ?? (group || 'Default')
 }
 
-/** Who will hear of changes. Undefined while that is being asked. */
+/** The webhooks that will receive changes. Undefined while that is being asked. */
 export function useListeners({ group, newGroup }: WatchSettings, groups: readonly Group[] | undefined) {
   const slug = group || groups?.find(({ is_default }) => is_default)?.slug
   const { data } = useQuery({

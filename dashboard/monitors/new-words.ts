@@ -34,7 +34,7 @@ const TOLD_OF: Record<Notify, string> = {
   after_success: 'when it was valid and no longer is',
 }
 
-/** Who hears of a group's changes: active webhooks; `isMore` where there are more than were counted. */
+/** The active webhooks of a group; `isMore` where there are more than were counted. */
 export type Listeners = { count: number; isMore: boolean; paused: number }
 
 export type Watch = {

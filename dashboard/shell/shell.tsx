@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Bones, Page } from '../ui/page.tsx'
 import { ConnectionNote } from './connection-note.tsx'
-import { PaletteDoor, usePalette } from './palette-door.tsx'
+import { PaletteProvider, usePalette } from './palette-provider.tsx'
 import { Sidebar } from './sidebar.tsx'
 
 // Rarely needed, and with forms that the frame itself has none of.
@@ -36,7 +36,7 @@ function Frame() {
   useLive(organization.id)
   const isSessionOver = useIsSessionOver()
   return (
-    <PaletteDoor>
+    <PaletteProvider>
       {isSessionOver && (
         <Suspense>
           <SignInAgain />
@@ -68,7 +68,7 @@ function Frame() {
           </main>
         </div>
       </div>
-    </PaletteDoor>
+    </PaletteProvider>
   )
 }
 

@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
 import { PLACES } from './navigation.ts'
-import { usePalette } from './palette-door.tsx'
+import { usePalette } from './palette-provider.tsx'
 
 export function Sidebar() {
   const { open } = usePalette()

@@ -56,7 +56,7 @@ const headers = fc.dictionary(
 
 type Ids = Record<string, string>
 
-/** An operation with values that are right in places and wrong in others: what is wrong everywhere goes no deeper than the door. */
+/** An operation with values that are right in places and wrong in others: what is wrong everywhere goes no deeper than validation. */
 export function requestOf(operations: readonly Operation[], own: Ids, ids: fc.Arbitrary<string>) {
   return fc.constantFrom(...operations).chain((operation) => {
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { changedBy } from '../http/permit.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { withRoom } from '../organization/quota.ts'
+import { withinQuota } from '../organization/quota.ts'
 import { deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
 import {
   getInvitation,
@@ -113,7 +113,7 @@ export function agentRoutes(deps: Deps): Routes {
         const { body, context } = request
         return once(request, reply, db, {
           effect: (db) =>
-            withRoom({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
+            withinQuota({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
               insertInvitation(transaction, seal, { context, limit }, body),
             ),
           answer: (_db, made) => {
@@ -156,7 +156,7 @@ export function agentRoutes(deps: Deps): Routes {
         return once(request, reply, db, {
           // An expired one takes its place among the agents again.
           effect: (db) =>
-            withRoom({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
+            withinQuota({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
               resendInvitation(transaction, seal, { context, limit }, params.invitation),
             ),
           answer: (_db, resent) => {

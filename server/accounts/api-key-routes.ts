@@ -9,7 +9,7 @@ import { once } from '../http/idempotency.ts'
 import { changedBy } from '../http/permit.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { parseTime } from '../http/times.ts'
-import { withRoom } from '../organization/quota.ts'
+import { withinQuota } from '../organization/quota.ts'
 import { forbidden, invalid } from '../problem.ts'
 import { getApiKey, listApiKeys, listMails } from './api-key-store.ts'
 import { insertKey, type KeyRole, revokeKey } from './api-keys.ts'
@@ -43,7 +43,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
         const given = { name: body.name, role: body.role, createdBy, ...(expiresAt !== undefined && { expiresAt }) }
         return await once(request, reply, db, {
           effect: (db) =>
-            withRoom({ ...deps, db }, organizationId, 'api_keys', (database) =>
+            withinQuota({ ...deps, db }, organizationId, 'api_keys', (database) =>
               inTransaction(database, async (transaction) => {
                 await lockOrganization(transaction, organizationId)
                 const role = await roleOfActor(transaction, organizationId, createdBy)

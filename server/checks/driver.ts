@@ -169,7 +169,7 @@ async function askZone(
   let isFromCache = false
   const dns: Parameters<Lookup>[0] = {
     async ask(question, options) {
-      const reply = await authorities.ask(question, { voice: server, fresh, withinMs: options?.withinMs, signal })
+      const reply = await authorities.ask(question, { firstServer: server, fresh, withinMs: options?.withinMs, signal })
       first ??= { owner: question.name, reply }
       isFromCache ||= reply.isFromCache
       return reply

@@ -73,8 +73,8 @@ export function withLatest(
   while (kept.paths.length > 2 && JSON.stringify(kept).length > MOST_CHARACTERS_EACH) {
     kept.paths.splice(Math.floor(kept.paths.length / 2), 1)
   }
-  const room = MOST_CHARACTERS - JSON.stringify(kept).length - 20
-  const latest = within(room, evidence, (paths) => ({ decided, at: new Date(at).toISOString(), paths }))
+  const capacity = MOST_CHARACTERS - JSON.stringify(kept).length - 20
+  const latest = within(capacity, evidence, (paths) => ({ decided, at: new Date(at).toISOString(), paths }))
   return { ...kept, latest }
 }
 

@@ -9,41 +9,41 @@ function begin(underWay: InFlight, count: number, now: number): () => void {
   }
 }
 
-test('those that go briskly are bounded, and one that ends makes room', () => {
+test('those that go briskly are bounded, and one that ends makes capacity', () => {
   const underWay = new InFlight()
   const end = begin(underWay, 2_000, 0)
-  expect(underWay.room(0)).toBe(0)
+  expect(underWay.capacity(0)).toBe(0)
   end()
-  expect(underWay.room(0)).toBe(2_000)
+  expect(underWay.capacity(0)).toBe(2_000)
 })
 
-test('those that are slow do not take the room of the others, within a bound', () => {
+test('those that are slow do not take the capacity of the others, within a bound', () => {
   const underWay = new InFlight()
   const ends = [0, 1, 2, 3].map((second) => {
-    expect(underWay.room(second * 1_000)).toBe(2_000)
+    expect(underWay.capacity(second * 1_000)).toBe(2_000)
     return begin(underWay, 2_000, second * 1_000)
   })
   begin(underWay, 1_500, 4_000)
-  expect(underWay.room(4_000)).toBe(500)
+  expect(underWay.capacity(4_000)).toBe(500)
   begin(underWay, 500, 4_000)
-  expect(underWay.room(60_000)).toBe(0)
+  expect(underWay.capacity(60_000)).toBe(0)
   ends[0]!()
-  expect(underWay.room(60_000)).toBe(2_000)
+  expect(underWay.capacity(60_000)).toBe(2_000)
 })
 
-test('room for a few is none until there is more of it', () => {
+test('capacity for a few is none until there is more of it', () => {
   const underWay = new InFlight()
   begin(underWay, 1_700, 0)
   const end = begin(underWay, 100, 0)
-  expect(underWay.room(0)).toBe(0)
+  expect(underWay.capacity(0)).toBe(0)
   end()
-  expect(underWay.room(0)).toBe(300)
+  expect(underWay.capacity(0)).toBe(300)
 })
 
 test('all are waited for', async () => {
   const underWay = new InFlight()
   const [slow, brisk] = [begin(underWay, 1, 0), begin(underWay, 1, 5_000)]
-  underWay.room(5_000)
+  underWay.capacity(5_000)
   let hasEnded = false
   const ended = underWay.ended().then(() => {
     hasEnded = true

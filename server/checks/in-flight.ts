@@ -23,14 +23,14 @@ export class InFlight {
   }
 
   /** How many more may begin: none, or so many that they are worth a claim. */
-  room(now: number): number {
+  capacity(now: number): number {
     for (const [check, begunAt] of this.#brisk) {
       if (now - begunAt < SLOW_AFTER_MS) break
       this.#brisk.delete(check)
       this.#slow.add(check)
     }
-    const room = Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size)
-    return room < LEAST ? 0 : room
+    const capacity = Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size)
+    return capacity < LEAST ? 0 : capacity
   }
 
   /** Resolves when nothing is under way. No more may begin. */

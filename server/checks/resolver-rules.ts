@@ -27,7 +27,7 @@ import {
 } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import { answerWith, sortMembers } from './rotation.ts'
-import { bySamples, mayRotate, type Voice } from './sampling.ts'
+import { bySamples, mayRotate, type Source } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
 import { fingerprint } from './verdict.ts'
 
@@ -164,11 +164,11 @@ function allFailed(check: Check, replies: readonly Reply[]): Step {
 function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
   const samples = repliesTo(check, 'sample')
   const byServer = new Map(replies.map((reply) => [serverTextOf(reply), reply]))
-  const voices = [...byServer].map(([server, reply]): Voice => {
+  const sources = [...byServer].map(([server, reply]): Source => {
     const said = [reply, ...samples.filter((sample) => serverTextOf(sample) === server)]
     return { server, said, rounds: said.length, next: { purpose: 'sample', servers: serverOf(check, reply) } }
   })
-  return bySamples(check, voices, {
+  return bySamples(check, sources, {
     isByZone: false,
     names: [],
     agreed: () => resolversAgree(check),

@@ -40,7 +40,7 @@ import {
 import { fingerprint } from './verdict.ts'
 
 /** One server that can be asked again and again. `rounds`: how often it was. */
-export type Voice = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
+export type Source = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
 
 /** `agreed`: the sentence where all say the same. `divided`: the verdict where each server keeps to its own answer. */
 export type Sampling = { isByZone: boolean; names: string[]; agreed(): string; divided(): Step }
@@ -63,16 +63,16 @@ const PROPAGATION_MS = 15 * 60_000
 /** Only these are given in parts so often that an absent one may come later. */
 const ROTATING_TYPES: readonly MonitorRecordType[] = ['A', 'AAAA', 'CNAME']
 
-export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampling): Step {
+export function bySamples(check: Check, asked: readonly Source[], sampling: Sampling): Step {
   const { recorded, observations, now } = check
-  const voices = recorded.isRotating ? withoutDeniers(asked) : asked
-  const said = voices.map((voice) => voice.said.map(({ outcome }) => outcome).filter(isGood))
+  const sources = recorded.isRotating ? withoutDeniers(asked) : asked
+  const said = sources.map((source) => source.said.map(({ outcome }) => outcome).filter(isGood))
   const all = said.flat()
-  const rounds = Math.max(...voices.map((voice) => voice.rounds))
+  const rounds = Math.max(...sources.map((source) => source.rounds))
   const start = observations.findLast(({ query }) => query.purpose !== 'sample' && query.purpose !== 'zone_sample')!
-  const isSilent = rounds > 1 && isLastRoundSilent(check, voices)
+  const isSilent = rounds > 1 && isLastRoundSilent(check, sources)
   const mayAsk = now.elapsed - start.elapsed < MOST_SAMPLING_MS && !isSilent && all.length < MOST_SAMPLES
-  const more = ask(...voices.flatMap(({ next }) => next ?? []))
+  const more = ask(...sources.flatMap(({ next }) => next ?? []))
   if (recorded.isRotating && sampling.isByZone && mayAsk && all.length < USUAL_SAMPLES) return more
   const isSteady = areSame(all)
   const takesTurns = said.some((own) => !areSame(own))
@@ -98,9 +98,9 @@ export function bySamples(check: Check, asked: readonly Voice[], sampling: Sampl
   if (isSteady && !isKnownToRotate) {
     const chance = isSafeAsFirst(check, answers[0]!) ? DOUBT_CHANCE : REPORT_CHANCE
     if (mayAsk && chanceOfOneMore(answers) >= chance) return more
-    return steady(check, voices, answers, sampling, mayAsk ? more : undefined)
+    return steady(check, sources, answers, sampling, mayAsk ? more : undefined)
   }
-  return rotating(check, voices, answers, sampling, mayAsk ? more : undefined)
+  return rotating(check, sources, answers, sampling, mayAsk ? more : undefined)
 }
 
 /** Whether the RRset rotates, or earlier checks, which were inconclusive, saw other parts of it. */
@@ -120,13 +120,13 @@ function rememberedOf({ isRotating, inconclusive, rotation }: Recorded, isByZone
 }
 
 /** Of an RRset that is known to rotate, the servers that only deny it do not count where most servers give parts of it. */
-function withoutDeniers(voices: readonly Voice[]): readonly Voice[] {
-  const answering = voices.filter(({ said }) => said.some(({ outcome }) => isAnswer(outcome)))
-  return answering.length * 2 > voices.length ? answering : voices
+function withoutDeniers(sources: readonly Source[]): readonly Source[] {
+  const answering = sources.filter(({ said }) => said.some(({ outcome }) => isAnswer(outcome)))
+  return answering.length * 2 > sources.length ? answering : sources
 }
 
-function isLastRoundSilent({ observations }: Check, voices: readonly Voice[]): boolean {
-  const count = voices.filter(({ next }) => next).length
+function isLastRoundSilent({ observations }: Check, sources: readonly Source[]): boolean {
+  const count = sources.filter(({ next }) => next).length
   const samples = observations.filter(({ query }) => query.purpose === 'zone_sample' || query.purpose === 'sample')
   return samples.slice(-count).every((one) => {
     const reply = 'reply' in one ? one.reply : 'zone' in one ? one.zone : undefined
@@ -154,7 +154,7 @@ function isSafeAsFirst(check: Check, outcome: Outcome): boolean {
 
 function steady(
   check: Check,
-  voices: readonly Voice[],
+  sources: readonly Source[],
   answers: readonly Answer[],
   { isByZone, names, agreed }: Sampling,
   more: Step | undefined,
@@ -167,7 +167,7 @@ function steady(
   const isPart = state === 'MISMATCH' && hasOthers
   const wasWhole = recorded.expectedValues.every((value) => recorded.values?.includes(value))
   if (isPart && !wasWhole && recorded.state !== 'MISMATCH' && ROTATING_TYPES.includes(recorded.recordType)) {
-    const rotation = withAnswers(check, voices, isByZone, [])
+    const rotation = withAnswers(check, sources, isByZone, [])
     if (!isAbsenceProven(check, rotation, isByZone)) {
       return more && isByZone ? more : inconclusive(check, REASONS.missingUnproven, rotation)
     }
@@ -177,17 +177,17 @@ function steady(
 
 function rotating(
   check: Check,
-  voices: readonly Voice[],
+  sources: readonly Source[],
   answers: readonly Answer[],
   { isByZone, names }: Sampling,
   more: Step | undefined,
 ): Step {
   const { recorded } = check
   const isCounted =
-    Math.floor(answers.length / USUAL_SAMPLES) > Math.floor((answers.length - voices.length) / USUAL_SAMPLES)
+    Math.floor(answers.length / USUAL_SAMPLES) > Math.floor((answers.length - sources.length) / USUAL_SAMPLES)
   if (more && isByZone && !isCounted) return more
-  const rotation = withAnswers(check, voices, isByZone)
-  const { present, candidates, gone, doubtful } = sortMembers(rotation, voices.length)
+  const rotation = withAnswers(check, sources, isByZone)
+  const { present, candidates, gone, doubtful } = sortMembers(rotation, sources.length)
   const isOpen = candidates.length > 0 || doubtful.length > 0
   // A network that answers every query with an address of its own must not become a member.
   const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(recorded.rotation?.members ?? {}, key))
@@ -245,11 +245,11 @@ function rotating(
 /** What is known of the RRset's members with the answers of this check. */
 function withAnswers(
   { recorded, now }: Check,
-  voices: readonly Voice[],
+  sources: readonly Source[],
   isByZone: boolean,
   whole = wholeValues(recorded),
 ): Rotation {
-  const sightings = voices.flatMap(({ server, said }) => {
+  const sightings = sources.flatMap(({ server, said }) => {
     return said.flatMap(({ outcome }): Sighting[] => {
       if (!isAnswer(outcome)) return []
       const sighting = { answer: outcome, server, at: now.at }

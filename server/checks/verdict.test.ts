@@ -216,7 +216,7 @@ test('every fact that a judgement rests on changes the fingerprint', () => {
 })
 
 test("an answer of the zone's own name servers names them", () => {
-  const reasonOf = (witnesses: string[]) => judge(EXPECTATION, answer('A', ['192.0.2.7']), witnesses).reason
+  const reasonOf = (servers: string[]) => judge(EXPECTATION, answer('A', ['192.0.2.7']), servers).reason
   expect(reasonOf(['ns1.example.com'])).toBe(
     "The zone's name server ns1.example.com answers 192.0.2.7; 192.0.2.1 was expected.",
   )

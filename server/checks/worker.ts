@@ -67,13 +67,14 @@ export async function runScheduler(
       if (wasSetBack()) isPlanned = false
       if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process })
       isPlanned = true
-      const room = Math.min(BATCH, inFlight.room(clock.elapsed()))
-      const claims = room > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: room }) : []
+      const capacity = Math.min(BATCH, inFlight.capacity(clock.elapsed()))
+      const claims =
+        capacity > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity }) : []
       for (const claim of claims) {
         inFlight.begin(claim, clock.elapsed())
         void check(claim)
       }
-      const isIdle = room > 0 && claims.length === 0
+      const isIdle = capacity > 0 && claims.length === 0
       if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
     } catch (err) {
       log.error({ err }, 'Due checks cannot be read. Retrying.')

@@ -13,7 +13,7 @@ import {
 } from './check.ts'
 import { isFailure, isGood, isSame, majority, mostTelling } from './outcomes.ts'
 import { REASONS, serversAgree, zoneNotAsked } from './reasons.ts'
-import { bySamples, mayRotate, type Voice } from './sampling.ts'
+import { bySamples, mayRotate, type Source } from './sampling.ts'
 import { fingerprint } from './verdict.ts'
 
 // The zone's name servers
@@ -87,8 +87,8 @@ export function decideByZone(check: Check): Step {
   const isRecorded = outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)
   if (isRecorded && !mayRotate(recorded, outcomes, true))
     return report(check, good[0]!.outcome, serversAgree(names), names)
-  const voices = zoneVoices(check, good)
-  return bySamples(check, voices, {
+  const sources = zoneSources(check, good)
+  return bySamples(check, sources, {
     isByZone: true,
     names,
     agreed: () => serversAgree(names),
@@ -103,12 +103,12 @@ export function decideByZone(check: Check): Step {
 }
 
 /** Each answer counts for the server that gave it, which is another one than was asked where that one failed. */
-function zoneVoices({ observations }: Check, good: readonly ZoneReply[]): Voice[] {
+function zoneSources({ observations }: Check, good: readonly ZoneReply[]): Source[] {
   const samples = observations.filter((one) => one.query.purpose === 'zone_sample' && 'zone' in one)
   const all = [...good, ...samples.map((one) => (one as Extract<Observation, { zone: ZoneReply }>).zone)]
   const asked = new Map(onePerServer(good).map((reply) => [reply.nameServer, reply.server]))
   const rounds = samples.length / asked.size + 1
-  return [...new Set(all.map(({ nameServer }) => nameServer))].flatMap((name): Voice[] => {
+  return [...new Set(all.map(({ nameServer }) => nameServer))].flatMap((name): Source[] => {
     const said = all.filter(({ nameServer }) => nameServer === name)
     const server = asked.get(name)
     const next: Query | undefined = server === undefined ? undefined : { purpose: 'zone_sample', server }

@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { operatorContext } from '../context.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
-import { withRoom } from '../organization/quota.ts'
+import { withinQuota } from '../organization/quota.ts'
 import { Problem } from '../problem.ts'
 import { withDatabase } from './open.ts'
 import { table } from './table.ts'
@@ -21,8 +21,8 @@ export async function createKey({
     const { id: organizationId, slug } = await getOrganization(db, organization).catch(
       unknown(organizationSentence(organization)),
     )
-    const room = { db, config, clock: systemClock }
-    const made = withRoom(room, organizationId, 'api_keys', (transaction) =>
+    const quotaDeps = { db, config, clock: systemClock }
+    const made = withinQuota(quotaDeps, organizationId, 'api_keys', (transaction) =>
       insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
     )
     const { id, key } = await made.catch(refused)

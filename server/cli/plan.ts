@@ -5,7 +5,7 @@ import { givePlan } from '../organization/subscription-store.ts'
 import { Problem } from '../problem.ts'
 import { withDatabase } from './open.ts'
 
-/** Gives an organization a plan that it does not pay for through the server: one agreed on by hand, or a gift. */
+/** Gives an organization a plan that it does not pay for through the server: one agreed on manually, or a gift. */
 export async function assignPlan(organization: string, plan: string): Promise<void> {
   await withDatabase(async (db, { plans }) => {
     const known = plans.map(({ id }) => id)

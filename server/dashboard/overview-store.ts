@@ -7,7 +7,7 @@ import { type Database, engineOf } from '../database/database.ts'
 const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
 
 /** Walks one index where SQLite, which keeps no statistics here, might take another. */
-const walked = (db: Database, table: string, index: string) =>
+const byIndex = (db: Database, table: string, index: string) =>
   engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
 
 export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
@@ -18,14 +18,14 @@ const MOST_COUNTED = 5_000
 /** One statement, so that the numbers are of one moment. */
 export async function countStates(db: Database, organizationId: string): Promise<StateCounts> {
   const someOf = (state: string) => sql`select 'some', ${state}, count(*) from (
-    select 1 as one from ${walked(db, 'monitors', 'monitors_by_state')}
+    select 1 as one from ${byIndex(db, 'monitors', 'monitors_by_state')}
       where organization_id = ${organizationId} and state = ${state} limit ${MOST_COUNTED}) as counted`
   const { rows } = await sql<{ what: string; state: string; count: number }>`
     select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
       from groups where organization_id = ${organizationId}
-    union all select 'failing', state, count(*) from ${walked(db, 'monitors', 'monitors_failing')}
+    union all select 'failing', state, count(*) from ${byIndex(db, 'monitors', 'monitors_failing')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state
-    union all select 'disabled', state, count(*) from ${walked(db, 'monitors', 'monitors_disabled')}
+    union all select 'disabled', state, count(*) from ${byIndex(db, 'monitors', 'monitors_disabled')}
       where organization_id = ${organizationId} and is_active = 0 group by state
     union all ${someOf('UNSET')} union all ${someOf('VALID')}`.execute(db)
   const sum = (kind: string, of?: string) =>
@@ -45,7 +45,7 @@ export async function countStates(db: Database, organizationId: string): Promise
 /** While a large import is being checked for the first time. */
 async function countUnset(db: Database, organizationId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${walked(db, 'monitors', 'monitors_by_state')}
+    from ${byIndex(db, 'monitors', 'monitors_by_state')}
     where organization_id = ${organizationId} and state = 'UNSET'`.execute(db)
   return rows[0]!.count
 }
@@ -61,7 +61,7 @@ export async function largestTroubles(
 ): Promise<{ troubles: Trouble[]; all: number }> {
   const { rows } = await sql<Trouble & { all_of_them: number }>`
     select state, domain, count(*) as count, count(*) over () as all_of_them
-      from ${walked(db, 'monitors', 'monitors_failing')}
+      from ${byIndex(db, 'monitors', 'monitors_failing')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state, domain
       order by count(*) desc, max(id) desc limit ${limit}`.execute(db)
   return { troubles: rows.map(({ all_of_them: _, ...trouble }) => trouble), all: rows[0]?.all_of_them ?? 0 }
@@ -78,7 +78,7 @@ export async function troublesOf(
   if (named.length === 0) return []
   const each = named.map(
     (trouble) => sql`select ${trouble.state} as state, ${trouble.domain} as domain, count(*) as count
-      from ${walked(db, 'monitors', 'monitors_failing')} where ${isOf(organizationId, trouble)}`,
+      from ${byIndex(db, 'monitors', 'monitors_failing')} where ${isOf(organizationId, trouble)}`,
   )
   const { rows } = await sql<Trouble>`${sql.join(each, sql` union all `)}`.execute(db)
   return rows.filter(({ count }) => count > 0)
@@ -111,10 +111,10 @@ export async function failingMonitors(
     (trouble, place) => sql`select * from (
       select cast(${place} as integer) as place, id, owner, record_type, expected_values, current_values,
           (select max(occurred_at) from (
-            select occurred_at, old_state, new_state from ${walked(db, 'events', 'events_by_monitor')}
+            select occurred_at, old_state, new_state from ${byIndex(db, 'events', 'events_by_monitor')}
               where monitor_id = monitors.id order by occurred_at desc, id desc limit ${EVENTS_LOOKED_AT}
           ) as latest where old_state <> new_state and new_state = monitors.state) as since
-        from ${walked(db, 'monitors', 'monitors_failing')}
+        from ${byIndex(db, 'monitors', 'monitors_failing')}
         where ${isOf(organizationId, trouble)} order by id desc limit ${limit}) as newest`,
   )
   const { rows } = await sql<FailingMonitor>`${sql.join(each, sql` union all `)}`.execute(db)
@@ -150,7 +150,7 @@ export async function countLate(db: Database, organizationId: string, dueBefore:
 
 async function countPostponed(db: Database, organizationId: string, dueBefore: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${walked(db, 'due_checks', 'due_checks_postponed')}
+    from ${byIndex(db, 'due_checks', 'due_checks_postponed')}
     where organization_id = ${organizationId} and postponed_since < ${dueBefore} and due_at >= ${dueBefore}`.execute(db)
   return rows[0]!.count
 }
@@ -171,7 +171,7 @@ async function countOverdue(db: Database, organizationId: string, dueBefore: num
 
 export async function lastCheckedAt(db: Database, organizationId: string): Promise<number | null> {
   const { rows } = await sql<{ last_checked_at: number }>`select last_checked_at
-    from ${walked(db, 'due_checks', 'due_checks_by_last_checked')}
+    from ${byIndex(db, 'due_checks', 'due_checks_by_last_checked')}
     where organization_id = ${organizationId} and last_checked_at is not null
     order by last_checked_at desc limit 1`.execute(db)
   return rows[0]?.last_checked_at ?? null
@@ -189,7 +189,7 @@ export async function webhooksOf(
   organizationId: string,
   limit: number,
 ): Promise<Pick<Overview['webhooks'], 'count' | 'paused' | 'failing' | 'trouble'>> {
-  const inTrouble = walked(db, 'webhooks', 'webhooks_in_trouble')
+  const inTrouble = byIndex(db, 'webhooks', 'webhooks_in_trouble')
   const counts = await sql<{ what: string; count: number }>`
     select 'all' as what, count(*) as count from webhooks where organization_id = ${organizationId}
     union all select state, count(*) from ${inTrouble}
@@ -226,7 +226,7 @@ export async function firstResultsSince(
 ): Promise<{ count: number; from: number; to: number } | null> {
   const { rows } = await sql<{ count: number; first: number; last: number }>`
     select count(*) as count, min(occurred_at) as first, max(occurred_at) as last from (
-      select occurred_at from ${walked(db, 'events', 'events_by_old_state')}
+      select occurred_at from ${byIndex(db, 'events', 'events_by_old_state')}
         where organization_id = ${organizationId} and old_state = 'UNSET' and occurred_at > ${since}
         order by occurred_at desc limit ${MOST_FIRST_RESULTS}) as newest`.execute(db)
   const { count, first, last } = rows[0]!

@@ -23,9 +23,9 @@ const course = (given: Partial<Course> & { state: MonitorState; madeHoursAgo: nu
   ...given,
 })
 
-/** `[state, hours]` of each stretch. */
+/** `[state, hours]` of each segment. */
 const shape = (given: Course) =>
-  timelineOf(given).stretches.map(({ from, to, state }) => [state, (Date.parse(to) - Date.parse(from)) / HOUR])
+  timelineOf(given).segments.map(({ from, to, state }) => [state, (Date.parse(to) - Date.parse(from)) / HOUR])
 
 test('before the monitor was made nothing is known; then it is UNSET until its first event', () => {
   const first = course({ madeHoursAgo: 10, state: 'VALID', turns: [turn(9, 'UNSET', 'VALID')] })
@@ -57,7 +57,7 @@ test('the first outcome after a changed expectation is no change, other values i
   expect(timelineOf(course({ madeHoursAgo: 99, state: 'VALID', before, turns })).changes).toBe(1)
 })
 
-test('what began before the range goes on into it, and equal states are one stretch', () => {
+test('what began before the range goes on into it, and equal states are one segment', () => {
   const before = turn(30, 'UNSET', 'VALID')
   const turns = [turn(20, 'VALID', 'VALID'), turn(5, 'VALID', 'TIMEOUT')]
   const whole = course({ madeHoursAgo: 99, state: 'TIMEOUT', before, turns })
@@ -65,7 +65,7 @@ test('what began before the range goes on into it, and equal states are one stre
     ['VALID', 19],
     ['TIMEOUT', 5],
   ])
-  expect(timelineOf(whole).stretches.map(({ event_id }) => event_id)).toEqual(['evt_30', 'evt_5'])
+  expect(timelineOf(whole).segments.map(({ event_id }) => event_id)).toEqual(['evt_30', 'evt_5'])
 })
 
 test('where older events are no longer kept, it is known as far back as none was removed', () => {
@@ -93,7 +93,7 @@ test('a changed expectation makes no event: since the last check it is UNSET', (
   ])
 })
 
-test('a monitor that changes all the time has at most 500 stretches without gaps, and its true share', () => {
+test('a monitor that changes all the time has at most 500 segments without gaps, and its true share', () => {
   const turns = Array.from({ length: 20_001 }, (_, place) => {
     const isValid = place % 2 === 0
     return {
@@ -103,13 +103,13 @@ test('a monitor that changes all the time has at most 500 stretches without gaps
       new: isValid ? ('VALID' as const) : ('MISMATCH' as const),
     }
   })
-  const { stretches, changes, valid, from, to } = timelineOf(
+  const { segments, changes, valid, from, to } = timelineOf(
     course({ madeHoursAgo: 20, state: 'VALID', turns: [{ ...turns[0]!, old: 'UNSET' }, ...turns.slice(1)] }),
   )
-  expect(stretches.length).toBeGreaterThan(2)
-  expect(stretches.length).toBeLessThanOrEqual(500)
-  expect([stretches[0]!.from, stretches.at(-1)!.to]).toEqual([from, to])
-  for (const [place, { to }] of stretches.slice(0, -1).entries()) expect(stretches[place + 1]!.from).toBe(to)
+  expect(segments.length).toBeGreaterThan(2)
+  expect(segments.length).toBeLessThanOrEqual(500)
+  expect([segments[0]!.from, segments.at(-1)!.to]).toEqual([from, to])
+  for (const [place, { to }] of segments.slice(0, -1).entries()) expect(segments[place + 1]!.from).toBe(to)
   expect(changes).toBe(20_000)
   expect(valid).toBeCloseTo((20 * HOUR - 10_000 * 3_000) / (20 * HOUR), 5)
 })
@@ -124,10 +124,10 @@ onBothEngines('GET /dashboard/api/monitors/{id}/timeline', (_fresh, engine) => {
       ['90d', [null, 'UNSET', 'VALID', 'MISMATCH', 'VALID']],
     ] as const) {
       const { status, body } = await world.call(`/dashboard/api/monitors/${id}/timeline?range=${range}`)
-      expect([status, body.stretches.map(({ state }: { state: string }) => state)]).toEqual([200, states])
+      expect([status, body.segments.map(({ state }: { state: string }) => state)]).toEqual([200, states])
     }
     expect((await world.call(`/dashboard/api/monitors/${id}/timeline?range=1y`)).status).toBe(400)
-    expect((await world.call(`/dashboard/api/monitors/${id}/timeline`)).body.stretches).toHaveLength(2)
+    expect((await world.call(`/dashboard/api/monitors/${id}/timeline`)).body.segments).toHaveLength(2)
     expect((await world.call(`/dashboard/api/monitors/${id}/timeline`, { key: null })).status).toBe(401)
     const { key } = await world.organization('Other')
     expect((await world.call(`/dashboard/api/monitors/${id}/timeline`, { key })).status).toBe(404)

@@ -16,21 +16,21 @@ export type Course = {
   keptSince: number | null
 }
 
-type Stretch = { from: number; to: number; state: MonitorState | null; event: string | null }
+type Segment = { from: number; to: number; state: MonitorState | null; event: string | null }
 
-/** Stretches that one answer holds. */
+/** Segments that one answer holds. */
 const MOST = 500
 
 /** In which state a monitor was, without gaps. Pure. */
 export function timelineOf(course: Course): Timeline {
-  const stretches = joinEqual(stretchesOf(course))
+  const segments = joinEqual(segmentsOf(course))
   // A monitor that waits for a check is neither valid nor invalid: that time says nothing of the record.
-  const known = stretches.filter(({ state }) => state !== null && state !== 'UNSET')
+  const known = segments.filter(({ state }) => state !== null && state !== 'UNSET')
   const knownMs = lengthOf(known)
   return {
     from: isoOf(course.from),
     to: isoOf(course.now),
-    stretches: thinned(stretches).map(({ from, to, state, event }) => ({
+    segments: thinned(segments).map(({ from, to, state, event }) => ({
       from: isoOf(from),
       to: isoOf(to),
       state,
@@ -41,8 +41,8 @@ export function timelineOf(course: Course): Timeline {
   }
 }
 
-function stretchesOf({ from, now, monitor, before, turns, keptSince }: Course): Stretch[] {
-  const marks: Omit<Stretch, 'to'>[] = [{ from, state: null, event: null }]
+function segmentsOf({ from, now, monitor, before, turns, keptSince }: Course): Segment[] {
+  const marks: Omit<Segment, 'to'>[] = [{ from, state: null, event: null }]
   if (before) marks.push({ from, state: before.new, event: before.id })
   else marks.push(...beginning({ from, now, monitor, turns, keptSince }))
   for (const { id, at, new: state } of turns) marks.push({ from: at, state, event: id })
@@ -54,36 +54,36 @@ function stretchesOf({ from, now, monitor, before, turns, keptSince }: Course): 
   const within = marks.map((mark) => ({ ...mark, from: Math.min(Math.max(mark.from, from), now) }))
   return within
     .map((mark, place) => ({ ...mark, to: within[place + 1]?.from ?? now }))
-    .filter((stretch) => stretch.to > stretch.from)
+    .filter((segment) => segment.to > segment.from)
 }
 
 /** Before the first event that is kept: what it says was before it, as far back as no other event can have been. */
-function beginning({ now, monitor, turns, keptSince }: Omit<Course, 'before'>): Omit<Stretch, 'to'>[] {
+function beginning({ now, monitor, turns, keptSince }: Omit<Course, 'before'>): Omit<Segment, 'to'>[] {
   const state = turns[0]?.old ?? monitor.state
   const isFromCreation = state === 'UNSET' && (keptSince === null || keptSince <= monitor.created)
   const since = isFromCreation ? monitor.created : (keptSince ?? turns[0]?.at ?? now)
   return [{ from: Math.max(since, monitor.created), state, event: null }]
 }
 
-function joinEqual(stretches: readonly Stretch[]): Stretch[] {
-  const joined: Stretch[] = []
-  for (const stretch of stretches) {
+function joinEqual(segments: readonly Segment[]): Segment[] {
+  const joined: Segment[] = []
+  for (const segment of segments) {
     const last = joined.at(-1)
-    if (last && last.state === stretch.state) joined[joined.length - 1] = { ...last, to: stretch.to }
-    else joined.push(stretch)
+    if (last && last.state === segment.state) joined[joined.length - 1] = { ...last, to: segment.to }
+    else joined.push(segment)
   }
   return joined
 }
 
 /** Where there are too many, each of the shortest goes to the longer of the two that stay beside it. */
-function thinned(stretches: readonly Stretch[]): Stretch[] {
-  if (stretches.length <= MOST) return [...stretches]
-  const longest = stretches.map((stretch, place) => ({ place, ms: stretch.to - stretch.from }))
+function thinned(segments: readonly Segment[]): Segment[] {
+  if (segments.length <= MOST) return [...segments]
+  const longest = segments.map((segment, place) => ({ place, ms: segment.to - segment.from }))
   longest.sort((one, other) => other.ms - one.ms || one.place - other.place)
   const kept = longest.slice(0, MOST).sort((one, other) => one.place - other.place)
-  const stay = kept.map(({ place }) => ({ ...stretches[place]! }))
-  stay[0]!.from = stretches[0]!.from
-  stay.at(-1)!.to = stretches.at(-1)!.to
+  const stay = kept.map(({ place }) => ({ ...segments[place]! }))
+  stay[0]!.from = segments[0]!.from
+  stay.at(-1)!.to = segments.at(-1)!.to
   for (const [at, next] of stay.slice(1).entries()) {
     const last = stay[at]!
     if (kept[at]!.ms >= kept[at + 1]!.ms) last.to = next.from
@@ -92,6 +92,6 @@ function thinned(stretches: readonly Stretch[]): Stretch[] {
   return joinEqual(stay)
 }
 
-function lengthOf(stretches: readonly Stretch[]): number {
-  return stretches.reduce((sum, { from, to }) => sum + to - from, 0)
+function lengthOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { from, to }) => sum + to - from, 0)
 }

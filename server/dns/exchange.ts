@@ -25,7 +25,7 @@ export type Exchange = {
   /** Whether letters of the name may be sent in mixed case. */
   mixesCase: boolean
   /** Whether all that came until the time limit were packets that are no response to the query. */
-  isStray: boolean
+  isMismatched: boolean
 }
 
 /** Nearly every answer is here by then, and the server waits for somebody else. */
@@ -60,9 +60,9 @@ export function exchange({ clock, deadlines, types }: Deps, one: Exchange): Prom
 
     // A packet that answers another question may be a forger's, so that the true one is awaited. RFC 5452 section 9.1.
     function end(): void {
-      const stray = giveUp()
-      one.isStray = stray !== undefined
-      finish(stray ? { kind: 'packet', packet: stray } : { kind: 'timeout' })
+      const mismatched = giveUp()
+      one.isMismatched = mismatched !== undefined
+      finish(mismatched ? { kind: 'packet', packet: mismatched } : { kind: 'timeout' })
     }
 
     function abort(): void {

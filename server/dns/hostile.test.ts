@@ -78,7 +78,7 @@ const otherType = (query: Buffer) => {
   reply.writeUInt16BE(28, query.length - 11 - 4) // AAAA
   return reply
 }
-const STRAYS: [string, (query: Buffer) => Buffer][] = [
+const MISMATCHES: [string, (query: Buffer) => Buffer][] = [
   ['an answer for another name', otherName],
   ['an answer for another type', otherType],
   ['the query sent back', (query) => query],
@@ -91,17 +91,17 @@ const STRAYS: [string, (query: Buffer) => Buffer][] = [
 ]
 
 describe('a packet with the right id that answers something else', () => {
-  test.each(STRAYS)('is ignored: %s', async (_, stray) => {
+  test.each(MISMATCHES)('is ignored: %s', async (_, mismatched) => {
     const { dns, client } = await givenServerAndClient()
-    dns.respond('*', (query) => [stray(query), stray(query), answerTo(query, RECORD)])
+    dns.respond('*', (query) => [mismatched(query), mismatched(query), answerTo(query, RECORD)])
     const { outcome, evidence } = await client.ask(www)
     expect(outcome).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] } })
     expect(evidence).toHaveLength(1)
   })
 
-  test.each(STRAYS)('is the outcome where nothing else comes, each time: %s', async (_, stray) => {
+  test.each(MISMATCHES)('is the outcome where nothing else comes, each time: %s', async (_, mismatched) => {
     const dns = await givenDnsServer()
-    dns.respond('*', (query) => stray(query))
+    dns.respond('*', (query) => mismatched(query))
     const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, tries: 2 }).ask(www)
     expect([outcome.kind, evidence.length]).toEqual(['malformed', 2])
   })

@@ -33,12 +33,12 @@ export async function tryServers(
 ): Promise<Outcome> {
   const candidates = [...upstreams]
   const failures: Outcome[] = []
-  const strays = new Set<Outcome>()
+  const mismatches = new Set<Outcome>()
   for (let tries = 0; tries < lookup.tries && lookup.leftMs > 0; tries++) {
     const upstream = candidates.shift()
     if (!upstream) break
     let last: Evidence | undefined
-    let isStray = false
+    let isMismatched = false
     for (let way: Way | undefined = FIRST_WAY; way && lookup.leftMs > 0; way = otherWay(way, last)) {
       const turn = turnAt(upstream, lookup)
       if (turn) await turn
@@ -48,7 +48,7 @@ export async function tryServers(
       } finally {
         upstream.semaphore.release(one.isAside)
       }
-      isStray = one.isStray
+      isMismatched = one.isMismatched
       lookup.leftMs -= last.ms
       lookup.evidence.push(last)
       if (last.outcome) noteExchange(upstream, question.type, isUsable(last.outcome))
@@ -56,13 +56,13 @@ export async function tryServers(
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
     if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.recursionDesired)) return outcome
     failures.push(outcome)
-    if (isStray) strays.add(outcome)
+    if (isMismatched) mismatches.add(outcome)
     // Only silence may be a lost packet; asked again, a server would fail in the same way.
-    if (outcome.kind === 'timeout' || isStray) candidates.push(upstream)
+    if (outcome.kind === 'timeout' || isMismatched) candidates.push(upstream)
   }
   // What anybody may have sent counts only where it came each time.
   const isSilent = failures.some(({ kind }) => kind === 'timeout')
-  return mostTelling(isSilent ? failures.filter((outcome) => !strays.has(outcome)) : failures)
+  return mostTelling(isSilent ? failures.filter((outcome) => !mismatches.has(outcome)) : failures)
 }
 
 /** Undefined where nothing is to be waited for. */
@@ -84,7 +84,7 @@ function newExchange(upstream: Upstream, { transport, edns }: Way, question: Que
     signal: lookup.signal,
     isAside: false,
     mixesCase,
-    isStray: false,
+    isMismatched: false,
   }
 }
 

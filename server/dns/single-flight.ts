@@ -13,7 +13,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     const result = begin()
     underWay.set(key, { signal, result })
     const forget = () => underWay.delete(key)
-    // The first to hear of the result, so that whoever asks again then is asking afresh.
+    // The first to get the result, so that whoever asks again then is asking afresh.
     result.then(forget, forget)
     return result
   }

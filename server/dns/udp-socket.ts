@@ -21,7 +21,7 @@ type Waiting = {
   query: Buffer
   done: (received: Received) => void
   onCase: (isSame: boolean) => boolean
-  stray: Buffer | undefined
+  mismatched: Buffer | undefined
   isOtherCase: boolean
 }
 
@@ -51,7 +51,7 @@ export function openUdpSocket(server: ServerAddress): UdpSocket {
     const found = compareQuestion(waiting.query, packet)
     if (found === 'other' || !waiting.onCase(found === 'same')) {
       // Of those that are none, one that differs by the case of its letters says most.
-      if (found !== 'other' || !waiting.isOtherCase) waiting.stray = packet
+      if (found !== 'other' || !waiting.isOtherCase) waiting.mismatched = packet
       waiting.isOtherCase ||= found !== 'other'
       return
     }
@@ -64,7 +64,7 @@ export function openUdpSocket(server: ServerAddress): UdpSocket {
     if (error) fail(error)
   }
 
-  // A connected socket hears of ICMP errors without being told for which question: the port is closed for all of them.
+  // A connected socket gets ICMP errors without the question they belong to: the port is closed for all of them.
   function fail(error: Error): void {
     open = false
     const failed = [...inFlight.values()]
@@ -92,13 +92,13 @@ export function openUdpSocket(server: ServerAddress): UdpSocket {
       while (inFlight.has(id)) id = randomInt(0x10000)
       query.writeUInt16BE(id, 0)
       asked++
-      const waiting: Waiting = { query, done, onCase, stray: undefined, isOtherCase: false }
+      const waiting: Waiting = { query, done, onCase, mismatched: undefined, isOtherCase: false }
       inFlight.set(id, waiting)
       if (peer) socket.send(query, onSent)
       else unsent.set(id, query)
       return () => {
         forget(id)
-        return waiting.stray
+        return waiting.mismatched
       }
     },
     asked: () => asked,

@@ -68,10 +68,11 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
     if (!mixesCase || repeatsCase === false || !mixCase(query)) return pickLine().send(query, done, always)
     const giveUp = pickLine().send(query, done, onCase)
     return () => {
-      const stray = giveUp()
+      const mismatched = giveUp()
       // Some servers do not answer mixed case at all, and a farm of servers may be of two minds.
-      if (repeatsCase === undefined || (stray && compareQuestion(query, stray) === 'otherCase')) useLowerCase()
-      return stray
+      if (repeatsCase === undefined || (mismatched && compareQuestion(query, mismatched) === 'otherCase'))
+        useLowerCase()
+      return mismatched
     }
   }
 

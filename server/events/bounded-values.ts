@@ -14,14 +14,14 @@ export function boundedValues(
   { previous, current }: Values,
   expectedOctets: number,
 ): Values & { isTruncated: boolean } {
-  const room = Math.max(0, MOST_VALUE_OCTETS - expectedOctets)
+  const available = Math.max(0, MOST_VALUE_OCTETS - expectedOctets)
   const sizes = [...(previous ?? []), ...(current ?? [])].map(octetsOf)
   const brackets = 4
-  if (sum(sizes) + brackets <= room) return { previous, current, isTruncated: false }
-  const most = longestFor(sizes, room - brackets)
+  if (sum(sizes) + brackets <= available) return { previous, current, isTruncated: false }
+  const most = longestFor(sizes, available - brackets)
   const cut = (values: string[] | null) =>
     values?.map((value) => (octetsOf(value) <= most ? value : cutTo(value, most)))
-  let left = room - brackets
+  let left = available - brackets
   const fitting = (values: string[] | undefined): string[] | null => {
     if (!values) return null
     const kept: string[] = []
@@ -43,8 +43,8 @@ const octetsOf = (value: string) => Buffer.byteLength(JSON.stringify(value)) + 1
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
 
 /** The length to which the longest are cut so that all fit. */
-function longestFor(sizes: readonly number[], room: number): number {
-  let left = room
+function longestFor(sizes: readonly number[], available: number): number {
+  let left = available
   const ascending = sizes.toSorted((one, other) => one - other)
   for (const [index, size] of ascending.entries()) {
     const share = Math.floor(left / (ascending.length - index))

@@ -14,7 +14,7 @@ export type Post = (envelope: Envelope, message: Message, signal: AbortSignal) =
 
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 }
 
-/** The door to the mail server. Opens a connection for each mail and closes it again. */
+/** The client of the mail server. Opens a connection for each mail and closes it again. */
 export function openSmtp({ url, from }: { url: string; from: string }): Post {
   let transport: Transporter | undefined
   const ourDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')

@@ -6,7 +6,7 @@ import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resol
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
-import { type Room, within } from '../organization/quota.ts'
+import { type Quota, within } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { withoutKnown } from './duplicates.ts'
 import { auditOf, type MonitorDraft, type MonitorRow, nameOf, type ShownMonitor } from './monitor.ts'
@@ -19,12 +19,12 @@ export type InsertOptions = {
   /** The field that names the group of the draft at each place, where that is not `group`. */
   groupFields?: readonly string[]
   /** By the plan; without it there is no limit. */
-  room?: Room | undefined
+  quota?: Quota | undefined
 }
 
 /**
  * Makes all of them or none, in their order. Groups are made where a slug is unknown. Their first checks are due at once.
- * Throws a 400 for the ids of groups that do not exist, and a 402 where the plan has no room.
+ * Throws a 400 for the ids of groups that do not exist, and a 402 where the plan has no quota.
  */
 export async function insertMonitors(
   db: Database,
@@ -32,10 +32,10 @@ export async function insertMonitors(
   drafts: readonly MonitorDraft[],
   options: InsertOptions = {},
 ): Promise<MadeMonitor[]> {
-  const { room } = options
+  const { quota } = options
   return await inTransaction(db, async (transaction) => {
     const insert = () => insertAll(transaction, { context, drafts, ...options })
-    return room ? await within(transaction, context.organizationId, room, insert) : await insert()
+    return quota ? await within(transaction, context.organizationId, quota, insert) : await insert()
   })
 }
 

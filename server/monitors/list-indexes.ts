@@ -24,7 +24,7 @@ export type Filters = Partial<
  * `table` is walked in the order of `index`, whose condition is `where`; without one the planner decides. `order`: what the
  * order comes to. `isFound`: what is searched for is looked up first, because few monitors have such a name.
  */
-export type Walk = {
+export type ListPlan = {
   table: 'monitors' | 'due_checks'
   index: string | undefined
   where?: string | undefined
@@ -33,16 +33,16 @@ export type Walk = {
 }
 
 /** How a list of monitors is read so that a page costs the same whatever is asked and however many monitors there are. */
-export async function walkFor(
+export async function planList(
   db: Database,
   organizationId: string,
   filters: Filters,
   orderBy: OrderName,
   search?: NameRange,
-): Promise<Walk> {
+): Promise<ListPlan> {
   // Where all rows have one value the id alone is the order, and the filter's index has it.
   const order: Order = orderBy in filters ? ORDERS.created : ORDERS[orderBy]
-  const inOrder: Walk = { order, ...INDEXES[orderBy] }
+  const inOrder: ListPlan = { order, ...INDEXES[orderBy] }
   const isPostgres = engineOf(db) === 'postgres'
   // PostgreSQL's planner knows how many have such a name, but not in the order of another table.
   if (search && (!isPostgres || order === ORDERS.last_checked)) {
@@ -58,9 +58,9 @@ export async function walkFor(
   return chosen && (isCreated || chosen.isFew) ? along(chosen.way, order) : inOrder
 }
 
-const along = ({ index, where }: Way, order: Order): Walk => ({ table: 'monitors', index, where, order })
+const along = ({ index, where }: Way, order: Order): ListPlan => ({ table: 'monitors', index, where, order })
 
-const INDEXES: Record<OrderName, Pick<Walk, 'table' | 'index'>> = {
+const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
   created: { table: 'monitors', index: 'monitors_by_created' },
   domain: { table: 'monitors', index: 'monitors_by_domain' },
   subdomain: { table: 'monitors', index: 'monitors_by_subdomain' },

@@ -9,7 +9,7 @@ import type { Builder } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
-import { type Filters, ORDERS, type OrderName, type Walk, walkFor } from './list-indexes.ts'
+import { type Filters, type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { parseNameFilter } from './names.ts'
 import { foundIds, isInRange, parseSearch, someFoundIds } from './search.ts'
@@ -41,18 +41,18 @@ export async function listMonitors(
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filters = await filtersOf(db, organizationId, query, groupId)
   const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const walk = await walkFor(db, organizationId, filters, orderBy, search)
-  const id = walk.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
-  const found = search && walk.isFound ? foundIds(db, organizationId, search) : undefined
-  let rows = (from(db, walk, found) as Joined)
+  const plan = await planList(db, organizationId, filters, orderBy, search)
+  const id = plan.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
+  const found = search && plan.isFound ? foundIds(db, organizationId, search) : undefined
+  let rows = (from(db, plan, found) as Joined)
     .select(columnsOf(included))
     .where('monitors.organization_id', '=', organizationId)
-  if (walk.where !== undefined) rows = rows.where(sql.raw<boolean>(walk.where))
-  if (walk.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
+  if (plan.where !== undefined) rows = rows.where(sql.raw<boolean>(plan.where))
+  if (plan.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
   }
-  if (search && !walk.isFound) rows = rows.where(isInRange(search))
+  if (search && !plan.isFound) rows = rows.where(isInRange(search))
   const joined = included.group
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
@@ -60,7 +60,7 @@ export async function listMonitors(
     seal,
     query,
     id,
-    orders: { ...ORDERS, [orderBy]: walk.order },
+    orders: { ...ORDERS, [orderBy]: plan.order },
     scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
   })
 }
@@ -74,7 +74,7 @@ export async function countMonitors(
 ): Promise<MonitorCounts> {
   const filters = await filtersOf(db, organizationId, query, undefined)
   const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const { index, where } = await walkFor(db, organizationId, filters, 'created', search)
+  const { index, where } = await planList(db, organizationId, filters, 'created', search)
   const found = search && someFoundIds(db, organizationId, search, most)
   let rows = found
     ? amongThose(db, found)
@@ -107,7 +107,7 @@ export async function countMonitors(
  * SQLite in the order written; else it is looked up for each row, so that PostgreSQL has no join to plan and walks the index of
  * the order.
  */
-function from(db: Database, { table, index, order }: Walk, among: RawBuilder<{ id: string }> | undefined) {
+function from(db: Database, { table, index, order }: ListPlan, among: RawBuilder<{ id: string }> | undefined) {
   const first = index === undefined ? table : withIndex(table, { index })
   const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {

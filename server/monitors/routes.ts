@@ -133,10 +133,10 @@ export function monitorRoutes(deps: Deps): Routes {
             }
             const pace = await paceOf(deps, organizationId)
             const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-            return { draft, room: await quotaFor(deps, organizationId, 'monitors') }
+            return { draft, quota: await quotaFor(deps, organizationId, 'monitors') }
           },
-          effect: async (db, { draft, room }) => {
-            const [made] = await insertMonitors(db, context, [draft], { room })
+          effect: async (db, { draft, quota }) => {
+            const [made] = await insertMonitors(db, context, [draft], { quota })
             return made!
           },
           answer: (_db, made) => {
@@ -184,13 +184,13 @@ export function monitorRoutes(deps: Deps): Routes {
               ...draft,
               frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
             }))
-            return { paced, room: await quotaFor(deps, organizationId, 'monitors') }
+            return { paced, quota: await quotaFor(deps, organizationId, 'monitors') }
           },
-          effect: async (db, { paced, room }) => {
+          effect: async (db, { paced, quota }) => {
             rows = await insertMonitors(db, context, paced, {
               ignore: body.ignore ?? false,
               groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
-              room,
+              quota,
             })
             return rows.map(({ id }) => id)
           },

@@ -18,7 +18,7 @@ export type Purchase = {
   expiresAt: number
 }
 
-/** The door to the payment provider. Every call throws a 503 `Problem` when it does not answer. */
+/** The client of the payment provider. Every call throws a 503 `Problem` when it does not answer. */
 export type Payments = ReturnType<typeof openPayments>
 
 /** Opens no connection yet. */

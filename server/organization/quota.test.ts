@@ -65,7 +65,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     })
   })
 
-  test('one monitor too many is refused with what is used and allowed, and room that is freed is used again', async () => {
+  test('one monitor too many is refused with what is used and allowed, and quota that is freed is used again', async () => {
     const { world, monitor } = await givenSmall(engine)
     const ids = []
     for (let count = 0; count < 3; count++) ids.push((await monitor()).body.id)
@@ -81,7 +81,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect((await monitor()).status).toBe(201)
   })
 
-  test('in bulk there is room for all or for none, and what is passed over takes no room', async () => {
+  test('in bulk there is quota for all or for none, and what is passed over takes no quota', async () => {
     const { world, body, monitor } = await givenSmall(engine)
     const bulk = (count: number, more: object = {}) => {
       const monitors = Array.from({ length: count }, (_, index) => ({ ...body, full_domain: `${index}.example.com` }))

@@ -8,14 +8,14 @@ import { type Counted, countUse, planOf } from './usage.ts'
 export type QuotaDeps = { db: Database; clock: Clock; config: { plans: Plans } }
 
 /** How many there may be by the plan in force. */
-export type Room = { plan: string; what: Counted; limit: number; now: number }
+export type Quota = { plan: string; what: Counted; limit: number; now: number }
 
 /** Undefined where the plan has no limit. */
 export async function quotaFor(
   { db, clock, config }: QuotaDeps,
   organizationId: string,
   what: Counted,
-): Promise<Room | undefined> {
+): Promise<Quota | undefined> {
   const plan = await planOf(db, config.plans, organizationId)
   const limit = plan.limits[what]
   return limit === null ? undefined : { plan: plan.name, what, limit, now: clock.now() }
@@ -26,16 +26,16 @@ export async function quotaFor(
  * Throws 402 with what is used and what is allowed. Two at the same time cannot share one last place. Costs nothing
  * where the plan has no limit.
  */
-export async function withRoom<T>(
+export async function withinQuota<T>(
   deps: QuotaDeps,
   organizationId: string,
   what: Counted,
   work: (transaction: Database) => Promise<T>,
 ): Promise<T> {
-  const room = await quotaFor(deps, organizationId, what)
-  if (!room) return await work(deps.db)
+  const quota = await quotaFor(deps, organizationId, what)
+  if (!quota) return await work(deps.db)
   return await inTransaction(deps.db, (transaction) =>
-    within(transaction, organizationId, room, () => work(transaction)),
+    within(transaction, organizationId, quota, () => work(transaction)),
   )
 }
 
@@ -43,7 +43,7 @@ export async function withRoom<T>(
 export async function within<T>(
   transaction: Database,
   organizationId: string,
-  { plan, what, limit, now }: Room,
+  { plan, what, limit, now }: Quota,
   work: () => Promise<T>,
 ): Promise<T> {
   await lockOrganization(transaction, organizationId)

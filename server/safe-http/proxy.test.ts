@@ -101,7 +101,7 @@ test('over HTTPS the certificate is verified for the name, end to end', async ()
   })
 })
 
-test('a private address is refused before the proxy hears of it', async () => {
+test('a private address is refused before the proxy is asked', async () => {
   const proxy = await givenProxy()
   const safeFetch = givenSafeFetch({ proxy: proxy.url(), lookup: async () => ['10.0.0.1'] })
 

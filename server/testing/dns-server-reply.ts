@@ -15,7 +15,12 @@ import type { Found } from './dns-server-zone.ts'
 
 export type Query = { packet: DecodedPacket; name: string; type: string; edns: boolean; udpPayload: number }
 
-export type Reply = { authoritative: boolean; found: Found | { rcode: string }; ede?: ExtendedError; room: number }
+export type Reply = {
+  authoritative: boolean
+  found: Found | { rcode: string }
+  ede?: ExtendedError
+  payloadLimit: number
+}
 
 const KEPT_FLAGS = 0x0110 // RD and CD come back as they were
 
@@ -34,8 +39,8 @@ export function readQuery(octets: Buffer): Query | undefined {
   }
 }
 
-/** The answer's packet; only a truncated header where it needs more than `room` octets. */
-export function encodeReply(query: Query, { authoritative, found, ede, room }: Reply): Buffer {
+/** The answer's packet; only a truncated header where it needs more than `payloadLimit` octets. */
+export function encodeReply(query: Query, { authoritative, found, ede, payloadLimit }: Reply): Buffer {
   const { answers = [], authorities = [], additionals = [], isReferral = false } = found as Partial<Found> // a mere rcode has none
   const mode = authoritative ? AUTHORITATIVE_ANSWER : isReferral ? 0 : RECURSION_AVAILABLE
   const flags = ((query.packet.flags ?? 0) & KEPT_FLAGS) | mode | rcodeNumber(found.rcode)
@@ -47,7 +52,7 @@ export function encodeReply(query: Query, { authoritative, found, ede, room }: R
     additionals: [...additionals, ...(query.edns ? [optRecord(ede)] : [])],
   }
   const packet = encode({ ...reply, answers, authorities })
-  return packet.length <= room ? packet : encode({ ...reply, flags: flags | TRUNCATED_RESPONSE })
+  return packet.length <= payloadLimit ? packet : encode({ ...reply, flags: flags | TRUNCATED_RESPONSE })
 }
 
 function optRecord(ede: ExtendedError | undefined): Answer {

@@ -93,8 +93,8 @@ export async function startDnsServer(
   })
 
   function compose(query: Query, script: Script, transport: Transport): Buffer {
-    const room = transport === 'tcp' ? 65_535 : script.truncate ? 0 : query.udpPayload
-    const common = { authoritative, room, ...(script.ede && { ede: script.ede }) }
+    const payloadLimit = transport === 'tcp' ? 65_535 : script.truncate ? 0 : query.udpPayload
+    const common = { authoritative, payloadLimit, ...(script.ede && { ede: script.ede }) }
     if (query.edns && !readsEdns)
       return encodeReply({ ...query, edns: false }, { ...common, found: { rcode: 'FORMERR' } })
     if (script.bogus && !isCheckingDisabled(query)) {

@@ -17,8 +17,8 @@ export type ClaimOptions = {
   /** Webhooks to look at although they are not due: this process had claimed as many of their requests as it could take. */
   refill: readonly string[]
   /** How many more requests this process can take, in all and of one webhook. */
-  room: number
-  roomOf: (webhookId: string) => number
+  capacity: number
+  capacityOf: (webhookId: string) => number
 }
 
 export type ClaimedRound = {
@@ -30,9 +30,9 @@ export type ClaimedRound = {
 }
 
 export const QUEUES_PER_ROUND = 250
-/** One webhook's requests that are asked for by hand go beside its others, this many at a time. */
+/** One webhook's requests that are asked for manually go beside its others, this many at a time. */
 const MOST_MANUAL = 2
-/** A webhook with more due than was claimed is looked at again, by whichever process has room. */
+/** A webhook with more due than was claimed is looked at again, by whichever process has capacity. */
 const RECHECK_MS = 1_000
 
 /**
@@ -40,13 +40,13 @@ const RECHECK_MS = 1_000
  * each must be looked at next. The cost grows with what is claimed, never with a backlog or the number of webhooks.
  */
 export async function claimRequests(db: Database, seal: Seal, options: ClaimOptions): Promise<ClaimedRound> {
-  const { now, process, refill, room, roomOf } = options
-  const due = await findDueWebhooks(db, now, Math.min(room, QUEUES_PER_ROUND))
+  const { now, process, refill, capacity, capacityOf } = options
+  const due = await findDueWebhooks(db, now, Math.min(capacity, QUEUES_PER_ROUND))
   const ids = [...new Set([...due, ...refill])]
   // Mostly there is nothing to do, and then no transaction is begun.
   if (ids.length === 0) return { claimed: [], full: [], looked: 0 }
-  const rooms = Object.fromEntries(ids.map((id) => [id, roomOf(id)]))
-  const claiming = { now, process, room, rooms }
+  const capacities = Object.fromEntries(ids.map((id) => [id, capacityOf(id)]))
+  const claiming = { now, process, capacity, capacities }
   const { read, full } = await inTransaction(db, (transaction) => claimOf(transaction, claiming))
   return { claimed: opened(read, seal), full, looked: ids.length }
 }
@@ -66,14 +66,14 @@ async function findDueWebhooks(db: Database, now: number, limit: number): Promis
 type Claiming = {
   now: number
   process: number
-  room: number
+  capacity: number
   /** The webhooks to look at, and how many more of each this process can take. */
-  rooms: Readonly<Record<string, number>>
+  capacities: Readonly<Record<string, number>>
 }
 
 /** In one transaction with what is read: what cannot be read now must not stay claimed. */
 async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
-  const queues = await lockQueues(db, Object.keys(claiming.rooms))
+  const queues = await lockQueues(db, Object.keys(claiming.capacities))
   const ids = queues.map(({ webhook_id }) => webhook_id)
   const asked = await findDue(db, ids, { limit: MOST_MANUAL, now: claiming.now, isByHand: true })
   const { found, full } = await findInTurn(db, queues, claiming)
@@ -98,27 +98,31 @@ async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<
   return rows
 }
 
-/** To a power of two: queues with as much room are read together. */
-const roundDown = (room: number) => (room < 1 ? 0 : 2 ** Math.floor(Math.log2(room)))
+/** To a power of two: queues with as much capacity are read together. */
+const roundDown = (capacity: number) => (capacity < 1 ? 0 : 2 ** Math.floor(Math.log2(capacity)))
 
 /** What the queues' own order brings, and which of them may have more. */
-async function findInTurn(db: Database, queues: readonly EndpointQueue[], { now, room: inAll, rooms }: Claiming) {
+async function findInTurn(
+  db: Database,
+  queues: readonly EndpointQueue[],
+  { now, capacity: inAll, capacities }: Claiming,
+) {
   const share = Math.max(1, Math.floor(inAll / queues.length))
   const found: Found[] = []
   const full: string[] = []
   const open = new Map<number, string[]>()
   for (const queue of queues) {
     const { webhook_id: id } = queue
-    const room = roundDown(Math.min(rooms[id] ?? 0, share))
+    const capacity = roundDown(Math.min(capacities[id] ?? 0, share))
     const mode = modeOf(queue, now)
     switch (mode.kind) {
       case 'shut':
         break
       case 'open':
-        if (room > 0) open.set(room, [...(open.get(room) ?? []), id])
+        if (capacity > 0) open.set(capacity, [...(open.get(capacity) ?? []), id])
         break
       case 'probe':
-        if (room <= 0) break
+        if (capacity <= 0) break
         found.push(...(await findOldest(db, id, now)))
         await db
           .updateTable('due_webhooks')
@@ -128,19 +132,19 @@ async function findInTurn(db: Database, queues: readonly EndpointQueue[], { now,
         break
       case 'drain': {
         full.push(id)
-        if (room <= 0) break
-        const kept = await findKept(db, id, { ...mode, limit: room, now })
+        if (capacity <= 0) break
+        const kept = await findKept(db, id, { ...mode, limit: capacity, now })
         found.push(...kept.found)
         const left = kept.after === null ? { drain_after: null, drain_to: null } : { drain_after: kept.after }
         await db.updateTable('due_webhooks').set(left).where('webhook_id', '=', id).execute()
       }
     }
   }
-  for (const [room, ids] of open) {
-    const due = await findDue(db, ids, { limit: room, now })
+  for (const [capacity, ids] of open) {
+    const due = await findDue(db, ids, { limit: capacity, now })
     found.push(...due)
     const counts = Map.groupBy(due, ({ webhook_id }) => webhook_id)
-    full.push(...ids.filter((id) => counts.get(id)?.length === room))
+    full.push(...ids.filter((id) => counts.get(id)?.length === capacity))
   }
   return { found, full }
 }
@@ -167,7 +171,7 @@ async function planOpen(db: Database, queues: readonly EndpointQueue[], now: num
     ) where ${isOneOf(db, 'due_webhooks.webhook_id', open)}`.execute(db)
 }
 
-/** The others are due with what was asked for by hand, with their next probe, or soon because they are being drained. */
+/** The others are due with what was asked for manually, with their next probe, or soon because they are being drained. */
 async function planOthers(db: Database, queues: readonly EndpointQueue[], now: number): Promise<void> {
   for (const { webhook_id: id, ...queue } of queues) {
     const { kind } = modeOf({ webhook_id: id, ...queue }, now)

@@ -31,7 +31,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(hanging.sent().length).toBeLessThanOrEqual(8)
   })
 
-  test('more hanging webhooks than there is room for leave room once they are known to be slow', async () => {
+  test('more hanging webhooks than there is capacity for leave capacity once they are known to be slow', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { inAll: 4, perWebhook: 8 } })
     for (let count = 0; count < 6; count++) (await world.webhook()).answers('hang')
     await world.events(5)
@@ -49,7 +49,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(world.clock.elapsed()).toBeLessThanOrEqual(5_000)
   })
 
-  test("one webhook's hundreds of retries by hand do not hold back another's", async () => {
+  test("one webhook's hundreds of manual retries do not hold back another's", async () => {
     const world = await givenDeliveries(await fresh())
     const crowd = await world.webhook()
     await world.events(300)
@@ -188,7 +188,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     }
 
     const plans = await recording.plansOf(() =>
-      claimRequests(db, seal, { now: 100, process: 1, refill: ['whk_open'], room: 100, roomOf: () => 8 }),
+      claimRequests(db, seal, { now: 100, process: 1, refill: ['whk_open'], capacity: 100, capacityOf: () => 8 }),
     )
 
     expect(plans.length).toBeGreaterThanOrEqual(5)

@@ -83,7 +83,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(await webhook.row()).toMatchObject({ state: 'active' })
   })
 
-  test('disabled while it is paused, it is not even probed; a success by hand makes it active all the same', async () => {
+  test('disabled while it is paused, it is not even probed; a manual success makes it active all the same', async () => {
     const { world, webhook, attempted } = await givenPaused(await fresh())
     await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     await world.pass(5 * HOUR_MS)
@@ -131,7 +131,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent()).toHaveLength(2)
   })
 
-  test('a retry by hand of one that waits keeps its retries and the time of its next one', async () => {
+  test('a manual retry of one that waits keeps its retries and the time of its next one', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)

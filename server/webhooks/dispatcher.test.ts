@@ -136,7 +136,7 @@ onBothEngines('the courier', (fresh) => {
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(4).fill('DELIVERED'))
   })
 
-  test('a retry by hand of what failed for good resumes a paused webhook', async () => {
+  test('a manual retry of what failed for good resumes a paused webhook', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -153,7 +153,7 @@ onBothEngines('the courier', (fresh) => {
     expect(await webhook.row()).toMatchObject({ state: 'active' })
   })
 
-  test('a retry by hand that fails changes nothing but the log', async () => {
+  test('a manual retry that fails changes nothing but the log', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events()

@@ -35,14 +35,14 @@ const IDLE_MS = 75
 /** What is recorded together touches the same pages, and each is written once. */
 const GATHER_MS = 30
 const RECORDED_TOGETHER = 2_000
-/** After a look that found something: what has room meanwhile is claimed together. */
+/** After a look that found something: what has capacity meanwhile is claimed together. */
 const LOOK_AGAIN_MS = 5
 /** A claim older than this is given back, because an attempt may take the rest of its lease. */
 const START_WITHIN_MS = 8_000
 
 /**
  * The loop that sends what is due. Each webhook is a queue of its own: one that is slow or far behind takes none of another's
- * room. Runs until `stop`; what is under way then is finished, or given up when `abandon` is aborted.
+ * capacity. Runs until `stop`; what is under way then is finished, or given up when `abandon` is aborted.
  */
 export async function runDispatcher(
   deps: DispatcherDeps,
@@ -128,14 +128,14 @@ export async function runDispatcher(
   await Promise.allSettled(underWay)
 }
 
-/** Claims what there is room for. Returns how many webhooks that took a look at. */
+/** Claims what there is capacity for. Returns how many webhooks that took a look at. */
 async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: EndpointQueues): Promise<number> {
-  const room = queues.room()
-  if (room === 0) return 0
+  const capacity = queues.capacity()
+  if (capacity === 0) return 0
   const now = clock.now()
   const refill = queues.refill(QUEUES_PER_ROUND)
-  const roomOf = (webhookId: string) => queues.roomOf(webhookId)
-  const { claimed, full, looked } = await claimRequests(db, seal, { now, process, refill, room, roomOf })
+  const capacityOf = (webhookId: string) => queues.capacityOf(webhookId)
+  const { claimed, full, looked } = await claimRequests(db, seal, { now, process, refill, capacity, capacityOf })
   queues.take(claimed, full)
   return looked
 }

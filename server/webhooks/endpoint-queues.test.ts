@@ -66,7 +66,7 @@ test('the queues take turns', () => {
   expect(webhooksOf(startAll(queues))).toEqual(['a', 'b', 'a', 'b'])
 })
 
-test('what takes longer than a quarter of a second makes room for others', () => {
+test('what takes longer than a quarter of a second makes capacity for others', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take([...many(2, 'a'), ...many(2, 'b'), ...many(2, 'c')], [])
   expect(startAll(queues)).toHaveLength(4)
@@ -87,7 +87,7 @@ test('what is slow has a bound too', () => {
   expect(started).toBe(2 * 10 + 2)
 })
 
-test('what is asked for by hand goes beside the others of a webhook that is full', () => {
+test('what is asked for manually goes beside the others of a webhook that is full', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take(many(5, 'a'), [])
   startAll(queues)
@@ -96,7 +96,7 @@ test('what is asked for by hand goes beside the others of a webhook that is full
   expect(startAll(queues).map((flight) => flight.claimed.claim.occasion)).toEqual(['hand'])
 })
 
-test('what is asked for by hand has two places of its own', () => {
+test('what is asked for manually has two places of its own', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take([claimed('a', 'hand'), claimed('a', 'hand'), claimed('a', 'hand')], [])
 
@@ -108,14 +108,14 @@ test('what is asked for by hand has two places of its own', () => {
 
 test('no more is taken than can start soon', () => {
   const queues = new EndpointQueues({ inAll: 100, perWebhook: 2 })
-  expect(queues.roomOf('a')).toBe(2)
+  expect(queues.capacityOf('a')).toBe(2)
   queues.take(many(2, 'a'), ['a'])
   const flights = startAll(queues)
-  expect(queues.roomOf('a')).toBe(0)
+  expect(queues.capacityOf('a')).toBe(0)
   expect(queues.refill(10)).toEqual([])
 
   for (const flight of flights) queues.ended(flight, answered, 10)
-  expect(queues.roomOf('a')).toBeGreaterThan(100)
+  expect(queues.capacityOf('a')).toBeGreaterThan(100)
   expect(queues.refill(10)).toEqual(['a'])
 })
 
@@ -124,16 +124,16 @@ test('a webhook that takes a second for each request is not claimed far ahead', 
   queues.take(many(2, 'a'), ['a'])
   for (const flight of startAll(queues)) queues.ended(flight, answered, 1_000)
 
-  expect(queues.roomOf('a')).toBeLessThanOrEqual(2 * 5)
+  expect(queues.capacityOf('a')).toBeLessThanOrEqual(2 * 5)
 })
 
 test('what is held is bounded in all', () => {
   const queues = new EndpointQueues({ inAll: 1, perWebhook: 1 })
-  const room = queues.room()
-  const held = many(room, 'a')
+  const capacity = queues.capacity()
+  const held = many(capacity, 'a')
   queues.take(held, [])
 
-  expect(queues.room()).toBe(0)
+  expect(queues.capacity()).toBe(0)
   queues.settled(held[0]!)
-  expect(queues.room()).toBe(1)
+  expect(queues.capacity()).toBe(1)
 })

@@ -8,7 +8,7 @@ export type DispatcherLimits = {
   perWebhook: number
 }
 
-/** A request that takes longer than this makes room for another. */
+/** A request that takes longer than this makes capacity for another. */
 const SLOW_MS = 250
 /** So many times `inAll` may be slow at a time: each costs a socket and waits for somebody else. */
 const SLOW_FACTOR = 10
@@ -63,12 +63,12 @@ export class EndpointQueues {
   }
 
   /** How many more requests may be claimed in all. */
-  room(): number {
+  capacity(): number {
     return Math.max(0, this.#limits.inAll * (1 + SLOW_FACTOR + AHEAD_FACTOR) - this.#held.size)
   }
 
   /** How many more of one webhook's: as many as can start soon at its pace. */
-  roomOf(webhookId: string): number {
+  capacityOf(webhookId: string): number {
     const queue = this.#queues.get(webhookId)
     if (!queue) return Math.min(FIRST_WINDOW, this.#limits.perWebhook)
     if (queue.pausing > 0) return 0
@@ -102,7 +102,7 @@ export class EndpointQueues {
     for (const id of full) this.#full.add(id)
   }
 
-  /** The next request to send, if there is room for one: the queues take turns. */
+  /** The next request to send, if there is capacity for one: the queues take turns. */
   start(now: number): Flight | undefined {
     this.#setSlowAside(now)
     if (this.#quick.size >= this.#limits.inAll) return undefined
@@ -176,9 +176,9 @@ export class EndpointQueues {
   }
 
   #isLow(webhookId: string): boolean {
-    const room = this.roomOf(webhookId)
+    const capacity = this.capacityOf(webhookId)
     const waiting = this.#queues.get(webhookId)?.waiting.length ?? 0
-    return room > 0 && waiting <= room
+    return capacity > 0 && waiting <= capacity
   }
 
   #setSlowAside(now: number): void {

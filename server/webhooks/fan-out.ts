@@ -53,10 +53,10 @@ async function nextOrganization(db: Database, after: string): Promise<string | u
 type Slice = { organizations: readonly string[]; now: number }
 
 export async function writeSlice(db: Database, { organizations, now }: Slice): Promise<number> {
-  const room = Math.floor(SLICE / organizations.length)
+  const capacity = Math.floor(SLICE / organizations.length)
   const written: Written[] = []
   for (const organizationId of organizations) {
-    let left = room
+    let left = capacity
     for (const row of await lockFanOuts(db, organizationId)) {
       if (left === 0) break
       const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)

@@ -21,7 +21,7 @@ export async function wakeDispatcher(db: Database, webhookIds: readonly string[]
 /** What was claimed before is sent by what the webhook is now, or not at all. Set it with every change of what is sent or whether. */
 export const NEXT_VERSION = { target_version: sql<number>`target_version + 1` }
 
-/** No more attempts but by hand, and one an hour to see whether the receiver is back. */
+/** Only manual attempts, and one an hour to see whether the receiver is back. */
 export async function pause(db: Database, webhookId: string, now: number): Promise<void> {
   await db
     .updateTable('webhooks')

@@ -10,7 +10,7 @@ export type EndpointQueue = {
   drain_to: string | null
 }
 
-/** What may be claimed of a queue, beside what a person asked for by hand, which always may. */
+/** What may be claimed of a queue, beside what a person asked for manually, which always may. */
 export type Mode =
   /** What is due. */
   | { kind: 'open' }

@@ -140,7 +140,7 @@ async function writeRequests(db: Database, items: readonly Attempted[]): Promise
   await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST }, rows)
 }
 
-/** The attempt that stands in the request makes room for the next. */
+/** The attempt that stands in the request makes capacity for the next. */
 async function keepEarlier(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const columns = sql.raw('status_code, error, response_body, timings')

@@ -114,7 +114,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await world.call(path)).body.last_executed).toBe(body.last_attempt)
   })
 
-  test('a retry by hand sends the same octets again', async () => {
+  test('a manual retry sends the same octets again', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     await events(world, groupId, 1)
     await receiver.waitFor(1)

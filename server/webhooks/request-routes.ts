@@ -15,7 +15,7 @@ const tags = ['Webhooks']
 const params = Params('webhook')
 const both = Params('webhook', 'request')
 
-/** What webhooks were sent, and sending by hand. */
+/** What webhooks were sent, and sending manually. */
 export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
   return async (app) => {
     const list = {

@@ -80,7 +80,7 @@ export async function getRequestBody(
   return (await readBody(db, await getRequestRow(db, organizationId, webhookId, id))).toString()
 }
 
-/** How many attempts of each of these requests were made, retries by hand included. */
+/** How many attempts of each of these requests were made, manual retries included. */
 export async function countAttempts(
   db: Database,
   webhookId: string,
@@ -96,7 +96,7 @@ export async function countAttempts(
   return new Map(rows.map(({ id, attempts }) => [id, attempts]))
 }
 
-/** The schedule has ten, probes and retries by hand add some; beyond this the oldest are left out. */
+/** The schedule has ten, probes and manual retries add some; beyond this the oldest are left out. */
 const MOST_ATTEMPTS = 200
 
 export async function getRequestRow(

@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/schema-errors.ts'
-import { withRoom } from '../organization/quota.ts'
+import { withinQuota } from '../organization/quota.ts'
 import { invalid, refuse } from '../problem.ts'
 import { refusalOfSecret } from './signature.ts'
 import { deleteWebhook, getWebhook, getWebhookRow, insertWebhook, listWebhooks } from './store.ts'
@@ -55,7 +55,7 @@ export function webhookRoutes(deps: Deps): Routes {
       return once(request, reply, db, {
         prepare: () => refuseWrong(request),
         effect: async (db) => {
-          const { id, secret } = await withRoom({ ...deps, db }, organizationId, 'webhooks', (transaction) =>
+          const { id, secret } = await withinQuota({ ...deps, db }, organizationId, 'webhooks', (transaction) =>
             insertWebhook(transaction, seal, context, body, config),
           )
           return { id, secret }

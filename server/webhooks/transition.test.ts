@@ -92,7 +92,7 @@ describe('as a probe', () => {
   })
 })
 
-describe('by hand', () => {
+describe('manually', () => {
   test('a failure leaves a scheduled retry where it was', () => {
     const waiting = { ...retrying, retries: 3, nextAttemptAt: now + 60_000 }
 

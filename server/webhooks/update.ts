@@ -59,7 +59,7 @@ export async function updateWebhook(
 }
 
 /**
- * Disabled, it gets no new requests, and those that wait are kept and not attempted but by hand. Enabled, they are sent; a
+ * Disabled, it gets no new requests, and those that wait are kept and attempted only manually. Enabled, they are sent; a
  * paused one is tried at once. Throws `not_found`.
  */
 export async function setActive(db: Database, context: Context, id: string, isActive: boolean): Promise<void> {

@@ -76,7 +76,7 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
   if (given.values.length === 0) return refuse('The value is empty.')
   if (given.values.length > MAX_EXPECTED_VALUES) {
     return refuse(
-      `There are ${given.values.length} values and a monitor expects at most ${MAX_EXPECTED_VALUES}; make one by hand, not exact, with those that matter.`,
+      `There are ${given.values.length} values and a monitor expects at most ${MAX_EXPECTED_VALUES}; make one manually, not exact, with those that matter.`,
     )
   }
   const parsed = parseMonitor({

@@ -61,7 +61,7 @@ export class LiveStreams {
   open(listener: Listener): Readable {
     const all = [...this.#watched.values()].flatMap(({ streams }) => [...streams])
     if (this.#stop.signal.aborted || all.length >= MOST_IN_ALL) {
-      throw new Problem(503, 'This server has no room for a further live page; it refreshes by itself meanwhile.')
+      throw new Problem(503, 'This server has no capacity for another live page; it refreshes by itself meanwhile.')
     }
     if (all.filter(({ who }) => who === listener.who).length >= MOST_OF_ONE) {
       throw new Problem(429, `You have ${MOST_OF_ONE} live pages open; close one of them for this one to be live too.`)

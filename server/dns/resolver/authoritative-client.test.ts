@@ -79,11 +79,11 @@ describe('following the delegation', () => {
     expect(valuesOf((await authorities.ask(www)).outcome)).toEqual(['192.0.2.9'])
   })
 
-  test('each voice begins at another server', async () => {
+  test('each firstServer begins at another server', async () => {
     const { tree } = await givenTree()
     const authorities = givenAuthorities(tree)
-    const voices = [await authorities.ask(www), await authorities.ask(www, { voice: 1 })]
-    expect(voices.map(({ nameServer }) => nameServer).sort()).toEqual(['ns1.example.test', 'ns2.example.test'])
+    const replies = [await authorities.ask(www), await authorities.ask(www, { firstServer: 1 })]
+    expect(replies.map(({ nameServer }) => nameServer).sort()).toEqual(['ns1.example.test', 'ns2.example.test'])
   })
 
   test.each(['REFUSED', 'SERVFAIL', 'silence', 'nothing there'])('goes on behind a server with %s', async (fault) => {
@@ -92,8 +92,8 @@ describe('following the delegation', () => {
     else if (fault === 'nothing there') await one.close()
     else one.fail('*', fault)
     const authorities = givenAuthorities(tree, 100)
-    for (const voice of [0, 1]) {
-      const { outcome, nameServer } = await authorities.ask(www, { voice })
+    for (const firstServer of [0, 1]) {
+      const { outcome, nameServer } = await authorities.ask(www, { firstServer })
       expect([valuesOf(outcome), nameServer]).toEqual([['192.0.2.1'], 'ns2.example.test'])
     }
   })

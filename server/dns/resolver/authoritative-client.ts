@@ -14,7 +14,7 @@ export type AuthoritativeClient = {
   /** Undefined while name servers outside can be asked; else why not, as a clause. */
   trouble(): Promise<string | undefined>
   /**
-   * What the name's own zone says. `voice` n begins with the n-th name server of every zone. `fresh` asks for the way
+   * What the name's own zone says. `firstServer` n begins with the n-th name server of every zone. `fresh` asks for the way
    * anew instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
    * asked once: the reply is shared and must not be changed.
    */
@@ -22,7 +22,7 @@ export type AuthoritativeClient = {
 }
 
 export type AuthoritativeClientOptions = {
-  voice?: number
+  firstServer?: number
   fresh?: boolean
   /** Where it is to be less than the patience. */
   withinMs?: number | undefined
@@ -84,10 +84,10 @@ export function createAuthoritativeClient({
 
   async function askAlone(
     question: Question,
-    { voice = 0, fresh = false, withinMs, signal }: AuthoritativeClientOptions,
+    { firstServer = 0, fresh = false, withinMs, signal }: AuthoritativeClientOptions,
   ) {
     const startedAt = clock.elapsed()
-    const resolution = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), voice, fresh }
+    const resolution = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), firstServer, fresh }
     const found = await inTime(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
     if (found === 'busy') return { ...nobody, evidence: resolution.evidence }
     const { outcome, zone, nameServer, isFromCache } = found
@@ -104,8 +104,8 @@ export function createAuthoritativeClient({
   return {
     trouble: reachability.trouble,
     ask(question, options = {}) {
-      const { voice = 0, fresh = false, withinMs = '', signal } = options
-      const key = `${voice} ${fresh} ${withinMs} ${question.type} ${question.name}`
+      const { firstServer = 0, fresh = false, withinMs = '', signal } = options
+      const key = `${firstServer} ${fresh} ${withinMs} ${question.type} ${question.name}`
       return singleFlight(key, signal, () => askAlone(question, options))
     },
   }
@@ -120,7 +120,7 @@ const nobody = {
   isBusy: true,
 } satisfies Omit<AuthoritativeReply, 'evidence'>
 
-function newWalk(startedAt: number, patienceMs: number): Omit<Resolution, 'voice' | 'fresh' | 'signal'> {
+function newWalk(startedAt: number, patienceMs: number): Omit<Resolution, 'firstServer' | 'fresh' | 'signal'> {
   const giveUpAt = startedAt + patienceMs
   return { giveUpAt, startedAt, budget: { questions: BUDGET }, resolving: [], evidence: [] }
 }

@@ -20,7 +20,7 @@ export type ResolverDeps = {
 /** One lookup's way down. What it may still use is shared with the lookups of name servers' addresses on its way. */
 export type Resolution = {
   /** Which of a zone's servers is asked first. */
-  voice: number
+  firstServer: number
   /** Whether the way is asked for anew, whatever was learned before; to the targets of aliases too. */
   fresh: boolean
   giveUpAt: number
@@ -100,14 +100,14 @@ function isOld({ zone, learnedAt }: Delegation, { startedAt }: Resolution): bool
 
 type ServerResult = { outcome: Outcome; nameServer: string | undefined }
 
-/** Asks a zone's servers, the voice's own first, until one is of use. */
+/** Asks a zone's servers, the firstServer's own first, until one is of use. */
 async function askZone(
   deps: ResolverDeps,
   zone: Delegation,
   question: Question,
   resolution: Resolution,
 ): Promise<ServerResult> {
-  const servers = turned(zone.nameServers, resolution.voice + spinOf(question.name))
+  const servers = turned(zone.nameServers, resolution.firstServer + spinOf(question.name))
   const known = servers.filter(({ ips }) => ips !== undefined && ips.length > 0)
   if (known.length < Math.min(2, servers.length)) await findAddresses(deps, servers, resolution)
   const result = await askServers(deps, zone, servers, question, resolution)
@@ -189,7 +189,7 @@ function firstAddressesFirst(servers: readonly NameServer[]): { name: string; ip
   ).flat()
 }
 
-/** Names begin at different servers, and one name's voices each at another. */
+/** Names begin at different servers, and each query of one name at another. */
 function spinOf(name: string): number {
   let spin = 0
   for (let at = 0; at < name.length; at++) spin = (31 * spin + name.charCodeAt(at)) % 10_007

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findUnfinished } from './house-words.ts'
+import { findBanned, findUnfinished } from './banned-words.ts'
 
 test.each([`// TO${'DO'} later`, `// FIX${'ME'}: wrong`, `test${'.skip'}('a')`, `describe${'.only'}.each([1])('a')`])(
   '%s is found',
@@ -14,4 +14,10 @@ test('ordinary code is left in peace', () => {
   const text = "const todo = list.skip(1)\ntest('skips what is done', () => only(todo))"
 
   expect(findUnfinished({ path: 'a.ts', text })).toEqual([])
+})
+
+test('a metaphor is found in code and text, and a word that only holds one is not', () => {
+  const text = `the ${'be'}ll rings\nan invoice\nretried by ${'ha'}nd\nlabelled`
+
+  expect(findBanned({ path: 'a.md', text }).map((line) => line.split(' ')[0])).toEqual(['a.md:1', 'a.md:3'])
 })

@@ -2,11 +2,11 @@ import { createContext, lazy, type ReactNode, Suspense, use, useEffect, useMemo,
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
-const Door = createContext({ open: () => {} })
-export const usePalette = () => use(Door)
+const PaletteContext = createContext({ open: () => {} })
+export const usePalette = () => use(PaletteContext)
 
 /** Ctrl or ⌘ with K opens the command palette anywhere; it is fetched when it is first used. */
-export function PaletteDoor({ children }: { children: ReactNode }) {
+export function PaletteProvider({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -17,15 +17,15 @@ export function PaletteDoor({ children }: { children: ReactNode }) {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [])
-  const door = useMemo(() => ({ open: () => setOpen(true) }), [])
+  const palette = useMemo(() => ({ open: () => setOpen(true) }), [])
   return (
-    <Door value={door}>
+    <PaletteContext value={palette}>
       {children}
       {isOpen && (
         <Suspense>
           <Palette onClose={() => setOpen(false)} />
         </Suspense>
       )}
-    </Door>
+    </PaletteContext>
   )
 }

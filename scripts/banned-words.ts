@@ -1,0 +1,34 @@
+/** What must not stand in the code: work put off, and tests that do not run. */
+const UNFINISHED: [RegExp, string][] = [
+  [/\b(?:TO\x44O|FIX\x4dE|X\x58X)\b/, 'do it, or open an issue'],
+  [/\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b/, 'every test runs everywhere'],
+]
+
+/** Metaphors that once stood for standard terms. Looked for in names, comments, messages and documents. */
+const BANNED: [RegExp, string][] = [
+  [
+    /\b(?:do\x6frs?|be\x6cls?|he\x61rt|he\x61ring|testim\x6fn(?:y|ies)|v\x6fices?|witn\x65ss(?:es)?)\b/i,
+    'use the standard term',
+  ],
+  [/\b(?:str\x61ys?|stret\x63h(?:es)?|p\x6fstman)\b/i, 'use the standard term'],
+  [/\bby h\x61nd\b/i, 'say manual or manually'],
+  [/\bhe\x61rs? of\b/i, 'say receives'],
+]
+
+type File = { path: string; text: string }
+
+/** One line for each place. */
+export const findUnfinished = (file: File): string[] => find(file, UNFINISHED)
+
+/** One line for each place. */
+export const findBanned = (file: File): string[] => find(file, BANNED)
+
+function find({ path, text }: File, words: typeof UNFINISHED): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) =>
+      words
+        .filter(([pattern]) => pattern.test(line))
+        .map(([, advice]) => `${path}:${index + 1} ${line.trim()}  (${advice})`),
+    )
+}
