@@ -34,7 +34,7 @@ test('someone is invited by mail, joins by the link, and may do what the role al
   await guest.page.getByRole('button', { name: 'Create account and join' }).click()
   await guest.page.getByRole('navigation', { name: 'Main' }).waitFor()
   await guest.page.goto('/dashboard/webhooks')
-  await guest.page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+  await guest.page.getByRole('heading', { name: 'Webhooks', exact: true }).waitFor()
   expect(await guest.page.getByRole('button', { name: 'New webhook' }).count()).toBe(0)
   // Whatever the page offers, the server holds the role.
   const cookie = (await guest.context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')

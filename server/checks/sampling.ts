@@ -208,8 +208,10 @@ function rotating(
   const isOld = recorded.inconclusive >= MOST_INCONCLUSIVE_MEMBERS && !isByZone && !recorded.isRotating
   const certain = isOld ? present.filter((key) => !doubtful.includes(key)) : present
   const kept = without(rotation, isOld ? [...gone, ...doubtful] : gone)
-  const members = certain.length > 0 ? certain : isExhausted(check) ? candidates : []
-  if (members.length === 0) return inconclusive(check, REASONS.rotatingUnproven, rotation)
+  // The CNAME records on the way to values that are not confirmed are no RRset.
+  const holdsValue = (keys: readonly string[]) => answerWith(answers[0]!, keys).rrset.values.length > 0
+  const members = holdsValue(certain) ? certain : isExhausted(check) ? [...certain, ...candidates] : []
+  if (!holdsValue(members)) return inconclusive(check, REASONS.rotatingUnproven, rotation)
   const union = answerWith(answers[0]!, members)
   const isUniform = areSame([union, ...answers])
   const isWhole = isUniform && chanceOfOneMore(answers) < DOUBT_CHANCE

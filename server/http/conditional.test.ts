@@ -165,7 +165,7 @@ onBothEngines('conditional requests', (_fresh, engine) => {
         headers,
         ...(method === 'PATCH' ? { body: { frequency: 10 } } : {}),
       })
-      expect([path, answer.status, answer.body.error]).toEqual([path, 412, expect.stringMatching(/without it/)])
+      expect([path, answer.status, answer.body.error]).toEqual([path, 412, expect.stringMatching(/without If-Match/)])
     }
   })
 

@@ -54,7 +54,7 @@ onBothEngines('limits of webhooks and groups', (_fresh, engine) => {
     const world = await givenApp(engine, { WEBHOOKS_PER_ORGANIZATION: '1' })
     await made(world)
     const refused = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK } })
-    expect([refused.status, refused.body.error]).toEqual([402, expect.stringContaining('1 of 1 webhooks in use')])
+    expect([refused.status, refused.body.error]).toEqual([402, expect.stringContaining('1 of 1 webhooks are in use')])
     expect((await world.call('/organization/subscription')).body.limits.webhooks).toBe(1)
   })
 })
