@@ -35,7 +35,7 @@ test('a webhook that fails stands at the top of the overview, and is gone when i
 test('a server that says nothing any more and a lost network stand at the top, and pages go on when they are back', async () => {
   const { page, context, server, verdict } = await givenOverview()
   const alert = page.getByRole('alert')
-  server.send('SIGSTOP')
+  process.kill(-server.pid, 'SIGSTOP') // the group: the supervisor and its processes
   await page.clock.runFor(15_000)
   await alert.getByText('Connection to the server lost.').waitFor()
   await verdict('The current state is unknown').waitFor()
@@ -43,7 +43,7 @@ test('a server that says nothing any more and a lost network stand at the top, a
   await page.getByRole('link', { name: 'Groups' }).first().click()
   await page.clock.runFor(15_000)
   await page.getByRole('heading', { name: 'Loading failed' }).waitFor()
-  server.send('SIGCONT')
+  process.kill(-server.pid, 'SIGCONT')
   await alert.getByText('Connection to the server lost.').waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor()
 
