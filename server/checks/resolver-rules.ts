@@ -107,7 +107,8 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
   const counted = isDivided ? [...new Map(good.map((reply) => [serverTextOf(reply), reply])).values()] : good
   const outcomes = counted.map(({ outcome }) => outcome)
   const agreed = outcomes.find((outcome, at) => outcomes.findIndex((other) => isSame(other, outcome)) < at)
-  if (agreed && isZoneSilent(check) && !isExhausted(check) && fingerprint(agreed) !== recorded.fingerprint) {
+  // The zone's servers are asked again before resolvers, which may be given other records, decide.
+  if (agreed && check.zone.failure && !isExhausted(check) && fingerprint(agreed) !== recorded.fingerprint) {
     return nextResolvers(setup.resolvers, replies) ? undefined : inconclusive(check, REASONS.zoneSilent)
   }
   const contradiction = agreed && failureBeside(check, replies, agreed)
@@ -129,11 +130,6 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
   return kept && report(check, kept, REASONS.recordedStill, [], recorded.rotation)
 }
 
-/** The zone's servers did not answer this time: they are asked again before resolvers, which may be given other records, decide. */
-function isZoneSilent(check: Check): boolean {
-  return check.zone.failure?.kind === 'timeout'
-}
-
 /**
  * The failure that another resolver answered with where only one gives the outcome. That one may block the name, or answer
  * from its cache for a zone that fails.
@@ -141,11 +137,14 @@ function isZoneSilent(check: Check): boolean {
 function failureBeside(check: Check, replies: readonly Reply[], agreed: Outcome): Outcome | undefined {
   // A resolver may give up on a CNAME loop that another one reports.
   if (fingerprint(agreed) === check.recorded.fingerprint || agreed.kind === 'endless_alias') return undefined
-  if (isAnswer(agreed) && !check.zone.failure) return undefined
   const supporters = replies.filter(({ outcome }) => isSame(outcome, agreed))
   if (!supporters.every((reply) => isFromSameServer(reply, supporters[0]!))) return undefined
-  const failures = replies.flatMap(({ evidence }) => evidence.flatMap(({ outcome }) => outcome ?? []))
-  return failures.find(({ kind }) => kind === 'failure')
+  const failures = replies.flatMap(({ evidence }) => evidence).filter(({ outcome }) => outcome?.kind === 'failure')
+  // Two other resolvers that still give the recorded failure outweigh one that may hold an old or forged answer.
+  const still = failures.filter(({ outcome }) => fingerprint(outcome!) === check.recorded.fingerprint)
+  const others = new Set(still.map(({ server }) => server))
+  others.delete(serverTextOf(supporters[0]!)!)
+  return isAnswer(agreed) && !check.zone.failure && others.size < 2 ? undefined : (failures[0]?.outcome ?? undefined)
 }
 
 function allFailed(check: Check, replies: readonly Reply[]): Step {

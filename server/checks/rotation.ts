@@ -74,6 +74,7 @@ function addSighting(rotation: Rotation, { answer, server, at, expiresAt }: Sigh
   }
   for (const key of keys) {
     if (!Object.hasOwn(members, key)) {
+      if (Object.keys(members).length >= MOST_MEMBERS) dropGone(rotation)
       const known = Object.keys(members)
       if (known.length >= MOST_MEMBERS || known.reduce((sum, { length }) => sum + length, key.length) > MOST_CHARACTERS)
         continue
@@ -83,6 +84,13 @@ function addSighting(rotation: Rotation, { answer, server, at, expiresAt }: Sigh
     if (isIndependent || member.seen === 0) member.seen += 1
     member.last = rotation.total
     if (member.servers.length < 2 && !member.servers.includes(server)) member.servers.push(server)
+  }
+}
+
+/** Members that are gone leave their places to new ones. */
+function dropGone(rotation: Rotation): void {
+  for (const [key, member] of Object.entries(rotation.members)) {
+    if (chanceStillThere(rotation, member) < REPORT_CHANCE) delete rotation.members[key]
   }
 }
 

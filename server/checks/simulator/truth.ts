@@ -204,7 +204,11 @@ export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: "Resolvers that are given other records than we are (another region), while the zone's own servers cannot be asked or fail",
     isIn: (world) => world.geo !== undefined && isZoneGone(world),
-    permits: ({ geo }, { values }) => values?.length === 1 && values[0] === geo,
+    // The members of a rotation that the zone gave before are proven gone one after the other.
+    permits: (world, { values = [] }) => {
+      const others = values.filter((value) => value !== world.geo)
+      return others.length < values.length && (others.length === 0 || (rotates(world) && areOfZone(world, others)))
+    },
   },
   {
     case: 'The only working resolver lies or has a forged answer in its cache, and the zone cannot be asked or fails',
@@ -254,9 +258,12 @@ function areOfZone({ periods, nameServers }: World, values: readonly string[] | 
 }
 
 /** In flexible mode other members say nothing of the one that is expected. */
-function isHidden({ expected }: World, period: Period): boolean {
+function isHidden(world: World, period: Period): boolean {
   const usual = usualMembers(period, 0.25)
-  const wanted = period.members.filter(({ value }) => expected.includes(value))
+  // An expected value may be a network.
+  const isWanted = (value: string) =>
+    world.expected.some((each) => stateOf({ ...world, expected: [each] }, {}, [value]) === 'VALID')
+  const wanted = period.members.filter(({ value }) => isWanted(value))
   return period.size < period.members.length && wanted.length > 0 && wanted.every(({ value }) => !usual.includes(value))
 }
 
