@@ -19,7 +19,7 @@ const EXPECTED = '192.0.2.1'
 /** From before the first claim to after the last. */
 const KILL_WITHIN_MS = 500
 /** For what hangs. */
-const BOUND_MS = 120_000 + ROUNDS * 30_000
+const BOUND_MS = 360_000 + ROUNDS * 30_000
 
 test(
   `killed ${ROUNDS} times in the middle of its work, a server on SQLite loses nothing, repeats nothing and waits for nothing`,
@@ -29,6 +29,7 @@ test(
     let server = await givenServer(settings)
     await becomes(createApi(server.url, ADMIN_KEY), watched)
     for (let round = 0; round < ROUNDS; round++) {
+      await checksEnd(world.db)
       change(world.dns, watched, round, random)
       const unasked = new Set(watched)
       const moment = momentToKill(world.db, random)
@@ -56,6 +57,7 @@ test(
     let servers = [await givenServer(settings), await givenServer(other)]
     await becomes(createApi(servers[0]!.url, ADMIN_KEY), watched)
     for (let round = 0; round < ROUNDS; round++) {
+      await checksEnd(world.db)
       change(world.dns, watched, round, random)
       const unasked = new Set(watched)
       const moment = momentToKill(world.db, random)
@@ -67,7 +69,8 @@ test(
       await letLeasesRunOut(world.db)
       servers = [left, await givenServer(killed.url.endsWith(settings.PORT) ? settings : other)]
       await askForChecks(servers, unasked)
-      await becomes(createApi(left.url, ADMIN_KEY), watched)
+      // A lease that the step above missed (PostgreSQL may commit a claim after its process was killed) runs out by itself.
+      await becomes(createApi(left.url, ADMIN_KEY), watched, 3 * LEASE_MS)
     }
     await nothingIsLeft(world.db)
     await allIsTold(createApi(servers[0]!.url, ADMIN_KEY), watched, webhook, world.receiver)
@@ -104,6 +107,17 @@ async function givenWatching(engine: 'sqlite' | 'postgres') {
   server.send('SIGTERM')
   await server.ended
   return { world, watched, webhook, settings }
+}
+
+/** A check that sees both the old and the new records confirms the change half a minute later; that is not what is tested here. */
+async function checksEnd(db: Database): Promise<void> {
+  const inProgress = () =>
+    db
+      .selectFrom('due_checks')
+      .select('monitor_id')
+      .where((where) => where.or([where('claimed_by', 'is not', null), where('due_at', '<=', Date.now())]))
+      .execute()
+  await eventually(inProgress, (rows) => rows.length === 0)
 }
 
 /** Gives every record a value that it did not just have: as expected, two others, or none. */
@@ -146,13 +160,13 @@ async function askForChecks(servers: ServerProcess[], unasked: Set<Watched>): Pr
 }
 
 /** Waits until every monitor shows what the DNS says. */
-async function becomes(api: Api, watched: Watched[]): Promise<void> {
+async function becomes(api: Api, watched: Watched[], withinMs = LEASE_MS - 10_000): Promise<void> {
   const shown = async () => {
     const { body } = await api.get<{ data: Monitor[] }>('/monitors?limit=100')
     return body.data.map((monitor) => [monitor.id, monitor.current_value?.join()])
   }
   const wanted = new Map(watched.map(({ id, history }) => [id, history.at(-1)!.join()]))
-  await eventually(shown, (now) => now.every(([id, values]) => wanted.get(id!) === values), LEASE_MS - 10_000)
+  await eventually(shown, (now) => now.every(([id, values]) => wanted.get(id!) === values), withinMs)
 }
 
 /** Lets the time pass until the claims of the processes that were killed end, and sees that none would last longer. */
