@@ -67,7 +67,8 @@ function look(): void {
   const now = Date.now()
   if (now - lookedAt > STOOD_STILL_MS) silentSince = Math.max(silentSince, now - ASK_AFTER_MS)
   lookedAt = now
-  if (now - silentSince >= ASK_AFTER_MS && now - askedAt >= ASK_EVERY_MS) void askServer()
+  const isDoubtful = now - silentSince >= ASK_AFTER_MS || !navigator.onLine
+  if (isDoubtful && now - askedAt >= ASK_EVERY_MS) void askServer()
   const isOffline = failing !== undefined && !navigator.onLine
   const isFailing = failing !== undefined && now - failing.since > FAILS_FOR_MS
   const isLost = isOffline || isFailing || now - silentSince > SILENT_MS

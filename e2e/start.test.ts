@@ -85,7 +85,7 @@ test('it is ready on a new database and on one that exists', async () => {
   first.send('SIGTERM')
   await first.ended
   const second = await givenServer(settings)
-  expect(second.stdout()).toContain(`Zonewatch answers at ${second.url.replace('127.0.0.1', 'localhost')}`)
+  await expect.poll(second.stdout).toContain(`Zonewatch answers at ${second.url.replace('127.0.0.1', 'localhost')}`)
 })
 
 test('without an organization the log says how to make one', async () => {
