@@ -134,7 +134,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
 })
 
 /** Where there is curl. */
-const senders = spawnSync('curl', ['--version']).status === 0 ? ['docs/webhooks.md'] : []
+const senders = spawnSync('curl', ['--version']).status === 0 ? ['docs/reference/webhooks.md'] : []
 
 test.each(senders)('the request that %s shows is accepted', async (document) => {
   const receiver = await started(EXAMPLES[0]!)

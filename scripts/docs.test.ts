@@ -7,8 +7,8 @@ import { settingsTable, withTable } from './settings-table.ts'
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'])
 
-test('docs/operating.md lists every setting with its default; write it anew with scripts/settings-table.ts', () => {
-  const document = readFileSync('docs/operating.md', 'utf8')
+test('docs/reference/settings.md lists every setting with its default; write it anew with scripts/settings-table.ts', () => {
+  const document = readFileSync('docs/reference/settings.md', 'utf8')
 
   expect(document).toBe(withTable(document, settingsTable()))
 })
@@ -33,13 +33,13 @@ test.each(DOCUMENTS)('%s names no script that package.json does not have', (path
   expect(named.filter((name) => !(name in packageJson.scripts))).toEqual([])
 })
 
-test('docs/api.md names every route that the server describes, and no other', async () => {
+test('docs/reference/api.md names every route that the server describes, and no other', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
   const described = Object.entries(body.paths as Record<string, object>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => shapeOf(`${method.toUpperCase()} ${path}`)),
   )
-  const [, document = ''] = readFileSync('docs/api.md', 'utf8').split('## All routes')
+  const [, document = ''] = readFileSync('docs/reference/api.md', 'utf8').split('## All routes')
   const named = [...document.matchAll(/`((?:GET|POST|PUT|PATCH|DELETE) [^`]+)`/g)].map(([, route]) => shapeOf(route!))
 
   const forOperators = ['GET /healthz', 'GET /readyz']
@@ -47,9 +47,9 @@ test('docs/api.md names every route that the server describes, and no other', as
   expect(described.filter((route) => !named.includes(route))).toEqual([])
 })
 
-test('what docs/api.md says needs no key is there for whoever has none', async () => {
+test('what docs/reference/api.md says needs no key is there for whoever has none', async () => {
   const { call } = await givenApp('sqlite')
-  const [, named] = /with every request\. (.*) need none\./.exec(readFileSync('docs/api.md', 'utf8'))!
+  const [, named] = /with every request\. (.*) need none\./.exec(readFileSync('docs/reference/api.md', 'utf8'))!
   const paths = [...named!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!)
 
   expect(paths).toHaveLength(4)

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describeConfig } from '../server/config/config.ts'
 
-const DOCUMENT = 'docs/operating.md'
+const DOCUMENT = 'docs/reference/settings.md'
 const BEGIN = /<!-- settings: .*-->\n/
 const END = '<!-- end of settings -->'
 

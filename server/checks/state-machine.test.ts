@@ -6,7 +6,7 @@ import { UNDECIDABLE } from './simulator/truth.ts'
 import { decide, RULES } from './state-machine.ts'
 import { fingerprint } from './verdict.ts'
 
-const document = await readFile(new URL('../../docs/checks.md', import.meta.url), 'utf8')
+const document = await readFile(new URL('../../docs/explanation/checks.md', import.meta.url), 'utf8')
 
 test('the document lists the rules in their order, with their reasons', () => {
   const rows = [...document.matchAll(/^\| \*\*(.+?)\*\* \| (.+) \|$/gm)].map(([, name, because]) => [name, because])

@@ -146,7 +146,7 @@ async function insertWithId(db: Database, event: Omit<EventRow, 'id'>, now: numb
 async function givenRecipe(): Promise<{ file: string; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-recipe-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const document = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8')
+  const document = await readFile(new URL('../../docs/reference/api.md', import.meta.url), 'utf8')
   const [, recipe] = /^```js\n(\/\/ reconcile\.mjs.*?)^```$/ms.exec(document) ?? []
   const file = join(folder, 'reconcile.mjs')
   await writeFile(file, recipe!)

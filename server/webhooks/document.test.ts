@@ -13,9 +13,9 @@ import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
 import { afterAttempt, type Occasion, type Standing } from './transition.ts'
 
-// What docs/webhooks.md shows and lists, as the code has it. What it says in sentences is held by the tests beside the code.
+// What docs/reference/webhooks.md shows and lists, as the code has it. What it says in sentences is held by the tests beside the code.
 
-const document = readFileSync('docs/webhooks.md', 'utf8')
+const document = readFileSync('docs/reference/webhooks.md', 'utf8')
 const fenced = (language: string) =>
   [...document.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, text]) => text!)
 /** The cells of the table that has this word in its head, row by row. */

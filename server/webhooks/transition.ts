@@ -29,7 +29,7 @@ export type Transition = {
   webhook: 'resume' | 'pause' | 'keep'
 }
 
-/** What an attempt's result means for its request and its webhook. Pure; the tables and the picture are in docs/webhooks.md. */
+/** What an attempt's result means for its request and its webhook. Pure; the tables and the picture are in docs/reference/webhooks.md. */
 export function afterAttempt(
   before: Standing,
   occasion: Occasion,

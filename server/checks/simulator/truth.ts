@@ -149,7 +149,7 @@ function memoryOf(world: World): number {
 }
 
 type Undecidable = {
-  /** As in docs/checks.md. */
+  /** As in docs/explanation/checks.md. */
   case: string
   isIn(world: World): boolean
   /** Whether the rule for the case permits an event that is false; none where it is absent. */
@@ -158,7 +158,7 @@ type Undecidable = {
   mostEvents?(world: World): number | undefined
 }
 
-/** Where no strategy can be right. The rule for each is in docs/checks.md, and no other false event is permitted. */
+/** Where no strategy can be right. The rule for each is in docs/explanation/checks.md, and no other false event is permitted. */
 export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'Name servers of a zone that disagree for good, as many on each side',

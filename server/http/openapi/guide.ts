@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-const FOLDER = new URL('../../../docs/', import.meta.url)
+const FOLDER = new URL('../../../docs/reference/', import.meta.url)
 
 export type Guide = { description: string; tags: { name: string; description: string }[] }
 
