@@ -10,18 +10,27 @@ const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const BUILT = join(PROJECT, 'dashboard/dist')
 /** Inside a build: the digest of the sources that it was built from. */
 const DIGEST_FILE = 'sources.sha256'
+const SOURCES = [
+  'dashboard/**/*.*',
+  'contract/*.ts',
+  'examples/receive-webhook/*',
+  'package-lock.json',
+  'docs/**/*.{md,png}',
+  'scripts/docs-site/*',
+]
 const COMPRESSED = /\.(js|css|html|svg)$/
 
-/** Builds `dashboard/dist`, unless it was built from these very sources. Resolves with the folder. */
+/** Builds `dashboard/dist`, with the documentation in `docs/` below it, unless it was built from these very sources. Resolves with the folder. */
 export async function buildDashboard(): Promise<string> {
   const digest = sourcesDigest()
   if (builtDigest() === digest) return BUILT
   const folder = await mkdtemp(`${BUILT}-`)
   try {
-    // A development dependency: loaded only when there is something to build.
-    const vite = await import('vite')
+    // Development dependencies: loaded only when there is something to build.
+    const [vite, { buildDocs }] = await Promise.all([import('vite'), import('./docs-site/build.ts')])
     process.env.NODE_ENV = 'production'
     await vite.build({ root: join(PROJECT, 'dashboard'), logLevel: 'warn', build: { outDir: folder } })
+    await buildDocs(folder, PROJECT)
     await compressAll(folder)
     await writeFile(join(folder, DIGEST_FILE), digest)
     await replaceBuild(folder, digest)
@@ -32,7 +41,7 @@ export async function buildDashboard(): Promise<string> {
 }
 
 function sourcesDigest(): string {
-  const paths = globSync(['dashboard/**/*.*', 'contract/*.ts', 'examples/receive-webhook/*', 'package-lock.json'], {
+  const paths = globSync(SOURCES, {
     cwd: PROJECT,
     exclude: (path) => path.startsWith('dashboard/dist'),
   })

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { givenApp } from '#server/testing/app-world.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { renderMarkdown } from './docs-site/markdown.ts'
 import { settingsTable, withTable } from './settings-table.ts'
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'])
@@ -13,13 +14,23 @@ test('docs/reference/settings.md lists every setting with its default; write it 
   expect(document).toBe(withTable(document, settingsTable()))
 })
 
-test.each(DOCUMENTS)('%s links to nothing that does not exist', (path) => {
-  const links = [...readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(
+test.each(DOCUMENTS)('%s links to files, and headings of them, that exist', (path) => {
+  const links = [...readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|mailto:|\/)([^)\s]+)\)/g)].map(
     ([, link]) => link!,
   )
-
-  expect(links.filter((link) => !existsSync(join(dirname(path), link)))).toEqual([])
+  const wrong = links.filter((link) => {
+    const [file = '', hash] = link.split('#')
+    const target = file === '' ? path : join(dirname(path), file)
+    return !existsSync(target) || (hash !== undefined && !headingsOf(target).includes(hash))
+  })
+  expect(wrong).toEqual([])
 })
+
+/** The anchors of a document. */
+function headingsOf(path: string): string[] {
+  const links = { urlOf: () => '', pictureOf: () => ({ light: '', dark: '', width: 0, height: 0 }) }
+  return renderMarkdown(path, readFileSync(path, 'utf8'), links).headings.map(({ id }) => id)
+}
 
 test.each(DOCUMENTS)('%s names no file of ours that does not exist', (path) => {
   const named = [...readFileSync(path, 'utf8').matchAll(/`((?:contract|server|scripts|docs|e2e)\/[\w./-]+\w)`/g)]

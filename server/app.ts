@@ -14,7 +14,7 @@ import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
 import { requireKey } from './http/auth-and-rate-limit.ts'
-import { documentationPage } from './http/docs.ts'
+import { documentation } from './http/docs.ts'
 import { healthRoutes } from './http/health.ts'
 import { describeApi } from './http/openapi/plugin.ts'
 import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
@@ -40,7 +40,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   const { stripe } = deps.config
   const payments = stripe ? (await import('./organization/payments.ts')).openPayments(stripe) : null
   await describeApi(app)
-  await app.register(documentationPage)
+  await app.register(documentation)
   await app.register(healthRoutes(deps))
   await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(deps, payments))

@@ -103,7 +103,7 @@ function KeyOnce({ made, onDone }: { made: MadeApiKey; onDone: () => void }) {
           <p className="mt-1.5 text-xs text-faint">
             See the{' '}
             <a
-              href="/docs"
+              href="/docs/api"
               target="_blank"
               rel="noreferrer"
               className="rounded-sm text-accent-ink underline underline-offset-2"

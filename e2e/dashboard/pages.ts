@@ -18,8 +18,21 @@ const monitor =
   ({ monitors }: Showcase) =>
     `/dashboard/monitors/${monitors.get(key)!.id}`
 
-/** Every page of the dashboard, as the screenshots show it and the accessibility test walks it. */
+/** Every page of the dashboard and kinds of pages of the documentation: for the screenshots and the accessibility test. */
 export const PAGES: readonly Shown[] = [
+  { name: 'docs', path: '/docs', isOpen: true },
+  { name: 'docs-tutorial', path: '/docs/tutorials/first-monitor', isOpen: true },
+  { name: 'docs-reference', path: '/docs/reference/webhooks', isOpen: true },
+  {
+    name: 'docs-search',
+    path: '/docs/guides',
+    isOpen: true,
+    prepare: async (page) => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('signature')
+      await page.getByRole('option').first().waitFor()
+    },
+  },
   { name: 'sign-in', path: '/dashboard/sign-in', isOpen: true },
   { name: 'forgot', path: '/dashboard/forgot', isOpen: true },
   { name: 'overview', path: '/dashboard' },

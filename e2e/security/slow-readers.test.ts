@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { documentationPage } from '#server/http/docs.ts'
+import { documentation } from '#server/http/docs.ts'
 import { givenApp } from '#server/testing/app-world.ts'
 
 test('the largest file that anybody may ask for lies in memory once, however many do not read it', async () => {
@@ -11,8 +11,8 @@ test('the largest file that anybody may ask for lies in memory once, however man
     sent.push(payload)
     return payload
   })
-  await app.register(documentationPage)
-  for (let time = 0; time < 2; time++) await app.inject('/docs/reference.js')
+  await app.register(documentation)
+  for (let time = 0; time < 2; time++) await app.inject('/docs/api/reference.js')
   expect(sent[0]).toBeInstanceOf(Buffer)
   expect(sent[1]).toBe(sent[0])
 })

@@ -14,7 +14,7 @@ const NOT_BUILT = `<!doctype html>
 `
 
 /** The files of a build, without its page and the compressed copies. */
-const FILE = /^(assets\/)?[\w.-]+\.(js|css|svg|woff2)$/
+const FILE = /^(assets\/)?[\w.-]+\.(js|css|svg|png|woff2)$/
 
 /** `GET /dashboard`: the built files. Each page is the same document, whose script shows what the address says. */
 export async function dashboardFiles(app: FastifyInstance, { folder = BUILT }: { folder?: string }): Promise<void> {

@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
 import { type FastifyInstance, fastify } from 'fastify'
 
 const PAGE = `<!doctype html>
@@ -10,8 +14,8 @@ const PAGE = `<!doctype html>
 <body>
 <div id="app"></div>
 <noscript>The document itself: <a href="/openapi.json">/openapi.json</a></noscript>
-<script src="/docs/reference.js"></script>
-<script src="/docs/start.js"></script>
+<script src="/docs/api/reference.js"></script>
+<script src="/docs/api/start.js"></script>
 </body>
 </html>
 `
@@ -32,21 +36,42 @@ const START = `Scalar.createApiReference('#app', {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** `GET /docs`: the API's reference for people, with everything that it needs from here. */
-export async function documentationPage(app: FastifyInstance): Promise<void> {
+/** Built from docs/ by npm (`scripts/docs-site/build.ts`), never by the server. */
+const PAGES = fileURLToPath(new URL('../../dashboard/dist/docs/', import.meta.url))
+
+/** `GET /docs`: the documentation, as it was built. Its scripts and styles are beside those of the dashboard. */
+export async function documentation(app: FastifyInstance): Promise<void> {
+  await app.register(fastifyStatic, { root: PAGES, serve: false, preCompressed: true, cacheControl: false })
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-cache')
+  })
+  const hidden = { schema: { hide: true } }
+  app.get('/docs', hidden, (_request, reply) => reply.type('text/html; charset=utf-8').sendFile('index.html'))
+  app.get<{ Params: { '*': string } }>('/docs/*', hidden, (request, reply) => {
+    const page = `${request.params['*']}.html`
+    const exists = /^[a-z0-9/-]+\.html$/.test(page) && !/^(404|index)\./.test(page) && existsSync(join(PAGES, page))
+    return reply
+      .code(exists ? 200 : 404)
+      .type('text/html; charset=utf-8')
+      .sendFile(exists ? page : '404.html')
+  })
+  await app.register(apiReference)
+}
+
+/** `GET /docs/api`: the API's reference for people, with everything that it needs from here. */
+async function apiReference(app: FastifyInstance): Promise<void> {
   app.addHook('onSend', async (_request, reply) => {
     reply.headers({
       'content-security-policy': POLICY,
-      'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
       'cache-control': 'public, max-age=3600',
     })
   })
   /** Octets, not text: text would be copied for each connection that does not read on. */
   let reference: Promise<Buffer> | undefined
-  app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
-  app.get('/docs/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
-  app.get('/docs/reference.js', async (_request, reply) => {
+  app.get('/docs/api', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
+  app.get('/docs/api/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
+  app.get('/docs/api/reference.js', async (_request, reply) => {
     reference ??= loadReference()
     return reply.type('text/javascript; charset=utf-8').send(await reference)
   })

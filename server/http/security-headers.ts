@@ -11,7 +11,7 @@ const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
  * What a browser must know of every answer, errors included: that its type is the one that is stated, and that no cache keeps
- * what was asked for with a key or a session. Of everything below `/dashboard` it must know more.
+ * what was asked for with a key or a session. Of everything below `/dashboard` and `/docs` it must know more.
  */
 export function setSecurityHeaders(app: FastifyInstance, { baseUrl }: Pick<Deps['config'], 'baseUrl'>): void {
   const isSecure = baseUrl.startsWith('https:')
@@ -19,7 +19,7 @@ export function setSecurityHeaders(app: FastifyInstance, { baseUrl }: Pick<Deps[
     reply.header('x-content-type-options', 'nosniff')
     const isPrivate = routeOptions.config.needsKey === true || is404 || reply.statusCode >= 400
     if (isPrivate && !reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-store')
-    if (!/^\/dashboard(?:[/?]|$)/.test(url)) return
+    if (!/^\/(?:dashboard|docs)(?:[/?]|$)/.test(url)) return
     reply.headers({
       'content-security-policy': POLICY,
       'referrer-policy': 'same-origin',

@@ -4,11 +4,11 @@ const FOLDER = new URL('../../../docs/reference/', import.meta.url)
 
 export type Guide = { description: string; tags: { name: string; description: string }[] }
 
-/** The project's documents as descriptions, because many readers have nothing but `/docs`. */
+/** The project's documents as descriptions, because many readers have nothing but the API reference. */
 export async function readGuide(): Promise<Guide> {
   const [api, matching, webhooks] = await Promise.all(['api.md', 'matching.md', 'webhooks.md'].map(textOf))
   return {
-    description: `Zonewatch watches DNS records and reports changes.\n\n${api}`,
+    description: `Zonewatch watches DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
     tags: [
       { name: 'Monitors', description: matching! },
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
@@ -21,12 +21,17 @@ export async function readGuide(): Promise<Guide> {
   }
 }
 
-/** Without its title and diagrams, which `/docs` does not draw, and with links to the other documents on the same page. */
+/** Without its title and diagrams, which the API reference does not draw, and with links to the pages below `/docs`. */
 async function textOf(file: string): Promise<string> {
   const text = await readFile(new URL(file, FOLDER), 'utf8')
   return text
     .replace(/^# .*\n+/, '')
     .replaceAll(/^```mermaid\n[^`]*```\n+/gm, '')
-    .replaceAll('](webhooks.md)', '](#tag/webhooks)')
-    .replaceAll('](matching.md)', '](#tag/monitors)')
+    .replaceAll(/\]\((?!\w+:|[#/])([^)\s]+)\)/g, (_link, path: string) => `](${pageOf(path)})`)
+}
+
+/** The page of a document, for a link as it is written in docs/reference/. */
+function pageOf(link: string): string {
+  const { pathname, hash } = new URL(link, 'http://docs/docs/reference/')
+  return pathname.replace(/(?:\/README)?\.md$/, '') + hash
 }

@@ -29,7 +29,7 @@ test('who has nothing but the description finds in it what the documents say, an
   expect(tags.Monitors).toContain('`NO_DATA`')
   expect(tags.Webhooks).toContain('| 5 min | 10 min |')
   expect(tags.Webhooks).not.toContain('```mermaid') // the page draws no pictures
-  expect([body.info.description, ...Object.values(tags)].join()).not.toMatch(/\]\((?!#|https:)/)
+  expect([body.info.description, ...Object.values(tags)].join()).not.toMatch(/\]\((?!#|https:|\/docs)/)
   const used = Object.values(body.paths as Document['paths']).flatMap((path) => Object.values(path))
   expect([...new Set(used.flatMap(({ tags }) => tags!))].sort()).toEqual(Object.keys(tags).sort())
   expect(body.webhooks.change.post.parameters.map(({ name }: { name: string }) => name)).toContain(
@@ -125,13 +125,13 @@ test('every operation has an id of its own, a tag, a summary, described paramete
 
 test('the page of the reference needs nothing from elsewhere', async () => {
   const { call } = await givenApp('sqlite')
-  const page = await call('/docs', { key: null })
+  const page = await call('/docs/api', { key: null })
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
   const sources = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, source]) => source!)
-  expect(sources).toEqual(['/openapi.json', '/docs/reference.js', '/docs/start.js'])
+  expect(sources).toEqual(['/openapi.json', '/docs/api/reference.js', '/docs/api/start.js'])
   for (const source of sources) expect((await call(source, { key: null })).status).toBe(200)
-  expect((await call('/docs/reference.js', { key: null })).text.length).toBeGreaterThan(1_000_000)
+  expect((await call('/docs/api/reference.js', { key: null })).text.length).toBeGreaterThan(1_000_000)
   const root = await call('/', { key: null })
   expect([root.status, root.headers.location]).toEqual([302, '/dashboard'])
 })
