@@ -19,6 +19,7 @@ const PARTS: Record<string, readonly string[]> = {
   cli: [
     'app',
     'supervisor',
+    'backup',
     'deps',
     'checks',
     'events',
@@ -35,6 +36,7 @@ const PARTS: Record<string, readonly string[]> = {
     'log',
   ],
   supervisor: ['config'],
+  backup: ['database'],
   app: ['deps', 'dashboard', 'events', 'webhooks', 'monitors', 'groups', 'organization', 'accounts', 'metrics', 'http'],
   dashboard: [
     'checks',

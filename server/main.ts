@@ -74,6 +74,25 @@ program
   .action(async () => (await import('./cli/migrate.ts')).migrateDatabase())
 
 program
+  .command('backup <file>')
+  .description('back up the SQLite database and its secret into one file, while the server runs')
+  .option('--without-secret', 'leave the secret out')
+  .option('--json', 'print JSON')
+  .action(async (file, { withoutSecret = false, json }) =>
+    (await import('./cli/backup.ts')).backup(file, { secret: !withoutSecret, json }),
+  )
+
+program
+  .command('scheduled-backup', { hidden: true })
+  .description('one backup into BACKUP_DIR; started by serve')
+  .action(async () => (await import('./cli/backup.ts')).scheduledBackup())
+
+program
+  .command('restore <file>')
+  .description('create the SQLite database and its secret from a backup, in an empty DATA_DIR')
+  .action(async (file) => (await import('./cli/restore.ts')).restoreBackup(file))
+
+program
   .command('config')
   .description('list all settings and their values')
   .option('--json', 'print JSON')

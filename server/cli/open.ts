@@ -13,6 +13,12 @@ import { isOwnSecret } from './secret-check.ts'
 
 /** Makes the data folder where it is needed; what is in it only its owner may read. */
 export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
+  makeDataFolder(dataDir)
+  const file = pathOf(databaseUrl)
+  if (file !== undefined) makePrivate(file, dataDir)
+}
+
+export function makeDataFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     const probe = join(dataDir, `.writable-${process.pid}`)
@@ -23,12 +29,20 @@ export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
       `The data folder ${dataDir} cannot be written (${reasonOf(error)}); set DATA_DIR to one that can.`,
     )
   }
-  const file = pathOf(databaseUrl)
-  if (file !== undefined) makePrivate(file, dataDir)
 }
 
 /** The server's own secret, and where it is from. */
 export type Secret = { text: string; from: 'settings' | 'file' | 'new file'; path: string }
+
+/** What `loadSecret` would give, without making one; undefined where there is none. */
+export function findSecret({ secret, dataDir }: Pick<Config, 'secret' | 'dataDir'>): string | undefined {
+  if (secret !== null) return secret
+  try {
+    return readFileSync(join(dataDir, 'secret'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
 
 /** From the settings, or made once in the data folder. */
 export function loadSecret({ secret, dataDir }: Config): Secret {

@@ -11,6 +11,7 @@ import { createLog } from '../log.ts'
 import { LoopHealth } from '../loop-health.ts'
 import type { Order, Report } from '../supervisor.ts'
 import { WakeUp } from '../wake-up.ts'
+import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 import { loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
 
@@ -168,14 +169,5 @@ function refuseToListen({ host, port }: Config) {
     if (code === 'EADDRINUSE')
       throw new CliError(`Port ${port} on ${host} is in use by another program; set PORT to a free one.`)
     throw new CliError(`Port ${port} on ${host} cannot be listened on (${reasonOf(error)}); set HOST and PORT.`)
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -1,4 +1,6 @@
 import { fork } from 'node:child_process'
+import type { Logger } from 'pino'
+import { runSchedule } from '../backup/schedule.ts'
 import { systemClock } from '../clock.ts'
 import { startCheckpoints } from '../database/sqlite-checkpoints.ts'
 import { pathOf } from '../database/url.ts'
@@ -13,6 +15,7 @@ const EXEC_ARGV = ['--max-semi-space-size=64']
 export async function serve(): Promise<void> {
   const config = loadConfig()
   const log = createLog(config)
+  const stop = new AbortController()
   let stopCheckpoints = () => {}
   const supervisor = new Supervisor({
     processes: planProcesses(config.roles, config.workers),
@@ -20,6 +23,7 @@ export async function serve(): Promise<void> {
     onPrepared: () => {
       const path = pathOf(config.databaseUrl)
       if (path !== undefined) stopCheckpoints = startCheckpoints(path)
+      if (config.backupDir !== null) void runBackups(config.backupDir, config.backupEveryMs, log, stop.signal)
     },
     clock: systemClock,
     log,
@@ -29,7 +33,25 @@ export async function serve(): Promise<void> {
     process.on(signal, () => supervisor.stop())
   }
   await supervisor.run()
+  stop.abort()
   stopCheckpoints()
   log.info('Stopped.')
   process.exit(0)
+}
+
+/** Each backup in a process of its own, which ends with the server. */
+async function runBackups(folder: string, everyMs: number, log: Logger, stop: AbortSignal): Promise<void> {
+  const run = () =>
+    new Promise<boolean>((resolve) => {
+      const child = fork(process.argv[1]!, ['scheduled-backup'], { signal: stop, killSignal: 'SIGKILL' })
+      child.once('error', (err) => {
+        if (!stop.aborted) log.error({ err }, 'The backup could not be started; it is tried again.')
+        resolve(false)
+      })
+      child.once('exit', (code, signal) => {
+        if (signal !== null && !stop.aborted) log.error({ signal }, 'The backup was killed; it is tried again.')
+        resolve(code === 0)
+      })
+    })
+  await runSchedule({ folder, everyMs, clock: systemClock, run }, stop)
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan, Plans } from '../plan.ts'
 import { DENIED_PORTS, type Networks } from '../safe-http/addresses.ts'
+import { type BackupSettings, readBackupSettings } from './backups.ts'
 import { type DnsSettings, readDnsSettings } from './dns.ts'
 import { type HttpSettings, readHttpSettings } from './http.ts'
 import {
@@ -31,7 +32,8 @@ import { readWebhookSettings, type WebhookSettings } from './webhooks.ts'
 
 export type Config = DnsSettings &
   HttpSettings &
-  WebhookSettings & {
+  WebhookSettings &
+  BackupSettings & {
     host: string
     port: number
     /** Without a slash at the end. */
@@ -132,6 +134,7 @@ class Settings {
         'encrypts webhook secrets and signs cursors; generated once in DATA_DIR',
         parseSecret,
       ),
+      ...readBackupSettings((...setting) => this.#read(...setting)),
       ...readDnsSettings((...setting) => this.#read(...setting)),
       webhookAllowedNetworks: this.#read(
         'WEBHOOK_ALLOWED_NETWORKS',
@@ -168,6 +171,10 @@ class Settings {
     if (databaseUrl.startsWith('postgres') && config.secret === null && this.#errors.SECRET === undefined) {
       this.#errors.SECRET =
         'is required with PostgreSQL, so that all nodes share one: set 32 or more random characters.'
+    }
+    if (databaseUrl.startsWith('postgres') && config.backupDir !== null) {
+      this.#errors.BACKUP_DIR ??=
+        'is for SQLite; back up PostgreSQL with its own tools: docs/guides/back-up-and-restore.md.'
     }
     if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
     return config

@@ -29,6 +29,17 @@ export function parseWhole(text: string, least: number, most: number): number {
   return number
 }
 
+const UNIT_MS = { s: 1_000, m: 60_000, h: 60 * 60_000, d: 24 * 60 * 60_000 }
+
+/** Milliseconds, of text like `90s`, `30m`, `6h` or `7d`. */
+export function parseDuration(text: string, leastMs: number, mostMs: number): number {
+  const [, number, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
+  if (ms >= leastMs && ms <= mostMs) return ms
+  const shown = (bound: number) => (bound % UNIT_MS.d === 0 ? `${bound / UNIT_MS.d}d` : `${bound / UNIT_MS.m}m`)
+  throw new Refusal(`must be a time like 30m, 6h or 7d, from ${shown(leastMs)} to ${shown(mostMs)}, not "${text}".`)
+}
+
 export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_000)
 
 export function parseOrigins(text: string): string[] {

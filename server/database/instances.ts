@@ -132,6 +132,11 @@ async function takeOverFromDead(db: Database, { pid, machine, isAlive }: ThisPro
   )
 }
 
+/** For a database in which no process works: what any of them had claimed is due again. */
+export async function forgetProcesses(db: Database, now: number): Promise<void> {
+  await takeOver(db, await db.selectFrom('processes').select('id').execute(), now)
+}
+
 async function takeOver(db: Database, dead: readonly { id: number }[], now: number): Promise<void> {
   const ids = dead.map(({ id }) => id)
   if (ids.length === 0) return

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from './database.ts'
 import { baseline } from './migrations/0001-baseline.ts'
 import { auditLog } from './migrations/0002-audit-log.ts'
+import { lastBackup } from './migrations/0003-last-backup.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -19,7 +20,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [baseline, auditLog]
+const MIGRATIONS: Migration[] = [baseline, auditLog, lastBackup]
 
 const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
@@ -55,7 +56,7 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     const applied = await readApplied(transaction, words)
-    const unknown = applied.find((name, index) => MIGRATIONS[index]?.name !== name)
+    const unknown = findUnknownMigration(applied)
     if (unknown !== undefined)
       throw new OtherVersion(`This Zonewatch does not know the database's migration "${unknown}".`)
     const names: string[] = []
@@ -69,6 +70,11 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
     }
     return names
   })
+}
+
+/** The first of the migrations of a database, in order, that this program does not have: a newer version made it. */
+export function findUnknownMigration(applied: readonly string[]): string | undefined {
+  return applied.find((name, index) => MIGRATIONS[index]?.name !== name)
 }
 
 /** Whether every migration has run; for readiness. */

@@ -40,6 +40,7 @@ export type Tables = {
   due_mails: people.DueMailsTable
   processes: ProcessesTable
   secret_check: SecretCheckTable
+  last_backup: LastBackupTable
   rate_log: requests.RateLogTable
   organization_changes: OrganizationChangesTable
   idempotent_requests: requests.IdempotentRequestsTable
@@ -53,6 +54,19 @@ type Once<T> = ColumnType<T, T, never>
 
 /** One row: a value that only the SECRET of the database gives. */
 export type SecretCheckTable = { number: Once<number>; value: Buffer }
+
+/** One row, of SQLite alone: what became of the last backup that was tried. */
+export type LastBackupTable = {
+  number: Once<number>
+  tried_at: number
+  /** Null: it was made. */
+  error: string | null
+  /** Of the last one that was made; null: none was. */
+  made_at: number | null
+  path: string | null
+  octets: number | null
+  duration_ms: number | null
+}
 
 export type OrganizationsTable = {
   id: Once<string>

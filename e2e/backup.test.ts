@@ -1,0 +1,215 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Delivery, Event } from '#contract/events.ts'
+import type { Monitor } from '#contract/monitors.ts'
+import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
+import { findLastBackup } from '#server/backup/last-backup.ts'
+import { openDatabase } from '#server/database/database.ts'
+import { type Api, createApi } from '#server/testing/api.ts'
+import type { Received } from '#server/testing/receiver.ts'
+import { runCommand, type Settings } from '#server/testing/server-process.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+
+const MONITORS = 8
+
+/** A server whose database and secret are in one folder, as `npm start` keeps them. */
+async function givenOperated(more: Settings = {}) {
+  const { dns, receiver, settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { SECRET: _, DATABASE_URL: __, ...own } = settings
+  const data = join(own.DATA_DIR!, 'data')
+  return { dns, receiver, data, settings: { ...own, ...ADMIN, DATA_DIR: data, ...more } }
+}
+
+const idOf = ({ body }: Received) => (JSON.parse(body.toString()) as Delivery).id
+const listed = async <T>(api: Api, path: string) => (await api.get<{ data: T[] }>(`${path}?limit=100`)).body.data
+
+test('made under load and restored, a backup holds every event and request, and deliveries continue under their ids', async () => {
+  const { dns, receiver, data, settings } = await givenOperated()
+  receiver.answers(({ path }) => (path === '/down' ? 500 : 200))
+  const server = await givenServer(settings)
+  const api = createApi(server.url, ADMIN_KEY)
+  const hook = async (path: string) =>
+    (await api.post<Webhook>('/webhooks', { url: `${receiver.url}${path}`, groups: ['default'] })).body
+  const [up, down] = [await hook('/up'), await hook('/down')]
+  const names = Array.from({ length: MONITORS }, (_, index) => `m${index}.example.com`)
+  for (const name of names) dns.set(name, 'A', ['192.0.2.1'])
+  const monitors = await Promise.all(
+    names.map(
+      async (name) =>
+        (await api.post<Monitor>('/monitors', { full_domain: name, record_type: 'A', expected_value: ['192.0.2.1'] }))
+          .body,
+    ),
+  )
+  const toldUp = (count: number) =>
+    eventually(
+      async () => receiver.received.filter(({ path }) => path === '/up').length,
+      (told) => told >= count,
+    )
+  await toldUp(MONITORS)
+
+  let isLoaded = true
+  const load = (async () => {
+    for (let round = 2; isLoaded; round++) {
+      const value = `192.0.2.${round}`
+      for (const name of names) dns.set(name, 'A', [value])
+      await Promise.all(monitors.map(({ id }) => api.post(`/monitors/${id}/check`)))
+      // A record that changes while it is being confirmed is asked for again only half a minute later.
+      await eventually(
+        () => listed<Monitor>(api, '/monitors'),
+        (all) => all.every(({ current_value }) => current_value?.join() === value),
+      )
+    }
+  })()
+  const before = { events: await listed<Event>(api, '/events'), told: await toldUp(0) }
+  const file = join(settings.DATA_DIR, '..', 'one.backup')
+  const made = await runCommand(['backup', file, '--json'], settings)
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  const { rows } = JSON.parse(made.stdout)
+  expect(rows.monitors).toBe(MONITORS)
+  expect(rows.events).toBeGreaterThanOrEqual(before.events.length)
+  // Deliveries went on meanwhile, and go on.
+  await toldUp(before.told + MONITORS)
+  isLoaded = false
+  await load
+  await server.kill()
+  const received = [...receiver.received]
+  const upIds = received.filter(({ path }) => path === '/up').map(idOf)
+  expect(new Set(upIds).size).toBe(upIds.length)
+
+  // The machine is gone: all there is is the file.
+  await rm(data, { recursive: true })
+  const restored = await runCommand(['restore', file], settings)
+  expect(restored).toMatchObject({ code: 0, stderr: '' })
+  expect(restored.stdout).toContain(`It holds 1 organizations, ${MONITORS} monitors`)
+  expect(readdirSync(data).sort()).toEqual(['secret', 'zonewatch.db'])
+  receiver.reset()
+  receiver.answers(({ path }) => (path === '/down' ? 500 : 200))
+  const database = openDatabase(`sqlite:${join(data, 'zonewatch.db')}`)
+  const undelivered = await database
+    .selectFrom('webhook_requests')
+    .select('id')
+    .where('webhook_id', '=', up.id)
+    .where('status', '!=', 'DELIVERED')
+    .execute()
+  await database.destroy()
+  const second = await givenServer(settings)
+  const again = createApi(second.url, ADMIN_KEY)
+  const events = new Map((await listed<Event>(again, '/events')).map((event) => [event.id, event]))
+  for (const event of before.events) expect(events.get(event.id)).toEqual(event)
+  const requests = await eventually(
+    () => listed<WebhookRequest>(again, `/webhooks/${up.id}/requests`),
+    (all) => all.every(({ status }) => status === 'DELIVERED'),
+  )
+  const known = new Set(requests.map(({ id }) => id))
+  for (const id of upIds.slice(0, before.told)) expect(known).toContain(id)
+  // Of what was made before the backup, it sends what was not yet delivered then, and nothing else.
+  const resent = receiver.received.filter(({ path }) => path === '/up').map(idOf)
+  for (const id of resent.filter((id) => upIds.includes(id))) expect(undelivered).toContainEqual({ id })
+
+  // The webhook's secret opens, and a request that waited goes out as it was, under its id.
+  receiver.answers(200)
+  const [waiting] = await listed<WebhookRequest>(again, `/webhooks/${down.id}/requests`)
+  const first = received.find((one) => one.path === '/down' && idOf(one) === waiting!.id)!
+  expect((await again.post(`/webhooks/${down.id}/requests/${waiting!.id}/retry`)).status).toBe(200)
+  const sent = await eventually(
+    async () => receiver.received.find((one) => one.path === '/down' && idOf(one) === waiting!.id),
+    (one) => one !== undefined,
+  )
+  expect(sent!.body.equals(first.body)).toBe(true)
+  expect(sent!.headers['x-service-signature']).toBe(first.headers['x-service-signature'])
+})
+
+test('scheduled backups are made while the server runs; where they cannot be, the operator sees why and checks go on', async () => {
+  const backups = await givenFolder()
+  const { dns, receiver, data, settings } = await givenOperated({ BACKUP_DIR: join(backups, 'kept') })
+  const server = await givenServer(settings)
+  const names = () => readdirSync(join(backups, 'kept')).filter((name) => name.endsWith('.backup'))
+  await eventually(
+    async () => server.stdout(),
+    (text) => text.includes('A backup was made and verified.'),
+  )
+  const [name] = names()
+  expect(name).toMatch(/^zonewatch-\d{8}T\d{6}Z\.backup$/)
+  const recorded = async () => {
+    const db = openDatabase(`sqlite:${join(data, 'zonewatch.db')}`)
+    return await findLastBackup(db).finally(() => db.destroy())
+  }
+  expect(await recorded()).toMatchObject({ error: null, made: { path: join(backups, 'kept', name!) } })
+  server.send('SIGTERM')
+  expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
+
+  // Another server with the backup of this one.
+  const { SECRET: _, ...other } = { ...settings, DATA_DIR: await givenFolder(), SECRET: '' }
+  expect(await runCommand(['restore', join(backups, 'kept', name!)], other)).toMatchObject({ code: 0 })
+  expect(readFileSync(join(other.DATA_DIR, 'secret'), 'utf8')).toBe(readFileSync(join(data, 'secret'), 'utf8'))
+
+  await writeFile(join(backups, 'a file'), '')
+  const second = await givenServer({ ...settings, BACKUP_DIR: join(backups, 'a file') })
+  await eventually(
+    async () => second.stdout(),
+    (text) => text.includes('The backup failed.'),
+  )
+  const line = second
+    .stdout()
+    .split('\n')
+    .find((text) => text.includes('The backup failed.'))
+  expect(JSON.parse(line!)).toMatchObject({
+    level: 50,
+    reason: expect.stringMatching(/a file cannot be made \(EEXIST.*\)\. Set it to a folder that can be written\.$/),
+    msg: 'The backup failed. Checks and deliveries go on; it is tried again.',
+  })
+  await eventually(recorded, (last) => last?.error != null)
+  expect(await recorded()).toMatchObject({
+    error: expect.stringContaining('a file cannot be made'),
+    made: { path: join(backups, 'kept', name!) },
+  })
+  const api = createApi(second.url, ADMIN_KEY)
+  await api.post('/webhooks', { url: receiver.url, groups: ['default'] })
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  await api.post('/monitors', { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] })
+  await receiver.waitFor(1)
+})
+
+test('restore says what stands in its way, and changes nothing', async () => {
+  const { data, settings } = await givenOperated()
+  const server = await givenServer(settings)
+  const folder = await givenFolder()
+  const file = join(folder, 'one.backup')
+  const bare = join(folder, 'bare.backup')
+  expect((await runCommand(['backup', file], settings)).stdout).toContain('The secret is in it')
+  expect((await runCommand(['backup', bare, '--without-secret'], settings)).stdout).toContain('The secret is not in it')
+  const refusal = async (args: string[], more: Settings) => {
+    const { code, stdout, stderr } = await runCommand(args, { ...settings, ...more })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    return stderr
+  }
+  expect(await refusal(['backup', file], {})).toContain('exists already')
+  expect(await refusal(['backup', join(folder, 'x')], { SECRET: 'y'.repeat(40) })).toContain(
+    'The secret is not the one of the database.',
+  )
+  expect(await refusal(['restore', file], {})).toContain('is in use by a running server. Stop that server')
+  await server.kill()
+  const other = { DATA_DIR: join(folder, 'other') }
+  expect(await refusal(['restore', join(folder, 'none')], other)).toContain('There is no file')
+  expect(await refusal(['restore', bare], other)).toContain('This backup was made without the secret. Set SECRET')
+  expect(await refusal(['restore', file], { ...other, SECRET: 'y'.repeat(40) })).toContain(
+    'SECRET is not the one of the backup.',
+  )
+  await mkdir(other.DATA_DIR, { recursive: true })
+  await writeFile(join(other.DATA_DIR, 'secret'), 'z'.repeat(40))
+  expect(await refusal(['restore', file], other)).toContain(
+    'secret is not the secret of the backup. Move that file away',
+  )
+  expect(readdirSync(other.DATA_DIR)).toEqual(['secret'])
+  await writeFile(join(other.DATA_DIR, 'secret'), readFileSync(join(data, 'secret')))
+  expect(await runCommand(['restore', bare], { ...settings, ...other })).toMatchObject({ code: 0, stderr: '' })
+  const restored = await givenServer({ ...settings, ...other })
+  expect((await createApi(restored.url, ADMIN_KEY).get('/monitors')).status).toBe(200)
+
+  const postgres = { DATABASE_URL: 'postgres://zonewatch@127.0.0.1:1/none', SECRET: 'x'.repeat(40) }
+  expect(await refusal(['backup', file], postgres)).toContain('Back up PostgreSQL with pg_dump')
+  expect(await refusal(['restore', file], postgres)).toContain('Restore PostgreSQL with pg_restore')
+  expect(await refusal(['config'], { ...postgres, BACKUP_DIR: folder })).toContain('BACKUP_DIR is for SQLite')
+})

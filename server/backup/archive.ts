@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { CliError } from '../cli-error.ts'
+import { yieldToEventLoop } from '../yield.ts'
+
+/**
+ * A backup is one SQLite file: the database, a table `zonewatch_backup` that says what it is, and behind the last page one
+ * line with the length and the SHA-256 of all before it. Without that line a file is no backup, however long it is.
+ */
+export type Manifest = {
+  /** The version of Zonewatch that made the backup. */
+  version: string
+  /** UTC epoch milliseconds. */
+  madeAt: number
+  /** The content of the file `secret`; null: the backup was made with `--without-secret`. */
+  secret: string | null
+  /** The rows of each table. */
+  rows: Record<string, number>
+}
+
+const FORMAT = 1
+const CHUNK_OCTETS = 1_024 * 1_024
+const LINE = /^\nzonewatch-backup (\d+) octets=(\d{16}) sha256=([0-9a-f]{64})\n$/
+const lineOf = (octets: number, sha256: string) =>
+  `\nzonewatch-backup ${FORMAT} octets=${String(octets).padStart(16, '0')} sha256=${sha256}\n`
+const LINE_OCTETS = lineOf(0, '0'.repeat(64)).length
+
+/** Writes the manifest into a copy that is not yet finished. */
+export function writeManifest(database: DatabaseSync, manifest: Manifest): void {
+  database.exec('create table zonewatch_backup (manifest text not null) strict')
+  database.prepare('insert into zonewatch_backup (manifest) values (?)').run(JSON.stringify(manifest))
+}
+
+/** Ends the file with the line that makes it a backup, and waits until the disk has it. */
+export async function finishArchive(path: string): Promise<void> {
+  const file = openSync(path, 'r+')
+  try {
+    const octets = fstatSync(file).size
+    writeSync(file, lineOf(octets, await sha256Of(file, octets)), octets)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Reads the whole file. Returns the octets of the database in it. Throws a `CliError` for what is no whole backup. */
+export async function verifyArchive(path: string): Promise<number> {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const line = Buffer.alloc(LINE_OCTETS)
+    readSync(file, line, 0, LINE_OCTETS, Math.max(0, size - LINE_OCTETS))
+    const [, format, octets, sha256] = LINE.exec(line.toString('latin1')) ?? []
+    if (format === undefined) throw new CliError(await whatItIs(file, path, size))
+    if (Number(format) !== FORMAT) {
+      throw new CliError(
+        `${path} has the backup format ${format}; this Zonewatch reads ${FORMAT}. Use a newer Zonewatch.`,
+      )
+    }
+    const isWhole = Number(octets) === size - LINE_OCTETS && (await sha256Of(file, Number(octets))) === sha256
+    if (!isWhole) throw new CliError(`${path} is damaged: its checksum is wrong. Restore another backup.`)
+    return Number(octets)
+  } finally {
+    closeSync(file)
+  }
+}
+
+async function whatItIs(file: number, path: string, size: number): Promise<string> {
+  const start = Buffer.alloc(16)
+  readSync(file, start, 0, 16, 0)
+  if (size > 0 && start.toString('latin1') === 'SQLite format 3\0') {
+    return `${path} is no whole backup: its last line is missing. It was cut off, or was not made by zonewatch backup. Restore another backup.`
+  }
+  return `${path} is no backup of Zonewatch. Give a file that was made by zonewatch backup.`
+}
+
+/** Throws a `CliError` for a database without a manifest. */
+export function readManifest(database: DatabaseSync, path: string): Manifest {
+  try {
+    const row = database.prepare('select manifest from zonewatch_backup').get() as { manifest: string }
+    return JSON.parse(row.manifest)
+  } catch {
+    throw new CliError(`${path} does not say what it is a backup of. Restore another backup.`)
+  }
+}
+
+/** The rows of every table. */
+export function countRows(database: DatabaseSync): Record<string, number> {
+  const tables = database
+    .prepare(
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!' order by name",
+    )
+    .all() as { name: string }[]
+  return Object.fromEntries(
+    tables
+      .filter(({ name }) => name !== 'zonewatch_backup')
+      .map(({ name }) => {
+        const { count } = database.prepare(`select count(*) as count from "${name}"`).get() as { count: number }
+        return [name, count]
+      }),
+  )
+}
+
+/** What SQLite finds wrong with the file; undefined where nothing is. Takes as long as reading all of it. */
+export function findDamage(database: DatabaseSync): string | undefined {
+  const { integrity_check: found } = database.prepare('pragma integrity_check(1)').get() as { integrity_check: string }
+  return found === 'ok' ? undefined : found
+}
+
+async function sha256Of(file: number, octets: number): Promise<string> {
+  const hash = createHash('sha256')
+  const chunk = Buffer.alloc(CHUNK_OCTETS)
+  for (let at = 0; at < octets; ) {
+    const length = readSync(file, chunk, 0, Math.min(CHUNK_OCTETS, octets - at), at)
+    if (length === 0) break
+    hash.update(chunk.subarray(0, length))
+    at += length
+    await yieldToEventLoop()
+  }
+  return hash.digest('hex')
+}

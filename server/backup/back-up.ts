@@ -1,0 +1,138 @@
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { CliError } from '../cli-error.ts'
+import { countRows, findDamage, finishArchive, readManifest, verifyArchive, writeManifest } from './archive.ts'
+import { shownOctets } from './octets.ts'
+
+export type BackupOptions = {
+  /** The SQLite file. A server may be using it. */
+  source: string
+  /** The file to make. It must not be there. */
+  target: string
+  /** The content of the file `secret`; null: left out. */
+  secret: string | null
+  version: string
+  now: number
+  /** Free octets of the file system that holds this folder. */
+  freeOctets?: (folder: string) => number
+}
+
+export type MadeBackup = { octets: number; rows: Record<string, number> }
+
+/** 1 MiB with SQLite's usual pages: a step reads so much at once. */
+const PAGES_PER_STEP = 256
+/** After each step, so that the disk is left to the server for most of the time. */
+const PAUSE_MS = 5
+/** What the manifest and the last line take, generously. */
+const MORE_OCTETS = 1_024 * 1_024
+
+/**
+ * Copies a database that is in use, as it is at one moment, and verifies the copy. The file gets its name when it is whole and
+ * on the disk. Blocks the event loop: run it in a process of its own. Throws a `CliError` for what an operator can change.
+ */
+export async function backUp(options: BackupOptions): Promise<MadeBackup> {
+  const { target, source, freeOctets = freeOctetsOf } = options
+  const folder = dirname(target)
+  if (!existsSync(source)) throw new CliError(`There is no database at ${source}. Check DATA_DIR and DATABASE_URL.`)
+  if (existsSync(target))
+    throw new CliError(`${target} exists already. Give the name of a new file, or remove that one.`)
+  const partial = partialOf(target)
+  try {
+    closeSync(openSync(partial, 'wx', 0o600))
+  } catch (error) {
+    throw new CliError(`${folder} cannot be written (${(error as Error).message}). Give a folder that can.`)
+  }
+  try {
+    const needed = sizeOf(source) + sizeOf(`${source}-wal`) + MORE_OCTETS
+    const free = freeOctets(folder)
+    if (free < needed) {
+      throw new CliError(
+        `${folder} has ${shownOctets(free)} free, and the backup takes up to ${shownOctets(needed)}. Free some space, or give another folder.`,
+      )
+    }
+    const rows = await copy(options, partial)
+    await finishArchive(partial)
+    await verifyArchive(partial)
+    const octets = statSync(partial).size
+    giveName(partial, target)
+    return { octets, rows }
+  } finally {
+    for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
+  }
+}
+
+/** What a backup is called until it is whole. The number says which process makes it. */
+export const partialOf = (target: string) => join(dirname(target), `.${basename(target)}.partial-${process.pid}`)
+/** The process that makes, or made, such a file. */
+export const makerOf = (name: string): number | undefined => {
+  const [, pid] = /^\..+\.partial-(\d+)$/.exec(name) ?? []
+  return pid === undefined ? undefined : Number(pid)
+}
+
+async function copy({ source, secret, version, now }: BackupOptions, partial: string): Promise<Record<string, number>> {
+  const from = new DatabaseSync(source, { readOnly: true, timeout: 5_000 })
+  let rows: Record<string, number>
+  try {
+    // One snapshot for all steps: without it SQLite begins anew whenever another process writes, which a server does always.
+    from.exec('begin')
+    rows = countRows(from)
+    await backup(from, partial, { rate: PAGES_PER_STEP, progress: pause })
+  } finally {
+    from.close()
+  }
+  const made = new DatabaseSync(partial)
+  try {
+    made.exec('pragma journal_mode = delete')
+    writeManifest(made, { version, madeAt: now, secret, rows })
+    const damage = findDamage(made)
+    if (damage !== undefined) {
+      throw new CliError(
+        `${source} is damaged (${damage}), and so is every copy of it. Keep the older backups, and restore the last good one.`,
+      )
+    }
+    const copied = countRows(made)
+    const wrong = Object.keys(rows).find((table) => copied[table] !== rows[table])
+    if (wrong !== undefined || readManifest(made, partial).madeAt !== now) {
+      throw new Error(`The copy of ${source} differs in the table ${wrong}.`)
+    }
+  } finally {
+    made.close()
+  }
+  return rows
+}
+
+const sleeping = new Int32Array(new SharedArrayBuffer(4))
+const pause = () => void Atomics.wait(sleeping, 0, 0, PAUSE_MS)
+
+/** In one step, and never over a file that is there. */
+function giveName(partial: string, target: string): void {
+  try {
+    linkSync(partial, target)
+    rmSync(partial)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST')
+      throw new CliError(`${target} exists already. Give the name of a new file, or remove that one.`)
+    // Some network file systems know no links.
+    renameSync(partial, target)
+  }
+  syncFolder(dirname(target))
+}
+
+/** So that a power failure does not take the name of a file that is on the disk. */
+export function syncFolder(folder: string): void {
+  const opened = openSync(folder, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
+
+export function freeOctetsOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -1,0 +1,46 @@
+import type { Database } from '../database/database.ts'
+
+export type LastBackup = {
+  /** UTC epoch milliseconds. */
+  triedAt: number
+  /** Why the last one failed; null: it was made. */
+  error: string | null
+  /** The last one that was made; null: none was. */
+  made: { at: number; path: string; octets: number; durationMs: number } | null
+}
+
+/** What became of the last backup, scheduled or from the command line; undefined where none was ever tried. */
+export async function findLastBackup(db: Database): Promise<LastBackup | undefined> {
+  const row = await db.selectFrom('last_backup').selectAll().executeTakeFirst()
+  if (!row) return undefined
+  const { tried_at: triedAt, error, made_at: at, path, octets, duration_ms: durationMs } = row
+  const made = at === null ? null : { at, path: path!, octets: octets!, durationMs: durationMs! }
+  return { triedAt, error, made }
+}
+
+export async function recordMadeBackup(db: Database, made: NonNullable<LastBackup['made']>): Promise<void> {
+  const { at, path, octets, durationMs } = made
+  await record(db, { tried_at: at, error: null, made_at: at, path, octets, duration_ms: durationMs })
+}
+
+/** The last one that was made stays known. */
+export async function recordFailedBackup(db: Database, error: string, now: number): Promise<void> {
+  await record(db, { tried_at: now, error })
+}
+
+type Row = {
+  tried_at: number
+  error: string | null
+  made_at?: number
+  path?: string
+  octets?: number
+  duration_ms?: number
+}
+
+async function record(db: Database, row: Row): Promise<void> {
+  await db
+    .insertInto('last_backup')
+    .values({ number: 1, ...row })
+    .onConflict((conflict) => conflict.column('number').doUpdateSet(row))
+    .execute()
+}

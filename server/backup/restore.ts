@@ -1,0 +1,138 @@
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { CliError } from '../cli-error.ts'
+import { openDatabase } from '../database/database.ts'
+import { forgetProcesses } from '../database/instances.ts'
+import { findUnknownMigration } from '../database/migrate.ts'
+import { countRows, findDamage, type Manifest, readManifest, verifyArchive } from './archive.ts'
+import { freeOctetsOf, syncFolder } from './back-up.ts'
+import { shownOctets } from './octets.ts'
+
+export type RestoreOptions = {
+  archive: string
+  /** The SQLite file to make. */
+  target: string
+  now: number
+  /** Called with the verified manifest before anything is put in place; throws to refuse. */
+  accept(manifest: Manifest, isSecretOf: (value: Buffer) => boolean): void
+}
+
+/** A server that wrote less than this ago runs. */
+const RECENT_MS = 10_000
+
+/**
+ * Puts the database of a backup in place, where there is none. Until the last step nothing but a file with another name is
+ * written. Throws a `CliError` that says what is wrong with the backup or with the place.
+ */
+export async function restore({ archive, target, now, accept }: RestoreOptions): Promise<Manifest> {
+  refuseDatabase(target, now)
+  if (!existsSync(archive))
+    throw new CliError(`There is no file ${archive}. Give a file that was made by zonewatch backup.`)
+  const octets = await verifyArchive(archive)
+  const folder = dirname(target)
+  const free = freeOctetsOf(folder)
+  if (free < octets) {
+    throw new CliError(
+      `${folder} has ${shownOctets(free)} free, and the database takes ${shownOctets(octets)}. Free some space.`,
+    )
+  }
+  const partial = `${target}.restoring-${process.pid}`
+  try {
+    copyFileSync(archive, partial)
+    chmodSync(partial, 0o600)
+    truncateSync(partial, octets)
+    const manifest = take(archive, partial, accept)
+    await forgetServer(partial, now)
+    syncFile(partial)
+    if (existsSync(target)) refuseDatabase(target, now)
+    renameSync(partial, target)
+    syncFolder(folder)
+    return manifest
+  } finally {
+    for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
+  }
+}
+
+/** Throws for a place that holds a database, and says whether a server uses it. */
+export function refuseDatabase(path: string, now: number): void {
+  const found = [path, `${path}-wal`, `${path}-shm`].find((each) => existsSync(each))
+  if (found === undefined) return
+  if (isInUse(path, now))
+    throw new CliError(`${path} is in use by a running server. Stop that server, then move the file away.`)
+  throw new CliError(
+    `${found} exists already, and restore overwrites nothing. Move it and the files beside it away, or set DATA_DIR to an empty folder.`,
+  )
+}
+
+function isInUse(path: string, now: number): boolean {
+  try {
+    const database = new DatabaseSync(path, { readOnly: true })
+    try {
+      const row = database.prepare('select max(seen_at) as seen from processes').get() as { seen: number | null }
+      return row.seen !== null && row.seen > now - RECENT_MS
+    } finally {
+      database.close()
+    }
+  } catch {
+    return false
+  }
+}
+
+function take(archive: string, partial: string, accept: RestoreOptions['accept']): Manifest {
+  const database = new DatabaseSync(partial)
+  try {
+    const manifest = readManifest(database, archive)
+    const applied = database.prepare('select name from migrations order by number').all() as { name: string }[]
+    const unknown = findUnknownMigration(applied.map(({ name }) => name))
+    if (unknown !== undefined) {
+      throw new CliError(
+        `${archive} was made by Zonewatch ${manifest.version}, which is newer (its migration "${unknown}" is not known here). Restore it with that version or a newer one.`,
+      )
+    }
+    const damage = findDamage(database)
+    if (damage !== undefined) throw new CliError(`${archive} is damaged (${damage}). Restore another backup.`)
+    const rows = countRows(database)
+    const wrong = Object.keys(manifest.rows).find((table) => rows[table] !== manifest.rows[table])
+    if (wrong !== undefined) {
+      throw new CliError(
+        `${archive} is damaged: ${wrong} has ${rows[wrong]} rows and had ${manifest.rows[wrong]}. Restore another backup.`,
+      )
+    }
+    const check = database.prepare('select value from secret_check').get() as { value: Uint8Array } | undefined
+    accept(manifest, (value) => check === undefined || value.equals(check.value))
+    database.exec('drop table zonewatch_backup')
+    return manifest
+  } finally {
+    database.close()
+  }
+}
+
+/** The processes of the server that was backed up do not run here, and what they had claimed is due. */
+async function forgetServer(path: string, now: number): Promise<void> {
+  const db = openDatabase(`sqlite:${path}`)
+  try {
+    await forgetProcesses(db, now)
+  } finally {
+    await db.destroy()
+  }
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

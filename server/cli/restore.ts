@@ -1,0 +1,68 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Manifest } from '../backup/archive.ts'
+import { refuseDatabase, restore } from '../backup/restore.ts'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { pathOf } from '../database/url.ts'
+import { shownRows } from './backup.ts'
+import { loadConfig } from './load-config.ts'
+import { makeDataFolder, reasonOf } from './open.ts'
+import { secretCheckOf } from './secret-check.ts'
+
+/** `zonewatch restore FILE`: the database and the secret of a backup, in a folder that has neither. */
+export async function restoreBackup(file: string): Promise<void> {
+  const config = loadConfig()
+  const target = pathOf(config.databaseUrl)
+  if (target === undefined) {
+    throw new CliError(
+      'zonewatch restore makes an SQLite database. Restore PostgreSQL with pg_restore: docs/guides/back-up-and-restore.md.',
+    )
+  }
+  const now = systemClock.now()
+  refuseDatabase(target, now)
+  makeDataFolder(config.dataDir)
+  const path = join(config.dataDir, 'secret')
+  let isNew = false
+  try {
+    const accept = (manifest: Manifest, isSecretOf: (value: Buffer) => boolean) => {
+      const secret = secretFor(config, path, manifest)
+      if (!isSecretOf(secretCheckOf(secret))) throw new CliError(otherSecret(config, path))
+      if (config.secret !== null || existsSync(path)) return
+      writeSecret(path, secret)
+      isNew = true
+    }
+    const { madeAt, version, rows } = await restore({ archive: resolve(file), target, now, accept })
+    process.stdout.write(`${target} is as it was at ${new Date(madeAt).toISOString()}, with Zonewatch ${version}.
+It holds ${shownRows(rows)}. Start the server.
+`)
+  } catch (error) {
+    if (isNew) rmSync(path, { force: true })
+    throw error
+  }
+}
+
+/** That of the settings, of the folder or of the backup, in this order. */
+function secretFor({ secret }: Config, path: string, manifest: Manifest): string {
+  if (secret !== null) return secret
+  if (existsSync(path)) return readFileSync(path, 'utf8').trim()
+  if (manifest.secret !== null) return manifest.secret
+  throw new CliError(
+    `This backup was made without the secret. Set SECRET to that of the server, or put its file "secret" at ${path}, and restore again.`,
+  )
+}
+
+function otherSecret({ secret }: Config, path: string): string {
+  if (secret !== null)
+    return 'SECRET is not the one of the backup. Set SECRET to that one, or leave it unset to use the one in the backup.'
+  return `${path} is not the secret of the backup. Move that file away to use the one in the backup.`
+}
+
+function writeSecret(path: string, secret: string): void {
+  try {
+    writeFileSync(path, `${secret}\n`, { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    throw new CliError(`${path} cannot be written (${reasonOf(error)}).`)
+  }
+}
