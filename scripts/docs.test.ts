@@ -8,7 +8,7 @@ import { settingsTable, withTable } from './settings-table.ts'
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'])
 
-test('docs/reference/settings.md lists every setting with its default; write it anew with scripts/settings-table.ts', () => {
+test('docs/reference/settings.md lists every setting with its default; scripts/settings-table.ts writes it', () => {
   const document = readFileSync('docs/reference/settings.md', 'utf8')
 
   expect(document).toBe(withTable(document, settingsTable()))
@@ -58,7 +58,7 @@ test('docs/reference/api.md names every route that the server describes, and no 
   expect(described.filter((route) => !named.includes(route))).toEqual([])
 })
 
-test('what docs/reference/api.md says needs no key is there for whoever has none', async () => {
+test('what docs/reference/api.md says needs no key needs none', async () => {
   const { call } = await givenApp('sqlite')
   const [, named] = /with every request\. (.*) need none\./.exec(readFileSync('docs/reference/api.md', 'utf8'))!
   const paths = [...named!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!)

@@ -5,7 +5,15 @@ import { Marked, type Tokens } from 'marked'
 export type Heading = { depth: number; text: string; id: string }
 /** The text below one heading, for the search. */
 export type Section = { heading: string; id: string; text: string }
-export type Rendered = { title: string; lead: string; html: string; headings: Heading[]; sections: Section[] }
+export type Rendered = {
+  title: string
+  lead: string
+  html: string
+  headings: Heading[]
+  sections: Section[]
+  /** Links to what the site does not have. They are shown as text, and a test fails. */
+  broken: string[]
+}
 
 type Links = {
   /** The address of the site for a file of the project; undefined where the site does not have it. */
@@ -14,15 +22,19 @@ type Links = {
   pictureOf: (path: string) => { light: string; dark: string; width: number; height: number }
 }
 
-/** A document as HTML without its title, which the page's head shows. Throws for a link that leads nowhere. */
+/** A document as HTML without its title, which the page's head shows. */
 export function renderMarkdown(path: string, markdown: string, links: Links): Rendered {
   const slugs = new Map<string, number>()
   const headings: Heading[] = []
+  const broken: string[] = []
   const resolve = (href: string) => {
     const [file = '', hash] = href.split('#')
     const target = file === '' ? path : posix.normalize(posix.join(posix.dirname(path), file))
     const url = links.urlOf(target)
-    if (url === undefined) throw new Error(`${path} links to ${href}, which the site does not have.`)
+    if (url === undefined) {
+      broken.push(href)
+      return
+    }
     return hash === undefined ? url : `${url}#${hash}`
   }
   const marked = new Marked({
@@ -54,7 +66,8 @@ export function renderMarkdown(path: string, markdown: string, links: Links): Re
         if (/^(https?|mailto):/.test(href)) return `<a href="${escapeHtml(href)}" rel="noreferrer">${html}</a>`
         // Of the server itself: the API reference, the dashboard.
         if (href.startsWith('/')) return `<a href="${escapeHtml(href)}">${html}</a>`
-        return `<a href="${escapeHtml(resolve(href))}">${html}</a>`
+        const url = resolve(href)
+        return url === undefined ? html : `<a href="${escapeHtml(url)}">${html}</a>`
       },
       image({ href, text }) {
         const { light, dark, width, height } = links.pictureOf(posix.join(posix.dirname(path), href))
@@ -66,7 +79,14 @@ export function renderMarkdown(path: string, markdown: string, links: Links): Re
   const html = marked.parse(withoutComments(markdown), { async: false })
   const [title] = headings
   if (title?.depth !== 1) throw new Error(`${path} does not begin with its title.`)
-  return { title: title.text, lead: leadOf(html), html, headings: headings.slice(1), sections: sectionsOf(html) }
+  return {
+    title: title.text,
+    lead: leadOf(html),
+    html,
+    headings: headings.slice(1),
+    sections: sectionsOf(html),
+    broken,
+  }
 }
 
 /** As GitHub makes them, so that an anchor works in both places. */

@@ -6,11 +6,12 @@ export type Guide = { description: string; tags: { name: string; description: st
 
 /** The project's documents as descriptions, because many readers have nothing but the API reference. */
 export async function readGuide(): Promise<Guide> {
-  const [api, matching, webhooks] = await Promise.all(['api.md', 'matching.md', 'webhooks.md'].map(textOf))
+  const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md']
+  const [api, states, matching, webhooks] = await Promise.all(files.map(textOf))
   return {
     description: `Zonewatch watches DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
     tags: [
-      { name: 'Monitors', description: matching! },
+      { name: 'Monitors', description: `${states}\n\n${matching}` },
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
       { name: 'Events', description: 'What changed, when, and on which evidence. Only checks create events.' },
       { name: 'Webhooks', description: webhooks! },
