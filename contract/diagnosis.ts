@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable } from './common.ts'
+import { Exactly, exampleOf, Instant, Nullable } from './common.ts'
+import { ConfirmationReasonAnswer, VerdictReasonAnswer } from './reasons.ts'
 
 const chain = Type.Array(Exactly({ name: Type.String(), target: Type.String(), ttl: Type.Integer() }), {
   description: 'The CNAME records from the queried name on, in order.',
@@ -82,20 +83,24 @@ export const DiagnosisPath = Exactly(
 export type DiagnosisPath = Static<typeof DiagnosisPath>
 
 const confirmation = {
-  decided: Type.String({ description: 'How it was reached, in a sentence.' }),
-  at: Type.Optional(Instant('When it was reached; diagnoses of older versions have none.')),
-  paths: Type.Array(DiagnosisPath, { description: 'The exchanges that led to it, in order.' }),
+  decided: Type.String({ description: 'How the verdict was reached: the texts of `confirmation`.' }),
+  confirmation: Type.Array(ConfirmationReasonAnswer, {
+    description: 'The same as codes: how the verdict was reached and, where the resolvers decide, why.',
+  }),
+  at: Type.Optional(Instant('When the verdict was reached. Diagnoses of older versions have none.')),
+  paths: Type.Array(DiagnosisPath, { description: 'The exchanges that led to the verdict, in order.' }),
 }
 
 /** The evidence of a verdict: `?include=diagnosis` on a Monitor, and on one Event. At most 16 KiB of JSON. */
 export const Diagnosis = Exactly(
   {
-    reason: Type.String({ description: 'Why the state is what it is, in a sentence.' }),
+    reason: Type.String({ description: 'Why the monitor is in this state: the text of `verdict`.' }),
+    verdict: VerdictReasonAnswer,
     ...confirmation,
     latest: Type.Optional(
       Exactly(confirmation, {
         title: 'Confirmation',
-        description: 'The latest check that sent more than one query and changed nothing.',
+        description: 'The latest check that sent more than one query and found no change.',
       }),
     ),
   },
@@ -105,7 +110,9 @@ export const Diagnosis = Exactly(
     examples: [
       {
         reason: 'www.example.com answers 192.0.2.99 instead of 192.0.2.1.',
-        decided: 'Confirmed by a second query to the resolver.',
+        verdict: exampleOf(VerdictReasonAnswer),
+        decided: 'Confirmed by a second resolver query.',
+        confirmation: [exampleOf(ConfirmationReasonAnswer)],
         at: '2026-11-21T09:30:00.000Z',
         paths: [
           {

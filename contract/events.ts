@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, Instant, pageQuery, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { STATES } from './monitors.ts'
+import { VerdictReasonAnswer } from './reasons.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
 export const Event = Exactly(
@@ -54,10 +55,16 @@ export const Event = Exactly(
 )
 export type Event = Static<typeof Event>
 
-/** An event with the field that `?include=diagnosis` adds. */
+/** An event with the fields that `?include=…` adds. */
 export const EventAnswer = Type.Object(
   {
     ...Event.properties,
+    reason: Type.Optional(
+      Type.Union([VerdictReasonAnswer, Type.Null()], {
+        description:
+          'Why the monitor changed to `new_state`, as a code with parameters; null where none is kept. With `?include=reason`.',
+      }),
+    ),
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
         description: 'The evidence behind `new_state`; null where none is kept. With `?include=diagnosis`.',
@@ -69,7 +76,9 @@ export const EventAnswer = Type.Object(
 export type EventAnswer = Static<typeof EventAnswer>
 
 export const OneEventQuery = Exactly({
-  include: Type.Optional(Type.Enum(['diagnosis'], { description: 'Adds the evidence.' })),
+  include: Type.Optional(
+    Type.Enum(['reason', 'diagnosis'], { description: 'Adds the reason as a code, or all of the evidence.' }),
+  ),
 })
 
 export const eventFilters = {

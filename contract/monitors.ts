@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, GIVEN_BY_SERVER, Instant, pageQuery } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
+import { VerdictReasonAnswer } from './reasons.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
@@ -55,15 +56,21 @@ const example: Monitor = {
 }
 
 /** The fields that `?include=…` adds to a monitor. */
-export const INCLUDES = ['frequency', 'group', 'diagnosis'] as const
+export const INCLUDES = ['frequency', 'group', 'reason', 'diagnosis'] as const
 export const MonitorAnswer = Type.Object(
   {
     ...Monitor.properties,
     frequency: Type.Optional(Type.Integer({ description: 'Minutes between two checks.' })),
     group: Type.Optional(Type.String({ description: "The group's slug." })),
+    reason: Type.Optional(
+      Type.Union([VerdictReasonAnswer, Type.Null()], {
+        description:
+          'Why the monitor is in this state, as a code with parameters; null until a check has ended. With `?include=reason`.',
+      }),
+    ),
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
-        description: 'The evidence behind `state`; null until a check ended. With `?include=diagnosis`.',
+        description: 'The evidence behind `state`; null until a check has ended. With `?include=diagnosis`.',
       }),
     ),
   },
@@ -131,6 +138,7 @@ const elsewhere = {
   state: FOUND,
   incidence_count: FOUND,
   last_checked: FOUND,
+  reason: FOUND,
   diagnosis: FOUND,
   webhooks: 'belong to the group of the monitor: PATCH /groups/{group}.',
 }

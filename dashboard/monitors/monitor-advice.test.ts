@@ -27,7 +27,8 @@ function foundBy(outcome: DiagnosisPath['outcome'], server = '192.0.2.53:53', na
     ms: 1,
     outcome,
   }
-  return { reason: '', decided: '', paths: [name ? { ...path, name } : path] }
+  const verdict = { code: 'unclassified' as const, params: { text: '' }, text: '' }
+  return { reason: '', verdict, decided: '', confirmation: [], paths: [name ? { ...path, name } : path] }
 }
 
 test('what is missing is to be added, and what is extra to be removed', () => {

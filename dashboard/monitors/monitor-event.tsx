@@ -49,7 +49,11 @@ function Details({ event }: { event: EventDetails }) {
     <div className="flex flex-col gap-5">
       <div className="flex flex-col gap-1.5">
         <StateChange event={event} isLarge />
-        {diagnosis && <p className="text-base font-medium break-words">{diagnosis.reason}</p>}
+        {diagnosis && (
+          <p className="text-base font-medium break-words" title={diagnosis.verdict.code}>
+            {diagnosis.reason}
+          </p>
+        )}
         {diagnosis && <p className="text-sm text-faint">{diagnosis.decided}</p>}
       </div>
       <Facts>

@@ -35,7 +35,7 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
           )}
           <CheckingNote phase={checking.phase} state={state} />
         </div>
-        <h2 className="max-w-prose text-lg font-medium break-words text-pretty">
+        <h2 className="max-w-prose text-lg font-medium break-words text-pretty" title={diagnosis?.verdict.code}>
           {diagnosis?.reason ?? STATE_LOOKS[state].meaning}
         </h2>
         {diagnosis && <p className="max-w-prose text-sm text-faint">{diagnosis.decided}</p>}

@@ -4,6 +4,7 @@ import { recordChecks, recordedLoader } from '#server/checks/store.ts'
 import { systemContext } from '#server/context.ts'
 import type { Database } from '#server/database/database.ts'
 import { type Claim, LEASE_MS } from '#server/database/lease-queue.ts'
+import { toDiagnosis } from '#server/monitors/diagnosis.ts'
 import { insertMonitors } from '#server/monitors/insert.ts'
 import { parseMonitor } from '#server/monitors/monitor.ts'
 import { ADDRESS, type Lab, NAME, startLab } from './lab.ts'
@@ -55,7 +56,7 @@ export async function play(db: Database, organizationId: string, scenario: Scena
       during: during.map(({ new_state }) => new_state),
       after: all.slice(before.length + during.length).map(({ new_state }) => new_state),
       values: values === null ? null : JSON.parse(values),
-      last: diagnosis === null ? null : JSON.parse(diagnosis),
+      last: diagnosis === null ? null : toDiagnosis(diagnosis),
       longestDiagnosis: Math.max(...all.map((event) => event.diagnosis?.length ?? 0)),
       told: lab.told,
     }

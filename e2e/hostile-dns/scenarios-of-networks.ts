@@ -129,7 +129,7 @@ export const NETWORKS: Scenario[] = [
     before: block,
     fault: ({ set }) => set(NAME, 'A', ['192.0.2.14']),
     becomes: 'MISMATCH',
-    says: 'port 53 to the outside seems to be blocked',
+    says: 'A firewall may block port 53',
   },
   {
     name: 'port 53 is blocked, and one recursive server lies',

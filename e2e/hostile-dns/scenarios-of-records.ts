@@ -36,7 +36,7 @@ export const RECORDS: Scenario[] = [
     fault: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.9']),
     becomes: 'MISMATCH',
     values: [ADDRESS, '192.0.2.9'],
-    says: "The zone's name servers ns1.example.test and ns2.example.test answer",
+    says: "The zone's name servers ns1.example.test and ns2.example.test agree",
   },
   { name: 'the name is gone', fault: ({ remove }) => remove(NAME, 'A'), becomes: 'NOT_FOUND', values: [] },
   { name: 'the records are gone', fault: ({ set }) => set(NAME, 'A', []), becomes: 'NO_DATA', values: [] },

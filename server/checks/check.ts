@@ -1,11 +1,13 @@
 import type { MonitorState } from '#contract/monitors.ts'
+import type { ConfirmationReason } from '#contract/reasons.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { NetworkState } from '../dns/canaries.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import { formatServer } from '../dns/servers.ts'
 import { isAnswer, isFailure, serverTextOf } from './outcomes.ts'
-import { REASONS } from './reasons.ts'
+import { type Decided, REASONS } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 import { findDifference, fingerprint, judge } from './verdict.ts'
 
@@ -29,7 +31,7 @@ export type ZoneReplies = {
   next: Query[]
   good: ZoneReply[]
   failure: Outcome | undefined
-  notAsked: string | undefined
+  notAsked: ConfirmationReason | undefined
 }
 
 /** What is recorded of a monitor before the check. `isFinal`: give a verdict now, however little is certain. */
@@ -81,7 +83,7 @@ export type Observation = Instant & { query: Query } & (
     | { reply: Reply }
     | { zone: ZoneReply }
     | { delegation: AuthoritativeReply }
-    | { trouble: string | undefined }
+    | { trouble: RootTrouble | undefined }
     | { network: NetworkState }
   )
 
@@ -89,12 +91,12 @@ export type Step =
   | { kind: 'ask'; queries: Query[] }
   /** The outcome is the recorded one, found by one query. */
   | { kind: 'unchanged' }
-  /** `decided`: how it was reached, a sentence. `servers`: names of the zone's name servers that say it. */
-  | { kind: 'verdict'; outcome: Outcome; decided: string; servers: string[]; rotation: Rotation | null }
+  /** `decided`: how it was reached. `servers`: names of the zone's name servers that say it. */
+  | { kind: 'verdict'; outcome: Outcome; decided: Decided; servers: string[]; rotation: Rotation | null }
   /** Nothing is reported yet; check again after the delay. */
-  | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; decided: string }
+  | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; decided: Decided }
   /** Our own network is at fault, so nothing was learned. */
-  | { kind: 'withheld'; afterMs: number; decided: string }
+  | { kind: 'withheld'; afterMs: number; decided: Decided }
 
 export const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
 export const WITHHELD_DELAY_MS = 5_000
@@ -134,7 +136,7 @@ export function ask(...queries: Query[]): Step {
 export function report(
   check: Check,
   outcome: Outcome,
-  decided: string,
+  decided: Decided,
   servers: string[] = [],
   rotation: Rotation | null = isFailure(outcome) ? check.recorded.rotation : null,
 ): Step {
@@ -145,7 +147,7 @@ export function report(
   return { kind: 'verdict', outcome, decided, servers, rotation }
 }
 
-export function inconclusive({ recorded }: Check, decided: string, rotation = recorded.rotation): Step {
+export function inconclusive({ recorded }: Check, decided: Decided, rotation = recorded.rotation): Step {
   const afterMs = INCONCLUSIVE_DELAYS_MS[Math.min(recorded.inconclusive, MOST_INCONCLUSIVE - 1)]!
   return { kind: 'inconclusive', afterMs, rotation, decided }
 }

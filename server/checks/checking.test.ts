@@ -189,10 +189,12 @@ onBothEngines('checking', (fresh) => {
     servers[1]!.set('www.example.com', 'A', ['203.0.113.66'])
     for (let round = 0; round < 3; round++) await check()
     expect(await events(id)).toHaveLength(1)
-    const { state, diagnosis } = await read(id)
+    const { state, diagnosis, reason } = await read(id)
     expect(state).toBe('VALID')
     expect(JSON.stringify(diagnosis)).toContain('203.0.113.66')
     expect(diagnosis).toMatchObject({ reason: 'www.example.com answers 192.0.2.1, as expected.' })
+    expect(reason).toEqual(diagnosis!.verdict)
+    expect(reason).toMatchObject({ code: 'as_expected', params: { matched: ['192.0.2.1'], missing: [] } })
   })
 
   test('while our own network fails nothing is recorded, and checks go on within 10 s of its return', async () => {

@@ -6,6 +6,7 @@ import type { DnsClient } from '../dns/client.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/overload-error.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
 import { type Lookup, lookupFor, type Watched } from './lookup.ts'
 import { isGood } from './outcomes.ts'
@@ -116,7 +117,7 @@ type Result =
   | { reply: Reply }
   | { zone: ZoneReply }
   | { delegation: AuthoritativeReply }
-  | { trouble: string | undefined }
+  | { trouble: RootTrouble | undefined }
   | { network: Awaited<ReturnType<Canaries['network']>> }
 
 async function send(

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest'
+import type { VerdictReason } from '#contract/reasons.ts'
 import { type DatedEvidence, newDiagnosis, withLatest } from './evidence.ts'
+import type { Decided } from './reasons.ts'
+import { judge } from './verdict.ts'
 
 const AT = Date.UTC(2026, 10, 22, 9, 30)
-const WHY = { reason: 'why', decided: 'how', at: AT }
+const REASON: VerdictReason = { code: 'no_answer', params: { name: 'www.example.com' } }
+const decided = (code: 'resolver_confirmed' | 'resolvers_agree' | 'resolvers_disagree'): Decided => [
+  { code, params: {} },
+]
+const WHY = { reason: REASON, decided: decided('resolver_confirmed'), at: AT }
 
 function evidenceOf(server: string, values: string[]): DatedEvidence {
   return {
@@ -36,8 +43,8 @@ test('however much was answered, it stays within its size, and keeps how it bega
   const diagnosis = newDiagnosis(WHY, [...evidence, evidenceOf('last', ['x'])])
   const text = JSON.stringify(diagnosis)
   expect(text.length).toBeLessThanOrEqual(16_384)
-  const { reason, decided, paths } = diagnosis
-  expect([reason, decided, paths.at(-1)!.server]).toEqual(['why', 'how', 'last'])
+  const { verdict, confirmation, paths } = diagnosis
+  expect([verdict, confirmation, paths.at(-1)!.server]).toEqual([REASON, decided('resolver_confirmed'), 'last'])
 })
 
 test('a diagnosis says when it was reached and when each query was sent', () => {
@@ -47,10 +54,30 @@ test('a diagnosis says when it was reached and when each query was sent', () => 
 
 test('a later check that changed nothing is kept beside the last change, within the same size', () => {
   const long = Array.from({ length: 200 }, (_, at) => evidenceOf(`server ${at}`, ['y'.repeat(400)]))
-  const first = withLatest(newDiagnosis(WHY, long), { decided: 'again', at: AT + 60_000 }, long)
-  const second = withLatest(first, { decided: 'once more', at: AT + 120_000 }, long)
-  expect(second).toMatchObject({ reason: 'why', decided: 'how', latest: { decided: 'once more' } })
+  const first = withLatest(newDiagnosis(WHY, long), { decided: decided('resolvers_agree'), at: AT + 60_000 }, long)
+  const second = withLatest(first, { decided: decided('resolvers_disagree'), at: AT + 120_000 }, long)
+  expect(second).toMatchObject({
+    verdict: REASON,
+    confirmation: decided('resolver_confirmed'),
+    latest: { confirmation: decided('resolvers_disagree') },
+  })
   expect(second.latest!.at).toBe('2026-11-22T09:32:00.000Z')
   expect(second.latest!.paths.length).toBeGreaterThan(0)
   expect(JSON.stringify(second).length).toBeLessThanOrEqual(16_384)
+})
+
+test('a reason with many long values is shortened and marked; its counts stay', () => {
+  const values = Array.from({ length: 2_000 }, (_, at) => `${at} ${'\u0001'.repeat(900)}`)
+  const expectation = {
+    recordType: 'TXT',
+    expectedValues: values.slice(0, 10),
+    isExactMatch: true,
+    owner: 'a.test',
+  } as const
+  const rrset = { name: 'a.test', type: 'TXT' as const, ttl: 60, values }
+  const { reason } = judge(expectation, { kind: 'answer', rrset, chain: [] })
+  const { verdict } = newDiagnosis({ ...WHY, reason }, [])
+  expect(JSON.stringify(verdict).length).toBeLessThanOrEqual(5_000)
+  expect(verdict).toMatchObject({ code: 'extra_values', params: { truncated: true, counts: { observed: 2_000 } } })
+  expect(newDiagnosis(WHY, []).verdict).toBe(REASON)
 })

@@ -1,6 +1,9 @@
-import type { Diagnosis, DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
+import type { DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
+import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
 import type { Evidence, Outcome } from '../dns/outcome.ts'
+import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import type { Observation } from './check.ts'
+import type { Decided } from './reasons.ts'
 import { fingerprint } from './verdict.ts'
 
 /** An exchange and when it began, in UTC epoch milliseconds. */
@@ -40,8 +43,9 @@ function isAlike(one: Evidence, other: Evidence): boolean {
   )
 }
 
-/** Characters of JSON; a zone can answer with far more than anyone reads. */
-const MOST_CHARACTERS = 16_384
+/** Characters of JSON, and of those that reasons may take: a zone can answer with far more than anyone reads. */
+const MOST_CHARACTERS = 14_336
+const MOST_CHARACTERS_OF_REASON = 5_000
 
 /** How much of each exchange is kept; the next one where that is still too much. */
 type Measure = { values: number; characters: number; links: number; errors: number }
@@ -56,26 +60,60 @@ const MOST_CHARACTERS_EACH = MOST_CHARACTERS / 2
 
 /** Within a bounded size: first each exchange is shortened, then those in the middle are left out. `at`: UTC epoch milliseconds. */
 export function newDiagnosis(
-  { reason, decided, at }: { reason: string; decided: string; at: number },
+  { reason, decided, at }: { reason: VerdictReason; decided: Decided; at: number },
   evidence: readonly DatedEvidence[],
-): Diagnosis {
-  return within(MOST_CHARACTERS, evidence, (paths) => ({ reason, decided, at: new Date(at).toISOString(), paths }))
+): StoredDiagnosis {
+  const verdict = shortReason(reason)
+  return within(MOST_CHARACTERS, evidence, (paths) => ({ verdict, ...confirmed(decided, at), paths }))
 }
 
 /** The diagnosis with a later check that changed nothing. `before` is the one that was kept. */
 export function withLatest(
-  before: Diagnosis,
-  { decided, at }: { decided: string; at: number },
+  before: StoredDiagnosis,
+  { decided, at }: { decided: Decided; at: number },
   evidence: readonly DatedEvidence[],
-): Diagnosis {
+): StoredDiagnosis {
   const { latest: _, ...own } = before
   const kept = { ...own, paths: [...own.paths] }
   while (kept.paths.length > 2 && JSON.stringify(kept).length > MOST_CHARACTERS_EACH) {
     kept.paths.splice(Math.floor(kept.paths.length / 2), 1)
   }
   const capacity = MOST_CHARACTERS - JSON.stringify(kept).length - 20
-  const latest = within(capacity, evidence, (paths) => ({ decided, at: new Date(at).toISOString(), paths }))
+  const latest = within(capacity, evidence, (paths) => ({ ...confirmed(decided, at), paths }))
   return { ...kept, latest }
+}
+
+const confirmed = (decided: Decided, at: number) => ({
+  confirmation: decided.map(shortReason),
+  at: new Date(at).toISOString(),
+})
+
+/** How much of each list and each text of a reason is kept; the next one where that is still too much. */
+const REASON_MEASURES = [
+  { entries: 20, characters: 1_000 },
+  { entries: 10, characters: 200 },
+  { entries: 5, characters: 120 },
+  { entries: 1, characters: 60 },
+]
+
+/** The reason within a bounded size; what was shortened is marked. */
+export function shortReason<R extends VerdictReason | ConfirmationReason>(reason: R): R {
+  let short = reason
+  for (const measure of REASON_MEASURES) {
+    const params = shortenedValue(reason.params, measure) as R['params']
+    if (JSON.stringify(params) !== JSON.stringify(reason.params)) {
+      short = { ...reason, params: { ...params, truncated: true } }
+    }
+    if (JSON.stringify(short).length <= MOST_CHARACTERS_OF_REASON) break
+  }
+  return short
+}
+
+function shortenedValue(value: unknown, measure: (typeof REASON_MEASURES)[number]): unknown {
+  if (typeof value === 'string') return cut(value, measure)
+  if (Array.isArray(value)) return value.slice(0, measure.entries).map((each) => shortenedValue(each, measure))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortenedValue(each, measure)]))
 }
 
 function within<T>(characters: number, evidence: readonly DatedEvidence[], build: (paths: DiagnosisPath[]) => T): T {
@@ -129,6 +167,6 @@ function fewOf(values: readonly string[], measure: Measure): string[] {
   return values.length > shown.length ? [...shown, `… ${values.length - shown.length} more`] : shown
 }
 
-function cut(text: string, { characters }: Measure): string {
+function cut(text: string, { characters }: Pick<Measure, 'characters'>): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text
 }

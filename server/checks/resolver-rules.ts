@@ -1,3 +1,4 @@
+import type { ConfirmationReason } from '#contract/reasons.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/servers.ts'
 import {
@@ -25,7 +26,7 @@ import {
   serverTextOf,
   unionOf,
 } from './outcomes.ts'
-import { REASONS } from './reasons.ts'
+import { type Decided, REASONS } from './reasons.ts'
 import { answerWith, sortMembers } from './rotation.ts'
 import { bySamples, mayRotate, type Source } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
@@ -183,7 +184,7 @@ function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
   })
 }
 
-function resolversAgree(check: Check): string {
+function resolversAgree(check: Check): Decided {
   const servers = new Set<string>()
   for (const one of check.observations) {
     if ('reply' in one) for (const { server } of one.reply.evidence) servers.add(server)
@@ -191,7 +192,7 @@ function resolversAgree(check: Check): string {
   return REASONS.resolversAgree(servers.size, check.zone.notAsked ?? otherViewOf(check))
 }
 
-function otherViewOf(check: Check): string | undefined {
+function otherViewOf(check: Check): ConfirmationReason | undefined {
   const view = check.zone.good.length > 0 ? viewOf(check) : undefined
-  return typeof view === 'string' ? view : undefined
+  return Array.isArray(view) ? undefined : view
 }

@@ -24,7 +24,7 @@ import {
   majority,
   unionOf,
 } from './outcomes.ts'
-import { REASONS } from './reasons.ts'
+import { type Decided, REASONS } from './reasons.ts'
 import {
   ANSWERS_TO_PROVE_ABSENCE,
   addSightings,
@@ -42,8 +42,8 @@ import { fingerprint } from './verdict.ts'
 /** One server that can be asked again and again. `rounds`: how often it was. */
 export type Source = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
 
-/** `agreed`: the sentence where all say the same. `divided`: the verdict where each server keeps to its own answer. */
-export type Sampling = { isByZone: boolean; names: string[]; agreed(): string; divided(): Step }
+/** `agreed`: the reason where all say the same. `divided`: the verdict where each server keeps to its own answer. */
+export type Sampling = { isByZone: boolean; names: string[]; agreed(): Decided; divided(): Step }
 
 /** Answers of all servers together in one check. */
 export const MOST_SAMPLES = 72

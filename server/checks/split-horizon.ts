@@ -1,3 +1,4 @@
+import type { ConfirmationReason } from '#contract/reasons.ts'
 import { isFiltered } from '../dns/extended-errors.ts'
 import { isBelow } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
@@ -6,8 +7,8 @@ import { ask, type Check, first, type Query, type Step, serverOf, type ZoneReply
 import { isAnswer, isFailure, isSame } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 
-/** Undefined: the same zone. A sentence: why the zone's servers do not count. `Query[]`: what has to be asked to tell. */
-type View = undefined | string | Query[]
+/** Undefined: the same zone. A reason: why the zone's servers do not count. `Query[]`: what has to be asked to tell. */
+type View = undefined | ConfirmationReason | Query[]
 
 export function compareViews(check: Check): Step | undefined {
   const view = viewOf(check)

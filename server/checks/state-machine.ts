@@ -112,8 +112,8 @@ export type Conclusion = {
 
 /** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. Pure. */
 export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
-  const { outcome, rotation, servers } = step
-  const verdict = judge(recorded, outcome, servers)
+  const { outcome, rotation } = step
+  const verdict = judge(recorded, outcome)
   const isSameValues = verdict.values === undefined || isSameSet(verdict.values, recorded.values)
   const after: Recorded = {
     ...recorded,

@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely'
-import type { Diagnosis } from '#contract/diagnosis.ts'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -8,6 +7,7 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { boundedValues } from '../events/bounded-values.ts'
 import { isNotified } from '../events/notify.ts'
 import { type EventRow, insertEvents, newEventIds, toEvent } from '../events/store.ts'
+import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import type { Recorded } from './check.ts'
@@ -214,7 +214,7 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
 function latestOf(result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>): Columns {
   const { row, decided, at, observations } = result
   if (!row || row.diagnosis === null) return {}
-  const before: Diagnosis = JSON.parse(row.diagnosis)
+  const before = readDiagnosis(row.diagnosis)
   return { diagnosis: JSON.stringify(withLatest(before, { decided, at }, evidenceOf(observations))) }
 }
 

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
+import type { VerdictReason } from '#contract/reasons.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 import type { Answer } from '../monitors/record-types/record-type.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { differenceSentence, plain } from '../monitors/record-types/wording.ts'
-import { listed } from './reasons.ts'
 
 /** What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. */
 export type Expectation = {
@@ -17,37 +16,48 @@ export type Expectation = {
 
 export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_FOUND' | 'NO_DATA' | 'BAD_SETUP'
 
-/** `values`: what was learned, sorted; absent where nothing was. `reason`: one plain sentence that says why. */
-export type Verdict = { state: VerdictState; values?: string[]; reason: string }
+/** `values`: what was learned, sorted; absent where nothing was. `reason`: why, with all its values. */
+export type Verdict = { state: VerdictState; values?: string[]; reason: VerdictReason }
 
-/** What an outcome means for a monitor. `servers`: the zone's name servers that say so, by name. Pure. */
-export function judge(expectation: Expectation, outcome: Outcome, servers: readonly string[] = []): Verdict {
-  const owner = expectation.owner || '.'
+/** What an outcome means for a monitor. Pure. */
+export function judge(expectation: Expectation, outcome: Outcome): Verdict {
+  const name = expectation.owner || '.'
   switch (outcome.kind) {
     case 'answer':
-      return judgeAnswer(expectation, owner, outcome, servers)
+      return judgeAnswer(expectation, name, outcome)
     case 'nodata':
-      return noData(owner, outcome.chain, `no ${expectation.recordType} record`)
-    case 'nxdomain':
-      return { state: 'NOT_FOUND', values: [], reason: `${endOf(owner, outcome.chain, 'does')} not exist (NXDOMAIN).` }
-    case 'endless_alias':
-      return { state: 'BAD_SETUP', reason: endlessAlias(owner, outcome.chain) }
-    case 'lame':
-      return { state: 'BAD_SETUP', reason: `${owner} cannot be resolved: ${outcome.reason}.` }
-    case 'failure':
-      if (outcome.bogus) return { state: 'INVALID', reason: `${owner} fails DNSSEC validation (${codesOf(outcome)}).` }
-      return { state: 'INVALID', reason: `${owner} cannot be resolved: ${causeOf(outcome)} (${codesOf(outcome)}).` }
-    case 'referral':
-      return { state: 'INVALID', reason: `${owner} cannot be resolved: the name server answered with a referral.` }
-    case 'malformed':
-      return { state: 'INVALID', reason: `The answer for ${owner} is malformed: ${plain(outcome.reason)}.` }
-    case 'timeout':
-      return { state: 'TIMEOUT', reason: `${owner} timed out: no name server answered in time.` }
-    case 'unreachable':
+      return noData(expectation, name, outcome.chain)
+    case 'nxdomain': {
+      const params = absent(expectation, name, outcome.chain)
+      const target = outcome.chain.at(-1)?.target
       return {
-        state: 'TIMEOUT',
-        reason: `${owner} cannot be resolved: no name server can be reached (${plain(outcome.reason)}).`,
+        state: 'NOT_FOUND',
+        values: [],
+        reason:
+          target === undefined
+            ? { code: 'no_such_name', params }
+            : { code: 'no_such_target', params: { ...params, target: target || '.' } },
       }
+    }
+    case 'endless_alias':
+      return { state: 'BAD_SETUP', reason: endlessAlias(name, outcome.chain) }
+    case 'lame': {
+      const { zone, nameServers, reason: detail } = outcome
+      const params = { name, zone: zone || '.', name_servers: nameServers, detail }
+      return { state: 'BAD_SETUP', reason: { code: 'lame_delegation', params } }
+    }
+    case 'failure': {
+      const params = { name, rcode: outcome.rcode, extended_errors: outcome.ede }
+      return { state: 'INVALID', reason: { code: outcome.bogus ? 'dnssec_failed' : failureCode(outcome), params } }
+    }
+    case 'referral':
+      return { state: 'INVALID', reason: { code: 'referral', params: { name } } }
+    case 'malformed':
+      return { state: 'INVALID', reason: { code: 'malformed_answer', params: { name, detail: outcome.reason } } }
+    case 'timeout':
+      return { state: 'TIMEOUT', reason: { code: 'no_answer', params: { name } } }
+    case 'unreachable':
+      return { state: 'TIMEOUT', reason: { code: 'unreachable', params: { name, detail: outcome.reason } } }
   }
 }
 
@@ -87,60 +97,81 @@ export function readFingerprint(written: number | null): { recorded: number | nu
   return { recorded: isRotating ? -written : written, isRotating }
 }
 
-function judgeAnswer(expectation: Expectation, owner: string, answer: Answer, servers: readonly string[]): Verdict {
+function judgeAnswer(expectation: Expectation, name: string, answer: Answer): Verdict {
   const { recordType, expectedValues, isExactMatch } = expectation
   const matcher = recordTypeOf(recordType)
   const observed = matcher.observe(answer)
-  if (observed.length === 0) return noData(owner, answer.chain, `no ${recordType} record among its TXT records`)
+  if (observed.length === 0) return noData(expectation, name, answer.chain)
+  const difference = matcher.difference(expectedValues, observed, isExactMatch, answer.chain)
+  const params = valuesIn(expectation, name, answer, observed, difference)
   // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
   if (recordType === 'SPF' && observed.length > 1) {
-    return { state: 'BAD_SETUP', reason: `${owner} has ${observed.length} SPF records; only one is allowed.` }
+    return { state: 'BAD_SETUP', reason: { code: 'several_spf_records', params } }
   }
-  const difference = matcher.difference(expectedValues, observed, isExactMatch, answer.chain)
-  const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
+  if (isMatch(difference)) return { state: 'VALID', values: observed, reason: { code: 'as_expected', params } }
+  return { state: 'MISMATCH', values: observed, reason: { code: mismatchCode(difference), params } }
+}
+
+function mismatchCode({ missing, extra }: Difference) {
+  if (missing.length === 0) return 'extra_values'
+  return extra.length === 0 ? 'missing_values' : 'unexpected_values'
+}
+
+type ValueParams = Extract<VerdictReason, { code: 'as_expected' }>['params']
+
+function valuesIn(
+  { recordType, expectedValues }: Expectation,
+  name: string,
+  { rrset }: Answer,
+  observed: string[],
+  { missing, extra: unexpected }: Difference,
+): ValueParams {
+  const matched = expectedValues.filter((value) => !missing.includes(value))
   return {
-    state,
-    values: observed,
-    reason: `${speaker(owner, servers)} ${differenceSentence(observed, difference)}.`,
+    name,
+    record_type: recordType,
+    observed,
+    matched,
+    missing,
+    unexpected,
+    counts: {
+      observed: observed.length,
+      matched: matched.length,
+      missing: missing.length,
+      unexpected: unexpected.length,
+    },
+    record: { name: rrset.name || '.', type: rrset.type },
   }
 }
 
-/** Who gave the answer: "www.example.com answers", "The zone's name server ns1.example.com answers". */
-function speaker(owner: string, servers: readonly string[]): string {
-  if (servers.length === 0) return `${owner} answers`
-  const [server, answer] = servers.length === 1 ? ['server', 'answers'] : ['servers', 'answer']
-  return `The zone's name ${server} ${listed(servers)} ${answer}`
-}
-
-function noData(owner: string, chain: CnameChain, what: string): Verdict {
-  return { state: 'NO_DATA', values: [], reason: `${endOf(owner, chain, 'exists but has')} ${what}.` }
+function noData(expectation: Expectation, name: string, chain: CnameChain): Verdict {
+  const params = absent(expectation, name, chain)
+  const target = chain.at(-1)?.target
+  const reason: VerdictReason =
+    target === undefined
+      ? { code: 'no_records', params }
+      : { code: 'no_records_at_target', params: { ...params, target: target || '.' } }
+  return { state: 'NO_DATA', values: [], reason }
 }
 
 /** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
-function endOf(owner: string, chain: CnameChain, verb: string): string {
-  const end = chain.at(-1)?.target
-  return end === undefined ? `${owner} ${verb}` : `${owner} points to ${end || '.'} (CNAME), which ${verb}`
+function absent({ recordType, expectedValues }: Expectation, name: string, chain: CnameChain) {
+  const end = chain.at(-1)?.target ?? name
+  const record = { name: end || '.', type: recordTypeOf(recordType).queryType }
+  return { name, record_type: recordType, missing: [...expectedValues], record }
 }
 
-function endlessAlias(owner: string, chain: CnameChain): string {
-  const names = [owner, ...chain.map((alias) => alias.target)]
-  const loops = new Set(names).size < names.length
-  const path = names.slice(0, 5).join(' → ')
-  const detail = names.length > 5 ? `${path} → …` : path
-  return loops ? `CNAME loop at ${owner} (${detail}).` : `The CNAME chain of ${owner} is too long (${detail}).`
+function endlessAlias(name: string, links: CnameChain): VerdictReason {
+  const chain = [name, ...links.map((alias) => alias.target || '.')]
+  const isLoop = new Set(chain).size < chain.length
+  return { code: isLoop ? 'cname_loop' : 'cname_chain_too_long', params: { name, chain } }
 }
 
 const NO_REACHABLE_AUTHORITY = 22 // RFC 8914 section 4.23
 
-function causeOf({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): string {
-  if (ede.some(({ code }) => code === NO_REACHABLE_AUTHORITY)) return 'no name server of the zone can be reached'
-  return rcode === 'REFUSED' ? 'the name server refuses the query' : 'the query failed'
-}
-
-/** The codes behind a cause: "SERVFAIL, EDE 7: signature expired". */
-function codesOf({ rcode, ede }: { rcode: string; ede: ExtendedError[] }): string {
-  const errors = ede.slice(0, 3).map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)
-  return [rcode, ...errors].join(', ')
+function failureCode({ rcode, ede }: { rcode: string; ede: ExtendedError[] }) {
+  if (ede.some(({ code }) => code === NO_REACHABLE_AUTHORITY)) return 'name_servers_unreachable'
+  return rcode === 'REFUSED' ? 'query_refused' : 'query_failed'
 }
 
 function facts(outcome: Outcome): unknown[] {

@@ -12,7 +12,7 @@ import {
   type ZoneReply,
 } from './check.ts'
 import { isFailure, isGood, isSame, majority, mostTelling } from './outcomes.ts'
-import { REASONS, serversAgree, zoneNotAsked } from './reasons.ts'
+import { REASONS, serversAgree } from './reasons.ts'
 import { bySamples, mayRotate, type Source } from './sampling.ts'
 import { fingerprint } from './verdict.ts'
 
@@ -27,7 +27,7 @@ export function zoneReplies({ setup, observations }: CheckSoFar): ZoneReplies {
   if (!setup.zone) return NOTHING
   const reachable = observations.find((one) => 'trouble' in one)
   if (!reachable) return { ...NOTHING, next: [{ purpose: 'zone_reachable' }] }
-  if (reachable.trouble !== undefined) return { ...NOTHING, notAsked: zoneNotAsked(reachable.trouble) }
+  if (reachable.trouble !== undefined) return { ...NOTHING, notAsked: REASONS.zoneUnreachable(reachable.trouble) }
   const cached: ZoneReply[] = []
   const fresh: ZoneReply[] = []
   for (const one of observations) {
@@ -61,9 +61,9 @@ function isDelegationDoubtful(replies: readonly ZoneReply[], resolver: Reply): b
 function countedOf(heard: readonly ZoneReply[]): Omit<ZoneReplies, 'next'> {
   const good = heard.filter(({ outcome }) => isGood(outcome))
   if (good.length > 0) return { ...NOTHING, good }
-  if (heard.some(({ isBusy }) => isBusy)) return { ...NOTHING, notAsked: zoneNotAsked(REASONS.zoneBusy) }
+  if (heard.some(({ isBusy }) => isBusy)) return { ...NOTHING, notAsked: REASONS.zoneBusy }
   const failure = mostTelling(heard.map(({ outcome }) => outcome))
-  return { ...NOTHING, failure, notAsked: zoneNotAsked(REASONS.zoneFailed(failure.kind)) }
+  return { ...NOTHING, failure, notAsked: REASONS.zoneFailed(failure.kind) }
 }
 
 /** A server of a parent zone that denies what another one refers to is overruled by the servers it refers to. */
@@ -97,7 +97,7 @@ export function decideByZone(check: Check): Step {
       const votes = onePerServer(good).map(({ outcome }) => outcome)
       const found = majority(votes, recorded.fingerprint, [first(check)!.outcome]) ?? votes[0]!
       const supporters = namesOf(good.filter(({ outcome }) => isSame(outcome, found)))
-      return report(check, found, REASONS.zoneDivided(names), supporters)
+      return report(check, found, REASONS.zoneDivided(names, supporters), supporters)
     },
   })
 }

@@ -1,7 +1,9 @@
+import { shown, textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { checkOnce } from '../checks/driver.ts'
-import { type DatedEvidence, evidenceOf } from '../checks/evidence.ts'
+import { type DatedEvidence, evidenceOf, newDiagnosis } from '../checks/evidence.ts'
 import type { Watched } from '../checks/lookup.ts'
+import { decidedText, REASONS } from '../checks/reasons.ts'
 import { judge } from '../checks/verdict.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
@@ -10,6 +12,7 @@ import { openChecking } from '../deps.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { createLog } from '../log.ts'
+import { toDiagnosis } from '../monitors/diagnosis.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
@@ -64,24 +67,26 @@ function report({ owner, recordType, isExactMatch }: Watched, expected: string[]
     process.exitCode = 1
     return print(noVerdict(evidence, json))
   }
-  const { outcome, servers, decided } = checked
+  const { outcome, decided } = checked
   const expectedValues = expected.length > 0 ? expected : valuesFound(recordType, isExactMatch, outcome)
-  const verdict = judge({ owner, recordType, expectedValues, isExactMatch }, outcome, servers)
-  if (verdict.state !== 'VALID') process.exitCode = 1
-  if (json)
+  const { state, values, reason } = judge({ owner, recordType, expectedValues, isExactMatch }, outcome)
+  if (state !== 'VALID') process.exitCode = 1
+  if (json) {
+    const { at: _, paths: __, ...why } = toDiagnosis(JSON.stringify(newDiagnosis({ reason, decided, at: 0 }, [])))
     return print(
-      JSON.stringify({ name: owner, record_type: recordType, ...verdict, decided, evidence: dated(evidence) }),
+      JSON.stringify({ name: owner, record_type: recordType, state, values, ...why, evidence: dated(evidence) }),
     )
-  const values = (verdict.values ?? []).map((value) => `  ${value}\n`).join('')
-  print(`${verdict.state}  ${owner || '.'} ${recordType}\n\n${verdict.reason}\n${decided}\n`)
-  if (values !== '') print(values)
+  }
+  print(`${state}  ${owner || '.'} ${recordType}\n\n${textOf(reason)}\n${decidedText(decided)}\n`)
+  if (values && values.length > 0) print(values.map((value) => `  ${value}\n`).join(''))
   print(evidenceTable(evidence))
 }
 
 function noVerdict(evidence: readonly DatedEvidence[], json: boolean): string {
-  const reason = 'No canary name resolves. Check the network of this machine and DNS_SERVERS.'
+  const reason = decidedText(REASONS.network)
+  const confirmation = REASONS.network.map(shown)
   return json
-    ? JSON.stringify({ state: null, reason, evidence: dated(evidence) })
+    ? JSON.stringify({ state: null, reason, confirmation, evidence: dated(evidence) })
     : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
 }
 

@@ -1,4 +1,5 @@
 import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
+import { textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { judge } from '../checks/verdict.ts'
 import type { Deps } from '../deps.ts'
@@ -19,7 +20,7 @@ const TIMEOUT_MS = 1_600
 const TRIES = 3
 const MOST_VALUES = 50
 
-/** What stands in the DNS now. Throws a 400 for a text that holds no name. Writes nothing. */
+/** The live records of a name. Throws a 400 for a text that holds no name. Writes nothing. */
 export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequest): Promise<Lookup> {
   const pasted = pastedName(name)
   const isAddress = pasted.endsWith('.arpa') && !name.trim().toLowerCase().includes('.arpa')
@@ -92,7 +93,7 @@ function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: 
     values: values.slice(0, MOST_VALUES),
     expected_value: expected.values,
     is_exact_match: expected.isExact,
-    sentence: reason.replace(/, as expected\.$/, '.'),
+    sentence: textOf(reason.code === 'as_expected' ? { ...reason, code: 'records_found' } : reason),
     milliseconds: Math.round(ms),
   }
 }

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { type Database, engineOf } from '../database/database.ts'
+import { toDiagnosis } from '../monitors/diagnosis.ts'
 
 // In the words of the migration, so that the partial index is used.
 const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
@@ -124,7 +125,7 @@ export async function failingMonitors(
 const isOf = (organizationId: string, { state, domain }: NamedTrouble): RawBuilder<unknown> =>
   sql`organization_id = ${organizationId} and ${IS_FAILING} and state = ${state} and domain = ${domain}`
 
-/** The sentences that checks left with their verdicts, by monitor. */
+/** Why monitors are in their states, by monitor. */
 export async function reasonsOf(
   db: Database,
   organizationId: string,
@@ -137,7 +138,7 @@ export async function reasonsOf(
     .where('organization_id', '=', organizationId)
     .where('id', 'in', ids)
     .execute()
-  return new Map(rows.flatMap(({ id, diagnosis }) => (diagnosis ? [[id, JSON.parse(diagnosis).reason]] : [])))
+  return new Map(rows.flatMap(({ id, diagnosis }) => (diagnosis ? [[id, toDiagnosis(diagnosis).reason]] : [])))
 }
 
 /** Late checks of all organizations that are looked up one by one; with more of them the table is read through. */

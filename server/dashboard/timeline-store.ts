@@ -26,7 +26,12 @@ export async function readTimeline(
   id: string,
   range: TimelineRange,
 ): Promise<Timeline> {
-  const row = await getMonitor(db, organizationId, id, { frequency: false, group: false, diagnosis: false })
+  const row = await getMonitor(db, organizationId, id, {
+    frequency: false,
+    group: false,
+    diagnosis: false,
+    reason: false,
+  })
   const days = await retentionDaysOf(db, config.plans, organizationId)
   const now = clock.now()
   const from = now - LENGTH_MS[range]

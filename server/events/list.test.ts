@@ -84,10 +84,22 @@ onBothEngines('events', (_fresh, engine) => {
     const path = `/monitors/${shop}/events/${events[0]!.id}`
     const plain = (await world.call(path)).body
     expect('diagnosis' in plain).toBe(false)
-    expect((await world.call(`${path}?include=Diagnosis`)).body).toEqual({ ...plain, diagnosis: { reason: 'because' } })
+    // As versions without codes recorded it.
+    const older = { code: 'unclassified', params: { text: 'because' }, text: 'because' }
+    const { body } = await world.call(`${path}?include=Diagnosis`)
+    expect(body).toMatchObject({ ...plain, diagnosis: { reason: 'because', verdict: older, decided: '', paths: [] } })
+    expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: older })
+    const verdict = { code: 'no_answer', params: { name: 'shop.example.com' } }
+    const diagnosis = JSON.stringify({ verdict, confirmation: [], paths: [] })
+    await world.deps.db.updateTable('events').set({ diagnosis }).where('id', '=', events[0]!.id).execute()
+    const text = 'shop.example.com timed out: no name server answered in time.'
+    expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: { ...verdict, text } })
     await world.deps.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
     expect((await world.call(`${path}?include=diagnosis`)).body).toEqual({ ...plain, diagnosis: null })
-    expect((await world.call(`${path}?include=group`)).body.errors).toEqual({ include: 'must be diagnosis.' })
+    expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: null })
+    expect((await world.call(`${path}?include=group`)).body.errors).toEqual({
+      include: 'must be one of reason, diagnosis.',
+    })
   })
 
   test('are filtered by monitor, group, states and time, alone and together', async () => {

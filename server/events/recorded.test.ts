@@ -175,7 +175,7 @@ async function write(world: AppWorld): Promise<void> {
                 outcome,
                 observations: [],
                 servers: [],
-                decided: '',
+                decided: [],
                 rotation: null,
               }
               return { claim, at: now, row, ...verdict }

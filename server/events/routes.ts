@@ -55,8 +55,7 @@ export function eventRoutes({ db, seal }: Deps): Routes {
           response: Answers(200, EventAnswer),
         },
       },
-      ({ params, query, caller }) =>
-        getEvent(db, caller.organizationId, { ...params, diagnosis: query.include === 'diagnosis' }),
+      ({ params, query, caller }) => getEvent(db, caller.organizationId, { ...params, include: query.include }),
     )
   }
 }

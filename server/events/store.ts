@@ -6,17 +6,18 @@ import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { isoOf } from '../http/times.ts'
 import { idsAt } from '../ids.ts'
+import { toDiagnosis, toReason } from '../monitors/diagnosis.ts'
 import { notFound } from '../problem.ts'
 
 export type EventRow = Omit<Selectable<EventsTable>, 'truncated'> & { truncated?: 0 | 1 }
 /** What a representation is made of: without the evidence, which is wide. */
 export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization_id'>
 
-/** Throws `not_found`, also for another monitor's event. `diagnosis`: with the evidence. */
+/** Throws `not_found`, also for another monitor's event. */
 export async function getEvent(
   db: Database,
   organizationId: string,
-  { monitor, event, diagnosis = false }: { monitor: string; event: string; diagnosis?: boolean },
+  { monitor, event, include }: { monitor: string; event: string; include?: 'reason' | 'diagnosis' | undefined },
 ): Promise<EventAnswer> {
   const row = await db
     .selectFrom('events')
@@ -26,8 +27,10 @@ export async function getEvent(
     .where('id', '=', event)
     .executeTakeFirst()
   if (!row) throw notFound()
-  if (!diagnosis) return toEvent(row)
-  return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : JSON.parse(row.diagnosis) }
+  if (include === 'reason') return { ...toEvent(row), reason: toReason(row.diagnosis) }
+  if (include === 'diagnosis')
+    return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : toDiagnosis(row.diagnosis) }
+  return toEvent(row)
 }
 
 /**

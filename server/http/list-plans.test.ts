@@ -112,7 +112,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       all.push({ query: { ...search, search: 'exam' }, isFew: state === 'TIMEOUT' })
       all.push({ query: { ...search, search: 'none' }, isFew: true })
     }
-    const included = { frequency: false, group: false, diagnosis: false }
+    const included = { frequency: false, group: false, diagnosis: false, reason: false }
     for (const { query, isFew } of all) {
       for (const order_by of Object.keys(ORDERS)) {
         for (const order_way of WAYS) {
@@ -134,7 +134,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     await sql`update monitors set state = 'MISMATCH' where slot % 2 = 0`.execute(db)
     const atFault = await db.selectFrom('monitors').select('id').where('state', '=', 'MISMATCH').orderBy('id').execute()
     const query = { state: 'MISMATCH', group: 'big', limit: 100 } as const
-    const included = { frequency: false, group: false, diagnosis: false }
+    const included = { frequency: false, group: false, diagnosis: false, reason: false }
     const list = (page: PageQuery) => listMonitors(db, seal, organizationId, { query: { ...query, ...page }, included })
 
     const listed: string[] = []
@@ -214,7 +214,7 @@ test("PostgreSQL's planner takes the indexes by itself when there are many rows"
   const recording = await givenRecordingDatabase('postgres', { free: true })
   const { db } = recording
   const organizationId = await givenMonitors(db, 20_000)
-  const included = { frequency: true, group: false, diagnosis: true }
+  const included = { frequency: true, group: false, diagnosis: true, reason: false }
   const filters = [
     {},
     { group: 'big' },

@@ -12,7 +12,7 @@ import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
-const NOTHING = { frequency: false, group: false, diagnosis: false }
+const NOTHING = { frequency: false, group: false, diagnosis: false, reason: false }
 
 /** What a monitor is ordered by. Few values, so that many are equal. */
 type Values = {

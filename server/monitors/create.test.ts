@@ -50,9 +50,9 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
     })
     expect(made.headers.location).toBe(`/monitors/${made.body.id}`)
     expect((await world.call(made.headers.location!)).body).toEqual(made.body)
-    const more = await post(world, '/monitors?include=frequency,Group,diagnosis', { ...WWW, group: 'shop' })
-    expect(Object.keys(more.body)).toEqual([...KEYS, 'frequency', 'group', 'diagnosis'])
-    expect(more.body).toMatchObject({ frequency: 5, group: 'shop', diagnosis: null })
+    const more = await post(world, '/monitors?include=frequency,Group,reason,diagnosis', { ...WWW, group: 'shop' })
+    expect(Object.keys(more.body)).toEqual([...KEYS, 'frequency', 'group', 'reason', 'diagnosis'])
+    expect(more.body).toMatchObject({ frequency: 5, group: 'shop', reason: null, diagnosis: null })
     expect(await counts(world)).toEqual({ default: 1, shop: 1 })
   })
 

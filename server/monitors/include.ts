@@ -2,7 +2,7 @@ import { INCLUDES } from '#contract/monitors.ts'
 import { invalid } from '../problem.ts'
 import type { Inclusion } from './monitor.ts'
 
-const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false }
+const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false, reason: false }
 
 /** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
 export function parseInclude(text: string | undefined): Inclusion {
@@ -14,11 +14,12 @@ export function parseInclude(text: string | undefined): Inclusion {
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '')
   if (names.some((name) => !INCLUDES.some((known) => known === name))) {
-    throw invalid({ include: `must be a comma separated list of ${INCLUDES.join(', ')}.` })
+    throw invalid({ include: `must be a comma-separated list of ${INCLUDES.join(', ')}.` })
   }
   return {
     frequency: names.includes('frequency'),
     group: names.includes('group'),
     diagnosis: names.includes('diagnosis'),
+    reason: names.includes('reason'),
   }
 }

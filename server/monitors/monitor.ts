@@ -6,6 +6,7 @@ import { withVersion } from '../database/versions.ts'
 import { GROUP_RULE, isGroupName } from '../groups/slug.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
+import { toDiagnosis, toReason } from './diagnosis.ts'
 import { parseMonitorName } from './names.ts'
 import { parseExpectedValues } from './record-types/expected-values.ts'
 
@@ -103,7 +104,7 @@ export const auditOf = (row: Configuration, group: string | undefined) => ({
 })
 
 /** What an answer holds beyond the specification's representation. */
-export type Inclusion = { frequency: boolean; group: boolean; diagnosis: boolean }
+export type Inclusion = { frequency: boolean; group: boolean; diagnosis: boolean; reason: boolean }
 
 /** The representation of the specification, with exactly its keys, and those that the caller asked to include. */
 export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer {
@@ -124,6 +125,7 @@ export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer
   }
   if (included.frequency && row.frequency !== undefined) monitor.frequency = row.frequency
   if (included.group && row.group_slug !== undefined) monitor.group = row.group_slug
-  if (included.diagnosis) monitor.diagnosis = row.diagnosis ? JSON.parse(row.diagnosis) : null
+  if (included.reason) monitor.reason = toReason(row.diagnosis)
+  if (included.diagnosis) monitor.diagnosis = row.diagnosis ? toDiagnosis(row.diagnosis) : null
   return withVersion(monitor, row.version)
 }

@@ -4,8 +4,9 @@ import { conflict, notFound } from '../problem.ts'
 import type { Inclusion, MonitorRow, ShownMonitor } from './monitor.ts'
 
 /** The columns of `monitors` behind a representation; `diagnosis` is wide and read only where it is shown. */
-export function columnsOf({ frequency, diagnosis }: Inclusion) {
-  const extra = [...(frequency ? (['frequency'] as const) : []), ...(diagnosis ? (['diagnosis'] as const) : [])]
+export function columnsOf({ frequency, diagnosis, reason }: Inclusion) {
+  const isDiagnosisRead = diagnosis || reason
+  const extra = [...(frequency ? (['frequency'] as const) : []), ...(isDiagnosisRead ? (['diagnosis'] as const) : [])]
   return [...SHOWN, ...extra].map((column) => `monitors.${column}` as const)
 }
 
@@ -30,7 +31,7 @@ export async function getMonitor(
   db: Database,
   organizationId: string,
   id: string,
-  included: Inclusion = { frequency: true, group: true, diagnosis: true },
+  included: Inclusion = { frequency: true, group: true, diagnosis: true, reason: true },
 ): Promise<ShownMonitor> {
   const row = await db
     .selectFrom('monitors')

@@ -19,7 +19,7 @@ import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 
 const MINUTE_MS = 60_000
-const everything = { frequency: true, group: true, diagnosis: true }
+const everything = { frequency: true, group: true, diagnosis: true, reason: true }
 
 /** Monitors and real DNS servers, and a name that must resolve; a test moves the time from one check to the next. */
 export async function givenChecks(

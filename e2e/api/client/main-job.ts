@@ -68,11 +68,13 @@ assert.deepEqual(
 
 const one = { path: { monitor: monitor.id } }
 const read = await client.GET('/monitors/{monitor}', {
-  params: { ...one, query: { include: ['frequency', 'group', 'diagnosis'] } },
+  params: { ...one, query: { include: ['frequency', 'group', 'reason', 'diagnosis'] } },
 })
 const shown = dataOf(read)
 assert.deepEqual([shown.group, shown.frequency], [group.slug, 5])
 assert.equal(shown.diagnosis?.paths[0]?.outcome?.kind, 'answer')
+assert(shown.reason?.code === 'as_expected')
+assert.deepEqual([shown.reason.params.matched, shown.reason.params.missing], [['192.0.2.1'], []])
 const change = (frequency: number) =>
   client.PATCH('/monitors/{monitor}', {
     params: { ...one, header: { 'If-Match': read.response.headers.get('ETag') ?? '' } },

@@ -18,7 +18,7 @@ type Answered = Pick<Observation, never> & { ms: number } & (
     | { reply: Reply }
     | { zone: ZoneReply }
     | { delegation: ZoneReply }
-    | { trouble: string | undefined }
+    | { trouble: 'root_servers_unreachable' | undefined }
     | { network: 'well' | 'gone' | 'captive' }
   )
 
@@ -242,7 +242,7 @@ export function createNetwork(world: World, random: Random) {
         }
         case 'zone_reachable': {
           const isShut = isWithin(world.outages, time) || isWithin(world.closed, time)
-          return { ms: 0, trouble: isShut ? 'no root server answers' : undefined }
+          return { ms: 0, trouble: isShut ? 'root_servers_unreachable' : undefined }
         }
         case 'network':
           return { ms: RESOLVER_MS, network: networkAt(time) }

@@ -1,4 +1,5 @@
 import type { Observation, Step } from '../check.ts'
+import { decidedText } from '../reasons.ts'
 import { conclude, decide, isAsRecorded } from '../state-machine.ts'
 import { createNetwork } from './network.ts'
 import { createRandom } from './random.ts'
@@ -81,7 +82,10 @@ export function simulate(
         recorded = after
         if (!event) break
         report.events += 1
-        note(time, `EVENT ${event.oldState} → ${event.newState} ${event.current?.join(' ') ?? ''} (${step.decided})`)
+        note(
+          time,
+          `EVENT ${event.oldState} → ${event.newState} ${event.current?.join(' ') ?? ''} (${decidedText(step.decided)})`,
+        )
         const fault = falseEvent(world, network.given, {
           at: time,
           startedAt,
@@ -123,7 +127,8 @@ export function simulate(
       const at = START + now + wall
       const step = decide({ recorded, observations, now: { at, elapsed: now }, setup })
       if (step.kind !== 'ask') {
-        if (trace && step.kind !== 'unchanged') note(now, `${step.kind}${'decided' in step ? `: ${step.decided}` : ''}`)
+        if (trace && step.kind !== 'unchanged')
+          note(now, `${step.kind}${'decided' in step ? `: ${decidedText(step.decided)}` : ''}`)
         return { step, endedAt: now }
       }
       let last = now

@@ -144,13 +144,13 @@ test('a verdict that is what is recorded makes no event', () => {
     rrset: { name: recorded.owner, type: 'A' as const, ttl: 60, values: ['192.0.2.1'] },
     chain: [],
   }
-  const same = conclude(recorded, { kind: 'verdict', outcome, decided: '', servers: [], rotation: null })
+  const same = conclude(recorded, { kind: 'verdict', outcome, decided: [], servers: [], rotation: null })
   expect(same.event).toBeUndefined()
   expect(same.recorded.inconclusive).toBe(0)
   const nxdomain = conclude(recorded, {
     kind: 'verdict',
     outcome: { kind: 'nxdomain', chain: [] },
-    decided: '',
+    decided: [],
     servers: [],
     rotation: null,
   })

@@ -7,12 +7,12 @@ import { isSpecialAddress } from '../special-addresses.ts'
 import { rootDelegation } from './delegation.ts'
 import { createDelegationCache } from './delegation-cache.ts'
 import { type Resolution, type ResolverDeps, resolve } from './iterative-resolver.ts'
-import { createRootReachability } from './root-reachability.ts'
+import { createRootReachability, type RootTrouble } from './root-reachability.ts'
 
 /** Asks the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
 export type AuthoritativeClient = {
   /** Undefined while name servers outside can be asked; else why not, as a clause. */
-  trouble(): Promise<string | undefined>
+  trouble(): Promise<RootTrouble | undefined>
   /**
    * What the name's own zone says. `firstServer` n begins with the n-th name server of every zone. `fresh` asks for the way
    * anew instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is

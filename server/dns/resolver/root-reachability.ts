@@ -2,10 +2,13 @@ import type { Clock } from '../../clock.ts'
 import type { DnsClient } from '../client.ts'
 import type { ServerAddress } from '../outcome.ts'
 
-/** Whether name servers outside can be asked at all. Many networks let port 53 through to their own resolvers only. */
+/** `queries_intercepted`: another server answers in place of the root servers. */
+export type RootTrouble = 'root_servers_unreachable' | 'queries_intercepted'
+
+/** Whether name servers outside can be queried at all. Many networks open port 53 to their own resolvers only. */
 export type RootReachability = {
-  /** Undefined while they can; else why not, as a clause. At most one probe at a time, and ever fewer while it fails. */
-  trouble(): Promise<string | undefined>
+  /** Undefined while they can. At most one probe at a time, and ever fewer while it fails. */
+  trouble(): Promise<RootTrouble | undefined>
 }
 
 const GOOD_FOR_MS = 60_000
@@ -24,13 +27,17 @@ export function createRootReachability({
   roots: readonly ServerAddress[]
   timeoutMs: number
 }): RootReachability {
-  let known: { trouble: string | undefined; until: number } | undefined
-  let probing: Promise<string | undefined> | undefined
+  let known: { trouble: RootTrouble | undefined; until: number } | undefined
+  let probing: Promise<RootTrouble | undefined> | undefined
   let restMs = FIRST_REST_MS
 
-  async function probe(): Promise<string | undefined> {
+  async function probe(): Promise<RootTrouble | undefined> {
     const found = await Promise.all(someOf(roots).map((server) => probeRoot(dns, server, timeoutMs)))
-    const trouble = found.includes('authority') ? undefined : found.includes('other') ? INTERCEPTED : BLOCKED
+    const trouble = found.includes('authority')
+      ? undefined
+      : found.includes('other')
+        ? 'queries_intercepted'
+        : 'root_servers_unreachable'
     known = { trouble, until: clock.elapsed() + (trouble === undefined ? GOOD_FOR_MS : restMs) }
     restMs = trouble === undefined ? FIRST_REST_MS : Math.min(2 * restMs, LONGEST_REST_MS)
     return trouble
@@ -46,9 +53,6 @@ export function createRootReachability({
     },
   }
 }
-
-const BLOCKED = 'no root server can be reached, so port 53 to the outside seems to be blocked'
-const INTERCEPTED = 'something in between answers for the root servers, so questions to the outside are intercepted'
 
 /** A root server answers for the root with authority; what steps in between does not. */
 async function probeRoot(dns: DnsClient, server: ServerAddress, timeoutMs: number) {

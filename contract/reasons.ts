@@ -1,0 +1,377 @@
+import { type Static, type TObject, type TProperties, Type } from 'typebox'
+import { Exactly } from './common.ts'
+
+/** What a text shows of values from outside: entries of a list, and characters of each. */
+const MOST_VALUES = 5
+const MOST_NAME_SERVERS = 4
+const MOST_CHARACTERS = 120
+
+const REASONS_ARE_STABLE = 'Codes and parameter names never change their meaning. New ones may be added.'
+
+const texts = (description: string) => Type.Array(Type.String(), { description })
+const name = Type.String({ description: 'The monitored name.', examples: ['www.example.com'] })
+const zone = Type.String({ description: 'The zone; `.` for the root.', examples: ['example.com'] })
+const truncated = Type.Optional(
+  Type.Literal(true, { description: 'Present where lists or values were shortened to fit.' }),
+)
+const record = Exactly(
+  { name: Type.String(), type: Type.String() },
+  {
+    description:
+      'The RRset that has to change: add `missing`, remove `unexpected`. `name` is the end of the CNAME chain where there is one.',
+  },
+)
+const missing = texts('Expected values that no record meets.')
+
+const Values = Exactly({
+  name,
+  record_type: Type.String({ description: 'The record type of the monitor.' }),
+  observed: texts('The values that the DNS answered.'),
+  matched: texts('Expected values that a record meets.'),
+  missing,
+  unexpected: texts('Observed values that are not expected; none where `is_exact_match` is false.'),
+  counts: Exactly(
+    { observed: Type.Integer(), matched: Type.Integer(), missing: Type.Integer(), unexpected: Type.Integer() },
+    { description: 'How many there are of each; more than listed where `truncated` is present.' },
+  ),
+  record,
+  truncated,
+})
+const Absent = Exactly({ name, record_type: Type.String(), missing, record, truncated })
+const AbsentAtTarget = Exactly({
+  ...Absent.properties,
+  target: Type.String({ description: 'The end of the CNAME chain.' }),
+})
+const Chain = Exactly({ name, chain: texts('The names of the CNAME chain, in order.'), truncated })
+const Failure = Exactly({
+  name,
+  rcode: Type.String({ examples: ['SERVFAIL'] }),
+  extended_errors: Type.Array(Exactly({ code: Type.Integer(), text: Type.String() }), {
+    description: 'Extended DNS errors, RFC 8914.',
+  }),
+  truncated,
+})
+const Detail = Exactly({
+  name,
+  detail: Type.String({ description: 'Diagnostic text in English; may change.' }),
+  truncated,
+})
+const Name = Exactly({ name, truncated })
+const None = Exactly({ truncated })
+const Zone = Exactly({ zone, truncated })
+const Unclassified = Exactly({ text: Type.String({ description: 'The text as it was recorded.' }), truncated })
+
+/**
+ * A reason is a code with parameters. Its text is made from the parameters when it is shown, by one template for each code, so a
+ * translation replaces templates only.
+ */
+type Entry<P extends TProperties> = { about: string; params: TObject<P>; text(params: Static<TObject<P>>): string }
+const entry = <P extends TProperties>(about: string, params: TObject<P>, text: Entry<P>['text']): Entry<P> => ({
+  about,
+  params,
+  text,
+})
+
+const unclassified = entry('Recorded by an older version, as text only.', Unclassified, ({ text }) => text)
+
+/** Why a monitor is in its state. */
+export const VERDICT_REASONS = {
+  as_expected: entry('VALID: the records match the expected values.', Values, ({ name, observed, counts }) => {
+    return `${name} answers ${listed(observed, counts.observed)}, as expected.`
+  }),
+  unexpected_values: entry(
+    'MISMATCH: expected values are missing, and other values are there instead.',
+    Values,
+    ({ name, missing, unexpected, counts }) =>
+      `${name} answers ${listed(unexpected, counts.unexpected)} instead of ${listed(missing, counts.missing)}.`,
+  ),
+  missing_values: entry(
+    'MISMATCH: expected values are missing.',
+    Values,
+    ({ name, observed, missing, counts }) =>
+      `${name} answers ${listed(observed, counts.observed)} without the expected ${listed(missing, counts.missing)}.`,
+  ),
+  extra_values: entry(
+    'MISMATCH: all expected values are there, and others too.',
+    Values,
+    ({ name, observed, unexpected, counts }) =>
+      `${name} answers ${listed(observed, counts.observed)}; not expected: ${listed(unexpected, counts.unexpected)}.`,
+  ),
+  records_found: entry(
+    'VALID: a lookup without expected values found records.',
+    Values,
+    ({ name, observed, counts }) => `${name} answers ${listed(observed, counts.observed)}.`,
+  ),
+  no_such_name: entry('NOT_FOUND: the name does not exist.', Absent, ({ name }) => {
+    return `${name} does not exist (NXDOMAIN).`
+  }),
+  no_such_target: entry(
+    'NOT_FOUND: the name is a CNAME, and the end of its chain does not exist.',
+    AbsentAtTarget,
+    ({ name, target }) => `${name} points to ${target} (CNAME), which does not exist (NXDOMAIN).`,
+  ),
+  no_records: entry('NO_DATA: the name has no record of the type.', Absent, ({ name, record_type }) => {
+    return `${name} exists but has no ${record_type} record.`
+  }),
+  no_records_at_target: entry(
+    'NO_DATA: the name is a CNAME, and the end of its chain has no record of the type.',
+    AbsentAtTarget,
+    ({ name, target, record_type }) =>
+      `${name} points to ${target} (CNAME), which exists but has no ${record_type} record.`,
+  ),
+  several_spf_records: entry(
+    'BAD_SETUP: receivers treat more than one SPF record as an error, RFC 7208 section 4.5.',
+    Values,
+    ({ name, counts }) => `${name} has ${counts.observed} SPF records; only one is allowed.`,
+  ),
+  cname_loop: entry('BAD_SETUP: the CNAME chain is a loop.', Chain, ({ name, chain }) => {
+    return `CNAME loop at ${name} (${pathOf(chain)}).`
+  }),
+  cname_chain_too_long: entry('BAD_SETUP: the chain has more than 16 CNAME records.', Chain, ({ name, chain }) => {
+    return `The CNAME chain of ${name} is too long (${pathOf(chain)}).`
+  }),
+  lame_delegation: entry(
+    'BAD_SETUP: no name server that the zone is delegated to serves it.',
+    Exactly({ ...Detail.properties, zone, name_servers: texts('The delegation.') }),
+    ({ name, detail }) => `${name} cannot be resolved: ${plain(detail)}.`,
+  ),
+  dnssec_failed: entry('INVALID: DNSSEC validation fails.', Failure, (params) => {
+    return `${params.name} fails DNSSEC validation (${errorCodes(params)}).`
+  }),
+  name_servers_unreachable: entry(
+    'INVALID: the resolver reaches no name server of the zone.',
+    Failure,
+    (params) => `${params.name} cannot be resolved: no name server of the zone can be reached (${errorCodes(params)}).`,
+  ),
+  query_refused: entry('INVALID: the name server refuses the query.', Failure, (params) => {
+    return `${params.name} cannot be resolved: the name server refuses the query (${errorCodes(params)}).`
+  }),
+  query_failed: entry('INVALID: the response code is an error.', Failure, (params) => {
+    return `${params.name} cannot be resolved: the query failed (${errorCodes(params)}).`
+  }),
+  referral: entry('INVALID: the name server answered with a referral.', Name, ({ name }) => {
+    return `${name} cannot be resolved: the name server answered with a referral.`
+  }),
+  malformed_answer: entry('INVALID: the answer cannot be used.', Detail, ({ name, detail }) => {
+    return `The answer for ${name} is malformed: ${plain(detail)}.`
+  }),
+  no_answer: entry('TIMEOUT: no name server answered in time.', Name, ({ name }) => {
+    return `${name} timed out: no name server answered in time.`
+  }),
+  unreachable: entry('TIMEOUT: no name server can be reached.', Detail, ({ name, detail }) => {
+    return `${name} cannot be resolved: no name server can be reached (${plain(detail)}).`
+  }),
+  unclassified,
+} as const
+
+const NameServers = Exactly({ name_servers: texts("The zone's name servers, by name."), truncated })
+const sentence = (about: string, text: string) => entry(about, None, () => text)
+
+/** How a verdict was reached, or why there is none yet. */
+export const CONFIRMATION_REASONS = {
+  resolver_confirmed: sentence(
+    'The same resolver gave the same answer twice.',
+    'Confirmed by a second resolver query.',
+  ),
+  resolvers_agree: sentence('Several resolvers gave the same answer.', 'The resolvers agree.'),
+  resolvers_disagree: sentence('No verdict yet: the answers differ.', 'The resolvers disagree.'),
+  resolvers_majority: sentence(
+    'The resolvers disagreed for three checks in a row.',
+    'The resolvers still disagree after repeated queries. The majority answer counts.',
+  ),
+  name_server_confirmed: entry('One of the name servers of the zone answered.', NameServers, ({ name_servers }) => {
+    return `Confirmed by the zone's name server ${listed(name_servers)}.`
+  }),
+  name_servers_agree: entry('Name servers of the zone gave the same answer.', NameServers, ({ name_servers }) => {
+    return `The zone's name servers ${listed(name_servers, name_servers.length, MOST_NAME_SERVERS)} agree.`
+  }),
+  name_servers_disagree: sentence(
+    'No verdict yet: each name server keeps to its own answer.',
+    'The name servers disagree, and repeated queries return the same answers.',
+  ),
+  name_servers_majority: entry(
+    'The name servers disagreed for three checks in a row.',
+    Exactly({ ...NameServers.properties, supporters: texts('Those that give the answer that counts.') }),
+    ({ name_servers }) =>
+      `The zone's name servers ${listed(name_servers, name_servers.length, MOST_NAME_SERVERS)} still disagree after repeated queries. The majority answer counts.`,
+  ),
+  name_servers_silent: sentence(
+    'No verdict yet: the resolvers answer, and the name servers of the zone do not.',
+    "The zone's own name servers did not answer. Zonewatch queries them again before it relies on the resolvers.",
+  ),
+  failure_confirmed: sentence(
+    'Two queries failed, with a pause between them.',
+    'Confirmed by a second query after a pause.',
+  ),
+  all_servers_fail: sentence(
+    'Neither the resolvers nor the name servers answer.',
+    "The resolvers and the zone's own name servers fail.",
+  ),
+  validation_fails: sentence(
+    'The resolvers return the records only without DNSSEC validation.',
+    'The resolvers answer SERVFAIL, but return the records when DNSSEC validation is disabled.',
+  ),
+  validation_unconfirmed: sentence(
+    'No verdict yet: DNSSEC validation seems to fail.',
+    'The resolvers answer SERVFAIL. A later check confirms whether DNSSEC validation still fails.',
+  ),
+  loop_by_links: sentence(
+    'Each CNAME record was queried separately, and the chain is a loop.',
+    'The resolvers fail, but answer when each CNAME record is queried separately.',
+  ),
+  recorded_values_returned: sentence(
+    'One failed query was not confirmed.',
+    'One query failed. A second query returned the recorded values.',
+  ),
+  rotating: sentence(
+    'Each answer contains part of a larger RRset.',
+    'The answers rotate: each contains part of the RRset. The values are all of its records.',
+  ),
+  rotation_unconfirmed: sentence(
+    'No verdict yet: the answers differ from query to query.',
+    'The answers differ. Further queries show which values belong to the RRset.',
+  ),
+  rotation_ended: sentence('All answers are the same again.', 'The answers no longer rotate: all are identical.'),
+  absence_unconfirmed: sentence(
+    'No verdict yet: the missing values may appear in another answer.',
+    'Only some expected values were returned. Further queries show whether the answers rotate.',
+  ),
+  flapping: sentence(
+    'Some answers contain records and some do not.',
+    'The name servers sometimes return records and sometimes do not. The most frequent answer counts.',
+  ),
+  own_network_down: sentence(
+    'No verdict: the network of this server is at fault.',
+    'No canary name resolves. Check the network of this server and DNS_SERVERS.',
+  ),
+  name_servers_busy: sentence(
+    'Why the resolvers decide: too many queries wait for the name servers of the zone.',
+    "The zone's own name servers were not queried: too many queries to them are pending.",
+  ),
+  name_servers_failed: entry(
+    'Why the resolvers decide: the name servers of the zone gave no usable answer.',
+    Exactly({ outcome: Type.String({ description: 'The kind of the outcome: `timeout`, `failure`, …' }), truncated }),
+    ({ outcome }) => `The zone's own name servers returned no usable answer (${outcome}).`,
+  ),
+  root_servers_unreachable: sentence(
+    'Why the resolvers decide: no root server answers.',
+    "The zone's own name servers were not queried: no root server can be reached. A firewall may block port 53.",
+  ),
+  queries_intercepted: sentence(
+    'Why the resolvers decide: other servers answer in place of the root servers.',
+    "The zone's own name servers were not queried: the network intercepts DNS queries to the root servers.",
+  ),
+  split_horizon: entry('Why the resolvers decide: they serve another zone than the public one.', Zone, ({ zone }) => {
+    return `The resolvers serve a different zone than the public ${zone} (split horizon). Their answer counts.`
+  }),
+  split_horizon_possible: entry(
+    'Why the resolvers decide: the name may exist only on them.',
+    Zone,
+    ({ zone }) =>
+      `The name does not exist in the public zone ${zone}. It may exist only on the resolvers (split horizon).`,
+  ),
+  unclassified,
+} as const
+
+type Catalogue = Record<string, { about: string; params: TObject; text(params: never): string }>
+/** A code with its parameters, as it is stored. */
+type CodedOf<C extends Catalogue> = { [Code in keyof C]: { code: Code; params: Static<C[Code]['params']> } }[keyof C]
+export type VerdictReason = CodedOf<typeof VERDICT_REASONS>
+export type ConfirmationReason = CodedOf<typeof CONFIRMATION_REASONS>
+
+const CATALOGUE: Catalogue = { ...VERDICT_REASONS, ...CONFIRMATION_REASONS }
+
+/** The English text of a reason. */
+export function textOf({ code, params }: VerdictReason | ConfirmationReason): string {
+  return CATALOGUE[code]!.text(params as never)
+}
+
+/** A reason as it is shown. */
+export function shown<R extends VerdictReason | ConfirmationReason>(reason: R): R & { text: string } {
+  return { ...reason, text: textOf(reason) }
+}
+
+/** One shape for all codes with the same parameters. */
+function schemaOf(
+  catalogue: Catalogue,
+  documentation: { title: string; description: string; examples: (VerdictReason | ConfirmationReason)[] },
+) {
+  const codesByParams = Map.groupBy(Object.entries(catalogue), ([, { params }]) => params)
+  const shapes = [...codesByParams].map(([params, entries]) =>
+    Exactly({
+      code: Type.Enum(
+        entries.map(([code]) => code),
+        { type: 'string', description: entries.map(([code, { about }]) => `\`${code}\`: ${about}`).join('\n\n') },
+      ),
+      params,
+      text: Type.String({ description: 'The reason in English.' }),
+    }),
+  )
+  return Type.Union(shapes, { ...documentation, examples: documentation.examples.map(shown) })
+}
+
+const EXAMPLE: VerdictReason = {
+  code: 'unexpected_values',
+  params: {
+    name: 'www.example.com',
+    record_type: 'A',
+    observed: ['192.0.2.99'],
+    matched: [],
+    missing: ['192.0.2.1'],
+    unexpected: ['192.0.2.99'],
+    counts: { observed: 1, matched: 0, missing: 1, unexpected: 1 },
+    record: { name: 'www.example.com', type: 'A' },
+  },
+}
+
+export const VerdictReasonAnswer = Type.Unsafe<VerdictReason & { text: string }>(
+  schemaOf(VERDICT_REASONS, {
+    title: 'VerdictReason',
+    description: `Why the monitor is in its state. ${REASONS_ARE_STABLE}`,
+    examples: [EXAMPLE],
+  }),
+)
+export const ConfirmationReasonAnswer = Type.Unsafe<ConfirmationReason & { text: string }>(
+  schemaOf(CONFIRMATION_REASONS, {
+    title: 'ConfirmationReason',
+    description: `How a verdict was reached, or why there is none yet. ${REASONS_ARE_STABLE}`,
+    examples: [{ code: 'resolver_confirmed', params: {} }],
+  }),
+)
+
+// Values from outside, as they stand in a sentence
+
+/** `count`: how many there are, where the list was shortened. */
+function listed(values: readonly string[], count = values.length, most = MOST_VALUES): string {
+  const shown = values.slice(0, most).map(inSentence)
+  if (count > shown.length) return `${shown.join(', ')} and ${count - shown.length} more`
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+
+function pathOf(chain: readonly string[]): string {
+  return chain.length > 5 ? `${chain.slice(0, 5).join(' → ')} → …` : chain.join(' → ')
+}
+
+/** The codes behind a cause: "SERVFAIL, EDE 7: signature expired". */
+function errorCodes({ rcode, extended_errors }: Static<typeof Failure>): string {
+  const errors = extended_errors.slice(0, 3)
+  return [rcode, ...errors.map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)].join(', ')
+}
+
+/** Text from outside, of bounded length, without control characters or its own full stop. */
+function plain(text: string): string {
+  let sentence = bounded(text)
+  while (sentence.endsWith('.')) sentence = sentence.slice(0, -1)
+  return sentence
+}
+
+// Quotes keep a text that holds blanks apart from the sentence around it.
+function inSentence(value: string): string {
+  const text = bounded(value)
+  return text === '' || (/\s/.test(text) && !text.endsWith('"')) ? `"${text}"` : text
+}
+
+function bounded(text: string): string {
+  const characters = Array.from(text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' '))
+  return characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS).join('')}…` : characters.join('')
+}

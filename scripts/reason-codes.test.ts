@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { Ajv } from 'ajv'
+import { expect, test } from 'vitest'
+import {
+  CONFIRMATION_REASONS,
+  textOf,
+  VERDICT_REASONS,
+  type VerdictReason,
+  VerdictReasonAnswer,
+} from '#contract/reasons.ts'
+import { codeTables, withTables } from './reason-codes.ts'
+
+const DOCUMENT = readFileSync('docs/reference/reason-codes.md', 'utf8')
+
+test('the document lists every code with its parameters; write it again with scripts/reason-codes.ts', () => {
+  expect(DOCUMENT).toBe(withTables(DOCUMENT, codeTables()))
+  for (const code of [...Object.keys(VERDICT_REASONS), ...Object.keys(CONFIRMATION_REASONS)]) {
+    expect(DOCUMENT).toContain(`| \`${code}\` |`)
+  }
+})
+
+test('the example of the document is a reason, with the text of its code', () => {
+  const [, json] = /```json\n([\s\S]*?)```/.exec(DOCUMENT)!
+  const example: VerdictReason & { text: string } = JSON.parse(json!)
+  const isReason = new Ajv({ strict: false }).compile(VerdictReasonAnswer)
+  expect([isReason(example), isReason.errors]).toEqual([true, null])
+  expect(textOf(example)).toBe(example.text)
+})
+
+test('no code stands for a verdict and for a confirmation', () => {
+  const shared = Object.keys(VERDICT_REASONS).filter((code) => code in CONFIRMATION_REASONS)
+  expect(shared).toEqual(['unclassified'])
+})

@@ -1,0 +1,32 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
+
+const DOCUMENT = 'docs/reference/reason-codes.md'
+
+/** The tables of the document, by the name in the comment that begins each of them. */
+export function codeTables(): Record<string, string> {
+  return {
+    verdicts: reasonTable(VERDICT_REASONS),
+    confirmations: reasonTable(CONFIRMATION_REASONS),
+  }
+}
+
+type Catalogue = Record<string, { about: string; params: { properties: object } }>
+
+function reasonTable(catalogue: Catalogue): string {
+  const rows = Object.entries(catalogue).map(([code, { about, params }]) => {
+    const names = Object.keys(params.properties).filter((name) => name !== 'truncated')
+    return `| \`${code}\` | ${about} | ${names.map((name) => `\`${name}\``).join(', ')} |`
+  })
+  return ['| Code | Meaning | Parameters |', '|---|---|---|', ...rows, ''].join('\n')
+}
+
+/** The document with these tables in the place of those that it has. */
+export function withTables(document: string, tables: Record<string, string>): string {
+  return document.replace(/<!-- (\w+):.*-->\n[\s\S]*?<!-- end -->/g, (part, name: string) => {
+    const begin = part.slice(0, part.indexOf('\n') + 1)
+    return `${begin}${tables[name] ?? ''}<!-- end -->`
+  })
+}
+
+if (import.meta.main) writeFileSync(DOCUMENT, withTables(readFileSync(DOCUMENT, 'utf8'), codeTables()))
