@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { ERROR_CODES, FIELD_CODES } from '#contract/error-codes.ts'
 import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
@@ -8,6 +9,8 @@ export function codeTables(): Record<string, string> {
   return {
     verdicts: reasonTable(VERDICT_REASONS),
     confirmations: reasonTable(CONFIRMATION_REASONS),
+    errors: codeTable(ERROR_CODES),
+    fields: codeTable(FIELD_CODES),
   }
 }
 
@@ -19,6 +22,11 @@ function reasonTable(catalogue: Catalogue): string {
     return `| \`${code}\` | ${about} | ${names.map((name) => `\`${name}\``).join(', ')} |`
   })
   return ['| Code | Meaning | Parameters |', '|---|---|---|', ...rows, ''].join('\n')
+}
+
+function codeTable(codes: Record<string, string>): string {
+  const rows = Object.entries(codes).map(([code, about]) => `| \`${code}\` | ${about} |`)
+  return ['| Code | Meaning |', '|---|---|', ...rows, ''].join('\n')
 }
 
 /** The document with these tables in the place of those that it has. */

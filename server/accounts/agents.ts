@@ -115,7 +115,8 @@ async function refuseLastOwner(db: Database, { id, organization_id, role }: Agen
     .where('id', '!=', id)
     .limit(1)
     .executeTakeFirst()
-  if (!other) throw conflict('This is the last owner. Give another agent the role owner first.')
+  if (!other)
+    throw conflict('This is the last owner. Give another agent the role owner first.', undefined, 'last_owner')
 }
 
 function toAgent(row: AgentRow): Agent {

@@ -54,7 +54,7 @@ onBothEngines('groups', (_fresh, engine) => {
     const taken = await change(world, '/groups', { name: 'Kunden-Partner' }, 'POST')
     expect(taken.body).toEqual({
       code: 409,
-      error: 'The slug "kunden-partner" is taken by another group; give another slug.',
+      error: 'The slug "kunden-partner" is taken by another group. Use another slug.',
       errors: { slug: 'is taken by another group. Use another slug.' },
     })
     for (const [body, field] of [

@@ -19,7 +19,7 @@ export async function deleteGroup(db: Database, context: Context, named: string,
   const { organizationId } = context
   const row = await getGroupRow(db, organizationId, named)
   const { id, is_default } = row
-  if (is_default) throw conflict('The default group cannot be deleted.')
+  if (is_default) throw conflict('The default group cannot be deleted.', undefined, 'default_group')
   refuseStale(row, match)
   const target = (await getDefaultGroup(db, organizationId)).id
   const move = { organizationId, from: id, to: target }

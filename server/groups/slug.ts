@@ -1,3 +1,5 @@
+import type { FieldError } from '../problem.ts'
+
 export const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/
 export const MAX_SLUG = 100
 
@@ -10,7 +12,10 @@ export const isGroupId = (given: unknown): boolean => typeof given === 'string' 
 export const GROUP_RULE =
   "must be a group's id, or a slug of lower-case letters, digits and single hyphens (1 to 100 characters)."
 
-export const NO_SUCH_GROUP = 'Unknown group. Use the id or slug of an existing group.'
+export const NO_SUCH_GROUP: FieldError = {
+  code: 'unknown_reference',
+  text: 'Unknown group. Use the id or slug of an existing group.',
+}
 
 /** A slug made from a name: `Kunden & Partner` becomes `kunden-partner`; `group` where no letter or digit is left. */
 export function slugOf(name: string): string {

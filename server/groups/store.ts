@@ -9,7 +9,7 @@ import type { GroupsTable } from '../database/schema.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { conflict, type FieldErrors, notFound, refuse } from '../problem.ts'
+import { conflict, type FieldError, type FieldErrors, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
 import { isGroupName, slugOf } from './slug.ts'
@@ -176,9 +176,7 @@ export async function refuseUnknownWebhooks(
     .where(isOneOf(db, 'id', ids))
     .execute()
   const known = new Set<unknown>(rows.map(({ id }) => id))
-  const unknown = named.flatMap((id, index) =>
-    known.has(id) ? [] : [[`webhooks.${index}`, 'Unknown webhook. Use the id of an existing webhook.']],
-  )
+  const unknown = named.flatMap((id, index) => (known.has(id) ? [] : [[`webhooks.${index}`, UNKNOWN_WEBHOOK]]))
   return Object.fromEntries(unknown)
 }
 
@@ -210,7 +208,14 @@ async function toGroups(db: Database, organizationId: string, rows: GroupRow[]):
   })
 }
 
+const UNKNOWN_WEBHOOK: FieldError = {
+  code: 'unknown_reference',
+  text: 'Unknown webhook. Use the id of an existing webhook.',
+}
+
 const slugTaken = (slug: string) =>
-  conflict(`The slug "${slug}" is taken by another group; give another slug.`, {
-    slug: 'is taken by another group. Use another slug.',
-  })
+  conflict(
+    `The slug "${slug}" is taken by another group. Use another slug.`,
+    { slug: { code: 'taken', text: 'is taken by another group. Use another slug.' } },
+    'slug_taken',
+  )

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { errorCodeOf } from '../problem.ts'
 import { limitHeaders, unlimited } from './limits.ts'
 
 type ConnectionError = Error & { code: string; rawPacket: unknown }
@@ -19,6 +20,7 @@ export function answerClientErrors(now: () => number) {
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',
+      'x-error-code': errorCodeOf(code),
       'x-request-id': randomUUID(),
       ...limitHeaders(unlimited(now()), now()),
     }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const ALLOWED_HEADERS = 'X-Api-Key, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id'
 const EXPOSED_HEADERS =
-  'Allow, ETag, Location, Retry-After, WWW-Authenticate, Idempotent-Replayed, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+  'Allow, ETag, Location, Retry-After, WWW-Authenticate, Idempotent-Replayed, X-Error-Code, X-Error-Fields, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 /** Seconds for which a browser need not ask again. */
 const MAX_AGE = '600'
 

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '#contract/common.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
-import { Problem } from '../problem.ts'
+import { errorCodeOf, fieldCodesHeader, fieldTexts, invalid, Problem } from '../problem.ts'
 import { InvalidInput } from './validation.ts'
 
 /** Every failure leaves here, in the one shape of the specification. */
@@ -21,11 +21,8 @@ export function answerErrors(app: FastifyInstance): void {
 }
 
 export function answer(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  if (error instanceof InvalidInput) return send(reply, invalidInput(error.errors))
-  if (error instanceof Problem) {
-    if (error.status === 401) reply.header('www-authenticate', challengeOf(request))
-    return send(reply, { code: error.status, error: error.message, ...(error.errors ? { errors: error.errors } : {}) })
-  }
+  if (error instanceof InvalidInput) return answerProblem(invalid(error.errors), request, reply)
+  if (error instanceof Problem) return answerProblem(error, request, reply)
   const known = KNOWN[error.code]
   if (known) return send(reply, known)
   if (isTaken(error)) return send(reply, { code: 409, error: 'Another request changed the same resource. Try again.' })
@@ -35,7 +32,7 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
     reply.header('retry-after', '5')
     return send(reply, { code: 503, error: 'The database is unavailable. Try again in 5 seconds.' })
   }
-  if (error.statusCode === 400) return send(reply, invalidInput({ body: 'is not valid JSON.' }))
+  if (error.statusCode === 400) return send(reply, invalidInput({ body: 'is not valid JSON.' }), 'invalid_json')
   if (error.statusCode !== undefined && error.statusCode > 400 && error.statusCode < 500) {
     return send(reply, { code: error.statusCode, error: error.message })
   }
@@ -47,11 +44,19 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   })
 }
 
+function answerProblem({ status, message, errors, code }: Problem, request: FastifyRequest, reply: FastifyReply) {
+  if (status === 401) reply.header('www-authenticate', challengeOf(request))
+  const fields = errors && fieldCodesHeader(errors)
+  if (fields) reply.header('x-error-fields', fields)
+  return send(reply, { code: status, error: message, ...(errors && { errors: fieldTexts(errors) }) }, code)
+}
+
 /** RFC 9110 section 11.6.1. Browsers ask for no password, because they do not know these schemes. */
 const challengeOf = ({ routeOptions }: FastifyRequest): string =>
   routeOptions.config.needsKey ? 'ApiKey realm="zonewatch", header="X-Api-Key"' : 'Session realm="zonewatch"'
 
-function send(reply: FastifyReply, body: ErrorBody) {
+function send(reply: FastifyReply, body: ErrorBody, code = errorCodeOf(body.code)) {
+  reply.header('x-error-code', code)
   return reply.code(body.code).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 

@@ -40,7 +40,7 @@ type Idempotent = {
 }
 
 const SHAPE = /^[\x21-\x7e]{1,255}$/
-const KEPT_HEADERS = ['content-type', 'location', 'etag']
+const KEPT_HEADERS = ['content-type', 'location', 'etag', 'x-error-code', 'x-error-fields']
 
 /**
  * `Idempotency-Key` on every POST that changes something: its answer is kept for 24 hours, in the transaction of the change
@@ -257,7 +257,11 @@ function answerOf(reply: FastifyReply, payload: unknown): KeptAnswer {
 
 function stillRunning(reply: FastifyReply): Problem {
   reply.header('retry-after', '1')
-  return conflict('The first request with this Idempotency-Key is still running. Try again in a second.')
+  return conflict(
+    'The first request with this Idempotency-Key is still running. Try again in a second.',
+    undefined,
+    'idempotency_key_in_use',
+  )
 }
 
 function otherRequest(): Problem {

@@ -32,7 +32,7 @@ export function takeJsonOnly(app: FastifyInstance): void {
 const isPacked = ({ headers }: FastifyRequest) =>
   (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
 const packed = () => new Problem(415, 'Content-Encoding is not supported. Send the body uncompressed.')
-const notJson = (body: string) => new Problem(400, 'The body is not valid JSON. See errors.', { body })
+const notJson = (body: string) => new Problem(400, 'The body is not valid JSON. See errors.', { body }, 'invalid_json')
 
 /** Where it goes wrong, as the runtime says it. What can be read after all holds a name that is refused. */
 function whyNot(text: string): string {

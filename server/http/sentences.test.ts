@@ -31,6 +31,56 @@ test('each field at fault is told what is allowed, and what came instead', async
   }
 })
 
+test('codes of the error and of its fields are in headers', async () => {
+  const world = await givenApp('sqlite')
+  const call = async (path: string, init: Parameters<typeof world.call>[1]) => {
+    const { headers } = await world.call(path, init)
+    return [headers['x-error-code'], headers['x-error-fields']]
+  }
+  const body = {
+    record_type: 'A',
+    expected_value: ['192.0.2.1', 'x'],
+    frequency: 4,
+    notify: 'never',
+    state: 'VALID',
+    'Ümlaut=1': 1,
+    group: NO_GROUP,
+  }
+  const [code, fields] = await call('/monitors', { method: 'POST', body })
+  expect([code, String(fields).split(', ').sort()]).toEqual([
+    'invalid_request',
+    [
+      'domain=invalid_value',
+      'expected_value.1=invalid_value',
+      'frequency=out_of_range',
+      'group=unknown_reference',
+      'notify=invalid_choice',
+      'state=read_only',
+    ],
+  ])
+  expect(await call('/groups', { method: 'POST', body: { slug: 'x', colour: 1 } })).toEqual([
+    'invalid_request',
+    'name=required, colour=unknown_field',
+  ])
+  expect(await call('/groups', { method: 'POST', body: { name: 'Default' } })).toEqual(['slug_taken', 'slug=taken'])
+  expect(await call('/groups/default', { method: 'DELETE' })).toEqual(['default_group', undefined])
+  expect(await call('/groups/nobody', {})).toEqual(['not_found', undefined])
+  expect(await call('/monitors', { key: null })).toEqual(['unauthorized', undefined])
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`field${at}`, 1]))
+  const [, first50] = await call('/groups', { method: 'POST', body: { name: 'x', ...many } })
+  expect(String(first50).split(', ')).toHaveLength(50)
+})
+
+test('an answer that is repeated for an Idempotency-Key has the codes of the first one', async () => {
+  const world = await givenApp('sqlite')
+  const headers = { 'idempotency-key': 'once' }
+  const send = () => world.call('/groups', { method: 'POST', body: { name: 'Default' }, headers })
+  const [first, again] = [await send(), await send()]
+  expect(again.headers['idempotent-replayed']).toBe('true')
+  expect([again.headers['x-error-code'], again.headers['x-error-fields']]).toEqual(['slug_taken', 'slug=taken'])
+  expect(again.body).toEqual(first.body)
+})
+
 test('a name must hold more than blanks', async () => {
   const world = await givenApp('sqlite')
   const { data } = (await world.call('/agents')).body

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { SchemaOptions } from '#contract/common.ts'
+import type { FieldCode } from '#contract/error-codes.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
 import { oncePerSchema } from './compiled.ts'
 import { findOversized } from './payload-limits.ts'
@@ -68,8 +69,8 @@ function fieldErrors(errors: ErrorObject[], input: unknown, isQuery: boolean): F
     // Of a choice of shapes the one that has the right type says what is wrong; where none has, the choice does.
     if (OTHER_TYPE.test(error.schemaPath)) continue
     if (error.keyword === 'anyOf' && mismatches.get(error.instancePath) !== error.parentSchema?.anyOf.length) continue
-    const { path, sentence } = describe(error, input, isQuery)
-    fields[path || (isQuery ? 'query' : 'body')] ??= sentence
+    const { path, ...described } = describe(error, input, isQuery)
+    fields[path || (isQuery ? 'query' : 'body')] ??= described
   }
   return fields
 }
@@ -86,57 +87,66 @@ type SchemaAtFault = SchemaOptions & {
   maximum?: number
 }
 
-function describe(error: ErrorObject, input: unknown, isQuery: boolean): { path: string; sentence: string } {
+type Described = { path: string; code: FieldCode; text: string }
+
+function describe(error: ErrorObject, input: unknown, isQuery: boolean): Described {
   const path = keysOf(error.instancePath).join('.')
   const inside = (name: string) => (path === '' ? name : `${path}.${name}`)
   const schema = error.parentSchema as SchemaAtFault
   const value = valueAt(input, error.instancePath)
-  if (isQuery && Array.isArray(value)) return { path, sentence: 'was given more than once. Send it once.' }
+  if (isQuery && Array.isArray(value)) {
+    return { path, code: 'repeated', text: 'was given more than once. Send it once.' }
+  }
   switch (error.keyword) {
     case 'required':
-      return { path: inside(error.params.missingProperty), sentence: 'is required.' }
+      return { path: inside(error.params.missingProperty), code: 'required', text: 'is required.' }
     case 'additionalProperties':
       return {
         path: inside(error.params.additionalProperty),
-        sentence: unknownField(schema, error.params.additionalProperty),
+        ...unknownField(schema, error.params.additionalProperty),
       }
     case 'anyOf':
-      return { path, sentence: wrongType(schema.anyOf?.map(({ type }) => type) ?? [], value) }
-    case 'type':
-      if (path === '') return { path, sentence: wrongBody(error.params.type, schema, value) }
-      return { path, sentence: schema.enum ? oneOf(schema.enum) : wrongType(error.params.type, value) }
+      return { path, code: 'invalid_type', text: wrongType(schema.anyOf?.map(({ type }) => type) ?? [], value) }
+    case 'type': {
+      const isBody = path === ''
+      if (isBody) return { path, code: 'invalid_type', text: wrongBody(error.params.type, schema, value) }
+      if (schema.enum) return { path, code: 'invalid_choice', text: oneOf(schema.enum) }
+      return { path, code: 'invalid_type', text: wrongType(error.params.type, value) }
+    }
     case 'enum':
-      return { path, sentence: oneOf(error.params.allowedValues) }
+      return { path, code: 'invalid_choice', text: oneOf(error.params.allowedValues) }
     case 'minimum':
     case 'maximum':
-      return { path, sentence: outOfRange(schema, value) }
+      return { path, code: 'out_of_range', text: outOfRange(schema, value) }
     case 'minLength':
-      return {
-        path,
-        sentence: error.params.limit === 1 ? 'must not be empty.' : `needs at least ${error.params.limit} characters.`,
-      }
+      return { path, code: 'too_short', text: tooShort(error.params.limit) }
     case 'maxLength':
-      return { path, sentence: `must have at most ${error.params.limit} characters.` }
-    case 'minItems':
-      return {
-        path,
-        sentence: `needs at least ${error.params.limit} ${error.params.limit === 1 ? 'entry' : 'entries'}.`,
-      }
+      return { path, code: 'too_long', text: `must have at most ${error.params.limit} characters.` }
+    case 'minItems': {
+      const entries = error.params.limit === 1 ? 'entry' : 'entries'
+      return { path, code: 'too_short', text: `must have at least ${error.params.limit} ${entries}.` }
+    }
     case 'maxItems':
     case 'maxProperties':
-      return { path, sentence: `must have at most ${error.params.limit} entries.` }
+      return { path, code: 'too_long', text: `must have at most ${error.params.limit} entries.` }
     default:
-      return { path, sentence: `must be ${schema.description ?? 'something else'}, not ${shown(value)}.` }
+      return { path, code: 'invalid_value', text: `must be ${schema.description ?? 'valid'}, not ${shown(value)}.` }
   }
 }
+
+const tooShort = (limit: number) => (limit === 1 ? 'must not be empty.' : `must have at least ${limit} characters.`)
 
 const oneOf = (allowed: unknown[]) => `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}.`
 const wrongType = (types: string | string[], value: unknown) => `must be ${article(types)}, not ${shown(value)}.`
 
-function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault, name: string): string {
-  if (Object.hasOwn(elsewhere, name)) return elsewhere[name]!
+function unknownField(
+  { properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault,
+  name: string,
+): Omit<Described, 'path'> {
+  if (Object.hasOwn(elsewhere, name)) return { code: 'read_only', text: elsewhere[name]! }
   const known = Object.keys(properties)
-  return known.length === 0 ? 'is unknown.' : `is unknown. Allowed: ${known.join(', ')}.`
+  const text = known.length === 0 ? 'is unknown. Remove it.' : `is unknown. Allowed: ${known.join(', ')}.`
+  return { code: 'unknown_field', text }
 }
 
 function wrongBody(types: string | string[], { required = [] }: SchemaAtFault, value: unknown): string {

@@ -94,5 +94,5 @@ export async function checkSoon(db: Database, organizationId: string, id: string
     .where('slot', '=', monitor.slot)
     .where('due_at', 'is not', null)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw conflict('This monitor is disabled. Enable it first.')
+  if (numUpdatedRows === 0n) throw conflict('This monitor is disabled. Enable it first.', undefined, 'monitor_disabled')
 }

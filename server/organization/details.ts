@@ -92,11 +92,13 @@ async function refuseRetention(db: Database, plans: Plans, organizationId: strin
   if (limits.event_retention_days === null || days <= limits.event_retention_days) return
   throw new Problem(
     402,
-    `The plan ${name} keeps events for ${limits.event_retention_days} days; ${days} were asked for.`,
+    `The plan ${name} keeps events for at most ${limits.event_retention_days} days, not ${days}. Use fewer days or change the plan.`,
   )
 }
 
 async function refuseTakenSlug(db: Database, slug: string): Promise<void> {
   const taken = await db.selectFrom('organizations').select('id').where('slug', '=', slug).executeTakeFirst()
-  if (taken) throw conflict(`The slug "${slug}" is taken by another organization; choose another.`)
+  if (taken) {
+    throw conflict(`The slug "${slug}" is taken by another organization. Use another slug.`, undefined, 'slug_taken')
+  }
 }

@@ -2,6 +2,7 @@ import { MOST_NAMED } from '#contract/common.ts'
 import type { Database } from '../database/database.ts'
 import { type LinkLimits, replaceLinks } from '../groups/links.ts'
 import { findGroups } from '../groups/resolve.ts'
+import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { type FieldErrors, refuse } from '../problem.ts'
 
 /** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
@@ -30,7 +31,7 @@ async function fieldsOfGroups(db: Database, organizationId: string, named: reado
   for (const [index, each] of named.entries()) {
     const group = groups.get(each as string)
     if (group) fields.set(group.id, `groups.${index}`)
-    else unknown[`groups.${index}`] = 'Unknown group. Use the id or slug of an existing group.'
+    else unknown[`groups.${index}`] = NO_SUCH_GROUP
   }
   return { fields, unknown }
 }

@@ -1,9 +1,19 @@
 import type { ErrorBody } from '#contract/common.ts'
+import { ERROR_CODES, FIELD_CODES } from '#contract/error-codes.ts'
 
 /** What the operations of the document share, to be referred to by name. */
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } })
 const text = (description: string) => ({ description, schema: { type: 'string' } })
+
+const listOf = (codes: Record<string, string>) =>
+  Object.entries(codes)
+    .map(([code, about]) => `- \`${code}\`: ${about}`)
+    .join('\n')
+const choice = (description: string, codes: Record<string, string>) => ({
+  description: `${description}\n\n${listOf(codes)}`,
+  schema: { type: 'string', enum: Object.keys(codes) },
+})
 
 export const headers = {
   'X-Request-Id': text("Names this request; the caller's own where it sent one."),
@@ -11,6 +21,10 @@ export const headers = {
   'X-RateLimit-Remaining': integer('Requests left in the window.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the oldest counted request leaves the window.'),
   'Retry-After': integer('Seconds to wait.'),
+  'X-Error-Code': choice('A stable code for the error.', ERROR_CODES),
+  'X-Error-Fields': text(
+    `A code for each field at fault, as a dictionary of RFC 9651: \`frequency=out_of_range\`. Of fields that have a plain name, at most 50. Codes:\n\n${listOf(FIELD_CODES)}`,
+  ),
   Allow: text('The methods that the path has.'),
   Location: text('Where the new resource is.'),
   ETag: text('Names this representation; for If-None-Match and If-Match.'),
@@ -169,7 +183,11 @@ export const responses = Object.fromEntries(
     name,
     {
       description,
-      headers: headerRefs(headers),
+      headers: headerRefs([
+        'X-Error-Code',
+        ...('errors' in example ? (['X-Error-Fields'] as const) : []),
+        ...(headers ?? []),
+      ]),
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Error' },

@@ -1,0 +1,49 @@
+/**
+ * What `X-Error-Code` says: a stable code for each kind of error. The body of an error has exactly the fields of the specification,
+ * so codes are in headers.
+ */
+export const ERROR_CODES = {
+  invalid_request: '400. Fields are invalid. `errors` names them, and `X-Error-Fields` has a code for each.',
+  invalid_json: '400. The body is not JSON.',
+  unauthorized: '401. The API key or session is missing, unknown, revoked or expired.',
+  plan_limit_reached: '402. The plan allows no more of this.',
+  forbidden: '403. The role of the key or agent does not allow this.',
+  not_found: '404. The resource does not exist in this organization.',
+  method_not_allowed: '405. `Allow` lists the methods of the path.',
+  request_timeout: '408. The request was not complete in time.',
+  conflict: '409. The state of the resource does not allow this. `error` says why.',
+  slug_taken: '409. Another group or organization has this slug.',
+  default_group: '409. The default group cannot be deleted.',
+  last_owner: '409. An organization needs an owner.',
+  monitor_disabled: '409. The monitor is disabled. Enable it first.',
+  idempotency_key_in_use: '409. The first request with this `Idempotency-Key` is still running.',
+  version_mismatch: '412. The resource has changed since the `ETag` in `If-Match` was read.',
+  body_too_large: '413. The body is too large.',
+  uri_too_long: '414. The URL is too long.',
+  unsupported_media_type: '415. Send `application/json` without compression.',
+  unsupported_expectation: '417. `Expect` takes only `100-continue`.',
+  idempotency_key_reused: '422. This `Idempotency-Key` belongs to another request.',
+  rate_limited: '429. Wait for `Retry-After` seconds.',
+  headers_too_large: '431. The request headers are too large.',
+  internal_error: '500. A fault of the server. Report the `request_id`.',
+  unavailable:
+    '503. The server is starting or stopping, or its database is unavailable. Try again after `Retry-After`.',
+} as const
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** What `X-Error-Fields` says about a field. */
+export const FIELD_CODES = {
+  required: 'The field is missing.',
+  unknown_field: 'There is no such field or parameter.',
+  read_only: 'The field is set by Zonewatch or changed elsewhere.',
+  invalid_type: 'The value has the wrong JSON type.',
+  invalid_choice: 'The value is none of the allowed ones.',
+  out_of_range: 'The number is too small or too large.',
+  too_short: 'The text or list is too short.',
+  too_long: 'The text or list is too long.',
+  repeated: 'A query parameter was sent more than once.',
+  unknown_reference: 'The id or slug names nothing in this organization.',
+  taken: 'Another resource has this value.',
+  invalid_value: 'The value is wrong in another way. `errors` says how.',
+} as const
+export type FieldCode = keyof typeof FIELD_CODES
