@@ -1,11 +1,9 @@
 import { accountRoutes } from './accounts/account-routes.ts'
 import { agentRoutes } from './accounts/agent-routes.ts'
 import { accountKeyRoutes } from './accounts/api-key-routes.ts'
-import { createAuth } from './accounts/auth.ts'
 import { authenticator } from './accounts/authenticate.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
-import { sessionReader } from './accounts/sessions.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
 import { LiveStreams } from './dashboard/live/streams.ts'
@@ -29,9 +27,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 
 /** The HTTP side, put together: what needs no key, and the API behind its keys. */
 export async function createApp(deps: Deps, passwords: Passwords = scryptPasswords) {
-  const auth = createAuth(deps, passwords)
-  const sessionOf = sessionReader(auth, deps)
-  const identify = authenticator({ ...deps, sessionOf })
+  const identify = authenticator(deps)
   const app = createHttpServer(deps, { identify, permit })
   const live = new LiveStreams(deps)
   publishInvalidations(app, deps, live)
@@ -44,7 +40,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   await app.register(healthRoutes(deps))
   await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(deps, payments))
-  await app.register(accountRoutes(deps, auth))
+  await app.register(accountRoutes(deps, passwords))
   runPeriodicCleanup(app, deps, [pruneAccess])
   await app.register(async (api) => {
     requireKey(api)

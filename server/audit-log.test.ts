@@ -49,7 +49,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
     const hashes = [
       ...(await db.selectFrom('api_keys').select('hash as text').execute()),
       ...(await db.selectFrom('invitations').select('token_hash as text').execute()),
-      ...(await db.selectFrom('credentials').select('password as text').execute()),
+      ...(await db.selectFrom('people').select('password_hash as text').execute()),
     ].flatMap(({ text }) => text || [])
     expect([...given.secrets, ...hashes].filter((secret) => stored.includes(secret))).toEqual([])
     expect(given.secrets.length + hashes.length).toBeGreaterThan(2)

@@ -11,7 +11,7 @@ export type IdPrefix =
   | 'whk'
   | 'req'
   | 'usr'
-  | 'crd'
+  | 'ses'
   | 'lnk'
   | 'mail'
   | 'aud'

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { createAuth } from '#server/accounts/auth.ts'
-import { codeNow, confirm, givenSecondFactor, nextCode, PASSWORD } from '#server/testing/accounts.ts'
+import { insertToken, newToken } from '#server/accounts/account-tokens.ts'
+import { codeNow, confirm, givenPerson, givenSecondFactor, nextCode, PASSWORD } from '#server/testing/accounts.ts'
 import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
 import { onBothEngines } from '#server/testing/database.ts'
-import { cheapPasswords } from '#server/testing/passwords.ts'
 
 const COOKIE = 'zonewatch.two_factor'
 
@@ -41,14 +40,16 @@ onBothEngines('whoever has the password', (_fresh, engine) => {
 
   test('tries codes no faster by showing a cookie of another account beside', async () => {
     const { world } = await givenSecondFactor(await givenApp(engine))
-    // Accounts of the thief, whose tries would be counted instead.
-    const { internalAdapter } = await createAuth(world.deps, cheapPasswords).$context
+    const { db, clock } = world.deps
     const statuses: number[] = []
     for (let number = 0; number < 7; number++) {
       const thief = await givenHalfSignedIn(world, `198.51.100.${number}`)
-      const expiresAt = new Date(world.deps.clock.now() + 60_000)
-      await internalAdapter.createVerificationValue({ identifier: `2fa-${number}`, value: `usr_${number}`, expiresAt })
-      const cookie = `${COOKIE}="${thief.cookies.get(COOKIE)}"; ${COOKIE}=2fa-${number}.x`
+      // An account of the thief, whose tries would be counted instead.
+      const { id: personId } = await givenPerson(world, { name: `Eve${number}`, of: [] })
+      const token = newToken()
+      const expiresAt = clock.now() + 60_000
+      await insertToken(db, { token, purpose: 'pending-sign-in', personId, expiresAt })
+      const cookie = `${COOKIE}=${thief.cookies.get(COOKIE)}; ${COOKIE}=${token}`
       const body = { code: String(number).padStart(6, '0') }
       const headers = { cookie }
       statuses.push((await thief.call('/dashboard/auth/two-factor/verify-totp', { body, headers })).status)

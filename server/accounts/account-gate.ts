@@ -3,8 +3,7 @@ import type { Deps } from '../deps.ts'
 import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
 import { unauthorized } from '../problem.ts'
-import { startOf } from './same-origin.ts'
-import { fromElsewhere, type Session } from './sessions.ts'
+import { crossSite, readSession, type Session, sourceOf } from './sessions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,24 +12,19 @@ declare module 'fastify' {
   }
 }
 
-export type SessionOf = (request: FastifyRequest) => Promise<Session | undefined>
-
 /**
  * What every request about accounts passes: no page of another site sends it, and it is counted by person, or by address
  * where nobody is signed in.
  */
-export function guardAccounts(
-  scope: FastifyInstance,
-  { db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>,
-  sessionOf: SessionOf,
-): void {
+export function guardAccounts(scope: FastifyInstance, deps: Pick<Deps, 'db' | 'clock' | 'config'>): void {
+  const { db, clock, config } = deps
   const limiter = new Limiter({ db, clock, limits: config.limits })
   refuseUnknownFields(scope)
   scope.decorateRequest('session', null)
   scope.addHook('onRequest', async (request, reply) => {
     const isReading = request.method === 'GET' || request.method === 'HEAD'
-    if (!isReading && startOf(request, config.baseUrl) === 'elsewhere') throw fromElsewhere()
-    request.session = (await sessionOf(request)) ?? null
+    if (!isReading && sourceOf(request, config.baseUrl) === 'another site') throw crossSite()
+    request.session = (await readSession(deps, request)) ?? null
     const who = request.session?.personId ?? networkOf(request.ip)
     enforceLimit(await limiter.take(who, 'dashboard'), clock.now(), reply, { kind: 'dashboard', whose: 'of one user' })
   })

@@ -1,9 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import {
   Acceptance,
   Accepted,
   Me,
-  type SignUp as NewAccount,
   NewOrganization,
   OfferedInvitation,
   Setup,
@@ -13,46 +12,41 @@ import {
 } from '#contract/account.ts'
 import { Nullable } from '#contract/common.ts'
 import { originOf } from '../context.ts'
-import { inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { forbidden, invalid } from '../problem.ts'
 import { acceptInvitation, getOfferedInvitation, getOpenInvitation } from './accept-invitation.ts'
-import { count, fromAddress, subjectOf } from './account-attempts.ts'
 import { guardAccounts, signedIn } from './account-gate.ts'
-import { getMe, insertAccount, refuseKnown, refuseManyOrganizations } from './account-store.ts'
-import type { Auth } from './auth.ts'
-import { asCaller, asked } from './auth-calls.ts'
-import { authRoutes } from './auth-routes.ts'
-import { Background } from './background.ts'
+import { count, fromAddress, subjectOf } from './attempts.ts'
 import { sendSignUpLink } from './links.ts'
-import { hasOrganizations, insertOrganizationOf, whileEmpty } from './organizations.ts'
-import { findPerson } from './people.ts'
+import { getMe } from './memberships.ts'
+import { hasOrganizations, insertOrganizationOf, refuseManyOrganizations, whileEmpty } from './organizations.ts'
+import type { Passwords } from './passwords.ts'
+import { findPerson, insertAccount, refuseKnown } from './people.ts'
 import { accountSecurityRoutes } from './security-routes.ts'
-import { sessionReader } from './sessions.ts'
+import { insertSession, prolongSession, setSessionCookie } from './sessions.ts'
 import { isSetupToken } from './setup-link.ts'
+import { Background, signInRoutes } from './sign-in-routes.ts'
 
 /** What a person does without an organization: set the server up, sign up, sign in, join, look at oneself. */
-export function accountRoutes(deps: Deps, auth: Auth): Routes {
+export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
   const { db, clock, config, seal } = deps
   const isOpen = config.signUp === 'open'
-  const sessionOf = sessionReader(auth, deps)
   return async (app) => {
-    const { password: passwords } = await auth.$context
-    guardAccounts(app, deps, sessionOf)
+    guardAccounts(app, deps)
     const background = new Background(deps.log)
     app.addHook('onClose', () => background.close())
-    await app.register(authRoutes(deps, auth, background))
-    await app.register(accountSecurityRoutes(deps, auth))
+    await app.register(signInRoutes(deps, passwords, background))
+    await app.register(accountSecurityRoutes(deps, passwords))
 
-    const signIn = async (request: FastifyRequest, reply: FastifyReply, { email, password }: NewPassword) => {
-      await asked(reply, auth.api.signInEmail({ body: { email, password }, ...asCaller(request) }))
-    }
+    const startSession = (transaction: Database, request: FastifyRequest, personId: string, now: number) =>
+      insertSession(transaction, request, { personId, isPersistent: true }, now)
 
     app.get('/dashboard/api/me', { schema: { response: Answers(200, Me) } }, async (request, reply) => {
-      const { personId } = signedIn(request)
-      await sessionOf(request, reply)
-      return await getMe(deps, personId)
+      const session = signedIn(request)
+      await prolongSession(deps, request, reply, session)
+      return await getMe(deps, session.personId)
     })
 
     app.get('/dashboard/api/welcome', { schema: { response: Answers(200, Welcome) } }, async () => ({
@@ -72,11 +66,11 @@ export function accountRoutes(deps: Deps, auth: Auth): Routes {
           const origin = originOf(request, clock.now())
           const person = await insertAccount(transaction, { ...given, passwordHash }, origin.now)
           await insertOrganizationOf(transaction, person, given.organization, origin)
-          return person
+          return { person, session: await startSession(transaction, request, person.id, origin.now) }
         })
         if (!made) throw badLink()
-        await signIn(request, reply, given)
-        return await getMe(deps, made.id)
+        setSessionCookie(config, reply, made.session)
+        return await getMe(deps, made.person.id)
       },
     )
 
@@ -92,15 +86,16 @@ export function accountRoutes(deps: Deps, auth: Auth): Routes {
         const signingUp = { ...given, passwordHash: await passwords.hash(password) }
         if (config.smtp !== null) {
           // Nobody waits for it, so that an address that has an account is answered as fast as one that has none.
-          background.start(sendSignUpLink(deps, auth, signingUp), 'An email confirmation link could not be created.')
+          background.start(sendSignUpLink(deps, signingUp), 'An email confirmation link could not be created.')
           return { confirm: true }
         }
-        await inTransaction(db, async (transaction) => {
+        const session = await inTransaction(db, async (transaction) => {
           const origin = originOf(request, clock.now())
           const person = await insertAccount(transaction, signingUp, origin.now)
           await insertOrganizationOf(transaction, person, given.organization, origin)
+          return await startSession(transaction, request, person.id, origin.now)
         })
-        await signIn(request, reply, { email: given.email, password })
+        setSessionCookie(config, reply, session)
         return { confirm: false }
       },
     )
@@ -152,18 +147,17 @@ export function accountRoutes(deps: Deps, auth: Auth): Routes {
         await refuseKnown(db, email)
         const { name, password } = nameAndPassword(request.body ?? {})
         const passwordHash = await passwords.hash(password)
-        const organizationId = await inTransaction(db, async (transaction) => {
+        const accepted = await inTransaction(db, async (transaction) => {
           const person = await insertAccount(transaction, { name, email, passwordHash }, origin.now)
-          return (await acceptInvitation(transaction, { token, person }, origin)).organizationId
+          const { organizationId } = await acceptInvitation(transaction, { token, person }, origin)
+          return { organizationId, session: await startSession(transaction, request, person.id, origin.now) }
         })
-        await signIn(request, reply, { email, password })
-        return { organization_id: organizationId }
+        setSessionCookie(config, reply, accepted.session)
+        return { organization_id: accepted.organizationId }
       },
     )
   }
 }
-
-type NewPassword = Pick<NewAccount, 'email' | 'password'>
 
 /** Without a session they make the account. Throws 400. */
 function nameAndPassword({ name, password }: Acceptance): { name: string; password: string } {

@@ -1,12 +1,10 @@
-import { hash, randomInt } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { randomBase62 } from './account-tokens.ts'
 
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^zw_[0-9A-Za-z]{43}$/
 
 /** `zw_` and 43 base62 characters: 256 bits. Shown once; only its hash is kept. */
-export function newApiKey(): string {
-  return `zw_${Array.from({ length: 43 }, () => BASE62[randomInt(62)]).join('')}`
-}
+export const newApiKey = (): string => `zw_${randomBase62(43)}`
 
 export const isApiKey = (text: string): boolean => SHAPE.test(text)
 

@@ -1,10 +1,98 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
+import { ipv6NetworkOf, networkOf } from '../http/auth-and-rate-limit.ts'
+import { secondsToWait } from '../http/limits.ts'
+import { Problem } from '../problem.ts'
+import { readCookie, setCookie } from './sessions.ts'
 
 /** What tries at a secret are counted for: an account, an address, a device. `free`: how many in a row need not wait. */
 export type Guarded = { subject: string; free: number }
+/** `own`: proves itself by being right, and then starts over. The others are spared that one try alone. */
+export type Tried = { own: Guarded; others: readonly Guarded[] }
 
-/** After this long without a try a subject begins anew. */
+type AttemptDeps = Pick<Deps, 'db' | 'clock'>
+
+/** Runs what tries at a secret. Throws 429, and runs nothing, when there were too many tries for anything it is counted for. */
+export async function guarded<T>(
+  deps: AttemptDeps,
+  reply: FastifyReply,
+  { own, others }: Tried,
+  work: () => Promise<T>,
+): Promise<T> {
+  await count(deps, reply, [...others, own])
+  const result = await work()
+  await forgetAttempts(deps.db, own.subject)
+  for (const { subject } of others) await uncountAttempt(deps.db, subject)
+  return result
+}
+
+/**
+ * Counts what is slowed down whether it is right or not. Throws 429, and then nothing is counted: a network that is refused
+ * cannot use up the tries of somebody's account.
+ */
+export async function count(
+  { db, clock }: AttemptDeps,
+  reply: FastifyReply,
+  subjects: readonly Guarded[],
+): Promise<void> {
+  for (const [index, subject] of subjects.entries()) {
+    const now = clock.now()
+    const freeAt = await countAttempt(db, subject, now)
+    if (freeAt === undefined) continue
+    for (const counted of subjects.slice(0, index)) await uncountAttempt(db, counted.subject)
+    const seconds = secondsToWait({ freeAt }, now)
+    reply.header('retry-after', String(seconds))
+    throw new Problem(429, `Too many tries; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
+  }
+}
+
+/** A customer of a provider gets up to a /48, and could else try from 65,536 networks. Others may share it, so more tries are free. */
+const SITE = { bits: 48, times: 5 }
+
+/** What a try from an address is counted for: its own network and, in IPv6, the larger one around it. */
+export function fromAddress(kind: string, ip: string, free: number): Guarded[] {
+  const site = ipv6NetworkOf(ip, SITE.bits)
+  const own = { subject: `${kind} from ${networkOf(ip)}`, free }
+  return site === undefined ? [own] : [own, { subject: `${kind} from ${site}`, free: free * SITE.times }]
+}
+
+/** What tries at the password or the code of a known person are counted for. */
+export const byPerson = (what: 'code' | 'password', personId: string, ip: string): Tried => ({
+  own: { subject: `${what} of ${personId}`, free: 5 },
+  others: fromAddress('sign-in', ip, 20),
+})
+
+/** An account is counted under a name that does not show whose it is. */
+export const subjectOf = (kind: string, text: string): string => `${kind} ${hash('sha256', text.trim().toLowerCase())}`
+
+type DeviceDeps = Pick<Deps, 'seal' | 'config'>
+const YEAR_MS = 365 * 24 * 60 * 60_000
+
+/**
+ * What tries at a password are counted for. A browser in which the account signed in before is counted by itself, so that
+ * strangers who try the account's password lock strangers out, and not its owner.
+ */
+export function bySignIn({ seal, config }: DeviceDeps, request: FastifyRequest, email: string): Tried {
+  const account = subjectOf('account', email)
+  const others = fromAddress('sign-in', request.ip, 20)
+  const [, nonce = '', signature = ''] =
+    /^([\w-]{16})\.([\w-]{22})$/.exec(readCookie(request, config, 'device') ?? '') ?? []
+  const device = `device ${nonce} of ${account}`
+  const isKnown = nonce !== '' && seal.isSigned(device, Buffer.from(signature, 'base64url'))
+  return { own: isKnown ? { subject: device, free: 10 } : { subject: account, free: 5 }, others }
+}
+
+/** Remembers that the account signed in here. The cookie gives no access. */
+export function rememberDevice({ seal, config }: DeviceDeps, reply: FastifyReply, email: string): void {
+  const nonce = randomBytes(12).toString('base64url')
+  const signature = seal.sign(`device ${nonce} of ${subjectOf('account', email)}`).toString('base64url')
+  setCookie(reply, config, 'device', `${nonce}.${signature}`, YEAR_MS)
+}
+
+/** After this long without a try a subject starts over. */
 const FORGET_MS = 60 * 60_000
 /** A row so far in the future was written before the machine's clock was set back. */
 const SET_BACK_MS = 60_000

@@ -1,23 +1,17 @@
 import type { FastifyRequest } from 'fastify'
-import type { Clock } from '../clock.ts'
 import type { Caller } from '../context.ts'
-import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 import { forbidden } from '../problem.ts'
 import { findLiveKey, touchKey } from './api-keys.ts'
 import { findMembership, ROLE_OF_KEY, touchAgent } from './memberships.ts'
-import type { Session } from './sessions.ts'
-
-type Access = {
-  db: Database
-  clock: Clock
-  sessionOf: (request: FastifyRequest) => Promise<Session | undefined>
-}
+import { readSession } from './sessions.ts'
 
 /**
  * Who sends a request: by its `X-Api-Key`, or without one by the cookie of a session; undefined without either. Looked up
  * each time: revoking and signing out hold at once, in every process.
  */
-export function authenticator({ db, clock, sessionOf }: Access) {
+export function authenticator(deps: Pick<Deps, 'db' | 'clock' | 'config'>) {
+  const { db, clock } = deps
   const touch = touchKey(db)
   const see = touchAgent(db)
   return async (request: FastifyRequest): Promise<Caller | undefined> => {
@@ -29,7 +23,7 @@ export function authenticator({ db, clock, sessionOf }: Access) {
       await touch(key, now)
       return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor: key.id, label: key.name }
     }
-    const session = await sessionOf(request)
+    const session = await readSession(deps, request)
     if (!session) return undefined
     const membership = await findMembership(db, session.personId, organizationNamedBy(request))
     if (!membership) throw noMembership()

@@ -53,7 +53,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
     const token = await linkTo(world, 'ada@example.com', 'reset-password')
 
     expect((await owner.call('/dashboard/api/mails')).body).toEqual({ data: [] })
-    for (const table of ['mails', 'verifications'] as const) {
+    for (const table of ['mails', 'account_tokens'] as const) {
       expect(JSON.stringify(await world.deps.db.selectFrom(table).selectAll().execute())).not.toContain(token)
     }
   })

@@ -1,7 +1,11 @@
 import type { Selectable } from 'kysely'
+import type { Me } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
+import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
+import type { Deps } from '../deps.ts'
+import { unauthorized } from '../problem.ts'
 import type { KeyRole } from './api-keys.ts'
 import { touchIn } from './touch.ts'
 
@@ -52,4 +56,34 @@ export const ROLE_OF_KEY: Record<KeyRole, AgentRole> = { read: 'viewer', write: 
 export function touchAgent(db: Database) {
   const touch = touchIn(db, 'agents', 'last_seen_at')
   return (membership: Membership, now: number) => touch(membership, membership.last_seen_at, now)
+}
+
+/** The person and all organizations, in the order of joining. Throws 401 for one who is gone. */
+export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, personId: string): Promise<Me> {
+  const person = await db
+    .selectFrom('people')
+    .select(['id', 'name', 'email', 'two_factor_enabled'])
+    .where('id', '=', personId)
+    .executeTakeFirst()
+  if (!person) throw unauthorized()
+  const organizations = await db
+    .selectFrom('agents')
+    .innerJoin('organizations', 'organizations.id', 'agents.organization_id')
+    .select(['organizations.id', 'organizations.name', 'organizations.slug', 'agents.role', 'agents.id as agent_id'])
+    .where('agents.person_id', '=', personId)
+    .orderBy('agents.id')
+    .limit(1_000)
+    .execute()
+  const { two_factor_enabled, ...shown } = person
+  return {
+    person: { ...shown, two_factor: two_factor_enabled === 1 },
+    organizations,
+    server: {
+      base_url: config.baseUrl,
+      version: packageJson.version,
+      sends_mail: config.smtp !== null,
+      takes_payments: config.stripe !== null,
+      sign_up: config.signUp === 'open',
+    },
+  }
 }

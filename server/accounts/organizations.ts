@@ -5,7 +5,7 @@ import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { slugOf } from '../groups/slug.ts'
 import { insertGroup } from '../groups/store.ts'
 import { newId } from '../ids.ts'
-import { notFound } from '../problem.ts'
+import { conflict, notFound } from '../problem.ts'
 import { type KeyRole, writeKey } from './api-keys.ts'
 import { ensurePerson, insertAgent, type Person } from './people.ts'
 
@@ -102,4 +102,18 @@ async function freeSlug(db: Database, wanted: string): Promise<string> {
   let number = 2
   while (slugs.has(`${wanted}-${number}`)) number++
   return `${wanted}-${number}`
+}
+
+const MOST_OWNED = 50
+
+/** Throws 409 when the person owns as many organizations as anybody may. */
+export async function refuseManyOrganizations(db: Database, personId: string): Promise<void> {
+  const owned = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('person_id', '=', personId)
+    .where('role', '=', 'owner')
+    .limit(MOST_OWNED)
+    .execute()
+  if (owned.length >= MOST_OWNED) throw conflict(`You own ${MOST_OWNED} organizations; which is the limit.`)
 }

@@ -1,7 +1,8 @@
 import type { AgentRole } from '#contract/agents.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import { type Database, forUpdate } from '../database/database.ts'
 import { nextVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import { conflict } from '../problem.ts'
 
 export type Person = { id: string; email: string; name: string }
 /** `isVerified`: mail to the address reached the person. */
@@ -14,9 +15,8 @@ export const emailOf = (text: string): string => text.trim().toLowerCase()
 export async function ensurePerson(db: Database, given: NewPerson, now: number): Promise<Person> {
   const made = await insertPerson(db, given, now)
   if (made) return made
-  const known = (await findPerson(db, given.email))!
-  const isWithout = given.passwordHash && (await findPasswordHash(db, known.email)) === undefined
-  if (isWithout) await insertCredential(db, known.id, given.passwordHash!, now)
+  const { passwordHash, hasSecondFactor, ...known } = (await findAccount(db, given.email))!
+  if (given.passwordHash && passwordHash === null) await setPassword(db, known.id, given.passwordHash, now)
   return known
 }
 
@@ -24,63 +24,76 @@ export async function ensurePerson(db: Database, given: NewPerson, now: number):
 export async function insertPerson(db: Database, given: NewPerson, now: number): Promise<Person | undefined> {
   const email = emailOf(given.email)
   const person = { id: newId('usr', now), email, name: given.name ?? email.split('@')[0]! }
-  return await inTransaction(db, async (transaction) => {
-    const { numInsertedOrUpdatedRows } = await transaction
-      .insertInto('people')
-      .values({ ...person, email_verified: given.isVerified ? 1 : 0, created_at: now, updated_at: now })
-      .onConflict((conflict) => conflict.column('email').doNothing())
-      .executeTakeFirst()
-    if (numInsertedOrUpdatedRows === 0n) return undefined
-    if (given.passwordHash) await insertCredential(transaction, person.id, given.passwordHash, now)
-    return person
-  })
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('people')
+    .values({
+      ...{ ...person, password_hash: given.passwordHash || null, email_verified: given.isVerified ? 1 : 0 },
+      ...{ created_at: now, updated_at: now },
+    })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 0n ? undefined : person
 }
+
+/** Throws 409 when the address has an account already: who it belongs to signs in with it. */
+export async function insertAccount(db: Database, given: NewPerson, now: number): Promise<Person> {
+  const person = await insertPerson(db, given, now)
+  if (!person) throw known()
+  return person
+}
+
+/** Before the password of a new account is hashed. Throws 409 when the address has an account already. */
+export async function refuseKnown(db: Database, email: string): Promise<void> {
+  if (await findPerson(db, email)) throw known()
+}
+
+const known = () => conflict('An account with this address already exists. Sign in first.')
 
 export async function findPerson(db: Database, email: string): Promise<Person | undefined> {
   const query = db.selectFrom('people').select(['id', 'email', 'name']).where('email', '=', emailOf(email))
   return await query.executeTakeFirst()
 }
 
-/** Lists of a team show what a person is called now. */
-export async function renameAgents(db: Database, personId: string, name: string): Promise<void> {
+/** A person as signing in needs them. `passwordHash`: null for one who cannot sign in yet. */
+export type Account = Person & { passwordHash: string | null; hasSecondFactor: boolean }
+
+export async function findAccount(db: Database, email: string): Promise<Account | undefined> {
+  return toAccount(await accounts(db).where('email', '=', emailOf(email)).executeTakeFirst())
+}
+
+export async function findAccountById(db: Database, id: string): Promise<Account | undefined> {
+  return toAccount(await accounts(db).where('id', '=', id).executeTakeFirst())
+}
+
+/** Until the transaction ends, the password, the address and the second factor stay as they are. */
+export async function lockAccount(transaction: Database, id: string): Promise<Account | undefined> {
+  return toAccount(
+    await accounts(transaction).where('id', '=', id).modifyEnd(forUpdate(transaction)).executeTakeFirst(),
+  )
+}
+
+const accounts = (db: Database) =>
+  db.selectFrom('people').select(['id', 'email', 'name', 'password_hash', 'two_factor_enabled'])
+
+function toAccount(row: Awaited<ReturnType<ReturnType<typeof accounts>['executeTakeFirst']>>): Account | undefined {
+  if (!row) return undefined
+  const { id, email, name, password_hash: passwordHash, two_factor_enabled } = row
+  return { id, email, name, passwordHash, hasSecondFactor: two_factor_enabled === 1 }
+}
+
+/** The person and the memberships that repeat the name. */
+export async function renamePerson(db: Database, id: string, name: string, now: number): Promise<void> {
+  await db.updateTable('people').set({ name, updated_at: now }).where('id', '=', id).execute()
   await db
     .updateTable('agents')
     .set({ name, ...nextVersion })
-    .where('person_id', '=', personId)
+    .where('person_id', '=', id)
     .execute()
 }
 
-/** Undefined where there is no such person, or one who cannot sign in yet. */
-export async function findPasswordHash(db: Database, email: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('people')
-    .innerJoin('credentials', 'credentials.person_id', 'people.id')
-    .select('password')
-    .where('email', '=', emailOf(email))
-    .where('provider_id', '=', 'credential')
-    .executeTakeFirst()
-  return row?.password ?? undefined
-}
-
-/** Replaces the password, or gives one to a person who had none. */
-export async function setPassword(db: Database, personId: string, password: string, now: number): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('credentials')
-    .set({ password, updated_at: now })
-    .where('person_id', '=', personId)
-    .where('provider_id', '=', 'credential')
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) await insertCredential(db, personId, password, now)
-}
-
-async function insertCredential(db: Database, personId: string, password: string, now: number): Promise<void> {
-  await db
-    .insertInto('credentials')
-    .values({
-      ...{ id: newId('crd', now), person_id: personId, provider_id: 'credential', account_id: personId },
-      ...{ password, created_at: now, updated_at: now },
-    })
-    .execute()
+export async function setPassword(db: Database, id: string, passwordHash: string, now: number): Promise<void> {
+  const set = { password_hash: passwordHash, updated_at: now }
+  await db.updateTable('people').set(set).where('id', '=', id).execute()
 }
 
 /** Undefined when the person is an agent of the organization already. */

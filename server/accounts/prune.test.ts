@@ -16,7 +16,7 @@ onBothEngines('sessions, links and tries that have run out', (_fresh, engine) =>
     await givenSignedIn(world, { name: 'Ada' })
     const ask = { body: { email: 'ada@example.com' } }
     await openBrowser(world).call('/dashboard/auth/request-password-reset', ask)
-    const tables = ['sessions', 'verifications', 'attempts'] as const
+    const tables = ['sessions', 'account_tokens', 'attempts'] as const
     const counts = () =>
       Promise.all(tables.map(async (table) => (await db.selectFrom(table).selectAll().execute()).length))
     await eventually(counts, ([, links]) => links === 1)

@@ -8,8 +8,8 @@ const KEPT_MS = 24 * 60 * 60_000
 export async function pruneAccess(db: Database, now: number): Promise<boolean> {
   const gone = [
     sql`delete from sessions where id in (select id from sessions where expires_at <= ${now} limit ${BATCH}) returning 1`,
-    sql`delete from verifications where id in (
-      select id from verifications where expires_at <= ${now} limit ${BATCH}) returning 1`,
+    sql`delete from account_tokens where token_hash in (
+      select token_hash from account_tokens where expires_at <= ${now} limit ${BATCH}) returning 1`,
     sql`delete from attempts where subject in (
       select subject from attempts where made_at <= ${now - KEPT_MS} limit ${BATCH}) returning 1`,
   ]

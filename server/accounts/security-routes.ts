@@ -1,37 +1,67 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as contract from '#contract/account.ts'
 import { recordAccountAudit } from '../audit-log.ts'
 import { originOf } from '../context.ts'
-import { inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
-import { conflict } from '../problem.ts'
-import { count, fromAddress, subjectOf } from './account-attempts.ts'
+import { conflict, invalid } from '../problem.ts'
 import { needSession, signedIn } from './account-gate.ts'
-import { AUTH_PATH, type Auth } from './auth.ts'
-import { asCaller, asked, DONE, tryAt } from './auth-calls.ts'
-import { changeEmail, sendEmailLink, tellPerson } from './links.ts'
-import { renameAgents } from './people.ts'
-import { endOtherSessions, endSession, forgetTrust, listSessions } from './session-store.ts'
+import { deleteTokens, SIGN_INS } from './account-tokens.ts'
+import { byPerson, count, fromAddress, guarded, subjectOf } from './attempts.ts'
+import { changeEmail, replacePassword, sendEmailLink } from './links.ts'
+import type { Passwords } from './passwords.ts'
+import { type Account, emailOf, findAccountById, lockAccount, renamePerson } from './people.ts'
+import { deleteSecondFactor, insertSecondFactor, replaceBackupCodes } from './second-factor.ts'
+import { deleteSession, deleteSessions, insertSession, listSessions, setSessionCookie } from './sessions.ts'
+import { AUTH_PATH, DONE, noSecondFactor } from './sign-in-routes.ts'
 
 /** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
-export function accountSecurityRoutes(deps: Deps, auth: Auth): Routes {
-  const { db, clock, config } = deps
+export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {
+  const { db, clock, config, seal } = deps
+
+  /**
+   * Runs the work while the password holds, in a transaction that locks the account. Throws 400 for a wrong password.
+   * `prepare` runs before the transaction, once the password is right.
+   */
+  const withPassword = async <T, P>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { password, field = 'password', prepare }: { password: string; field?: string; prepare?: () => Promise<P> },
+    work: (transaction: Database, account: Account, prepared: P | undefined) => Promise<T>,
+  ): Promise<T> => {
+    const { personId } = signedIn(request)
+    const wrong = () => invalid({ [field]: 'is wrong.' })
+    return await guarded(deps, reply, byPerson('password', personId, request.ip), async () => {
+      const hash = (await findAccountById(db, personId))?.passwordHash
+      if (!hash || !(await passwords.verify({ hash, password }))) throw wrong()
+      const prepared = await prepare?.()
+      return await inTransaction(db, async (transaction) => {
+        const account = await lockAccount(transaction, personId)
+        if (account?.passwordHash !== hash) throw wrong()
+        return await work(transaction, account, prepared)
+      })
+    })
+  }
+
+  const record = (
+    transaction: Database,
+    request: FastifyRequest,
+    audited: Parameters<typeof recordAccountAudit>[3],
+  ): Promise<void> =>
+    recordAccountAudit(transaction, originOf(request, clock.now()), signedIn(request).personId, audited)
+
   return async (app) => {
     needSession(app)
-    const record = (request: FastifyRequest, audited: Parameters<typeof recordAccountAudit>[3]) =>
-      recordAccountAudit(db, originOf(request, clock.now()), signedIn(request).personId, audited)
 
     app.post(
       `${AUTH_PATH}/update-user`,
       { schema: { body: contract.NewName, response: Answers(200, contract.Done) } },
-      async (request, reply) => {
-        await asked(reply, auth.api.updateUser({ body: request.body, ...asCaller(request) }))
+      async (request) => {
         const { personId, name } = signedIn(request)
-        const audited = { action: 'agent.renamed', before: { name }, after: request.body } as const
         await inTransaction(db, async (transaction) => {
-          await renameAgents(transaction, personId, request.body.name)
-          await recordAccountAudit(transaction, originOf(request, clock.now()), personId, audited)
+          await renamePerson(transaction, personId, request.body.name, clock.now())
+          await record(transaction, request, { action: 'agent.renamed', before: { name }, after: request.body })
         })
         return DONE
       },
@@ -41,14 +71,19 @@ export function accountSecurityRoutes(deps: Deps, auth: Auth): Routes {
       `${AUTH_PATH}/change-password`,
       { schema: { body: contract.PasswordChange, response: Answers(200, contract.Done) } },
       async (request, reply) => {
-        const body = { ...request.body, revokeOtherSessions: true }
-        await tryAt(deps, auth, request, reply, 'password', () =>
-          asked(reply, auth.api.changePassword({ body, ...asCaller(request) }), 'currentPassword'),
-        )
-        const { personId, email } = signedIn(request)
-        await forgetTrust(db, personId)
-        await tellPerson(db, email, { kind: 'password_changed' }, clock.now())
-        await record(request, { action: 'agent.password_changed' })
+        const { currentPassword, newPassword } = request.body
+        const given = {
+          password: currentPassword,
+          field: 'currentPassword',
+          prepare: () => passwords.hash(newPassword),
+        }
+        const session = await withPassword(request, reply, given, async (transaction, account, passwordHash) => {
+          const now = clock.now()
+          await replacePassword(transaction, account, passwordHash!, now)
+          await record(transaction, request, { action: 'agent.password_changed' })
+          return await insertSession(transaction, request, { personId: account.id, isPersistent: true }, now)
+        })
+        setSessionCookie(config, reply, session)
         return DONE
       },
     )
@@ -59,46 +94,43 @@ export function accountSecurityRoutes(deps: Deps, auth: Auth): Routes {
       async (request, reply) => {
         const { personId, email } = signedIn(request)
         const { newEmail, password } = request.body
-        if (newEmail.trim().toLowerCase() === email) throw conflict('This is already the address of your account.')
-        await tryAt(deps, auth, request, reply, 'password', () =>
-          asked(reply, auth.api.verifyPassword({ body: { password }, ...asCaller(request) })),
-        )
-        if (config.smtp === null) {
-          await changeEmail(db, { personId, email: newEmail, isVerified: false }, originOf(request, clock.now()))
-          return { confirm: false }
-        }
+        if (emailOf(newEmail) === email) throw conflict('This is already the address of your account.')
+        const sendsMail = config.smtp !== null
         // The address may be anybody's, and the password being right is no reason to mail it again and again.
         const mailed = [
           { subject: `new address of ${personId}`, free: 5 },
           ...fromAddress('new address', request.ip, 20),
+          { subject: subjectOf('new address', newEmail), free: 3 },
         ]
-        await count(deps, reply, [...mailed, { subject: subjectOf('new address', newEmail), free: 3 }])
-        await sendEmailLink(deps, auth, personId, newEmail)
-        return { confirm: true }
+        const prepare = async () => void (sendsMail && (await count(deps, reply, mailed)))
+        await withPassword(request, reply, { password, prepare }, async (transaction, account) => {
+          if (sendsMail) return await sendEmailLink(transaction, deps, personId, newEmail)
+          const change = { account, email: newEmail, isVerified: false }
+          await changeEmail(transaction, change, originOf(request, clock.now()))
+        })
+        return { confirm: sendsMail }
       },
     )
 
     app.post(
       `${AUTH_PATH}/two-factor/enable`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.SecondFactor) } },
-      async (request, reply) => {
-        if (signedIn(request).hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
-        return await tryAt(deps, auth, request, reply, 'password', () =>
-          asked(reply, auth.api.enableTwoFactor({ body: request.body, ...asCaller(request) })),
-        )
-      },
+      async (request, reply) =>
+        await withPassword(request, reply, request.body, async (transaction, account) => {
+          if (account.hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
+          return await insertSecondFactor(transaction, seal, account)
+        }),
     )
 
     app.post(
       `${AUTH_PATH}/two-factor/disable`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.Done) } },
       async (request, reply) => {
-        await tryAt(deps, auth, request, reply, 'password', () =>
-          asked(reply, auth.api.disableTwoFactor({ body: request.body, ...asCaller(request) })),
-        )
-        const { personId, hasSecondFactor } = signedIn(request)
-        await forgetTrust(db, personId)
-        if (hasSecondFactor) await record(request, { action: 'agent.second_factor_disabled' })
+        await withPassword(request, reply, request.body, async (transaction, { id, hasSecondFactor }) => {
+          await deleteSecondFactor(transaction, id)
+          await deleteTokens(transaction, id, SIGN_INS)
+          if (hasSecondFactor) await record(transaction, request, { action: 'agent.second_factor_disabled' })
+        })
         return DONE
       },
     )
@@ -106,28 +138,26 @@ export function accountSecurityRoutes(deps: Deps, auth: Auth): Routes {
     app.post(
       `${AUTH_PATH}/two-factor/generate-backup-codes`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.BackupCodes) } },
-      async (request, reply) => {
-        const { backupCodes } = await tryAt(deps, auth, request, reply, 'password', () =>
-          asked(reply, auth.api.generateBackupCodes({ body: request.body, ...asCaller(request) })),
-        )
-        await record(request, { action: 'agent.backup_codes_created' })
-        return { backupCodes }
-      },
+      async (request, reply) =>
+        await withPassword(request, reply, request.body, async (transaction, { id, hasSecondFactor }) => {
+          const backupCodes = hasSecondFactor ? await replaceBackupCodes(transaction, seal, id) : undefined
+          if (!backupCodes) throw noSecondFactor()
+          await record(transaction, request, { action: 'agent.backup_codes_created' })
+          return { backupCodes }
+        }),
     )
 
     app.get(
       `${AUTH_PATH}/list-sessions`,
       { schema: { response: Answers(200, contract.Sessions) } },
-      async (request) => ({
-        data: await listSessions(db, signedIn(request), clock.now()),
-      }),
+      async (request) => ({ data: await listSessions(db, signedIn(request), clock.now()) }),
     )
 
     app.post(
       `${AUTH_PATH}/revoke-session`,
       { schema: { body: contract.SessionChoice, response: Answers(200, contract.Done) } },
       async (request) => {
-        await endSession(db, signedIn(request).personId, request.body.id)
+        await deleteSession(db, signedIn(request).personId, request.body.id)
         return DONE
       },
     )
@@ -136,7 +166,8 @@ export function accountSecurityRoutes(deps: Deps, auth: Auth): Routes {
       `${AUTH_PATH}/revoke-other-sessions`,
       { schema: { response: Answers(200, contract.Done) } },
       async (request) => {
-        await endOtherSessions(db, signedIn(request))
+        const { personId, id } = signedIn(request)
+        await deleteSessions(db, personId, id)
         return DONE
       },
     )

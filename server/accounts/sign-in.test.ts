@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { openBrowser } from '../testing/browser.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { countAttempt } from './attempts.ts'
 
 const SIGN_IN = '/dashboard/auth/sign-in/email'
@@ -171,7 +172,11 @@ onBothEngines('a session', (_fresh, engine) => {
     const world = await givenApp(engine)
     const oldest = await givenSignedIn(world, { name: 'Ada' })
     const [session] = await world.deps.db.selectFrom('sessions').selectAll().execute()
-    const copies = Array.from({ length: 99 }, (_, number) => ({ ...session!, id: `${number}`, token: `${number}` }))
+    const copies = Array.from({ length: 99 }, (_, number) => ({
+      ...session!,
+      id: `${number}`,
+      token_hash: `${number}`,
+    }))
     await world.deps.db
       .insertInto('sessions')
       .values(copies.map((each) => ({ ...each, created_at: each.created_at + 1 })))
@@ -212,3 +217,34 @@ describe('the cookie', () => {
 
 const tryWrong = (world: AppWorld, from: string, email: string) =>
   openBrowser(world, from).call(SIGN_IN, { body: { email, password: 'wrong horse' } })
+
+test.each(['sqlite', 'postgres'] as const)(
+  'nothing changes without its entry in the audit log (%s)',
+  async (engine) => {
+    const { url, drop } = await migratedDatabaseUrl(engine)
+    onTestFinished(drop)
+    const world = await givenApp(engine, {}, url)
+    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const { db } = world.deps
+    const stored = () =>
+      Promise.all([
+        db.selectFrom('people').selectAll().execute(),
+        db.selectFrom('sessions').selectAll().execute(),
+        db.selectFrom('second_factors').selectAll().execute(),
+      ])
+    await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
+    const before = await stored()
+    await sql`alter table audit_log rename to unwritable`.execute(db)
+
+    const calls = [
+      ['sign-in/email', { email: 'ada@example.com', password: PASSWORD }],
+      ['change-password', { currentPassword: PASSWORD, newPassword: 'another horse' }],
+      ['update-user', { name: 'Eve' }],
+      ['change-email', { newEmail: 'eve@example.com', password: PASSWORD }],
+    ] as const
+    for (const [path, body] of calls)
+      expect([path, (await browser.call(`/dashboard/auth/${path}`, { body })).status]).toEqual([path, 500])
+
+    expect(await stored()).toEqual(before)
+  },
+)

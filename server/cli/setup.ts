@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { scryptPasswords } from '../accounts/passwords.ts'
-import { findPasswordHash } from '../accounts/people.ts'
+import { findAccount } from '../accounts/people.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -65,8 +65,8 @@ async function readPassword(): Promise<string> {
 
 /** Whoever has an account keeps its password: another one would seem to be set, and would not let anybody in. */
 async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
-  const hash = await findPasswordHash(db, email)
-  if (hash === undefined || (await scryptPasswords.verify({ hash, password }))) return
+  const hash = (await findAccount(db, email))?.passwordHash
+  if (!hash || (await scryptPasswords.verify({ hash, password }))) return
   throw new CliError(
     `${email} already has an account with another password. Use that password, or reset it in the dashboard.`,
   )

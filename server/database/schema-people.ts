@@ -16,51 +16,40 @@ export type PeopleTable = {
   /** In lower case. */
   email: string
   name: string
+  /** As scrypt left it; null for one who cannot sign in yet. */
+  password_hash: Generated<string | null>
   email_verified: Generated<Truth>
   two_factor_enabled: Generated<Truth>
   updated_at: number
 }
 
-/** What a person signs in with; `account_id` is the person again. The password as scrypt left it. */
-export type CredentialsTable = {
-  id: Once<string>
-  person_id: Once<string>
-  provider_id: 'credential'
-  account_id: Once<string>
-  password: string | null
-  created_at: Once<number>
-  updated_at: number
-}
-
-/** Where a person is signed in. The cookie carries the token and a signature that only this server can compute. */
+/** Where a person is signed in. The cookie carries the token; only its hash is kept. */
 export type SessionsTable = {
   id: Once<string>
-  token: Once<string>
+  token_hash: Once<string>
   person_id: Once<string>
-  expires_at: number
-  ip_address: string | null
-  user_agent: string | null
   created_at: Once<number>
-  updated_at: number
+  expires_at: number
+  /** Whether it outlives the browser, and is prolonged while it is used. */
+  is_persistent: Once<Truth>
+  address: Once<string>
+  user_agent: Once<string | null>
 }
 
-/** What a link or a cookie stands for until it is used or runs out. The identifier is kept as its hash. */
-export type VerificationsTable = {
-  id: Once<string>
-  identifier: Once<string>
-  value: string
-  expires_at: number
-  created_at: Once<number>
-  updated_at: number
+/** What a link or a cookie stands for until it is used or expires. */
+export type AccountTokensTable = {
+  token_hash: Once<string>
+  purpose: Once<'reset-password' | 'change-email' | 'sign-up' | 'pending-sign-in' | 'trusted-browser'>
+  /** Null while there is no account yet. */
+  person_id: Once<string | null>
+  content: Once<Json>
+  expires_at: Once<number>
 }
 
-/** Sealed under the server's SECRET; not `verified` until the first code was right. */
 export type SecondFactorsTable = {
-  id: Once<string>
   person_id: Once<string>
-  secret: string
-  backup_codes: string
-  verified: Truth
+  /** The secret and the backup codes, sealed under the server's SECRET. */
+  sealed: Buffer
   /** Of the last code that was accepted: RFC 6238 section 4.2. */
   last_step: Generated<number>
 }

@@ -25,9 +25,8 @@ export type Tables = {
   fan_outs: FanOutsTable
   webhook_storage: WebhookStorageTable
   people: people.PeopleTable
-  credentials: people.CredentialsTable
   sessions: people.SessionsTable
-  verifications: people.VerificationsTable
+  account_tokens: people.AccountTokensTable
   second_factors: people.SecondFactorsTable
   attempts: people.AttemptsTable
   agents: people.AgentsTable

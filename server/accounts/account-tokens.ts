@@ -1,0 +1,62 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import type { Database } from '../database/database.ts'
+import type { AccountTokensTable } from '../database/schema-people.ts'
+import { hashOfToken } from '../mail/invitation-link.ts'
+import { lockAccount } from './people.ts'
+
+/** Links in mails, sign-ins that wait for their code, and browsers that need no code: each is kept as the hash of its token. */
+export type TokenPurpose = AccountTokensTable['purpose']['__select__']
+
+export const LINKS: readonly TokenPurpose[] = ['reset-password', 'change-email']
+export const SIGN_INS: readonly TokenPurpose[] = ['pending-sign-in', 'trusted-browser']
+
+/** 256 random bits. */
+export const newToken = (): string => randomBytes(32).toString('base64url')
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+export const randomBase62 = (length: number): string => Array.from({ length }, () => BASE62[randomInt(62)]).join('')
+
+type NewToken = { token: string; purpose: TokenPurpose; personId: string | null; content?: object; expiresAt: number }
+
+export async function insertToken(db: Database, { token, purpose, personId, content = {}, expiresAt }: NewToken) {
+  await db
+    .insertInto('account_tokens')
+    .values({
+      ...{ token_hash: hashOfToken(token), purpose, person_id: personId },
+      ...{ content: JSON.stringify(content), expires_at: expiresAt },
+    })
+    .execute()
+}
+
+/** The person of a token that is still good. */
+export async function findTokenOwner(db: Database, purpose: TokenPurpose, token: string, now: number) {
+  const row = await tokens(db, purpose, token).select('person_id').where('expires_at', '>', now).executeTakeFirst()
+  return row?.person_id ?? undefined
+}
+
+const tokens = (db: Database, purpose: TokenPurpose, token: string) =>
+  db.selectFrom('account_tokens').where('token_hash', '=', hashOfToken(token)).where('purpose', '=', purpose)
+
+/** Takes a token, so that nobody else gets it; undefined where it was used or has expired. */
+export async function takeToken<T>(db: Database, purpose: TokenPurpose, token: string, now: number) {
+  const row = await db
+    .deleteFrom('account_tokens')
+    .where('token_hash', '=', hashOfToken(token))
+    .where('purpose', '=', purpose)
+    .returning(['content', 'expires_at'])
+    .executeTakeFirst()
+  return row && row.expires_at > now ? (JSON.parse(row.content) as T) : undefined
+}
+
+/** The same of a person, who is locked before: everything that changes an account takes its locks in this order. */
+export async function takeTokenOfPerson<T>(transaction: Database, purpose: TokenPurpose, token: string, now: number) {
+  const personId = await findTokenOwner(transaction, purpose, token, now)
+  const account = personId && (await lockAccount(transaction, personId))
+  const content = account ? await takeToken<T>(transaction, purpose, token, now) : undefined
+  return account && content ? { account, content } : undefined
+}
+
+export async function deleteTokens(db: Database, personId: string, purposes: readonly TokenPurpose[]): Promise<void> {
+  await db.deleteFrom('account_tokens').where('person_id', '=', personId).where('purpose', 'in', purposes).execute()
+}

@@ -1,0 +1,105 @@
+import { Secret, TOTP } from 'otpauth'
+import { type Database, forUpdate } from '../database/database.ts'
+import type { Seal } from '../seal.ts'
+import { randomBase62 } from './account-tokens.ts'
+import type { Person } from './people.ts'
+
+/** What is sealed. `secret`: base32. */
+type Factor = { secret: string; backupCodes: string[] }
+
+const BACKUP_CODES = 10
+
+/** In place of one that was never confirmed. It holds once `confirmSecondFactor` was called. */
+export async function insertSecondFactor(db: Database, seal: Seal, { id, email }: Pick<Person, 'id' | 'email'>) {
+  const secret = new Secret({ size: 20 })
+  const backupCodes = newBackupCodes()
+  const sealed = close(seal, id, { secret: secret.base32, backupCodes })
+  await db
+    .insertInto('second_factors')
+    .values({ person_id: id, sealed })
+    .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ sealed, last_step: 0 }))
+    .execute()
+  return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), backupCodes }
+}
+
+export async function confirmSecondFactor(db: Database, personId: string): Promise<void> {
+  await db.updateTable('people').set({ two_factor_enabled: 1 }).where('id', '=', personId).execute()
+}
+
+export async function deleteSecondFactor(db: Database, personId: string): Promise<void> {
+  await db.updateTable('people').set({ two_factor_enabled: 0 }).where('id', '=', personId).execute()
+  await db.deleteFrom('second_factors').where('person_id', '=', personId).execute()
+}
+
+/**
+ * Takes a person's code, so that it cannot be used again: RFC 6238 section 5.2. Of two who send it at once only one gets
+ * `taken`. `none`: the person has no second factor.
+ */
+export async function takeCode(
+  db: Database,
+  seal: Seal,
+  { personId, code }: { personId: string; code: string },
+  now: number,
+): Promise<'taken' | 'wrong' | 'used' | 'none'> {
+  const factor = await findFactor(db, seal, personId)
+  if (!factor) return 'none'
+  const totp = new TOTP({ secret: factor.secret })
+  // A clock may be one step away: section 5.2.
+  const delta = totp.validate({ token: code, timestamp: now, window: 1 })
+  if (delta === null) return 'wrong'
+  const step = totp.counter({ timestamp: now }) + delta
+  const { numUpdatedRows } = await db
+    .updateTable('second_factors')
+    .set({ last_step: step })
+    .where('person_id', '=', personId)
+    .where('last_step', '<', step)
+    .executeTakeFirst()
+  return numUpdatedRows === 0n ? 'used' : 'taken'
+}
+
+/** Each is good once. */
+export async function takeBackupCode(
+  db: Database,
+  seal: Seal,
+  { personId, code }: { personId: string; code: string },
+): Promise<'taken' | 'wrong' | 'none'> {
+  const factor = await findFactor(db, seal, personId)
+  if (!factor) return 'none'
+  const backupCodes = factor.backupCodes.filter((unused) => unused !== code)
+  if (backupCodes.length === factor.backupCodes.length) return 'wrong'
+  await updateFactor(db, seal, personId, { ...factor, backupCodes })
+  return 'taken'
+}
+
+/** The ones before are void. Undefined for a person without a second factor. */
+export async function replaceBackupCodes(db: Database, seal: Seal, personId: string): Promise<string[] | undefined> {
+  const factor = await findFactor(db, seal, personId)
+  if (!factor) return undefined
+  const backupCodes = newBackupCodes()
+  await updateFactor(db, seal, personId, { ...factor, backupCodes })
+  return backupCodes
+}
+
+/** Locked until the transaction ends. */
+async function findFactor(db: Database, seal: Seal, personId: string): Promise<Factor | undefined> {
+  const row = await db
+    .selectFrom('second_factors')
+    .select('sealed')
+    .where('person_id', '=', personId)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
+  return row && (JSON.parse(seal.open(row.sealed, contextOf(personId))) as Factor)
+}
+
+async function updateFactor(db: Database, seal: Seal, personId: string, factor: Factor): Promise<void> {
+  const sealed = close(seal, personId, factor)
+  await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', personId).execute()
+}
+
+const close = (seal: Seal, personId: string, factor: Factor) => seal.close(JSON.stringify(factor), contextOf(personId))
+
+const contextOf = (personId: string): string => `second factor of ${personId}`
+
+/** `aB3de-Fg4hi`: 59 bits each. */
+const newBackupCodes = (): string[] =>
+  Array.from({ length: BACKUP_CODES }, () => `${randomBase62(5)}-${randomBase62(5)}`)

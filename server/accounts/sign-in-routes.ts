@@ -1,0 +1,253 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import * as contract from '#contract/account.ts'
+import { recordAccountAudit } from '../audit-log.ts'
+import { originOf } from '../context.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
+import { Answers, type Routes } from '../http/routes.ts'
+import { conflict, invalid, Problem } from '../problem.ts'
+import { signedIn } from './account-gate.ts'
+import { findTokenOwner, insertToken, newToken, takeToken, takeTokenOfPerson } from './account-tokens.ts'
+import {
+  byPerson,
+  bySignIn,
+  count,
+  forgetAttempts,
+  fromAddress,
+  guarded,
+  rememberDevice,
+  subjectOf,
+} from './attempts.ts'
+import { confirmEmail, resetPassword, sendResetLink } from './links.ts'
+import type { Passwords } from './passwords.ts'
+import { type Account, findAccount, lockAccount } from './people.ts'
+import { confirmSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'
+import {
+  deleteSession,
+  insertSession,
+  PERSISTENT_MS,
+  readCookie,
+  type StartedSession,
+  setCookie,
+  setSessionCookie,
+} from './sessions.ts'
+
+export const AUTH_PATH = '/dashboard/auth'
+export const DONE = { status: true }
+
+const CODE_MS = 10 * 60_000
+const TRUST_MS = PERSISTENT_MS
+
+/** What is kept while the code is still to come. */
+type PendingSignIn = { isPersistent: boolean }
+
+/** What a browser gets once the transaction is committed. */
+type Granted = { session?: StartedSession; pending?: string; trusted?: string }
+
+/** Signing in and out, and getting back in. Bodies and answers: `contract/account.ts`. */
+export function signInRoutes(deps: Deps, passwords: Passwords, background: Background): Routes {
+  const { db, clock, config, seal } = deps
+
+  const grant = (request: FastifyRequest, reply: FastifyReply, { session, pending, trusted }: Granted) => {
+    if (session) setSessionCookie(config, reply, session)
+    if (pending !== undefined) setCookie(reply, config, 'two_factor', pending, CODE_MS)
+    else if (readCookie(request, config, 'two_factor') !== undefined) setCookie(reply, config, 'two_factor', '', 0)
+    if (trusted !== undefined) setCookie(reply, config, 'trust_device', trusted, TRUST_MS)
+  }
+
+  /** Throws 401 for a wrong password; an unknown address takes as long. */
+  const verifyPassword = async (email: string, password: string): Promise<Account> => {
+    const account = await findAccount(db, email)
+    const hash = account?.passwordHash
+    const isRight = hash ? await passwords.verify({ hash, password }) : void (await passwords.hash(password))
+    if (!account || !isRight) throw wrongPassword()
+    return account
+  }
+
+  const startSession = async (
+    transaction: Database,
+    request: FastifyRequest,
+    personId: string,
+    given: PendingSignIn,
+  ) => {
+    const origin = originOf(request, clock.now())
+    await recordAccountAudit(transaction, origin, personId, { action: 'agent.signed_in' })
+    return await insertSession(transaction, request, { personId, ...given }, origin.now)
+  }
+
+  const trustBrowser = async (transaction: Database, personId: string): Promise<string> => {
+    const token = newToken()
+    const expiresAt = clock.now() + TRUST_MS
+    await insertToken(transaction, { token, purpose: 'trusted-browser', personId, expiresAt })
+    return token
+  }
+
+  /** Throws 401 where nobody is signed in, and nobody has entered a password. */
+  const personOfCode = async (request: FastifyRequest): Promise<string> => {
+    const token = readCookie(request, config, 'two_factor') ?? ''
+    const personId = request.session?.personId ?? (await findTokenOwner(db, 'pending-sign-in', token, clock.now()))
+    if (personId === undefined) throw signInExpired()
+    return personId
+  }
+
+  /** After a right code. Throws 401 where the sign-in was completed or has expired meanwhile. */
+  const completeSignIn = async (
+    transaction: Database,
+    request: FastifyRequest,
+    personId: string,
+    trustDevice = false,
+  ): Promise<Granted> => {
+    const token = readCookie(request, config, 'two_factor') ?? ''
+    const pending = await takeTokenOfPerson<PendingSignIn>(transaction, 'pending-sign-in', token, clock.now())
+    if (pending?.account.id !== personId) throw signInExpired()
+    const session = await startSession(transaction, request, personId, pending.content)
+    return { session, ...(trustDevice && { trusted: await trustBrowser(transaction, personId) }) }
+  }
+
+  return async (app) => {
+    app.post(
+      `${AUTH_PATH}/sign-in/email`,
+      { schema: { body: contract.SignIn, response: Answers(200, contract.SignedIn) } },
+      async (request, reply) => {
+        const { email, password, rememberMe: isPersistent = true } = request.body
+        const granted = await guarded(deps, reply, bySignIn(deps, request, email), async () => {
+          const { id, passwordHash } = await verifyPassword(email, password)
+          return await inTransaction(db, async (transaction): Promise<Granted> => {
+            const account = await lockAccount(transaction, id)
+            // Another password ends all sessions; one that is made at that moment would be missed.
+            if (account?.passwordHash !== passwordHash) throw wrongPassword()
+            if (!account.hasSecondFactor)
+              return { session: await startSession(transaction, request, id, { isPersistent }) }
+            const now = clock.now()
+            const token = readCookie(request, config, 'trust_device') ?? ''
+            const owner = await findTokenOwner(transaction, 'trusted-browser', token, now)
+            if (owner === id && (await takeToken(transaction, 'trusted-browser', token, now))) {
+              const session = await startSession(transaction, request, id, { isPersistent })
+              return { session, trusted: await trustBrowser(transaction, id) }
+            }
+            const pending = newToken()
+            const kept = { purpose: 'pending-sign-in', personId: id, content: { isPersistent } } as const
+            await insertToken(transaction, { ...kept, token: pending, expiresAt: now + CODE_MS })
+            return { pending }
+          })
+        })
+        rememberDevice(deps, reply, email)
+        grant(request, reply, granted)
+        return { twoFactorRedirect: granted.pending !== undefined }
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/verify-totp`,
+      { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
+      async (request, reply) => {
+        const code = request.body.code.replaceAll(/[ -]/g, '')
+        const personId = await personOfCode(request)
+        const granted = await guarded(deps, reply, byPerson('code', personId, request.ip), () =>
+          inTransaction(db, async (transaction): Promise<Granted> => {
+            const account = await lockAccount(transaction, personId)
+            const taken = await takeCode(transaction, seal, { personId, code }, clock.now())
+            if (taken === 'none' || !account) throw noSecondFactor()
+            if (taken === 'wrong')
+              throw invalid({ code: 'is wrong or expired. Enter the current code of your authenticator app.' })
+            if (taken === 'used')
+              throw invalid({ code: 'was already used. Wait for the next code in your authenticator app.' })
+            if (!request.session) return await completeSignIn(transaction, request, personId, request.body.trustDevice)
+            // The first code of somebody who is signed in turns the second factor on.
+            if (account.hasSecondFactor) return {}
+            await confirmSecondFactor(transaction, personId)
+            const origin = originOf(request, clock.now())
+            await recordAccountAudit(transaction, origin, personId, { action: 'agent.second_factor_enabled' })
+            return {}
+          }),
+        )
+        grant(request, reply, granted)
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/verify-backup-code`,
+      { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
+      async (request, reply) => {
+        const { code, trustDevice } = request.body
+        const personId = await personOfCode(request)
+        const granted = await guarded(deps, reply, byPerson('code', personId, request.ip), () =>
+          inTransaction(db, async (transaction): Promise<Granted> => {
+            await lockAccount(transaction, personId)
+            const taken = await takeBackupCode(transaction, seal, { personId, code })
+            if (taken === 'none') throw noSecondFactor()
+            if (taken === 'wrong') throw invalid({ code: 'is wrong or already used.' })
+            return request.session ? {} : await completeSignIn(transaction, request, personId, trustDevice)
+          }),
+        )
+        grant(request, reply, granted)
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/request-password-reset`,
+      { schema: { body: contract.ResetRequest, response: Answers(200, contract.Done) } },
+      async ({ body, ip }, reply) => {
+        const account = { subject: subjectOf('reset', body.email), free: 3 }
+        await count(deps, reply, [...fromAddress('reset', ip, 20), account])
+        // Nobody waits for it, so that an address without an account is answered as fast as one with.
+        background.start(sendResetLink(deps, body.email), 'A password reset link could not be created.')
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/reset-password`,
+      { schema: { body: contract.Reset, response: Answers(200, contract.Done) } },
+      async (request) => {
+        const { email } = await resetPassword(db, passwords, request.body, originOf(request, clock.now()))
+        await forgetAttempts(db, subjectOf('account', email))
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/verify-email`,
+      { schema: { body: contract.EmailConfirmation, response: Answers(200, contract.Done) } },
+      async (request) => {
+        await confirmEmail(db, request.body.token, originOf(request, clock.now()))
+        return DONE
+      },
+    )
+
+    app.post(`${AUTH_PATH}/sign-out`, { schema: { response: Answers(200, contract.Done) } }, async (request, reply) => {
+      const { personId, id } = signedIn(request)
+      await deleteSession(db, personId, id)
+      setCookie(reply, config, 'session_token', '', 0)
+      return DONE
+    })
+  }
+}
+
+/** Work that no answer waits for. What fails is logged. */
+export class Background {
+  readonly #log: Logger
+  readonly #inProgress = new Set<Promise<void>>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  start(given: Promise<void>, failure: string): void {
+    const work = given
+      .catch((err: unknown) => this.#log.error({ err }, failure))
+      .finally(() => this.#inProgress.delete(work))
+    this.#inProgress.add(work)
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#inProgress)
+  }
+}
+
+const wrongPassword = () => new Problem(401, 'Wrong email address or password.')
+const signInExpired = () => new Problem(401, 'The sign-in has expired. Sign in again.')
+export const noSecondFactor = () => conflict('Two-factor authentication is not set up. Turn it on first.')
