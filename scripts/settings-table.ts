@@ -9,8 +9,9 @@ const END = '<!-- end of settings -->'
 const RULES: Record<string, string> = {
   BASE_URL: 'from `HOST` and `PORT`',
   DATABASE_URL: '`zonewatch.db` in `DATA_DIR`',
-  SECRET: 'made once, in `DATA_DIR`',
+  SECRET: 'created once, in `DATA_DIR`',
   DNS_SERVERS: "the system's",
+  WEBHOOK_DENIED_PORTS: '[list of ports](webhooks.md#refused-addresses)',
   LOG_FORMAT: '`pretty` on a terminal, else `json`',
 }
 
@@ -20,7 +21,7 @@ export function settingsTable(): string {
     const preset = RULES[name] ?? (value === '' ? 'none' : `\`${value}\``)
     return `| \`${name}\` | ${preset} | ${about.replaceAll('<', '\\<')} |`
   })
-  return ['| Setting | Default | |', '|---|---|---|', ...rows, ''].join('\n')
+  return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
 /** The document with this table in the place of the one that it has. */
