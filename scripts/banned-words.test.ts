@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findBanned, findUnfinished } from './banned-words.ts'
+import { findBanned, findBannedInDocuments, findUnfinished } from './banned-words.ts'
 
 test.each([`// TO${'DO'} later`, `// FIX${'ME'}: wrong`, `test${'.skip'}('a')`, `describe${'.only'}.each([1])('a')`])(
   '%s is found',
@@ -20,4 +20,10 @@ test('a metaphor is found in code and text, and a word that only holds one is no
   const text = `the ${'be'}ll rings\nan invoice\nretried by ${'ha'}nd\nlabelled`
 
   expect(findBanned({ path: 'a.md', text }).map((line) => line.split(' ')[0])).toEqual(['a.md:1', 'a.md:3'])
+})
+
+test('documents use the words of the field', () => {
+  const text = 'An alias loop.\nA CNAME loop.\nThe owner is told.\nWhoever reads it begins anew.'
+  const found = findBannedInDocuments({ path: 'a.md', text })
+  expect(found.map((line) => line.split(' ')[0])).toEqual(['a.md:1', 'a.md:3', 'a.md:4', 'a.md:4'])
 })

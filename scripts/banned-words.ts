@@ -15,6 +15,18 @@ const BANNED: [RegExp, string][] = [
   [/\bhe\x61rs? of\b/i, 'say receives'],
 ]
 
+/** Words of a dialect that once filled the documents. In code some of them are fine. */
+const BANNED_IN_DOCUMENTS: [RegExp, string][] = [
+  [/\b(?:anew|afresh)\b/i, 'say again'],
+  [/\bwhoever\b/i, 'say who does what: the operator, a client, anyone who …'],
+  [/\balias loops?\b/i, 'say CNAME loop'],
+  [/\b(?:is|are|was|were|be) told\b/i, 'say who notifies whom'],
+  [/\bunder way\b/i, 'say running, pending or in progress'],
+  [/\bblanks?\b/i, 'say space'],
+  [/\bfor good\b/i, 'say permanently'],
+  [/\bhold up\b/i, 'say delay'],
+]
+
 type File = { path: string; text: string }
 
 /** One line for each place. */
@@ -22,6 +34,9 @@ export const findUnfinished = (file: File): string[] => find(file, UNFINISHED)
 
 /** One line for each place. */
 export const findBanned = (file: File): string[] => find(file, BANNED)
+
+/** One line for each place. */
+export const findBannedInDocuments = (file: File): string[] => find(file, BANNED_IN_DOCUMENTS)
 
 function find({ path, text }: File, words: typeof UNFINISHED): string[] {
   return text

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { findBanned, findUnfinished } from './banned-words.ts'
+import { findBanned, findBannedInDocuments, findUnfinished } from './banned-words.ts'
 import { overBudget } from './budgets.ts'
 import { importsOf, wrongImports } from './import-rule.ts'
+import { findLongSentences } from './readability.ts'
 import { startAndStop } from './start-and-stop.ts'
 
 /** Everything that `npm run check` holds the code to. A step resolves with what is wrong, or with nothing. */
@@ -13,6 +14,11 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
   ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
   ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
   ['plain words', async () => [...sources(), ...documents()].flatMap(findBanned).join('\n')],
+  ['plain documents', async () => documents().flatMap(findBannedInDocuments).join('\n')],
+  [
+    'short sentences for newcomers',
+    async () => documents().filter(isForNewcomers).flatMap(findLongSentences).join('\n'),
+  ],
   ['weight of the dashboard', overBudget],
   ['the server starts and stops under plain node', startAndStop],
 ]
@@ -42,6 +48,10 @@ function outputOfFailed(command: string, args: string[]): Promise<string> {
 
 function documents(): { path: string; text: string }[] {
   return globSync(['*.md', 'docs/**/*.md']).map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+function isForNewcomers({ path }: { path: string }): boolean {
+  return path === 'README.md' || path.startsWith('docs/tutorials/')
 }
 
 function sources(): { path: string; text: string }[] {

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { givenApp } from '#server/testing/app-world.ts'
+import { runCommand } from '#server/testing/server-process.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { renderMarkdown } from './docs-site/markdown.ts'
 import { settingsTable, withTable } from './settings-table.ts'
@@ -69,3 +70,18 @@ test('what docs/reference/api.md says needs no key needs none', async () => {
 
 /** What a parameter is called does not matter. */
 const shapeOf = (route: string) => route.replace(/:\w+|\{\w+\}/g, '*')
+
+test('docs/reference/cli.md lists every command', async () => {
+  const commandsOf = async (...group: string[]) => {
+    const { stdout } = await runCommand([...group, '--help'], {})
+    const [, list = ''] = stdout.split('Commands:\n')
+    return [...list.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '))
+  }
+  const commands = [...(await commandsOf()), ...(await commandsOf('keys'))]
+  const real = commands.filter((name) => !/^keys$|help$/.test(name))
+  const named = [...readFileSync('docs/reference/cli.md', 'utf8').matchAll(/^\| `([a-z ]+)` \|/gm)].map(
+    ([, name]) => name!,
+  )
+
+  expect(named.toSorted()).toEqual(real.toSorted())
+})

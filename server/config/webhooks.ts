@@ -19,13 +19,13 @@ export function readWebhookSettings(read: Read): WebhookSettings {
     webhookConcurrency: read(
       'WEBHOOK_CONCURRENCY',
       '8',
-      'requests under way at a time for one webhook, on each machine',
+      'requests in progress for one webhook, on each machine',
       (text) => parseWhole(text, 1, 1_000),
     ),
     courierConcurrency: read(
       'COURIER_CONCURRENCY',
       '200',
-      'requests under way at a time on each machine, those that take long left out',
+      'requests in progress on each machine, except slow ones',
       (text) => parseWhole(text, 1, 10_000),
     ),
     webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks that one group may have', (text) =>

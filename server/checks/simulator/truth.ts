@@ -161,7 +161,7 @@ type Undecidable = {
 /** Where no strategy can be right. The rule for each is in docs/explanation/checks.md, and no other false event is permitted. */
 export const UNDECIDABLE: readonly Undecidable[] = [
   {
-    case: 'Name servers of a zone that disagree for good, as many on each side',
+    case: 'Name servers of a zone that disagree permanently, as many on each side',
     isIn: (world) => {
       const { nameServers, roots } = world
       const working = nameServers.filter(({ status }) => status === 'ok' || status === 'stale')

@@ -1,0 +1,23 @@
+const MOST_WORDS = 30
+
+type Document = { path: string; text: string }
+
+/** One line for each sentence that has more words than a reader takes in at once. Code, addresses and table rows are left out. */
+export function findLongSentences({ path, text }: Document): string[] {
+  return sentencesOf(text).flatMap((sentence) => {
+    const words = sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word))
+    return words.length > MOST_WORDS ? [`${path}: ${words.length} words, at most ${MOST_WORDS}: ${sentence}`] : []
+  })
+}
+
+function sentencesOf(markdown: string): string[] {
+  return markdown
+    .replaceAll(/^```.*?^```$/gms, '\n\n')
+    .replaceAll(/<!--.*?-->/gs, '')
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\||#))/)
+    .filter((block) => !/^\s*(?:\||#)/.test(block))
+    .flatMap((block) => block.replaceAll(/\s+/g, ' ').split(/(?<=[.!?:][*"')]*) (?=[\p{Lu}\d`*"[(])/u))
+    .map((sentence) => sentence.replace(/^\s*(?:[-*]|\d+\.)\s+/, '').trim())
+    .filter((sentence) => sentence !== '')
+}
