@@ -11,6 +11,7 @@ const GROUND = [
   'wake-up',
   'yield',
   'contract',
+  'metrics',
 ]
 
 /** Imports run one way: what each part of the server may import beside itself and the ground. A part is a folder or a file. */

@@ -4,9 +4,11 @@ import type { Config } from './config/config.ts'
 import { type Database, openDatabase } from './database/database.ts'
 import { type Canaries, createCanaries } from './dns/canaries.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
+import type { Evidence } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
-import { systemServers } from './dns/servers.ts'
+import { formatServer, systemServers } from './dns/servers.ts'
 import { LoopHealth } from './loop-health.ts'
+import { Metrics } from './metrics/metrics.ts'
 import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { lookupThrough } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
@@ -27,6 +29,7 @@ export type Deps = {
   safeFetch: SafeFetch
   seal: Seal
   loopHealth: LoopHealth
+  metrics: Metrics
   /** Rung when there is something to send. */
   wakeUp: WakeUp
   /** True while the server listens and its database is not yet up to date. */
@@ -37,7 +40,9 @@ export type Deps = {
 
 /** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */
 export function openDeps(config: Config, secret: string, log: Logger, clock: Clock = systemClock): Deps {
-  const checking = openChecking(config, log, clock)
+  const metrics = new Metrics((config.dnsServers ?? systemServers()).map(formatServer))
+  const checking = openChecking(config, log, clock, (evidence) => metrics.query(evidence))
+  metrics.readDnsStatus(() => ({ upstreams: checking.dns.statuses(), canaries: checking.canaries?.lastFound() }))
   const safeFetch = createSafeFetch({
     lookup: lookupThrough(checking.dns),
     clock,
@@ -50,11 +55,12 @@ export function openDeps(config: Config, secret: string, log: Logger, clock: Clo
     config,
     clock,
     log,
-    db: openDatabase(config.databaseUrl),
+    db: openDatabase(config.databaseUrl, { observer: metrics }),
     ...checking,
     safeFetch,
     seal: createSeal(secret),
     loopHealth: new LoopHealth(),
+    metrics,
     wakeUp: new WakeUp(),
   }
 }
@@ -62,7 +68,7 @@ export function openDeps(config: Config, secret: string, log: Logger, clock: Clo
 type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'canaries' | 'closeDns'>
 
 /** All that a check asks: recursive servers, the zones' own, and canaries. */
-export function openChecking(config: Config, log: Logger, clock: Clock = systemClock): CheckingDeps {
+export function openChecking(config: Config, log: Logger, clock: Clock = systemClock, onExchange?: (evidence: Evidence) => void): CheckingDeps {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
@@ -71,6 +77,7 @@ export function openChecking(config: Config, log: Logger, clock: Clock = systemC
     tries: config.dnsTries,
     inFlightPerServer: config.dnsInFlight,
     perSecond: config.dnsPerSecond,
+    onExchange,
   })
   const perSecond = config.dnsAuthoritativePerSecond
   const others = createDnsClient({
@@ -79,6 +86,7 @@ export function openChecking(config: Config, log: Logger, clock: Clock = systemC
     clock,
     perSecond,
     inFlightPerServer: config.dnsInFlight,
+    onExchange,
   })
   const roots = config.dnsRoots
   const names = config.dnsCanaries

@@ -5,10 +5,12 @@ import { type Claim, claimDue } from '../database/lease-queue.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { LoopHealth } from '../loop-health.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { WakeUp } from '../wake-up.ts'
 import { repairAfterClockStep } from './clock-step.ts'
 import { runCheck } from './driver.ts'
 import { InFlight } from './in-flight.ts'
+import { observeChecks } from './observe.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
 
 export type SchedulerDeps = {
@@ -20,6 +22,7 @@ export type SchedulerDeps = {
   /** Wakes the courier of this process. */
   wakeUp: WakeUp
   process: number
+  metrics?: Metrics
 }
 
 const BATCH = 500
@@ -32,11 +35,12 @@ export async function runScheduler(
   deps: SchedulerDeps,
   { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
 ): Promise<void> {
-  const { db, clock, log, loopHealth, wakeUp, process } = deps
+  const { db, clock, log, loopHealth, wakeUp, process, metrics } = deps
   const inFlight = new InFlight()
   const records = new WriteBatches<StoredResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now())
+      if (metrics) observeChecks(metrics, results, events)
       if (events === 0) return
       wakeUp.send()
       log.debug({ events }, 'Changes recorded.')
@@ -53,6 +57,7 @@ export async function runScheduler(
       await records.add(await runCheck(claim, deps, load, abandon))
     } catch (err) {
       // The lease runs out and the check is done again.
+      metrics?.checks('interrupted', 1)
       if (!abandon.aborted)
         log.error({ err, monitor: claim.monitor_id }, 'A check was interrupted. It will be repeated.')
     } finally {
@@ -72,6 +77,7 @@ export async function runScheduler(
         capacity > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity }) : []
       for (const claim of claims) {
         inFlight.begin(claim, clock.elapsed())
+        metrics?.late(clock.now() - claim.was_due_at)
         void check(claim)
       }
       const isIdle = capacity > 0 && claims.length === 0

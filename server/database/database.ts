@@ -1,4 +1,4 @@
-import { CompiledQuery, Kysely, type RawBuilder, SqliteAdapter, sql } from 'kysely'
+import { CompiledQuery, Kysely, type LogEvent, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
 import { type ForEachQuery, sqliteDialect } from './sqlite.ts'
@@ -9,13 +9,20 @@ export type Engine = 'sqlite' | 'postgres'
 /** A database or a transaction in one: every store function takes it and works in both. */
 export type Database = Kysely<Tables>
 
+/** Is told how long each statement took, in milliseconds, and of each retry for SQLite's write lock. */
+export type StatementObserver = { statement(ms: number, isFailed: boolean): void; busyRetry(): void }
+
 /**
  * `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. `connections`: PostgreSQL's, at most
  * this many.
  */
-export function openDatabase(url: string, { connections = 10 }: { connections?: number } = {}): Database {
+export function openDatabase(url: string, { connections = 10, observer }: { connections?: number; observer?: StatementObserver } = {}): Database {
   const path = pathOf(url)
-  return new Kysely<Tables>({ dialect: path === undefined ? postgresDialect(url, connections) : sqliteDialect(path) })
+  const dialect =
+    path === undefined ? postgresDialect(url, connections) : sqliteDialect(path, () => observer?.busyRetry())
+  if (!observer) return new Kysely<Tables>({ dialect })
+  const log = ({ level, queryDurationMillis }: LogEvent) => observer.statement(queryDurationMillis, level === 'error')
+  return new Kysely<Tables>({ dialect, log })
 }
 
 export function engineOf(db: Database): Engine {

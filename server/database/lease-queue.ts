@@ -39,11 +39,13 @@ const COLUMNS: Record<DueTable, [Column, ...Column[]]> = {
   ],
 }
 
+/** When the row was due before it was claimed: how late the work began. */
+const WAS_DUE_AT = 'was_due_at'
 const DUE_AT: Column = { name: 'due_at', type: 'bigint' }
 const CLAIMED_BY: Column = { name: 'claimed_by', type: 'bigint' }
 
 /** A row as claimed: `due_at` is when the lease runs out, `claimed_by` the process. SingleFlight they are the claim. */
-export type Claim<T extends DueTable> = DueTables[T] & { due_at: number; claimed_by: number }
+export type Claim<T extends DueTable> = DueTables[T] & { due_at: number; claimed_by: number; was_due_at: number }
 
 export type ClaimOptions = {
   now: number
@@ -56,7 +58,8 @@ export type ClaimOptions = {
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
   const { now, process, limit, leaseMs = LEASE_MS } = options
   const key = keyOf(table).name
-  const columns = sql.join(COLUMNS[table].map(({ name }) => sql.ref(`${table}.${name}`)))
+  const returned = [...COLUMNS[table].map(({ name }) => name), WAS_DUE_AT]
+  const columns = sql.join(returned.map((name) => sql.ref(`${table}.${name}`)))
   const lease = { due_at: now + leaseMs, claimed_by: process }
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
@@ -64,7 +67,8 @@ export async function claimDue<T extends DueTable>(db: Database, table: T, optio
       select ${sql.ref(key)} from ${sql.table(table)}
       where due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
     )
-    update ${sql.table(table)} set due_at = ${lease.due_at}, claimed_by = ${lease.claimed_by} from due
+    update ${sql.table(table)} set due_at = ${lease.due_at}, claimed_by = ${lease.claimed_by},
+      was_due_at = case when claimed_by is null then due_at else coalesce(was_due_at, due_at) end from due
     where ${sql.ref(`${table}.${key}`)} = ${sql.ref(`due.${key}`)} returning ${columns}`.execute(db)
   for (const row of rows) Object.assign(row, lease)
   return rows

@@ -4,6 +4,7 @@ import { baseline } from './migrations/0001-baseline.ts'
 import { auditLog } from './migrations/0002-audit-log.ts'
 import { lastBackup } from './migrations/0003-last-backup.ts'
 import { accounts } from './migrations/0004-accounts.ts'
+import { operations } from './migrations/0005-operations.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -21,7 +22,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [baseline, auditLog, lastBackup, accounts]
+const MIGRATIONS: Migration[] = [baseline, auditLog, lastBackup, accounts, operations]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {

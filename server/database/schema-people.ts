@@ -165,6 +165,7 @@ export type DueMailsTable = {
   mail_id: Once<string>
   due_at: number | null
   claimed_by: number | null
+  was_due_at: Generated<number | null>
 }
 
 /** Who changed what, and from where. One row for each call, also where it changed many things. */

@@ -45,6 +45,7 @@ export type Tables = {
   idempotent_requests: requests.IdempotentRequestsTable
   idempotency_usage: requests.IdempotencyUsageTable
   audit_log: people.AuditLogTable
+  database_sizes: DatabaseSizesTable
 }
 
 type Truth = 0 | 1
@@ -144,6 +145,8 @@ export type DueChecksTable = {
   /** When to check next; while claimed, when the lease runs out; null while the monitor is not active. */
   due_at: number | null
   claimed_by: number | null
+  /** When it was due before it was claimed last. */
+  was_due_at: Generated<number | null>
   /** Everything that an unchanged check needs to know. */
   owner: string
   record_type: string
@@ -316,6 +319,14 @@ export type ProcessesTable = {
   loops: Generated<string | null>
   /** What its canary names came to; null without any. */
   network: Generated<'well' | 'captive' | 'gone' | null>
+  /** What it reports about itself, for the page of the operators; null until it has said so. */
+  report: Generated<Json | null>
+}
+
+/** How much the database took, every hour. */
+export type DatabaseSizesTable = {
+  measured_at: Once<number>
+  octets: Once<number>
 }
 
 /** How often people changed a list of an organization: what the processes tell each other's open pages. */

@@ -17,10 +17,10 @@ import { systemClock } from '../clock.ts'
 export type ForEachQuery = CompiledQuery & { lists: readonly (readonly unknown[])[] }
 
 /** SQLite through `node:sqlite`: one connection that writes, and one that reads outside of transactions. */
-export function sqliteDialect(path: string): Dialect {
+export function sqliteDialect(path: string, onBusy: () => void = () => {}): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new SqliteDriver(path),
+    createDriver: () => new SqliteDriver(path, onBusy),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
@@ -35,6 +35,7 @@ const PAUSE_MS = 2
 
 class SqliteDriver implements Driver {
   readonly #path: string
+  readonly #onBusy: () => void
   #writer: SqliteConnection | undefined
   #reader: SqliteConnection | undefined
   /** Resolves when the last one in the queue of writers is done. */
@@ -42,8 +43,9 @@ class SqliteDriver implements Driver {
   #writingMs = 0
   #endedAt = 0
 
-  constructor(path: string) {
+  constructor(path: string, onBusy: () => void) {
     this.#path = path
+    this.#onBusy = onBusy
   }
 
   async init(): Promise<void> {
@@ -52,7 +54,7 @@ class SqliteDriver implements Driver {
   }
 
   async acquireConnection(): Promise<Session> {
-    return new Session(this.#writer!, this.#reader!, () => this.#lock())
+    return new Session(this.#writer!, this.#reader!, () => this.#lock(), this.#onBusy)
   }
 
   async releaseConnection(session: Session): Promise<void> {
@@ -101,9 +103,16 @@ class Session implements DatabaseConnection {
   readonly #writer: SqliteConnection
   readonly #reader: SqliteConnection
   readonly #lock: () => Promise<() => void>
+  readonly #onBusy: () => void
   #unlock: (() => void) | undefined
 
-  constructor(writer: SqliteConnection, reader: SqliteConnection, lock: () => Promise<() => void>) {
+  constructor(
+    writer: SqliteConnection,
+    reader: SqliteConnection,
+    lock: () => Promise<() => void>,
+    onBusy: () => void,
+  ) {
+    this.#onBusy = onBusy
     this.#writer = writer
     this.#reader = reader
     this.#lock = lock
@@ -112,13 +121,13 @@ class Session implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (!this.#unlock && isRead(query)) return this.#reader.run<R>(query)
     this.#unlock ??= await this.#lock()
-    return await whenUnlocked(() => this.#writer.run<R>(query))
+    return await whenUnlocked(() => this.#writer.run<R>(query), this.#onBusy)
   }
 
   async begin(): Promise<void> {
     this.#unlock ??= await this.#lock()
     // A deferred transaction that turns into a writer fails at once when another process wrote meanwhile.
-    await whenUnlocked(() => this.#writer.run(CompiledQuery.raw('begin immediate')))
+    await whenUnlocked(() => this.#writer.run(CompiledQuery.raw('begin immediate')), this.#onBusy)
   }
 
   rollback(): void {
@@ -144,7 +153,7 @@ function isRead({ query, sql: text }: CompiledQuery): boolean {
 const SQLITE_BUSY = 5
 
 /** SQLite's own busy timeout would block the event loop, and a statement that finds the database locked changed nothing yet. */
-async function whenUnlocked<T>(work: () => T): Promise<T> {
+async function whenUnlocked<T>(work: () => T, onBusy: () => void): Promise<T> {
   const giveUpAt = systemClock.elapsed() + LOCK_TIMEOUT_MS
   for (;;) {
     try {
@@ -153,6 +162,7 @@ async function whenUnlocked<T>(work: () => T): Promise<T> {
       const { errcode = 0 } = error as { errcode?: number }
       if ((errcode & 0xff) !== SQLITE_BUSY || systemClock.elapsed() > giveUpAt) throw error
     }
+    onBusy()
     await systemClock.sleep(LOCK_POLL_MS)
   }
 }

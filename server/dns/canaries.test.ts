@@ -18,6 +18,7 @@ function givenCanaries(names = ['a.test', 'b.test']) {
   const told: string[] = []
   const dns: DnsClient = {
     servers: [],
+    statuses: () => [],
     ask: async ({ name }) => {
       asked.push(name)
       const outcome = outcomes[name] ?? { kind: 'timeout' }

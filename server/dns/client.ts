@@ -6,7 +6,7 @@ import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } 
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './servers.ts'
 import { createSingleFlight } from './single-flight.ts'
-import { createUpstreams, takeTurn, type Upstream } from './upstreams.ts'
+import { createUpstreams, takeTurn, type Upstream, type UpstreamStatus } from './upstreams.ts'
 
 /**
  * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
@@ -37,6 +37,8 @@ export type DnsClient = {
    * The same question with the same options is asked once while it is under way; the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AskOptions): Promise<Reply>
+  /** How the default servers stand at this moment. */
+  statuses(): UpstreamStatus[]
   close(): Promise<void>
 }
 
@@ -50,6 +52,8 @@ export type DnsClientOptions = {
   inFlightPerServer?: number
   waitingPerServer?: number
   perSecond?: number
+  /** Is told of every exchange. */
+  onExchange?: ((evidence: Evidence) => void) | undefined
 }
 
 const MOST_WAIT_MS = 20_000
@@ -64,10 +68,11 @@ export function createDnsClient({
   inFlightPerServer = 256,
   waitingPerServer = 20_000,
   perSecond = Number.POSITIVE_INFINITY,
+  onExchange = () => {},
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
   const upstreams = createUpstreams(servers, clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
-  const deps = { clock, deadlines, types: createRdataTypes(formats) }
+  const deps = { clock, deadlines, types: createRdataTypes(formats), onExchange }
   const singleFlight = createSingleFlight<Reply>()
   let turn = 0
   let closed: Error | undefined
@@ -120,6 +125,7 @@ export function createDnsClient({
       if (options.accept) return askAlone(question, options)
       return singleFlight(keyOf(question, options), options.signal, () => askAlone(question, options))
     },
+    statuses: upstreams.statuses,
     async close() {
       closed ??= new Error('The DNS client is closed.')
       upstreams.close(closed)

@@ -17,7 +17,7 @@ export type Lookup = {
   evidence: Evidence[]
 }
 
-type Deps = Parameters<typeof exchange>[0]
+type Deps = Parameters<typeof exchange>[0] & { onExchange: (evidence: Evidence) => void }
 
 /** How a server is asked. */
 type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>
@@ -51,6 +51,7 @@ export async function tryServers(
       isMismatched = one.isMismatched
       lookup.leftMs -= last.ms
       lookup.evidence.push(last)
+      deps.onExchange(last)
       if (last.outcome) noteExchange(upstream, question.type, isUsable(last.outcome))
     }
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }

@@ -12,6 +12,8 @@ export type Semaphore = {
   close(reason: Error): void
   /** Whether nobody holds a place or waits for one. */
   isIdle(): boolean
+  /** How many hold a place, those that stepped aside included, and how many wait for one. */
+  counts(): { held: number; waiting: number }
 }
 
 type Waiter = { admit: () => void; refuse: (reason: unknown) => void; gone: boolean; next: Waiter | undefined }
@@ -97,5 +99,6 @@ export function createSemaphore(limit: number, waitingLimit: number, asideLimit 
       for (let waiter = dequeue(); waiter; waiter = dequeue()) waiter.refuse(reason)
     },
     isIdle: () => taken === 0 && aside === 0 && waiting === 0,
+    counts: () => ({ held: taken + aside, waiting }),
   }
 }

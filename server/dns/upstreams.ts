@@ -24,7 +24,15 @@ type Trouble = { failures: number; retryAt: number }
 
 export type UpstreamLimits = { inFlightPerServer: number; waitingPerServer: number; perSecond: number }
 
-export type Upstreams = { to(server: ServerAddress): Upstream; close(reason: Error): void }
+export type Upstreams = {
+  to(server: ServerAddress): Upstream
+  /** Of those that are never forgotten. */
+  statuses(): UpstreamStatus[]
+  close(reason: Error): void
+}
+
+/** `setAside`: question types for which it is queried last. */
+export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
 
 /** So many times as many questions may stand unanswered as may be under way: they are not what keeps a server busy. */
 const SILENT = 8
@@ -81,6 +89,7 @@ export function createUpstreams(
       forgetOldest()
       return upstream
     },
+    statuses: () => [...keptUpstreams.values()].map(statusOf),
     close(reason) {
       for (const upstream of [...keptUpstreams.values(), ...upstreams.values()]) {
         upstream.semaphore.close(reason)
@@ -88,6 +97,12 @@ export function createUpstreams(
       }
     },
   }
+}
+
+function statusOf({ address, semaphore, troubles }: Upstream): UpstreamStatus {
+  const { held, waiting } = semaphore.counts()
+  const setAside = [...troubles.values()].filter(({ failures }) => failures >= FAILURES).length
+  return { address, inFlight: held, queued: waiting, setAside }
 }
 
 export function noteExchange(upstream: Upstream, type: QuestionType, isUsable: boolean): void {

@@ -3,6 +3,7 @@ import { type Clock, watchClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { LoopHealth } from '../loop-health.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Seal } from '../seal.ts'
 import { repairAfterClockStep } from './clock-step.ts'
 import { messageOf } from './content.ts'
@@ -17,6 +18,7 @@ export type MailWorkerDeps = {
   seal: Seal
   loopHealth: LoopHealth
   process: number
+  metrics?: Metrics
 }
 
 /** How long the loop rests when nothing is due. */
@@ -67,6 +69,7 @@ export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, aban
       const outcome = await sendMail(deps, post, mail, abandon)
       if (abandon.aborted && outcome.kind === 'deferred') return // given up by us: the lease is given back
       const status = await recordMail(db, mail, outcome, clock.now())
+      if (status) deps.metrics?.mail(status)
       const fields = {
         mail: mail.claim.mail_id,
         about: mail.about,

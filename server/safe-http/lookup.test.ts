@@ -14,6 +14,7 @@ function answer(type: 'A' | 'AAAA', values: string[]): Outcome {
 function lookupAnswering(outcomes: Partial<Record<string, Outcome>>) {
   const dns: DnsClient = {
     servers: [],
+    statuses: () => [],
     ask: async ({ name, type }) => {
       if (name !== 'receiver.test' || !outcomes[type]) throw new Error(`unexpected question ${name} ${type}`)
       return { outcome: outcomes[type], evidence: [] }

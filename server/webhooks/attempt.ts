@@ -1,5 +1,6 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
+import type { DeliveryResult } from '../metrics/metrics.ts'
 import type { PostResult, SafeFetch, Timings } from '../safe-http/safe-fetch.ts'
 import { parseRetryAfter } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
@@ -68,6 +69,14 @@ export async function attempt(
     gone: result.status === 410,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
+}
+
+/** For the metrics. Null: it was not sent. */
+export function kindOf(result: AttemptResult | null): DeliveryResult {
+  if (result === null) return 'withdrawn'
+  if (result.delivered) return 'delivered'
+  if (result.gone) return 'gone'
+  return result.statusCode === null ? 'no_response' : 'rejected'
 }
 
 /** RFC 9110 section 10.2.3 gives `Retry-After` a meaning with 503, RFC 6585 section 4 with 429. */

@@ -5,10 +5,11 @@ import { LEASE_MS } from '../database/lease-queue.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { LoopHealth } from '../loop-health.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUp } from '../wake-up.ts'
-import { type AttemptResult, attempt } from './attempt.ts'
+import { type AttemptResult, attempt, kindOf } from './attempt.ts'
 import { bodyOf, type ClaimedRequest } from './claimed.ts'
 import { claimRequests, QUEUES_PER_ROUND } from './claims.ts'
 import { repairAfterClockStep } from './clock-step.ts'
@@ -28,6 +29,7 @@ export type DispatcherDeps = {
   /** Rings when requests were written in this process. */
   wakeUp: WakeUp
   process: number
+  metrics?: Metrics
 }
 
 /** How long the courier rests when nothing rings: the longest that what another process wrote waits here. */
@@ -87,6 +89,7 @@ export async function runDispatcher(
   const send = async (flight: Flight) => {
     const { claimed } = flight
     const result = await tried(claimed).catch((err) => (isDatabaseUnavailable(err) ? null : brokenOff(claimed, err)))
+    deps.metrics?.delivery(kindOf(result), result?.timings.totalMs)
     const isPausing = result !== null && pausesWebhook(claimed, result, clock.now())
     if (queues.ended(flight, result, clock.elapsed(), isPausing)) wakeUp.send()
     startAll()

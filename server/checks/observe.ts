@@ -1,0 +1,27 @@
+import { isStale } from '../dns/extended-errors.ts'
+import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
+import type { CheckResult } from './driver.ts'
+import { readFingerprint } from './verdict.ts'
+
+/** Counts a batch of checks that was recorded: the outcomes of a batch are few, so that a check costs next to nothing. */
+export function observeChecks(metrics: Metrics, results: readonly CheckResult[], events: number): void {
+  const counts = new Map<CheckOutcome, number>()
+  for (const result of results) {
+    counts.set(result.kind, (counts.get(result.kind) ?? 0) + 1)
+    const reason = confirmationReason(result)
+    if (reason !== undefined) metrics.confirmation(reason)
+  }
+  for (const [outcome, count] of counts) metrics.checks(outcome, count)
+  if (events > 0) metrics.events(events)
+}
+
+/** Why the first answer did not end the check. Undefined where it did, or where there was none. */
+export function confirmationReason(result: CheckResult): ConfirmationReason | undefined {
+  if (!('observations' in result)) return undefined
+  const { recorded, isRotating } = readFingerprint(result.claim.fingerprint)
+  if (recorded === null) return 'first_check'
+  if (result.claim.doubts > 0) return 'inconclusive'
+  if (isRotating) return 'rotating'
+  const first = result.observations[0]
+  return first && 'reply' in first && isStale(first.reply) ? 'stale' : 'changed'
+}

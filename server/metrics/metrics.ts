@@ -1,0 +1,256 @@
+import { performance } from 'node:perf_hooks'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { type Family, FastCounter, FastHistogram } from './fast.ts'
+
+/** What a DNS client says about one upstream at this moment. `setAside`: question types for which it is queried last. */
+export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
+
+/** Read when the metrics are collected, not counted on the way. */
+export type DnsStatus = { upstreams: UpstreamStatus[]; canaries: 'well' | 'captive' | 'gone' | undefined }
+
+/** One DNS query. `rcode`: null where no readable response came; then `outcome` says what came. */
+export type Exchanged = {
+  server: string
+  transport: string
+  rcode: string | null
+  outcome: { kind: string } | null
+  ms: number
+}
+
+export type CheckOutcome =
+  | 'unchanged'
+  | 'verdict'
+  | 'inconclusive'
+  | 'withheld'
+  | 'postponed'
+  | 'deleted'
+  | 'interrupted'
+export type ConfirmationReason = 'first_check' | 'changed' | 'stale' | 'rotating' | 'inconclusive'
+export type DeliveryResult = 'delivered' | 'rejected' | 'gone' | 'no_response' | 'withdrawn'
+
+const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]
+const NETWORK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
+const DELIVERY = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const STATEMENT = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
+
+/** Response codes that have a name of their own; a server can send any number. */
+const RCODES = new Set([
+  'NOERROR',
+  'FORMERR',
+  'SERVFAIL',
+  'NXDOMAIN',
+  'NOTIMP',
+  'REFUSED',
+  'NOTAUTH',
+  'NOTZONE',
+  'BADVERS',
+])
+/** What stands for all name servers that are found by following delegations: their number has no bound. */
+const AUTHORITATIVE = 'authoritative'
+
+/**
+ * What one process counts. Names follow the conventions of Prometheus, label values are bounded, and none comes from a tenant.
+ * Every metric is described in docs/reference/metrics.md.
+ */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #upstreams: ReadonlySet<string>
+  #dnsStatus: () => DnsStatus = () => ({ upstreams: [], canaries: undefined })
+
+  /** `upstreams`: the configured recursive resolvers, `ip:port`. */
+  constructor(upstreams: readonly string[] = []) {
+    this.#upstreams = new Set(upstreams)
+  }
+
+  // Checks
+
+  readonly #checks = this.#counter('zonewatch_checks_total', 'Checks, by what they came to.', ['outcome'])
+  readonly #lateness = new FastHistogram(
+    this.registry,
+    {
+      name: 'zonewatch_check_lateness_seconds',
+      help: 'Time from when a check was due to when a process claimed it and sent the first query.',
+    },
+    LATENESS,
+  )
+  readonly #confirmations = this.#counter(
+    'zonewatch_confirmations_total',
+    'Checks that needed more than the first query, by reason.',
+    ['reason'],
+  )
+  readonly #events = this.#counter('zonewatch_events_total', 'Events recorded: confirmed changes and first results.')
+
+  checks(outcome: CheckOutcome, count: number): void {
+    this.#checks.inc({ outcome }, count)
+  }
+
+  confirmation(reason: ConfirmationReason): void {
+    this.#confirmations.inc({ reason })
+  }
+
+  late(ms: number): void {
+    this.#lateness.observe(Math.max(0, ms))
+  }
+
+  events(count: number): void {
+    this.#events.inc(count)
+  }
+
+  // DNS
+
+  readonly #queries = new FastCounter(
+    this.registry,
+    {
+      name: 'zonewatch_dns_queries_total',
+      help: 'DNS queries, by upstream, transport and response code, or what came instead of a response.',
+    },
+    ['upstream', 'transport', 'rcode'],
+  )
+  readonly #queryDuration = new FastHistogram(
+    this.registry,
+    { name: 'zonewatch_dns_query_duration_seconds', help: 'Time from a DNS query to its response or its timeout.' },
+    NETWORK,
+    'upstream',
+  )
+  readonly #canaries = this.#gauge('zonewatch_canary_state', 'Whether canary names resolve: 1 for the current state.', [
+    'state',
+  ])
+  readonly #inFlight = this.#gauge('zonewatch_dns_queries_in_flight', 'DNS queries that wait for a response.', [
+    'upstream',
+  ])
+  readonly #queued = this.#gauge('zonewatch_dns_queries_queued', 'DNS queries that wait to be sent.', ['upstream'])
+  readonly #setAside = this.#gauge(
+    'zonewatch_dns_upstream_set_aside',
+    'Question types for which an upstream is queried last because it keeps failing.',
+    ['upstream'],
+  )
+
+  query({ server, transport, rcode, outcome, ms }: Exchanged): void {
+    const upstream = this.#upstreams.has(server) ? server : AUTHORITATIVE
+    const result = rcode === null ? (outcome?.kind ?? 'other') : RCODES.has(rcode) ? rcode : 'other'
+    this.#queries.inc(upstream, transport, result)
+    this.#queryDuration.observe(ms, upstream)
+  }
+
+  readDnsStatus(status: () => DnsStatus): void {
+    this.#dnsStatus = status
+  }
+
+  // Webhooks and mail
+
+  readonly #deliveries = this.#counter('zonewatch_deliveries_total', 'Delivery attempts, by result.', ['result'])
+  readonly #deliveryDuration = this.#histogram(
+    'zonewatch_delivery_duration_seconds',
+    'Time of one delivery attempt, from connecting to the end of the response.',
+    DELIVERY,
+  )
+  readonly #mails = this.#counter('zonewatch_mails_total', 'Attempts to send an email, by result.', ['result'])
+
+  delivery(result: DeliveryResult, ms?: number): void {
+    this.#deliveries.inc({ result })
+    if (ms !== undefined) this.#deliveryDuration.observe(ms / 1_000)
+  }
+
+  mail(result: 'sent' | 'kept' | 'waiting' | 'failed'): void {
+    this.#mails.inc({ result })
+  }
+
+  // API
+
+  readonly #requests = this.#counter('zonewatch_http_requests_total', 'HTTP requests, by route and status code.', [
+    'method',
+    'route',
+    'status',
+  ])
+  readonly #requestDuration = this.#histogram(
+    'zonewatch_http_request_duration_seconds',
+    'Time from an HTTP request to the end of its response.',
+    DELIVERY,
+    ['method', 'route'],
+  )
+
+  /** `route`: its pattern, never the path that was requested. */
+  request(method: string, route: string | undefined, status: number, ms: number): void {
+    const labels = { method, route: route ?? 'unmatched' }
+    this.#requests.inc({ ...labels, status: String(status) })
+    this.#requestDuration.observe(labels, ms / 1_000)
+  }
+
+  // Database
+
+  readonly #statements = this.#histogram(
+    'zonewatch_database_statement_duration_seconds',
+    'Time of one statement, including the wait for a connection or for the write lock.',
+    STATEMENT,
+    ['result'],
+  )
+  readonly #busy = this.#counter(
+    'zonewatch_database_busy_retries_total',
+    'Retries of a write because another process held the write lock (SQLite).',
+  )
+
+  statement(ms: number, isFailed: boolean): void {
+    this.#statements.observe({ result: isFailed ? 'error' : 'ok' }, ms / 1_000)
+  }
+
+  busyRetry(): void {
+    this.#busy.inc()
+  }
+
+  // The process itself
+
+  readonly #startTime = this.#gauge('process_start_time_seconds', 'When the process started, in seconds since 1970.')
+  readonly #memory = this.#gauge('process_resident_memory_bytes', 'Resident memory of the process.')
+  readonly #heap = this.#gauge('nodejs_heap_used_bytes', "Used part of V8's heap.")
+  readonly #cpu = this.#counter('process_cpu_seconds_total', 'User and system CPU time of the process.')
+  readonly #active = this.#counter(
+    'nodejs_eventloop_active_seconds_total',
+    'Time in which the event loop worked; its rate is the part of the time in which it was busy.',
+  )
+
+  /** The counts so far, as prom-client's JSON, which travels between processes. */
+  async collect(): Promise<Family[]> {
+    this.#readDns()
+    this.#startTime.set(performance.timeOrigin / 1_000)
+    this.#memory.set(process.memoryUsage.rss())
+    this.#heap.set(process.memoryUsage().heapUsed)
+    const { user, system } = process.cpuUsage()
+    setTotal(this.#cpu, (user + system) / 1e6)
+    setTotal(this.#active, performance.eventLoopUtilization().active / 1_000)
+    return await familiesOf(this.registry)
+  }
+
+  #readDns(): void {
+    const { upstreams, canaries } = this.#dnsStatus()
+    for (const state of ['well', 'captive', 'gone'] as const) {
+      if (canaries !== undefined) this.#canaries.set({ state }, canaries === state ? 1 : 0)
+    }
+    for (const { address: upstream, inFlight, queued, setAside } of upstreams) {
+      this.#inFlight.set({ upstream }, inFlight)
+      this.#queued.set({ upstream }, queued)
+      this.#setAside.set({ upstream }, setAside)
+    }
+  }
+
+  #counter<L extends string = never>(name: string, help: string, labelNames: L[] = []): Counter<L> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #gauge<L extends string = never>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram<L extends string = never>(name: string, help: string, buckets: number[], labelNames: L[] = []) {
+    return new Histogram<L>({ name, help, labelNames, buckets, registers: [this.registry] })
+  }
+}
+
+/** The one place that believes prom-client's shape of them. */
+export const familiesOf = async (registry: Registry): Promise<Family[]> =>
+  (await registry.getMetricsAsJSON()) as unknown as Family[]
+
+/** A total that is counted elsewhere. */
+function setTotal(counter: Counter, value: number): void {
+  counter.reset()
+  counter.inc(value)
+}
