@@ -12,6 +12,7 @@ const RULES: Record<string, string> = {
   SECRET: 'created once, in `DATA_DIR`',
   DNS_SERVERS: "the system's",
   WEBHOOK_DENIED_PORTS: '[list of ports](webhooks.md#refused-addresses)',
+  METRICS_HOST: 'that of `HOST`',
   LOG_FORMAT: '`pretty` on a terminal, else `json`',
 }
 

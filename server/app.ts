@@ -19,6 +19,7 @@ import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
 import { permit } from './http/permit.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
+import { metricsRoutes } from './operations/metrics-routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
@@ -38,6 +39,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   await describeApi(app)
   await app.register(documentation)
   await app.register(healthRoutes(deps))
+  await app.register(metricsRoutes(deps))
   await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(deps, payments))
   await app.register(accountRoutes(deps, passwords))

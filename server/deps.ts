@@ -8,6 +8,7 @@ import type { Evidence } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
 import { formatServer, systemServers } from './dns/servers.ts'
 import { LoopHealth } from './loop-health.ts'
+import type { Exposition } from './metrics/exposition.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { lookupThrough } from './safe-http/lookup.ts'
@@ -30,6 +31,8 @@ export type Deps = {
   seal: Seal
   loopHealth: LoopHealth
   metrics: Metrics
+  /** The metrics of all processes of the server; undefined where there is but one. `accept`: the header of that name. */
+  scrape?: (accept: string) => Promise<Exposition>
   /** Rung when there is something to send. */
   wakeUp: WakeUp
   /** True while the server listens and its database is not yet up to date. */
@@ -68,7 +71,12 @@ export function openDeps(config: Config, secret: string, log: Logger, clock: Clo
 type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'canaries' | 'closeDns'>
 
 /** All that a check asks: recursive servers, the zones' own, and canaries. */
-export function openChecking(config: Config, log: Logger, clock: Clock = systemClock, onExchange?: (evidence: Evidence) => void): CheckingDeps {
+export function openChecking(
+  config: Config,
+  log: Logger,
+  clock: Clock = systemClock,
+  onExchange?: (evidence: Evidence) => void,
+): CheckingDeps {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),

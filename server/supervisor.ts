@@ -3,11 +3,20 @@ import type { Logger } from 'pino'
 import { CliError } from './cli-error.ts'
 import type { Clock } from './clock.ts'
 import type { Role } from './config/parse.ts'
+import { type Exposition, expose, type Part } from './metrics/exposition.ts'
+import type { Family } from './metrics/fast.ts'
+import { ServerMetrics } from './metrics/server-metrics.ts'
 
 /** What the supervisor sends to a process. */
 export type Order =
   /** `predecessor`: the instance whose leases this process takes over. `isFirst`: of the whole server. */
-  { kind: 'start'; predecessor: number | undefined; isFirst: boolean } | { kind: 'stop' } | Forwarded
+  | { kind: 'start'; predecessor: number | undefined; isFirst: boolean }
+  | { kind: 'stop' }
+  | Forwarded
+  /** Report metrics. `isWhole`: with those of the whole server, which one process of it is enough for. */
+  | { kind: 'collect'; id: number; isWhole: boolean }
+  /** The answer to `scrape`. */
+  | { kind: 'scraped'; id: number; exposition: Exposition }
 
 /** What a process sends to the supervisor. */
 export type Report =
@@ -15,6 +24,10 @@ export type Report =
   /** It cannot start, for a reason that the person who started the server can change. */
   | { kind: 'failed'; message: string }
   | Forwarded
+  /** The answer to `collect`. `problems`: why the process is not ready. */
+  | { kind: 'collected'; id: number; families: Family[]; whole: Family[]; problems: string[] }
+  /** The metrics of all processes are wanted, in the format that `accept` asks for. */
+  | { kind: 'scrape'; id: number; accept: string }
 
 type Forwarded =
   /** There is something to deliver. For the processes with the role `courier`. */
@@ -39,7 +52,13 @@ type Child = {
   /** Set when it is ready. */
   instance: number | undefined
   message: string | undefined
+  /** Who waits for its metrics. */
+  collecting: Map<number, (report: Collected) => void>
 }
+
+/** What the processes of a server report when they are asked, and which of them do not answer. */
+export type Collected = Extract<Report, { kind: 'collected' }>
+export type State = { parts: Part[]; problems: string[] }
 
 /** `workers`: processes for checks and deliveries; with 0 one process has all roles. */
 export function planProcesses(roles: ReadonlySet<Role>, workers: number): Role[][] {
@@ -59,6 +78,9 @@ const LAST_DELAY_MS = 10_000
 const MAX_STARTS = 3
 const MAX_RESTARTS = 30
 
+/** A process that does not report its metrics within this is reported as down. */
+const COLLECT_MS = 3_000
+
 /**
  * Starts the processes of a server and restarts those that end. The first one prepares the database, then the others start.
  * Passes wake-up signals on. Nothing here uses the database.
@@ -66,15 +88,21 @@ const MAX_RESTARTS = 30
 export class Supervisor {
   readonly #deps: SupervisorDeps
   readonly #children = new Map<number, Child>()
+  /** Each process by its place: `api`, `worker-1`, … */
+  readonly #names: readonly string[]
   /** Restarts in a row of the process at each place. */
   readonly #restarts: number[]
   readonly #stop = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
   readonly #ready = new Set<number>()
+  readonly #metrics = new ServerMetrics()
+  #lastCollection = 0
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps
     this.#restarts = deps.processes.map(() => 0)
+    let workers = 0
+    this.#names = deps.processes.map((roles) => (roles.includes('api') ? 'api' : `worker-${++workers}`))
   }
 
   /** Resolves when all processes have ended after `stop()`. Rejects with a `CliError` when they cannot start. */
@@ -104,6 +132,7 @@ export class Supervisor {
       hasStarted: false,
       instance: undefined,
       message: undefined,
+      collecting: new Map(),
     }
     this.#children.set(place, child)
     process.on('message', (report: Report) => this.#receive(place, child, report))
@@ -132,6 +161,14 @@ export class Supervisor {
         return
       case 'beat':
         this.#forward(place, 'api', report)
+        return
+      case 'collected':
+        child.collecting.get(report.id)?.(report)
+        return
+      case 'scrape':
+        void this.scrape(report.accept).then((exposition) =>
+          this.#order(place, { kind: 'scraped', id: report.id, exposition }),
+        )
     }
   }
 
@@ -161,9 +198,47 @@ export class Supervisor {
     const delay = isReady && restarts === 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** restarts, LAST_DELAY_MS)
     await clock.sleep(delay, this.#stop.signal)
     if (this.#stop.signal.aborted) return
+    this.#metrics.restarted(this.#names[place]!)
     this.#start(place)
     const isFirst = this.#ready.size === 0
     if (!isFirst || place === 0) this.#order(place, { kind: 'start', predecessor: child.instance, isFirst })
+  }
+
+  /** The metrics of all processes as one text. */
+  async scrape(accept: string): Promise<Exposition> {
+    return await expose((await this.collect()).parts, accept)
+  }
+
+  /** What each process reports at this moment. Those that do not answer in time are a problem each. */
+  async collect(): Promise<State> {
+    const first = [...this.#children].find(([, { instance }]) => instance !== undefined)?.[0]
+    const answers = await Promise.all(this.#names.map((_, place) => this.#collectFrom(place, place === first)))
+    const state: State = { parts: [], problems: [] }
+    for (const [place, process] of this.#names.entries()) {
+      const answer = answers[place]
+      this.#metrics.up(process, this.#deps.processes[place]!, answer !== undefined)
+      if (!answer) state.problems.push(`the process ${process} does not answer`)
+      else state.parts.push({ families: answer.families, process }, { families: answer.whole })
+      state.problems.push(...(answer?.problems ?? []))
+    }
+    state.parts.push({ families: await this.#metrics.collect() })
+    return { ...state, problems: [...new Set(state.problems)] }
+  }
+
+  async #collectFrom(place: number, isWhole: boolean): Promise<Collected | undefined> {
+    const child = this.#children.get(place)
+    if (child?.instance === undefined) return undefined
+    const id = ++this.#lastCollection
+    const over = new AbortController()
+    const answered = new Promise<Collected>((resolve) => child.collecting.set(id, resolve))
+    this.#order(place, { kind: 'collect', id, isWhole })
+    const late = this.#deps.clock.sleep(COLLECT_MS, over.signal).then(() => undefined)
+    try {
+      return await Promise.race([answered, late])
+    } finally {
+      over.abort()
+      child.collecting.delete(id)
+    }
   }
 
   /** A process that has just ended takes no more orders. */

@@ -7,9 +7,14 @@ import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/instances.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
+import { readinessProblems } from '../http/readiness.ts'
 import { createLog } from '../log.ts'
 import { LoopHealth } from '../loop-health.ts'
-import type { Order, Report } from '../supervisor.ts'
+import type { Exposition } from '../metrics/exposition.ts'
+import { DatabaseMetrics } from '../operations/database-metrics.ts'
+import { runSizeHistory } from '../operations/database-size.ts'
+import { reportOf } from '../operations/instances.ts'
+import type { Collected, Order, Report } from '../supervisor.ts'
 import { WakeUp } from '../wake-up.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
@@ -58,8 +63,10 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
     wakeUp: roles.has('courier') ? supervisor.wakeUp : new WakeUp(() => void supervisor.report({ kind: 'wake' })),
     isStarting: () => !isServing,
     isStopping: () => isStopping,
+    scrape: supervisor.scrape,
   }
   const { db, clock, log } = deps
+  supervisor.onCollect(metricsReporter(deps))
   const app = await server?.createApp(deps)
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   await prepareDatabase(db, config, secret)
@@ -74,7 +81,11 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   isServing = true
   // In a process without loops the loopHealth holds those of the others, for the readiness of the whole server.
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
-  const loops = [runPresence({ ...deps, loopHealth, self, process: id }, signals)]
+  const describe = () => JSON.stringify(reportOf(deps, roles))
+  const loops = [
+    runPresence({ ...deps, loopHealth, self, process: id, describe }, signals),
+    runSizeHistory(deps, signals),
+  ]
   if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
   if (workers) loops.push(reportBeats(deps, supervisor, stop.signal))
   await supervisor.report({ kind: 'ready', instance: id })
@@ -103,6 +114,10 @@ function connectToSupervisor() {
   const loopHealth = new LoopHealth()
   const start = Promise.withResolvers<Order & { kind: 'start' }>()
   const end = Promise.withResolvers<'ordered' | 'orphaned'>()
+  let collect: Collect | undefined
+  const scrapes = new Map<number, (exposition: Exposition) => void>()
+  let lastScrape = 0
+  const report = (said: Report) => new Promise<void>((resolve) => process.send?.(said, () => resolve()))
   process.on('message', (order: Order) => {
     switch (order.kind) {
       case 'start':
@@ -113,6 +128,12 @@ function connectToSupervisor() {
         return wakeUp.send()
       case 'beat':
         for (const loop of order.loops) loopHealth.beat(loop, systemClock.elapsed())
+        return
+      case 'collect':
+        return void collect?.(order.isWhole).then((found) => report({ kind: 'collected', id: order.id, ...found }))
+      case 'scraped':
+        scrapes.get(order.id)?.(order.exposition)
+        scrapes.delete(order.id)
     }
   })
   process.once('disconnect', () => end.resolve('orphaned'))
@@ -130,8 +151,30 @@ function connectToSupervisor() {
     loopHealth,
     start: start.promise,
     end: end.promise,
-    report: (report: Report) => new Promise<void>((resolve) => process.send?.(report, () => resolve())),
+    report,
+    /** Once there is something to collect. */
+    onCollect: (given: Collect) => {
+      collect = given
+    },
+    scrape: (accept: string) =>
+      new Promise<Exposition>((resolve) => {
+        const id = ++lastScrape
+        scrapes.set(id, resolve)
+        void report({ kind: 'scrape', id, accept })
+      }),
   }
+}
+
+type Collect = (isWhole: boolean) => Promise<Pick<Collected, 'families' | 'whole' | 'problems'>>
+
+/** What the supervisor asks for when the metrics are scraped. */
+function metricsReporter(deps: Deps): Collect {
+  const ofDatabase = new DatabaseMetrics(deps)
+  return async (isWhole) => ({
+    families: await deps.metrics.collect(),
+    whole: isWhole ? await ofDatabase.collect() : [],
+    problems: await readinessProblems(deps),
+  })
 }
 
 /** What the start leaves behind takes a third of the memory of a process that is idle, and V8 frees it only under load. */

@@ -7,6 +7,7 @@ import { pathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
+import { serveMetrics } from './metrics-port.ts'
 
 /** With V8's default of 16 MB a check took a fifth more CPU time under load. */
 const EXEC_ARGV = ['--max-semi-space-size=64']
@@ -32,8 +33,10 @@ export async function serve(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => supervisor.stop())
   }
+  const metrics = config.metricsPort ? await serveMetrics(supervisor, config.metricsPort) : undefined
   await supervisor.run()
   stop.abort()
+  metrics?.close()
   stopCheckpoints()
   log.info('Stopped.')
   process.exit(0)

@@ -5,6 +5,7 @@ import { DENIED_PORTS, type Networks } from '../safe-http/addresses.ts'
 import { type BackupSettings, readBackupSettings } from './backups.ts'
 import { type DnsSettings, readDnsSettings } from './dns.ts'
 import { type HttpSettings, readHttpSettings } from './http.ts'
+import { type OperationsSettings, readOperationsSettings } from './operations.ts'
 import {
   LOG_LEVELS,
   type LogLevel,
@@ -33,6 +34,7 @@ import { readWebhookSettings, type WebhookSettings } from './webhooks.ts'
 export type Config = DnsSettings &
   HttpSettings &
   WebhookSettings &
+  OperationsSettings &
   BackupSettings & {
     host: string
     port: number
@@ -161,6 +163,11 @@ class Settings {
       stripe: this.#stripe(),
       smtp: this.#smtp(),
       ...readHttpSettings((...setting) => this.#read(...setting)),
+      ...readOperationsSettings(
+        (...setting) => this.#read(...setting),
+        (...setting) => this.#secret(...setting),
+        host,
+      ),
       logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
         parseOneOf(text, LOG_LEVELS),
       ),

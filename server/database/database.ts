@@ -16,7 +16,10 @@ export type StatementObserver = { statement(ms: number, isFailed: boolean): void
  * `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. `connections`: PostgreSQL's, at most
  * this many.
  */
-export function openDatabase(url: string, { connections = 10, observer }: { connections?: number; observer?: StatementObserver } = {}): Database {
+export function openDatabase(
+  url: string,
+  { connections = 10, observer }: { connections?: number; observer?: StatementObserver } = {},
+): Database {
   const path = pathOf(url)
   const dialect =
     path === undefined ? postgresDialect(url, connections) : sqliteDialect(path, () => observer?.busyRetry())

@@ -14,6 +14,8 @@ export type PresenceDeps = {
   canaries: { lastFound(): 'well' | 'captive' | 'gone'; network(): Promise<unknown> } | undefined
   self: ThisProcess
   process: number
+  /** What the instance says about itself, as JSON. */
+  describe?: () => string
 }
 
 const BEAT_MS = 2_000
@@ -66,13 +68,22 @@ export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSig
 }
 
 /** A process that stood still may have been forgotten by another one, and enters again under its number. */
-export async function report({ db, clock, loopHealth, canaries, self, process }: PresenceDeps): Promise<void> {
+export async function report({
+  db,
+  clock,
+  loopHealth,
+  canaries,
+  self,
+  process,
+  describe,
+}: PresenceDeps): Promise<void> {
   // No check may be asking any more, and then nobody else would notice the end of an outage. It fails while DNS is being closed.
   if (canaries && canaries.lastFound() !== 'well') void canaries.network().catch(() => {})
   const said = {
     seen_at: clock.now(),
     loops: loopHealth.working(clock.elapsed(), HANGS_MS).join(),
     network: canaries?.lastFound() ?? null,
+    report: describe?.() ?? null,
   }
   const { numUpdatedRows } = await db
     .updateTable('processes')
@@ -81,10 +92,9 @@ export async function report({ db, clock, loopHealth, canaries, self, process }:
     .executeTakeFirstOrThrow()
   if (numUpdatedRows > 0n) return
   const given = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
-  await sql`insert into processes (id, pid, machine, started_at, seen_at, loops, network) ${given}
-    values (${process}, ${self.pid}, ${self.machine}, ${said.seen_at}, ${said.seen_at}, ${said.loops}, ${said.network})`.execute(
-    db,
-  )
+  await sql`insert into processes (id, pid, machine, started_at, seen_at, loops, network, report) ${given}
+    values (${process}, ${self.pid}, ${self.machine}, ${said.seen_at}, ${said.seen_at}, ${said.loops}, ${said.network},
+      ${said.report})`.execute(db)
 }
 
 export type Workforce = { checking: number; cutOff: number; delivering: number }

@@ -106,12 +106,7 @@ class Session implements DatabaseConnection {
   readonly #onBusy: () => void
   #unlock: (() => void) | undefined
 
-  constructor(
-    writer: SqliteConnection,
-    reader: SqliteConnection,
-    lock: () => Promise<() => void>,
-    onBusy: () => void,
-  ) {
+  constructor(writer: SqliteConnection, reader: SqliteConnection, lock: () => Promise<() => void>, onBusy: () => void) {
     this.#onBusy = onBusy
     this.#writer = writer
     this.#reader = reader

@@ -1,12 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { ErrorBody, Exactly } from '#contract/common.ts'
-import { isMigrated } from '../database/migrate.ts'
 import type { Deps } from '../deps.ts'
+import { readinessProblems } from './readiness.ts'
 import { asItIs } from './routes.ts'
-
-/** A loop that made no turn for this long hangs. */
-const SILENT_MS = 30_000
 
 const Healthy = Exactly(
   { status: Type.Literal('ok') },
@@ -25,7 +22,7 @@ const NotReady = Exactly(
 const shared = { tags: ['Health'], security: [] }
 
 /** For whoever runs the server: no key is needed and nothing is told but whether it works. */
-export function healthRoutes({ db, clock, loopHealth }: Deps): FastifyPluginAsync {
+export function healthRoutes(deps: Deps): FastifyPluginAsync {
   return async (app) => {
     app.setSerializerCompiler(asItIs)
     const healthz = {
@@ -52,11 +49,7 @@ export function healthRoutes({ db, clock, loopHealth }: Deps): FastifyPluginAsyn
       },
     }
     app.get('/readyz', { schema: readyz }, async (_request, reply) => {
-      const problems: string[] = []
-      const migrated = await isMigrated(db).catch(() => null)
-      if (migrated === null) problems.push('the database does not answer')
-      if (migrated === false) problems.push('the database is not migrated')
-      for (const loop of loopHealth.silent(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
+      const problems = await readinessProblems(deps)
       if (problems.length === 0) return { status: 'ready' }
       reply.code(503).header('retry-after', '5')
       return { status: 'not ready', problems }

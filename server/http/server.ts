@@ -67,7 +67,12 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
   answerErrors(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method, url } = request
-    deps.metrics.request(method, request.is404 ? undefined : request.routeOptions.url, reply.statusCode, reply.elapsedTime)
+    deps.metrics.request(
+      method,
+      request.is404 ? undefined : request.routeOptions.url,
+      reply.statusCode,
+      reply.elapsedTime,
+    )
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   takeJsonOnly(app)

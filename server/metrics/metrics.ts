@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type Family, FastCounter, FastHistogram } from './fast.ts'
+import { Recent, type RecentActivity } from './recent.ts'
 
 /** What a DNS client says about one upstream at this moment. `setAside`: question types for which it is queried last. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
@@ -15,6 +16,15 @@ export type Exchanged = {
   rcode: string | null
   outcome: { kind: string } | null
   ms: number
+}
+
+/** `failed`: without a readable response. */
+export type RecentQueries = {
+  address: string
+  queries: number
+  failed: number
+  average_ms: number | null
+  set_aside: boolean
 }
 
 export type CheckOutcome =
@@ -54,12 +64,14 @@ const AUTHORITATIVE = 'authoritative'
  */
 export class Metrics {
   readonly registry = new Registry()
-  readonly #upstreams: ReadonlySet<string>
+  /** The queries of the last minute to each configured resolver. */
+  readonly #upstreams: ReadonlyMap<string, Recent>
+  readonly #recentLateness = new Recent()
   #dnsStatus: () => DnsStatus = () => ({ upstreams: [], canaries: undefined })
 
   /** `upstreams`: the configured recursive resolvers, `ip:port`. */
   constructor(upstreams: readonly string[] = []) {
-    this.#upstreams = new Set(upstreams)
+    this.#upstreams = new Map(upstreams.map((address) => [address, new Recent()]))
   }
 
   // Checks
@@ -89,7 +101,9 @@ export class Metrics {
   }
 
   late(ms: number): void {
-    this.#lateness.observe(Math.max(0, ms))
+    const late = Math.max(0, ms)
+    this.#lateness.observe(late)
+    this.#recentLateness.add(late)
   }
 
   events(count: number): void {
@@ -126,7 +140,9 @@ export class Metrics {
   )
 
   query({ server, transport, rcode, outcome, ms }: Exchanged): void {
-    const upstream = this.#upstreams.has(server) ? server : AUTHORITATIVE
+    const recent = this.#upstreams.get(server)
+    recent?.add(ms, rcode === null && outcome !== null)
+    const upstream = recent ? server : AUTHORITATIVE
     const result = rcode === null ? (outcome?.kind ?? 'other') : RCODES.has(rcode) ? rcode : 'other'
     this.#queries.inc(upstream, transport, result)
     this.#queryDuration.observe(ms, upstream)
@@ -195,6 +211,19 @@ export class Metrics {
 
   busyRetry(): void {
     this.#busy.inc()
+  }
+
+  /** The last minute of this process, for the page of the operators. `elapsed`: `Clock.elapsed()`. */
+  recent(elapsed: number): { lateness: RecentActivity; upstreams: RecentQueries[] } {
+    const { upstreams } = this.#dnsStatus()
+    const setAside = new Map(upstreams.map((upstream) => [upstream.address, upstream.setAside]))
+    return {
+      lateness: this.#recentLateness.read(elapsed),
+      upstreams: [...this.#upstreams].map(([address, recent]) => {
+        const { count, failed, averageMs } = recent.read(elapsed)
+        return { address, queries: count, failed, average_ms: averageMs, set_aside: (setAside.get(address) ?? 0) > 0 }
+      }),
+    }
   }
 
   // The process itself

@@ -1,0 +1,94 @@
+import { Gauge, Registry } from 'prom-client'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Family } from '../metrics/fast.ts'
+import { familiesOf } from '../metrics/metrics.ts'
+import { type Backlog, readBacklog } from './backlog.ts'
+import { databaseSize } from './database-size.ts'
+import { ALIVE_MS, readInstances } from './instances.ts'
+
+/** Many scrapers at once cost the database as much as one. */
+const KEPT_MS = 5_000
+const ROLES = ['api', 'checker', 'courier']
+
+const BACKLOG: [keyof Backlog, string, string][] = [
+  ['due_checks', 'zonewatch_due_checks', 'Checks that are due; 10000 stands for that many or more.'],
+  [
+    'overdue_checks',
+    'zonewatch_overdue_checks',
+    'Checks that have been due for more than a minute; 10000 stands for that many or more.',
+  ],
+  ['check_age', 'zonewatch_oldest_due_check_age_seconds', 'For how long the oldest due check has been due.'],
+  [
+    'due_webhooks',
+    'zonewatch_due_webhooks',
+    'Webhooks with a request that is due; 10000 stands for that many or more.',
+  ],
+  ['webhook_age', 'zonewatch_delivery_queue_age_seconds', 'For how long the oldest due webhook has been due.'],
+  [
+    'pending_requests',
+    'zonewatch_pending_webhook_requests',
+    'Webhook requests that are not delivered yet; 10000 stands for that many or more.',
+  ],
+  ['paused_webhooks', 'zonewatch_paused_webhooks', 'Webhooks that are paused because their endpoint keeps failing.'],
+  ['pending_mails', 'zonewatch_pending_mails', 'Emails that are not sent yet; 10000 stands for that many or more.'],
+  ['mail_age', 'zonewatch_mail_queue_age_seconds', 'For how long the oldest due email has been due.'],
+]
+
+/** Gauges over the database: the same on every process, so that one process of a server reports them. */
+export class DatabaseMetrics {
+  readonly #deps: { db: Database; clock: Clock; config: { databaseUrl: string } }
+  readonly #registry = new Registry()
+  readonly #backlog = BACKLOG.map(([field, name, help]) => ({ field, gauge: this.#gauge(name, help) }))
+  readonly #size = this.#gauge('zonewatch_database_size_bytes', 'Size of the database.')
+  readonly #log = this.#gauge('zonewatch_database_wal_bytes', "Size of SQLite's write-ahead log; absent on PostgreSQL.")
+  readonly #instances = this.#gauge(
+    'zonewatch_instances',
+    'Processes that share the database and are alive, by role.',
+    ['role'],
+  )
+  readonly #heartbeat = this.#gauge(
+    'zonewatch_instance_last_heartbeat_timestamp_seconds',
+    'When each process that shares the database was seen last, in seconds since 1970.',
+    ['id'],
+  )
+  #kept: { families: Promise<Family[]>; until: number } | undefined
+
+  constructor(deps: { db: Database; clock: Clock; config: { databaseUrl: string } }) {
+    this.#deps = deps
+  }
+
+  /** None while the database does not answer. */
+  async collect(): Promise<Family[]> {
+    const elapsed = this.#deps.clock.elapsed()
+    if (!this.#kept || elapsed >= this.#kept.until) {
+      this.#kept = { families: this.#read().catch(() => []), until: elapsed + KEPT_MS }
+    }
+    return await this.#kept.families
+  }
+
+  async #read(): Promise<Family[]> {
+    const { db, clock, config } = this.#deps
+    const now = clock.now()
+    const backlog = await readBacklog(db, now)
+    for (const { field, gauge } of this.#backlog) {
+      gauge.set(field.endsWith('_age') ? backlog[field] / 1_000 : backlog[field])
+    }
+    const { octets, log } = await databaseSize(db, config.databaseUrl)
+    this.#size.set(octets)
+    if (log === null) this.#log.remove()
+    else this.#log.set(log)
+    const instances = await readInstances(db)
+    const alive = instances.filter(({ seen_at }) => seen_at >= now - ALIVE_MS)
+    for (const role of ROLES) {
+      this.#instances.set({ role }, alive.filter(({ report }) => report?.roles.includes(role)).length)
+    }
+    this.#heartbeat.reset()
+    for (const { id, seen_at } of instances) this.#heartbeat.set({ id: String(id) }, seen_at / 1_000)
+    return await familiesOf(this.#registry)
+  }
+
+  #gauge<L extends string = never>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
+    return new Gauge({ name, help, labelNames, registers: [this.#registry] })
+  }
+}
