@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the DNS servers of `npm run test:interop` from Debian's (or Ubuntu's) packages. None of them is started, now or
+# Installs the DNS servers and the Prometheus of `npm run test:interop` from Debian's (or Ubuntu's) packages. None of them is started, now or
 # when the machine starts again: the tests run their own.
 set -eu
 
@@ -7,7 +7,7 @@ set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 
 missing=
-for pair in knotd:knot nsd:nsd unbound:unbound named:bind9 dnssec-signzone:bind9-utils; do
+for pair in knotd:knot nsd:nsd unbound:unbound named:bind9 dnssec-signzone:bind9-utils prometheus:prometheus; do
   command -v "${pair%%:*}" >/dev/null || missing="$missing ${pair##*:}"
 done
 [ -n "$missing" ] || exit 0
@@ -43,6 +43,6 @@ command -v systemctl >/dev/null || exit 0
 for package in $missing; do
   case $package in
     bind9) $as_root systemctl disable --quiet named || true ;;
-    knot | nsd | unbound) $as_root systemctl disable --quiet "$package" || true ;;
+    knot | nsd | prometheus | unbound) $as_root systemctl disable --quiet "$package" || true ;;
   esac
 done

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from './clock.ts'
+import { expose } from './metrics/exposition.ts'
 import { type Order, planProcesses, type Report, Supervisor } from './supervisor.ts'
 
 const all = new Set(['api', 'checker', 'courier'] as const)
@@ -101,6 +102,52 @@ test('the process with the API hears which loops of the others work', async () =
   const beat = { kind: 'beat', loops: ['checker'] } as const
   forked[2]!.reports({ ...beat, loops: ['checker'] })
   expect(forked.map(({ orders }) => orders.filter(({ kind }) => kind === 'beat'))).toEqual([[beat], [], []])
+  supervisor.stop()
+  await running
+})
+
+test('the metrics are those of all processes, each under its name, and one of them reads the database', async () => {
+  const { forked, supervisor } = givenSupervisor()
+  const running = supervisor.run()
+  for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
+  const scraped = supervisor.scrape('')
+  const wanted = forked.map(({ orders }) => orders.find((order) => order.kind === 'collect')!)
+  expect(wanted.map(({ isWhole }) => isWhole)).toEqual([true, false, false])
+  const family = (name: string) => ({
+    name,
+    help: name,
+    type: 'counter',
+    aggregator: 'sum',
+    values: [{ labels: {}, value: 3 }],
+  })
+  for (const [place, each] of forked.entries()) {
+    const whole = place === 0 ? [family('rows')] : []
+    each.reports({ kind: 'collected', id: wanted[place]!.id, families: [family('done_total')], whole, problems: [] })
+  }
+  const { text } = await scraped
+  expect(text.match(/^done_total.*$/gm)).toEqual([
+    'done_total{process="api"} 3',
+    'done_total{process="worker-1"} 3',
+    'done_total{process="worker-2"} 3',
+  ])
+  expect(text.match(/^rows .*$/gm)).toEqual(['rows 3'])
+  supervisor.stop()
+  await running
+})
+
+test('a process that does not report is down, and a problem; those of the others are told once', async () => {
+  const { forked, supervisor } = givenSupervisor()
+  const running = supervisor.run()
+  for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
+  const collected = supervisor.collect()
+  for (const each of forked.slice(0, 2)) {
+    const { id } = each.orders.find((order) => order.kind === 'collect')!
+    each.reports({ kind: 'collected', id, families: [], whole: [], problems: ['the database does not answer'] })
+  }
+  const { parts, problems } = await collected
+  expect(problems).toEqual(['the database does not answer', 'the process worker-2 does not answer'])
+  const { text } = await expose(parts)
+  expect(text.match(/^zonewatch_process_up.*$/gm)?.map((line) => line.slice(-1))).toEqual(['1', '1', '0'])
   supervisor.stop()
   await running
 })

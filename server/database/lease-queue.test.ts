@@ -25,6 +25,17 @@ onBothEngines('the due-row mechanism', (fresh) => {
     expect(await claimAll(db, { now: 400, process: 1, limit: 10 })).toHaveLength(2)
   })
 
+  test('a claim says when its row was due, also where the lease of another one ran out', async () => {
+    const db = await fresh()
+    await insertDue(db, 1, { dueAt: 700 })
+    const [first] = await claimDue(db, 'due_checks', { now: 1_000, process: 1, limit: 1, leaseMs: 100 })
+    const [second] = await claimDue(db, 'due_checks', { now: 1_200, process: 2, limit: 1, leaseMs: 100 })
+    expect([first!.was_due_at, second!.was_due_at]).toEqual([700, 700])
+    await writeBack(db, 'due_checks', [{ claim: second!, set: { due_at: 6_000 } }])
+    const [next] = await claimDue(db, 'due_checks', { now: 6_500, process: 2, limit: 1 })
+    expect(next!.was_due_at).toBe(6_000)
+  })
+
   test('a write-back after the lease ran out and another took the row changes nothing', async () => {
     const db = await fresh()
     await insertDue(db, 1, { dueAt: 0 })

@@ -45,7 +45,7 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
 }
 
 function answerProblem({ status, message, errors, code }: Problem, request: FastifyRequest, reply: FastifyReply) {
-  if (status === 401) reply.header('www-authenticate', challengeOf(request))
+  if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', challengeOf(request))
   const fields = errors && fieldCodesHeader(errors)
   if (fields) reply.header('x-error-fields', fields)
   return send(reply, { code: status, error: message, ...(errors && { errors: fieldTexts(errors) }) }, code)

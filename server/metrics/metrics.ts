@@ -27,16 +27,19 @@ export type RecentQueries = {
   set_aside: boolean
 }
 
-export type CheckOutcome =
-  | 'unchanged'
-  | 'verdict'
-  | 'inconclusive'
-  | 'withheld'
-  | 'postponed'
-  | 'deleted'
-  | 'interrupted'
+const CHECK_OUTCOMES = [
+  'unchanged',
+  'verdict',
+  'inconclusive',
+  'withheld',
+  'postponed',
+  'deleted',
+  'interrupted',
+] as const
+const DELIVERY_RESULTS = ['delivered', 'rejected', 'gone', 'no_response', 'withdrawn'] as const
+export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
+export type DeliveryResult = (typeof DELIVERY_RESULTS)[number]
 export type ConfirmationReason = 'first_check' | 'changed' | 'stale' | 'rotating' | 'inconclusive'
-export type DeliveryResult = 'delivered' | 'rejected' | 'gone' | 'no_response' | 'withdrawn'
 
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]
 const NETWORK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
@@ -72,6 +75,9 @@ export class Metrics {
   /** `upstreams`: the configured recursive resolvers, `ip:port`. */
   constructor(upstreams: readonly string[] = []) {
     this.#upstreams = new Map(upstreams.map((address) => [address, new Recent()]))
+    // A rate needs a first value.
+    for (const outcome of CHECK_OUTCOMES) this.#checks.inc({ outcome }, 0)
+    for (const result of DELIVERY_RESULTS) this.#deliveries.inc({ result }, 0)
   }
 
   // Checks

@@ -1,0 +1,146 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase } from '#server/database/database.ts'
+import { folderFor, freePort, newPlace, type Place } from './place.ts'
+import { type Running, run, startProcess } from './process.ts'
+import { until } from './until.ts'
+
+const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
+const RULES = fileURLToPath(new URL('../../deploy/prometheus/zonewatch.rules.yml', import.meta.url))
+/** A bound for what hangs, on a machine that has other things to do. */
+const PATIENCE_MS = 150_000
+const API_KEY = `zw_${'Interop'.repeat(7).slice(0, 43)}`
+
+let place: Place
+let folder: string
+let dataDir: string
+let metricsUrl: string
+let prometheusUrl: string
+const started: Running[] = []
+
+beforeAll(async () => {
+  place = await newPlace()
+  folder = await folderFor(place, 'prometheus')
+  dataDir = join(folder, 'zonewatch')
+  await mkdir(dataDir)
+  const [port, metricsPort] = [await freePort(), await freePort()]
+  metricsUrl = `http://127.0.0.1:${metricsPort}`
+  started.push(
+    startProcess(process.execPath, [MAIN, 'serve'], {
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+      BASE_URL: `http://127.0.0.1:${port}`,
+      DATA_DIR: dataDir,
+      ROLES: 'api,courier', // nobody checks, so that checks fall behind
+      DNS_SERVERS: '127.0.0.1:9',
+      DNS_ROOTS: 'off',
+      DNS_CANARIES: 'off',
+      ADMIN_EMAIL: 'owner@zone.test',
+      ADMIN_PASSWORD: 'not a secret',
+      ADMIN_API_KEY: API_KEY,
+    }),
+  )
+  await answers(`${metricsUrl}/readyz`)
+  const monitor = { full_domain: 'www.zone.test', record_type: 'A', expected_value: '192.0.2.1' }
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
+  const created = await fetch(`http://127.0.0.1:${port}/monitors`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(monitor),
+  })
+  expect(created.status).toBe(201)
+  prometheusUrl = await startPrometheus(metricsPort)
+}, 3 * PATIENCE_MS)
+
+afterAll(async () => {
+  await Promise.all(started.map(({ stop }) => stop()))
+  await place.remove()
+})
+
+test('the rules and the example of a configuration load', async () => {
+  await run('promtool', ['check', 'rules', RULES])
+  await run('promtool', ['check', 'config', RULES.replace('zonewatch.rules.yml', 'prometheus.yml')])
+})
+
+test('a scrape is clean', async () => {
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text()
+  const file = join(folder, 'metrics.txt')
+  await writeFile(file, text)
+
+  expect(text).toContain('zonewatch_process_up{process="api",roles="api"} 1')
+  expect(await run('sh', ['-c', `promtool check metrics < '${file}' 2>&1`])).toBe('')
+})
+
+test('Prometheus scrapes a live server, as OpenMetrics too', { timeout: 2 * PATIENCE_MS }, async () => {
+  const up = async () => (await query('up{job="zonewatch"}'))[0] === 1 || undefined
+  await until(up, { withinMs: PATIENCE_MS, otherwise: () => `the target is not up\n${started[1]!.output()}` })
+  expect(await query('sum(zonewatch_process_up)')).toEqual([2])
+  // A counter, which OpenMetrics names in another way.
+  expect((await query('sum(zonewatch_database_statement_duration_seconds_count)'))[0]).toBeGreaterThan(10)
+  expect((await query('sum(process_cpu_seconds_total)'))[0]).toBeGreaterThan(0)
+})
+
+test('an alert fires when checks fall behind, and one when nobody checks', { timeout: 2 * PATIENCE_MS }, async () => {
+  // A minute passes at once.
+  const db = openDatabase(`sqlite:${join(dataDir, 'zonewatch.db')}`)
+  await db
+    .updateTable('due_checks')
+    .set(({ eb }) => ({ due_at: eb('due_at', '-', 120_000) }))
+    .execute()
+  await db.destroy()
+
+  const firing = async () => {
+    const { data } = (await (await fetch(`${prometheusUrl}/api/v1/alerts`)).json()) as Alerts
+    const names = data.alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
+    return (names.includes('ZonewatchChecksLate') && names.includes('ZonewatchRoleMissing') && names) || undefined
+  }
+  const names = await until(firing, {
+    withinMs: PATIENCE_MS,
+    otherwise: () => `no alert fires\n${started[1]!.output()}`,
+  })
+  expect(names).not.toContain('ZonewatchDown')
+  expect(names).not.toContain('ZonewatchProcessDown')
+})
+
+type Alerts = { data: { alerts: { state: string; labels: { alertname: string } }[] } }
+
+/** With the project's rules, which wait for a second instead of minutes here. */
+async function startPrometheus(metricsPort: number): Promise<string> {
+  const rules = (await readFile(RULES, 'utf8')).replace(/for: \d+m/g, 'for: 1s')
+  await writeFile(join(folder, 'rules.yml'), rules)
+  const configuration = `
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [rules.yml]
+scrape_configs:
+  - job_name: zonewatch
+    static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]
+`
+  await writeFile(join(folder, 'prometheus.yml'), configuration)
+  const port = await freePort()
+  started.push(
+    startProcess('prometheus', [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'tsdb')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ]),
+  )
+  await answers(`http://127.0.0.1:${port}/-/ready`)
+  return `http://127.0.0.1:${port}`
+}
+
+async function answers(url: string): Promise<void> {
+  const isUp = async () => {
+    const ended = started.at(-1)!.ended()
+    if (ended !== undefined) throw new Error(`${ended}\n${started.at(-1)!.output()}`)
+    return (await fetch(url).catch(() => undefined))?.ok || undefined
+  }
+  await until(isUp, { withinMs: PATIENCE_MS, otherwise: () => `${url} does not answer\n${started.at(-1)!.output()}` })
+}
+
+async function query(expression: string): Promise<number[]> {
+  const answer = await fetch(`${prometheusUrl}/api/v1/query?query=${encodeURIComponent(expression)}`)
+  const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } }
+  return data.result.map(({ value }) => Number(value[1]))
+}

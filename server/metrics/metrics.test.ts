@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { expose } from './exposition.ts'
+import { type DnsStatus, Metrics } from './metrics.ts'
+
+const RESOLVER = '192.0.2.53:53'
+const answered = { server: RESOLVER, transport: 'udp', rcode: 'NOERROR', outcome: { kind: 'answer' }, ms: 4 }
+
+async function seriesOf(metrics: Metrics, name: string): Promise<string[]> {
+  const { text } = await expose([{ families: await metrics.collect() }])
+  return text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+}
+
+test('queries are counted by resolver and response code, and a histogram adds up', async () => {
+  const metrics = new Metrics([RESOLVER])
+  for (const ms of [4, 500, 60_000]) metrics.query({ ...answered, ms })
+  metrics.query({ ...answered, rcode: null, outcome: { kind: 'timeout' } })
+
+  expect(await seriesOf(metrics, 'zonewatch_dns_queries_total')).toEqual([
+    `zonewatch_dns_queries_total{upstream="${RESOLVER}",transport="udp",rcode="NOERROR"} 3`,
+    `zonewatch_dns_queries_total{upstream="${RESOLVER}",transport="udp",rcode="timeout"} 1`,
+  ])
+  const buckets = await seriesOf(metrics, 'zonewatch_dns_query_duration_seconds_bucket')
+  const cumulative = Object.fromEntries(
+    buckets.map((line) => [/le="([^"]+)"/.exec(line)![1], Number(line.split(' ')[1])]),
+  )
+  expect(cumulative).toMatchObject({ '0.0025': 0, '0.005': 2, '0.025': 2, '0.5': 3, '5': 3, '+Inf': 4 })
+  const [sum] = await seriesOf(metrics, 'zonewatch_dns_query_duration_seconds_sum')
+  expect(Number(sum!.split(' ')[1])).toBeCloseTo(60.508)
+})
+
+test('what strangers send makes no label: other servers and codes have one name each', async () => {
+  const metrics = new Metrics([RESOLVER])
+  for (let number = 0; number < 300; number++) {
+    metrics.query({ ...answered, server: `198.51.100.${number}:53`, rcode: `RCODE${number + 100}` })
+    metrics.request('GET', undefined, 404, 1)
+  }
+
+  expect(await seriesOf(metrics, 'zonewatch_dns_queries_total')).toEqual([
+    'zonewatch_dns_queries_total{upstream="authoritative",transport="udp",rcode="other"} 300',
+  ])
+  expect(await seriesOf(metrics, 'zonewatch_http_requests_total')).toEqual([
+    'zonewatch_http_requests_total{method="GET",route="unmatched",status="404"} 300',
+  ])
+})
+
+test('resolvers and canaries are read at the moment of the scrape', async () => {
+  const metrics = new Metrics([RESOLVER])
+  const status: DnsStatus = {
+    upstreams: [{ address: RESOLVER, inFlight: 3, queued: 2, setAside: 1 }],
+    canaries: 'gone',
+  }
+  metrics.readDnsStatus(() => status)
+
+  expect(await seriesOf(metrics, 'zonewatch_canary_state')).toEqual([
+    'zonewatch_canary_state{state="well"} 0',
+    'zonewatch_canary_state{state="captive"} 0',
+    'zonewatch_canary_state{state="gone"} 1',
+  ])
+  expect(await seriesOf(metrics, 'zonewatch_dns_queries_in_flight')).toEqual([
+    `zonewatch_dns_queries_in_flight{upstream="${RESOLVER}"} 3`,
+  ])
+  status.canaries = 'well'
+  expect((await seriesOf(metrics, 'zonewatch_canary_state'))[0]).toBe('zonewatch_canary_state{state="well"} 1')
+})
+
+test('a scraper that knows OpenMetrics gets it, with counters under one suffix', async () => {
+  const metrics = new Metrics()
+  metrics.events(2)
+  const { contentType, text } = await expose(
+    [{ families: await metrics.collect(), process: 'api' }],
+    'application/openmetrics-text;version=1.0.0,text/plain;q=0.5',
+  )
+
+  expect(contentType).toContain('application/openmetrics-text')
+  expect(text).toContain('# TYPE zonewatch_events counter\nzonewatch_events_total{process="api"} 2\n')
+  expect(text).not.toContain('_total_total')
+  expect(text.endsWith('# EOF\n')).toBe(true)
+})
+
+test('the last minute of a resolver is forgotten after a minute', () => {
+  const metrics = new Metrics([RESOLVER])
+  metrics.recent(0)
+  metrics.query(answered)
+  metrics.query({ ...answered, ms: 8, rcode: null, outcome: { kind: 'timeout' } })
+  const upstream = () => metrics.recent(elapsed).upstreams[0]
+  let elapsed = 30_000
+  expect(upstream()).toEqual({ address: RESOLVER, queries: 2, failed: 1, average_ms: 6, set_aside: false })
+  elapsed = 60_000
+  expect(upstream()).toMatchObject({ queries: 0, failed: 0, average_ms: null })
+})

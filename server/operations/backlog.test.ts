@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { onBothEngines } from '../testing/database.ts'
+import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import { readBacklog } from './backlog.ts'
+import { readSizes, recordSize } from './database-size.ts'
+
+const NOW = 1_000_000_000_000
+const UNCHECKED = {
+  claimed_by: null,
+  fingerprint: null,
+  streak: 0,
+  doubts: 0,
+  last_checked_at: null,
+  postponed_since: null,
+}
+const due = (slot: number, dueAt: number | null) => ({
+  slot,
+  monitor_id: `mon_${slot}`,
+  organization_id: 'org_1',
+  due_at: dueAt,
+  owner: 'example.com',
+  record_type: 'A',
+  is_exact_match: 1 as const,
+  frequency: 5,
+  ...UNCHECKED,
+})
+
+onBothEngines('the backlog', (fresh, engine) => {
+  test('says how much is due and for how long', async () => {
+    const db = await fresh()
+    expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 0, check_age: 0, pending_mails: 0, mail_age: 0 })
+    const times = [NOW - 90_000, NOW - 60_001, NOW - 1_000, NOW, NOW + 1, null]
+    await db
+      .insertInto('due_checks')
+      .values(times.map((at, slot) => due(slot, at)))
+      .execute()
+
+    expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 4, overdue_checks: 2, check_age: 90_000 })
+  })
+
+  test('counts no further than 10,000', async () => {
+    const db = await fresh()
+    for (let from = 0; from < 12_000; from += 2_000) {
+      const rows = Array.from({ length: 2_000 }, (_, index) => due(from + index, NOW))
+      await db.insertInto('due_checks').values(rows).execute()
+    }
+    expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 10_000, overdue_checks: 0 })
+  })
+
+  test('is read from indexes, so that it costs the same with a million monitors', async () => {
+    const { db, plansOf } = await givenRecordingDatabase(engine)
+    const [read] = await plansOf(() => readBacklog(db, NOW))
+    for (const table of ['due_checks', 'due_webhooks', 'due_mails']) {
+      expect(read!.plan).not.toMatch(new RegExp(`(SCAN|Seq Scan on) ${table}(?! USING)`))
+    }
+    expect(read!.plan).toContain('webhooks_in_trouble')
+  })
+
+  test('the size of the database is written once an hour and forgotten after 90 days', async () => {
+    const db = await fresh()
+    const hour = 3_600_000
+    const size = (at: number) => recordSize(db, 'sqlite:/nowhere.db', at)
+    if (engine === 'postgres') return expect(await readSizes(db)).toEqual([])
+    await size(NOW)
+    await size(NOW + 1)
+    await size(NOW + 24 * hour)
+    expect(await readSizes(db)).toHaveLength(2)
+    await size(NOW + 92 * 24 * hour)
+    expect(await readSizes(db)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { givenApp } from '../testing/app-world.ts'
+
+const TOKEN = 'a-token-of-the-test'
+
+test('whoever sends the token reads the metrics, and nobody else', async () => {
+  const { call } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
+  const asked = (authorization?: string) =>
+    call('/metrics', { key: null, headers: authorization === undefined ? {} : { authorization } })
+
+  for (const wrong of [undefined, '', 'Bearer', 'Bearer ', `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, TOKEN]) {
+    const { status, headers } = await asked(wrong)
+    expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer'])
+  }
+  const { status, headers, text } = await asked(`Bearer ${TOKEN}`)
+  expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
+  expect(text).toContain('zonewatch_http_requests_total{method="GET",route="/metrics",status="401"} 7')
+})
+
+test('an API key is no token, and without METRICS_TOKEN there are no metrics on this port', async () => {
+  const { call, key } = await givenApp('sqlite')
+  const { key: admin } = await key('admin')
+  expect((await call('/metrics', { key: null, headers: { authorization: `Bearer ${admin}` } })).status).toBe(404)
+})
+
+test('no metric names a tenant, a domain or a path that was requested', async () => {
+  const { call, organization } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
+  const { id } = await organization('Acme')
+  const { body } = await call('/monitors', {
+    method: 'POST',
+    key: (await organization('Acme')).key,
+    body: { full_domain: 'secret-name.example.com', record_type: 'A', expected_value: '192.0.2.1' },
+  })
+  await call(`/monitors/${body.id}`)
+  await call('/somewhere/else')
+  const { text } = await call('/metrics', { key: null, headers: { authorization: `Bearer ${TOKEN}` } })
+
+  expect(text).toContain('route="/monitors/:monitor"')
+  for (const secret of [id, body.id, 'acme', 'Acme', 'secret-name', 'somewhere']) expect(text).not.toContain(secret)
+})
