@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -33,6 +33,7 @@ export async function buildDashboard(): Promise<string> {
     await buildDocs(folder, PROJECT)
     await compressAll(folder)
     await writeFile(join(folder, DIGEST_FILE), digest)
+    await chmod(folder, 0o755) // the server may run as another user than the one who built
     await replaceBuild(folder, digest)
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -36,6 +36,22 @@ test('the first process prepares the database before the others start', async ()
   await running
 })
 
+test('the server is ready when all of its processes are, and says so once', async () => {
+  const { forked, supervisor, started, ready } = givenSupervisor()
+  const running = supervisor.run()
+  forked[0]!.reports({ kind: 'ready', instance: 1 })
+  forked[2]!.reports({ kind: 'ready', instance: 2 })
+  expect(ready()).toBe(0)
+  forked[1]!.reports({ kind: 'ready', instance: 3 })
+  expect(ready()).toBe(1)
+  forked[1]!.ends('SIGKILL')
+  await started(4)
+  forked[3]!.reports({ kind: 'ready', instance: 4 })
+  expect(ready()).toBe(1)
+  supervisor.stop()
+  await running
+})
+
 test('a process that ends is started again and takes over its leases, with one line in the log', async () => {
   const { forked, supervisor, logged, started } = givenSupervisor()
   const running = supervisor.run()
@@ -202,6 +218,7 @@ function givenSupervisor() {
   const slept: number[] = []
   const logged: { level: number }[] = []
   let prepared = 0
+  let ready = 0
   const clock: Clock = {
     now: () => 0,
     elapsed: () => 0,
@@ -218,11 +235,12 @@ function givenSupervisor() {
       return fake.process
     },
     onPrepared: () => prepared++,
+    onReady: () => ready++,
     clock,
     log: pino({ level: 'warn', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) }),
   })
   const started = async (count: number) => {
     while (forked.length < count) await new Promise((resolve) => setImmediate(resolve))
   }
-  return { forked, supervisor, slept, logged, started, prepared: () => prepared }
+  return { forked, supervisor, slept, logged, started, prepared: () => prepared, ready: () => ready }
 }

@@ -41,6 +41,8 @@ export type SupervisorDeps = {
   fork(roles: readonly Role[]): ChildProcess
   /** The first process has prepared the database. */
   onPrepared(): void
+  /** All processes are ready, for the first time. */
+  onReady(): void
   clock: Clock
   log: Logger
 }
@@ -148,6 +150,7 @@ export class Supervisor {
       case 'ready':
         child.instance = report.instance
         if (this.#ready.size === 0) this.#deps.onPrepared()
+        if (!this.#ready.has(place) && this.#ready.size === this.#deps.processes.length - 1) this.#deps.onReady()
         this.#ready.add(place)
         for (const [other, { hasStarted }] of this.#children) {
           if (!hasStarted) this.#order(other, { kind: 'start', predecessor: undefined, isFirst: false })

@@ -8,6 +8,7 @@ import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
 import { serveMetrics } from './metrics-port.ts'
+import { notifyServiceManager } from './service-manager.ts'
 
 /** With V8's default of 16 MB a check took a fifth more CPU time under load. */
 const EXEC_ARGV = ['--max-semi-space-size=64']
@@ -26,12 +27,16 @@ export async function serve(): Promise<void> {
       if (path !== undefined) stopCheckpoints = startCheckpoints(path)
       if (config.backupDir !== null) void runBackups(config.backupDir, config.backupEveryMs, log, stop.signal)
     },
+    onReady: () => notifyServiceManager('READY=1', log),
     clock: systemClock,
     log,
   })
   // Ctrl-C comes twice under npm, from the terminal and from npm: the second must not break off what the first began.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => supervisor.stop())
+    process.on(signal, () => {
+      notifyServiceManager('STOPPING=1', log)
+      supervisor.stop()
+    })
   }
   const metrics = config.metricsPort ? await serveMetrics(supervisor, config.metricsPort) : undefined
   await supervisor.run()

@@ -79,6 +79,9 @@ export class BadConfig extends Error {
   }
 }
 
+/** systemd names a socket for it where the unit has `Type=notify`. */
+export const isStartedBySystemd = (environment: Environment = process.env) => Boolean(environment.NOTIFY_SOCKET)
+
 type Environment = Readonly<Record<string, string | undefined>>
 export type SettingLine = { name: string; value: string; isDefault: boolean; about: string }
 

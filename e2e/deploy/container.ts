@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#server/clock.ts'
+import { freePort, run, type Settings } from '#server/testing/server-process.ts'
+import { buildImage, storageOptions } from '../../scripts/container-image.ts'
+
+const IMAGE = 'localhost/zonewatch-test'
+
+/** An image in a storage of the test's own, and containers of it on the network of this machine. */
+export type Image = {
+  /** The image's settings as `docker inspect` shows them. */
+  inspect(): Promise<ImageConfig>
+  /** Starts a container and waits until its HEALTHCHECK passes. `settings`: beside those of the image. */
+  start(settings: Settings, options?: { isReadOnly?: boolean }): Promise<Container>
+  remove(): Promise<void>
+}
+
+export type ImageConfig = { User: string; Volumes: object; StopSignal: string; Healthcheck: { Test: string[] } }
+
+export type Container = {
+  url: string
+  /** Runs a command of the command line in it. */
+  command(args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
+  /** Runs any program in it. */
+  exec(args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
+  /** Sends SIGTERM as `docker stop` does, and gives the exit code. */
+  stop(): Promise<number>
+  /** The paths outside of its volumes that were written, as `docker diff` lists them. */
+  written(): Promise<string[]>
+  /** The folder of this machine that is its /data. */
+  volume: string
+  log(): Promise<string>
+}
+
+export function givenImage(): Image {
+  const storage = mkdtempSync(join(tmpdir(), 'zonewatch-containers-'))
+  const podman = ['podman', ...storageOptions(storage), '--cgroup-manager', 'cgroupfs', '--runtime', 'runc']
+  const call = (...args: string[]) =>
+    run([...podman, ...args], {}).ended.then(({ code, ...out }) => ({ code: code ?? -1, ...out }))
+  const names: string[] = []
+  buildImage(IMAGE, storage)
+
+  async function start(settings: Settings, { isReadOnly = true } = {}): Promise<Container> {
+    const port = await freePort()
+    const name = `zonewatch-${names.length}`
+    names.push(name)
+    const volume = join(storage, `data-${names.length}`)
+    mkdirSync(volume)
+    // As a new volume of Docker's gets the owner of the folder in the image.
+    await run(['chown', '10001:10001', volume], {}).ended
+    const given = Object.entries({ ...settings, PORT: String(port) }).flatMap(([key, value]) => [
+      '--env',
+      `${key}=${value}`,
+    ])
+    const limits = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096'] // those of this machine may be lower than podman's
+    const safety = [
+      '--cap-drop',
+      'all',
+      '--security-opt',
+      'no-new-privileges',
+      ...(isReadOnly ? ['--read-only', '--read-only-tmpfs=false'] : []),
+    ]
+    // In the foreground podman waits for its end and needs no process of its own beside it.
+    const running = spawn(
+      podman[0]!,
+      [
+        ...podman.slice(1),
+        'run',
+        '--name',
+        name,
+        '--passwd=false',
+        '--network',
+        'host',
+        ...limits,
+        ...safety,
+        '--volume',
+        `${volume}:/data`,
+        ...given,
+        IMAGE,
+      ],
+      { stdio: 'ignore' },
+    )
+    const ended = new Promise<number>((resolve) => running.once('exit', (code) => resolve(code ?? -1)))
+    const isHealthy = async () => (await call('exec', name, 'node', '/app/bin/ready.js')).code === 0
+    const giveUpAt = systemClock.elapsed() + 100_000
+    while (!(await isHealthy())) {
+      if (systemClock.elapsed() > giveUpAt || running.exitCode !== null)
+        throw new Error(`The container is not healthy:\n${(await call('logs', name)).stdout}`)
+      await systemClock.sleep(250)
+    }
+    return {
+      url: `http://127.0.0.1:${port}`,
+      command: (args) => call('exec', name, 'node', '/app/bin/zonewatch.js', ...args),
+      exec: (args) => call('exec', name, ...args),
+      async stop() {
+        await call('kill', '--signal', 'SIGTERM', name)
+        return await ended
+      },
+      async written() {
+        const { stdout } = await call('diff', name)
+        return stdout.split('\n').filter((line) => line !== '')
+      },
+      volume,
+      log: async () => (await call('logs', name)).stdout,
+    }
+  }
+
+  return {
+    async inspect() {
+      const [{ Config, HealthCheck, Healthcheck = HealthCheck }] = JSON.parse(
+        (await call('inspect', '--type', 'image', IMAGE)).stdout,
+      )
+      return { ...Config, Healthcheck }
+    },
+    start,
+    async remove() {
+      for (const name of names) await call('rm', '--force', '--time', '0', name)
+      rmSync(storage, { recursive: true, force: true })
+    },
+  }
+}
