@@ -1,4 +1,6 @@
 import { type Dialect, PostgresDialect } from 'kysely'
+import type { PoolClient } from 'pg'
+import { isReadOnly } from './unavailable.ts'
 
 /** PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. */
 export function postgresDialect(url: string, connections: number): Dialect {
@@ -12,11 +14,30 @@ export function postgresDialect(url: string, connections: number): Dialect {
         max: connections,
         connectionTimeoutMillis: 5_000,
         application_name: 'zonewatch',
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 10_000,
       })
       // A connection that breaks, idle or in use, is replaced at the next use; without listeners it would end the process.
       pool.on('error', () => {})
-      pool.on('connect', (client) => client.on('error', () => {}))
+      pool.on('connect', (client) => {
+        client.on('error', () => {})
+        leaveStandbys(client)
+      })
       return pool
     },
   })
+}
+
+/** A primary that has become a standby keeps its connections. One that is ended is not used again by the pool. */
+function leaveStandbys(client: PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
+  const watched = async (...args: unknown[]) => {
+    try {
+      return await query(...args)
+    } catch (error) {
+      if (isReadOnly(error)) void client.end()
+      throw error
+    }
+  }
+  client.query = watched as typeof client.query // Kysely calls the form that answers with a promise
 }

@@ -1,14 +1,33 @@
-/** Of Node, and of PostgreSQL: it stops, has stopped, starts, broke the connection or has too many of them. */
-const AWAY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', '57P01', '57P02', '57P03', '08006', '53300'])
+/** Of Node: nothing answers at the address, or the connection broke. */
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+/**
+ * Of PostgreSQL and of PgBouncer: the connection broke (class 08), connections, disk or memory are used up (53), it stops, has
+ * stopped or starts (57P), its disk fails (58030), or it is a standby now and takes no writes (25006).
+ */
+const AWAY = /^(08...|53...|57P0[1-5]|58030|25006)$/
 /** SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL. */
 const LOCKED_OR_FULL = new Set([5, 10, 13])
 /** What `pg` says of a connection that is no more carries no code. */
-const BROKEN = /Connection terminated|timeout exceeded when trying to connect|not queryable/
+const BROKEN = /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended/
 
 /** Whether a statement failed because the database could not be reached or written for now: the same may work later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errcode = 0 } = error as Error & { code?: string; errcode?: number }
-  if ((code !== undefined && AWAY.has(code)) || LOCKED_OR_FULL.has(errcode & 0xff)) return true
-  return BROKEN.test(error.message)
+  if (code !== undefined && (UNREACHABLE.has(code) || AWAY.test(code))) return true
+  return LOCKED_OR_FULL.has(errcode & 0xff) || BROKEN.test(error.message)
+}
+
+/** Whether the connection itself leads to a server that is no primary any more: another connection may lead to the new one. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '25006'
 }

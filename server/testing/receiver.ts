@@ -35,10 +35,11 @@ export type Receiver = {
 
 type Replying = (request: Received) => number | Answer | 'hang' | Promise<number | Answer>
 
-/** A real receiver of webhooks on 127.0.0.1, for tests and the demonstration. It records, answers, and verifies nothing. */
+/** A real receiver of webhooks on 127.0.0.1 unless given, for tests and the demonstration. It records, answers, and verifies nothing. */
 export async function startReceiver(
-  options: { port?: number; tls?: { key: string; cert: string } } = {},
+  options: { port?: number; ip?: string; tls?: { key: string; cert: string } } = {},
 ): Promise<Receiver> {
+  const { ip = '127.0.0.1' } = options
   const received: Received[] = []
   const waiting = new Set<() => void>()
   let reply: Replying = () => 200
@@ -64,12 +65,12 @@ export async function startReceiver(
   server.on('connection', () => connections++)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+    server.listen(options.port ?? 0, ip, resolve)
   })
   const { port } = server.address() as AddressInfo // always this form for a TCP server that listens
 
   return {
-    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    url: `${options.tls ? 'https' : 'http'}://${ip}:${port}`,
     port,
     received,
     connections: () => connections,

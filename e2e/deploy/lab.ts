@@ -1,0 +1,202 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Machines on a network of their own: each is a network namespace with one address, and all of them are on one switch. The test
+ * itself is at `HUB`. `npm run test:cluster` gives the test a namespace, so that nothing of this is seen outside.
+ */
+export const HUB = '10.99.0.1'
+export const machineAddress = (number: number) => `10.99.0.${10 + number}`
+
+export type Daemon = {
+  /** The last that it printed. */
+  output(): string
+  /** Everything that it started too. */
+  signal(signal: NodeJS.Signals): void
+}
+
+export type Machine = {
+  address: string
+  /** Starts a program that is started again a second after it ends, as a service manager does. */
+  service(name: string, command: string[], options?: { user?: string; env?: Record<string, string> }): Daemon
+  /** Sends the signal to every service and all that they started. */
+  signal(signal: NodeJS.Signals): void
+  /** Every process of it is gone at once, as when the power fails, until `boot`. */
+  powerOff(): void
+  boot(): void
+  /** Nothing gets to it or from it. */
+  cutOff(): void
+  reconnect(): void
+}
+
+export type Lab = {
+  folder: string
+  /** The machine that the test runs on. */
+  hub: Machine
+  addMachine(number: number): Machine
+  end(): Promise<void>
+}
+
+const MOST_OUTPUT = 20_000
+// Debian keeps servers where an ordinary user's PATH does not look.
+const WIDE_PATH = `${process.env.PATH}:/usr/sbin:/sbin`
+const RESTART_MS = 1_000
+
+export function startLab(): Lab {
+  const folder = mkdtempSync(join(tmpdir(), 'zonewatch-lab-'))
+  execFileSync('chmod', ['755', folder])
+  const groups: ServiceGroup[] = []
+  const spaces: string[] = []
+  ip('link', 'set', 'lo', 'up')
+  ip('link', 'add', 'switch', 'type', 'bridge')
+  ip('addr', 'add', `${HUB}/24`, 'dev', 'switch')
+  ip('link', 'set', 'switch', 'up')
+
+  const newMachine = (address: string, space?: string, port?: string): Machine => {
+    const group = new ServiceGroup(space)
+    groups.push(group)
+    return {
+      address,
+      service: (name, command, options) => group.start(name, command, options),
+      signal: (signal) => group.signal(signal),
+      powerOff: () => group.powerOff(),
+      boot: () => group.boot(),
+      cutOff: () => port && ip('link', 'set', port, 'down'),
+      reconnect: () => port && ip('link', 'set', port, 'up'),
+    }
+  }
+
+  return {
+    folder,
+    hub: newMachine(HUB),
+    addMachine(number) {
+      const space = `zonewatch-${process.pid}-${number}`
+      const address = machineAddress(number)
+      const port = `port${number}`
+      ip('netns', 'add', space)
+      spaces.push(space)
+      ip('link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+      ip('link', 'set', port, 'master', 'switch', 'up')
+      for (const device of ['lo', 'eth0']) ip('-n', space, 'link', 'set', device, 'up')
+      ip('-n', space, 'addr', 'add', `${address}/24`, 'dev', 'eth0')
+      return newMachine(address, space, port)
+    },
+    async end() {
+      await Promise.all(groups.map((group) => group.end()))
+      for (const space of spaces) ip('netns', 'delete', space)
+      ip('link', 'delete', 'switch')
+      for (const mount of mounts.splice(0)) execFileSync('umount', ['--lazy', mount])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const mounts: string[] = []
+
+/** A small disk at a folder, which belongs to `user`. It can become full. */
+export function mountDisk(folder: string, megabytes: number, user: string): void {
+  mkdirSync(folder, { recursive: true })
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder])
+  mounts.push(folder)
+  execFileSync('chown', [user, folder])
+}
+
+class ServiceGroup {
+  readonly #space: string | undefined
+  readonly #pids = new Set<number>()
+  readonly #ends: Promise<void>[] = []
+  /** Of services that ended while the power was off. */
+  readonly #waiting: (() => void)[] = []
+  #isOff = false
+
+  constructor(space: string | undefined) {
+    this.#space = space
+  }
+
+  start(
+    name: string,
+    command: string[],
+    { user, env = {} }: { user?: string; env?: Record<string, string> } = {},
+  ): Daemon {
+    const inSpace = this.#space ? ['ip', 'netns', 'exec', this.#space] : []
+    const as = user ? ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--init-groups'] : []
+    const [file = '', ...args] = [...inSpace, ...as, ...command]
+    let output = ''
+    let pid = 0
+    const launch = () => {
+      const child = spawn(file, args, {
+        env: { PATH: WIDE_PATH, HOME: '/', LC_ALL: 'C', ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      pid = child.pid ?? 0
+      this.#pids.add(pid)
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          output = (output + chunk).slice(-MOST_OUTPUT)
+        })
+      }
+      const end = new Promise<void>((resolve) => {
+        child.once('exit', (code, signal) => {
+          output += `\n${name} ended: ${signal ?? code}\n`
+          this.#pids.delete(child.pid ?? 0)
+          resolve()
+          setTimeout(() => (this.#isOff ? this.#waiting.push(launch) : launch()), RESTART_MS).unref()
+        })
+      })
+      this.#ends.push(end)
+    }
+    launch()
+    return { output: () => output, signal: (signal) => signalAll(treeOf([pid]), signal) }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    signalAll(this.#space ? pidsIn(this.#space) : treeOf([...this.#pids]), signal)
+  }
+
+  powerOff(): void {
+    this.#isOff = true
+    this.signal('SIGKILL')
+  }
+
+  boot(): void {
+    this.#isOff = false
+    for (const launch of this.#waiting.splice(0)) launch()
+  }
+
+  async end(): Promise<void> {
+    this.powerOff()
+    await Promise.all(this.#ends)
+    if (this.#space) this.signal('SIGKILL') // what was just being started
+  }
+}
+
+/** PostgreSQL leaves the process tree of whoever starts it, but not the network. */
+function pidsIn(space: string): number[] {
+  return ip('netns', 'pids', space).split('\n').filter(Boolean).map(Number)
+}
+
+/** Parents first, so that none restarts a child. */
+function treeOf(roots: readonly number[]): number[] {
+  const table = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  const children = Map.groupBy(
+    table.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]),
+    ([, parent]) => parent,
+  )
+  const tree = [...roots]
+  for (const pid of tree) tree.push(...(children.get(pid) ?? []).map(([child]) => child))
+  return tree
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch {} // it has ended meanwhile
+  }
+}
+
+function ip(...args: string[]): string {
+  return execFileSync('ip', args, { encoding: 'utf8', env: { ...process.env, PATH: WIDE_PATH } })
+}

@@ -1,0 +1,226 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '#server/clock.ts'
+import { type Daemon, HUB, type Lab, type Machine, machineAddress, mountDisk } from './lab.ts'
+
+/** PostgreSQL on three machines, each with Patroni and etcd. One is the primary, one of the others has all that is committed. */
+export type PostgresCluster = {
+  nodes: readonly DatabaseNode[]
+  /** The node that Patroni's API calls the primary now, or undefined while there is none. `other`: one that is not it. */
+  primary(other?: DatabaseNode): Promise<DatabaseNode | undefined>
+  /** Waits for all three, with a synchronous standby. */
+  whole(): Promise<void>
+  output(): string
+}
+
+export type DatabaseNode = {
+  name: string
+  machine: Machine
+  etcd: Daemon
+  patroni: Daemon
+  fillDisk(): void
+  freeDisk(): void
+}
+
+const NODES = [1, 2, 3]
+const DISK_MB = 600
+
+export async function startPostgresCluster(lab: Lab): Promise<PostgresCluster> {
+  const nodes = NODES.map((number) => startNode(lab, number))
+  const cluster: PostgresCluster = {
+    nodes,
+    async primary(other) {
+      const candidates = nodes.filter((node) => node !== other)
+      const answers = await Promise.all(
+        candidates.map(async (node) => ((await statusOf(node, 'primary')) === 200 ? node : undefined)),
+      )
+      return answers.find((node) => node !== undefined)
+    },
+    async whole() {
+      await until('three nodes with a synchronous standby', cluster.output, async () => {
+        const [primary, ...replicas] = [
+          await cluster.primary(),
+          ...(await Promise.all(nodes.map((node) => statusOf(node, 'replica')))),
+        ]
+        const synchronous = await Promise.all(nodes.map((node) => statusOf(node, 'synchronous')))
+        return primary && replicas.filter((status) => status === 200).length === 2 && synchronous.includes(200)
+      })
+    },
+    output: () =>
+      nodes
+        .map(
+          ({ name, patroni, etcd }) => `== ${name}\n${etcd.output().slice(-1_500)}\n${patroni.output().slice(-4_000)}`,
+        )
+        .join('\n'),
+  }
+  await cluster.whole()
+  return cluster
+}
+
+/** Only those who serve as `role` answer 200. */
+async function statusOf({ machine }: DatabaseNode, role: string): Promise<number> {
+  const answer = await fetch(`http://${machine.address}:8008/${role}`, { signal: AbortSignal.timeout(1_000) }).catch(
+    () => undefined,
+  )
+  await answer?.body?.cancel().catch(() => {})
+  return answer?.status ?? 0
+}
+
+function startNode(lab: Lab, number: number): DatabaseNode {
+  const name = `n${number}`
+  const machine = lab.addMachine(number)
+  const folder = join(lab.folder, name)
+  mkdirSync(folder)
+  execFileSync('chown', ['postgres', folder])
+  const disk = join(folder, 'disk')
+  mountDisk(disk, DISK_MB, 'postgres')
+  const url = (port: number, address = machine.address) => `http://${address}:${port}`
+  const etcd = machine.service(
+    `etcd ${name}`,
+    [
+      ...['etcd', '--name', name, '--data-dir', join(folder, 'etcd'), '--log-level', 'warn'],
+      ...['--listen-client-urls', url(2379), '--advertise-client-urls', url(2379)],
+      ...['--listen-peer-urls', url(2380), '--initial-advertise-peer-urls', url(2380)],
+      ...[
+        '--initial-cluster',
+        NODES.map((each) => `n${each}=${url(2380, machineAddress(each))}`).join(),
+        '--initial-cluster-state',
+        'new',
+      ],
+      ...['--heartbeat-interval', '250', '--election-timeout', '2500'],
+    ],
+    { user: 'postgres' },
+  )
+  const file = join(folder, 'patroni.yaml')
+  writeFileSync(file, JSON.stringify(patroniSettings(name, machine.address, disk, folder), null, 2))
+  const patroni = machine.service(`patroni ${name}`, ['patroni', file], { user: 'postgres' })
+  const filler = join(disk, 'filler')
+  return {
+    name,
+    machine,
+    etcd,
+    patroni,
+    fillDisk: () => void execFileSync('sh', ['-c', `cat /dev/zero > ${filler} 2>/dev/null || true`]),
+    freeDisk: () => rmSync(filler, { force: true }),
+  }
+}
+
+/** As JSON, which is YAML. Times are the shortest that Patroni takes, so that a test waits for a failover as little as it can. */
+function patroniSettings(name: string, address: string, disk: string, folder: string) {
+  const [version] = readdirSync('/usr/lib/postgresql').sort((a, b) => Number(b) - Number(a))
+  const dcs = {
+    ttl: 20,
+    loop_wait: 2,
+    retry_timeout: 5,
+    master_start_timeout: 0,
+    // A write is acknowledged when a standby has it too, and only that standby can become the primary.
+    synchronous_mode: true,
+    // etcd may be gone for a while: as long as all nodes see each other, the primary stays.
+    failsafe_mode: true,
+    postgresql: {
+      use_pg_rewind: true,
+      parameters: {
+        max_connections: 200,
+        shared_buffers: '64MB',
+        max_wal_size: '128MB',
+        min_wal_size: '32MB',
+        wal_keep_size: '64MB',
+        wal_log_hints: 'on',
+        wal_sender_timeout: '5s',
+        wal_receiver_timeout: '5s',
+        hot_standby_feedback: 'on',
+      },
+    },
+  }
+  const user = { username: 'postgres', password: 'postgres' }
+  return {
+    scope: 'zonewatch',
+    name,
+    restapi: { listen: `${address}:8008`, connect_address: `${address}:8008` },
+    etcd3: { hosts: NODES.map((number) => `${machineAddress(number)}:2379`) },
+    bootstrap: { dcs, initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'data-checksums'] },
+    postgresql: {
+      listen: `${address}:5432`,
+      connect_address: `${address}:5432`,
+      bin_dir: `/usr/lib/postgresql/${version}/bin`,
+      data_dir: join(disk, 'data'),
+      pgpass: join(folder, 'pgpass'),
+      pg_hba: ['local all all trust', 'host all all 10.99.0.0/24 trust', 'host replication all 10.99.0.0/24 trust'],
+      authentication: {
+        superuser: user,
+        replication: { username: 'replicator', password: 'replicator' },
+        rewind: user,
+      },
+      parameters: { unix_socket_directories: folder },
+      remove_data_directory_on_rewind_failure: true,
+      remove_data_directory_on_diverged_timelines: true,
+    },
+  }
+}
+
+/** At the hub: port 5000 leads to the primary, 5001 to a standby, 8080 to a Zonewatch that is ready. 6432 is PgBouncer. */
+export function startProxies(lab: Lab, apis: readonly number[]): { haproxy: Daemon; pgbouncer: Daemon } {
+  const databases = NODES.map((number) => `  server n${number} ${machineAddress(number)}:5432 check port 8008`).join(
+    '\n',
+  )
+  const listenOn = (port: number, path: string) => `listen postgres-${port}
+  bind ${HUB}:${port}
+  option httpchk GET ${path}
+  http-check expect status 200
+  default-server inter 1s fastinter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+${databases}`
+  writeFileSync(
+    join(lab.folder, 'haproxy.cfg'),
+    `defaults
+  mode tcp
+  timeout connect 2s
+  timeout check 1s
+  timeout client 30m
+  timeout server 30m
+${listenOn(5000, '/primary')}
+${listenOn(5001, '/replica')}
+listen zonewatch
+  mode http
+  bind ${HUB}:8080
+  option httpchk GET /readyz
+  option redispatch
+  timeout client 60s
+  timeout server 60s
+  default-server inter 1s fall 2 rise 1
+${apis.map((port) => `  server api${port} ${HUB}:${port} check`).join('\n')}
+`,
+  )
+  writeFileSync(
+    join(lab.folder, 'pgbouncer.ini'),
+    `[databases]
+* = host=${HUB} port=5000 user=postgres
+[pgbouncer]
+listen_addr = ${HUB}
+listen_port = 6432
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+max_client_conn = 200
+default_pool_size = 20
+server_login_retry = 1
+`,
+  )
+  return {
+    haproxy: lab.hub.service('haproxy', ['haproxy', '-db', '-f', join(lab.folder, 'haproxy.cfg')]),
+    pgbouncer: lab.hub.service('pgbouncer', ['pgbouncer', join(lab.folder, 'pgbouncer.ini')], { user: 'postgres' }),
+  }
+}
+
+export async function until(
+  what: string,
+  output: () => string,
+  isSo: () => Promise<unknown>,
+  timeoutMs = 240_000,
+): Promise<void> {
+  const giveUpAt = systemClock.elapsed() + timeoutMs
+  while (!(await isSo())) {
+    if (systemClock.elapsed() > giveUpAt) throw new Error(`${what}: not so within ${timeoutMs} ms\n${output()}`)
+    await systemClock.sleep(200)
+  }
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { expect } from 'vitest'
+import type { Delivery } from '#contract/events.ts'
+import { systemClock } from '#server/clock.ts'
+import type { DnsServer } from '#server/testing/dns-server.ts'
+import type { Receiver } from '#server/testing/receiver.ts'
+
+const ADDRESSES = ['192.0.2.1', '192.0.2.2']
+/** How often a caller repeats what was not answered with success. */
+const AGAIN_MS = 200
+const PATIENCE_MS = 5_000
+
+type Given = { url: string; key: string; dns: DnsServer; receiver: Receiver }
+
+/**
+ * Callers who create monitors, zones that change, and a receiver: all the time until `stop`. A caller repeats a request that was
+ * not acknowledged, with the same Idempotency-Key, until it is.
+ */
+export class Workload {
+  readonly #given: Given
+  /** By name of the monitor: its id, and how often its records have changed. */
+  readonly #monitors = new Map<string, { id: string; changes: number }>()
+  /** What the receiver got so far, by monitor: the addresses of its latest event. */
+  readonly #reported = new Map<string, string>()
+  readonly #refused = new Map<string, number>()
+  readonly #faults: string[] = []
+  #seen = 0
+  #isStopped = false
+  #loops: Promise<void>[] = []
+
+  constructor(given: Given) {
+    this.#given = given
+  }
+
+  async start({ zones, writers }: { zones: number; writers: number }): Promise<void> {
+    await this.#call('POST', '/webhooks', { url: this.#given.receiver.url, groups: ['default'] })
+    for (let index = 0; index < zones; index++) this.#loops.push(this.#changeOneZone(`zone${index}.example.com`))
+    for (let index = 0; index < writers; index++) this.#loops.push(this.#keepCreating(index))
+  }
+
+  /** Creates a monitor, and waits until its first event has been delivered. */
+  async roundTrip(): Promise<void> {
+    const name = `round-trip-${randomUUID()}.example.com`
+    await this.#create(name)
+    await this.#isReported(name, ADDRESSES[0]!)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await Promise.all(this.#loops)
+  }
+
+  /** How often a request was answered with each status, those with success left out; 0: no answer. */
+  refused(): Record<string, number> {
+    return Object.fromEntries(this.#refused)
+  }
+
+  /** Every event exactly once, in order; one request for each, delivered with one body; nothing acknowledged is lost. */
+  async verify(databaseUrl: string): Promise<{ events: number; deliveries: number; monitors: number }> {
+    expect(this.#faults).toEqual([])
+    const client = new pg.Client({ connectionString: databaseUrl })
+    await client.connect()
+    try {
+      const { rows: monitors } = await client.query('select id, owner from monitors')
+      const stored = new Map(monitors.map(({ id, owner }) => [owner as string, id as string]))
+      expect(monitors).toHaveLength(stored.size)
+      for (const [name, { id }] of this.#monitors) expect(stored.get(name), name).toBe(id)
+
+      const { rows: events } = await client.query('select id, monitor_id, current_values from events order by id')
+      const byMonitor = Map.groupBy(events, ({ monitor_id }) => monitor_id as string)
+      for (const [name, { id, changes }] of this.#monitors) {
+        const values = (byMonitor.get(id) ?? []).map(({ current_values }) => JSON.parse(current_values)[0])
+        expect(values, name).toEqual(Array.from({ length: changes + 1 }, (_, index) => ADDRESSES[index % 2]))
+      }
+
+      const { rows: requests } = await client.query('select id, event_id from webhook_requests')
+      expect(requests.map(({ event_id }) => event_id).sort()).toEqual(events.map(({ id }) => id).sort())
+      const bodies = Map.groupBy(
+        this.#given.receiver.received,
+        ({ body }) => (JSON.parse(body.toString()) as Delivery).id,
+      )
+      expect([...bodies.keys()].sort()).toEqual(requests.map(({ id }) => id).sort())
+      for (const copies of bodies.values()) expect(new Set(copies.map(({ body }) => body.toString())).size).toBe(1)
+      return { events: events.length, deliveries: this.#given.receiver.received.length, monitors: monitors.length }
+    } finally {
+      await client.end()
+    }
+  }
+
+  async #changeOneZone(name: string): Promise<void> {
+    const { dns } = this.#given
+    const monitor = await this.#create(name)
+    await this.#isReported(name, ADDRESSES[0]!)
+    while (!this.#isStopped) {
+      const address = ADDRESSES[(monitor.changes + 1) % 2]!
+      dns.set(name, 'A', [address])
+      monitor.changes++
+      await this.#call('POST', `/monitors/${monitor.id}/check`)
+      await this.#isReported(name, address)
+      await systemClock.sleep(AGAIN_MS)
+    }
+  }
+
+  async #keepCreating(writer: number): Promise<void> {
+    for (let count = 0; !this.#isStopped; count++) {
+      const name = `written-${writer}-${count}.example.com`
+      await this.#create(name)
+      await this.#isReported(name, ADDRESSES[0]!)
+    }
+  }
+
+  async #create(name: string) {
+    this.#given.dns.set(name, 'A', [ADDRESSES[0]!])
+    const body = { full_domain: name, record_type: 'A', expected_value: ADDRESSES[0] }
+    const { id } = await this.#call<{ id: string }>('POST', '/monitors', body)
+    const monitor = { id, changes: 0 }
+    this.#monitors.set(name, monitor)
+    return monitor
+  }
+
+  async #isReported(name: string, address: string): Promise<void> {
+    while (this.#latest(name) !== address) await systemClock.sleep(25)
+  }
+
+  #latest(name: string): string | undefined {
+    const { received } = this.#given.receiver
+    for (; this.#seen < received.length; this.#seen++) {
+      const { event } = JSON.parse(received[this.#seen]!.body.toString()) as Delivery
+      const { domain, subdomain } = event.domain
+      this.#reported.set(`${subdomain}.${domain}`, event.current_value?.[0] as string)
+    }
+    return this.#reported.get(name)
+  }
+
+  async #call<T>(method: string, path: string, body: object = {}): Promise<T> {
+    const { url, key } = this.#given
+    const headers = { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
+    for (;;) {
+      const signal = AbortSignal.timeout(PATIENCE_MS)
+      const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body), signal }).catch(
+        () => undefined,
+      )
+      const text = await answer?.text().catch(() => undefined)
+      if (answer?.ok && text !== undefined) return (text === '' ? {} : JSON.parse(text)) as T
+      const status = String(answer?.status ?? 0)
+      this.#refused.set(status, (this.#refused.get(status) ?? 0) + 1)
+      // Anything else than "not now" is a fault.
+      if (!['0', '409', '502', '503', '504'].includes(status))
+        this.#faults.push(`${method} ${path} answered ${status}: ${text}`)
+      await systemClock.sleep(AGAIN_MS)
+    }
+  }
+}
