@@ -209,7 +209,15 @@ async function expectOneEntry(given: AuditWorld, { route, prepare, request, entr
   expect([route, answer.status, answer.status < 300 ? '' : answer.text]).toEqual([route, answer.status, ''])
   const added = (await rowsNow()).filter(({ id }) => !known.has(id))
   expect([route, added.length]).toEqual([route, 1])
-  const { data } = await listAuditLog(db, seal, added[0]!.organization_id, { limit: 100, order_way: 'desc' })
+  const { data } = await listAuditLog(
+    db,
+    seal,
+    { organizationId: added[0]!.organization_id },
+    {
+      limit: 100,
+      order_way: 'desc',
+    },
+  )
   const found = data.find(({ id }) => id === added[0]!.id)!
   const { action, by = 'key', label, before, after, object_count = 1 } = entry
   const address = { key: KEY_ADDRESS, person: OWNER_ADDRESS, system: null, operator: null }[by]

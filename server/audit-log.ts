@@ -7,7 +7,7 @@ import {
   type AuditObject,
   MOST_OBJECT_IDS,
 } from '#contract/audit-log.ts'
-import type { Context, Origin } from './context.ts'
+import type { Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
 import { type Database, forUpdate } from './database/database.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
@@ -63,7 +63,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
  * Records what is done, in the transaction that does it. One entry for each call, also where it changes many objects. A
  * change after which every field is as before records nothing.
  */
-export async function recordAudit(db: Database, context: Context, audited: Audited): Promise<void> {
+export async function recordAudit(db: Database, context: RequestContext, audited: Audited): Promise<void> {
   const row = newRow(context, audited, newId('aud', context.now))
   if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
 }
@@ -72,7 +72,7 @@ export async function recordAudit(db: Database, context: Context, audited: Audit
  * The same for work in several transactions, each of which adds the objects that it changed. `id`: of the entry, made by
  * `newAuditId` before the first of them.
  */
-export async function addToAudit(db: Database, context: Context, id: string, audited: Audited): Promise<void> {
+export async function addToAudit(db: Database, context: RequestContext, id: string, audited: Audited): Promise<void> {
   const ids = audited.ids ?? []
   if (ids.length === 0) return
   const entry = () =>
@@ -112,7 +112,7 @@ export async function recordAccountAudit(
     .limit(MOST_MEMBERSHIPS)
     .execute()
   const rows = memberships.flatMap(({ id, organization_id: organizationId, name: label, role }) => {
-    const context: Context = { ...origin, organizationId, role, actor: { type: 'person', id, label } }
+    const context: RequestContext = { ...origin, organizationId, role, actor: { type: 'person', id, label } }
     const audited = { action, object: { id, label }, ...(before && { before }), ...(after && { after }) }
     return newRow(context, audited, newId('aud', origin.now)) ?? []
   })
@@ -139,7 +139,7 @@ const COLUMNS = {
 } as const
 
 /** Undefined where nothing changed. */
-function newRow(context: Context, audited: Audited, id: string): Insertable<AuditLogTable> | undefined {
+function newRow(context: RequestContext, audited: Audited, id: string): Insertable<AuditLogTable> | undefined {
   const { action, object, ids = [], before, after } = audited
   const type = action.split('.')[0] as AuditObject
   const kept = KEPT[type]
@@ -192,7 +192,7 @@ const ID_AHEAD_MS = 1_000
 export async function listAuditLog(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId }: Tenant,
   query: AuditLogQuery,
 ): Promise<Page<AuditEntry>> {
   const { actor, action, object } = query
@@ -238,7 +238,7 @@ function toAuditEntry(row: Selectable<AuditLogTable>): AuditEntry {
 /** Deletes the oldest entries from before this instant, `limit` at most. Returns how many. */
 export async function deleteOldAudit(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   before: number,
   limit: number,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import type { AgentRole, InvitationState } from '#contract/agents.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context, Origin } from '../context.ts'
+import type { Origin, RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { hashOfToken } from '../mail/invitation-link.ts'
 import { conflict, forbidden, notFound } from '../problem.ts'
@@ -57,7 +57,7 @@ export async function acceptInvitation(
     const agentId = await insertAgent(transaction, organizationId, { person, role: taken.role }, now)
     if (agentId === undefined) throw conflict('You already belong to this organization.')
     const actor = { type: 'person', id: agentId, label: person.name } as const
-    const context: Context = { ...origin, organizationId, role: taken.role, actor }
+    const context: RequestContext = { ...origin, organizationId, role: taken.role, actor }
     const after = { email, role: taken.role }
     await recordAudit(transaction, context, {
       action: 'invitation.accepted',

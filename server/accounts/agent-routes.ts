@@ -35,13 +35,13 @@ export function agentRoutes(deps: Deps): Routes {
           response: Answers(200, PageOf(Agent)),
         },
       },
-      ({ query, caller }) => listAgents(db, seal, caller.organizationId, query),
+      ({ query, context }) => listAgents(db, seal, context, query),
     )
 
     app.get(
       '/agents/:agent',
       { schema: { operationId: 'getAgent', summary: 'Get an agent', tags, ...agent, response: Answers(200, Agent) } },
-      ({ params, caller }) => getAgent(db, caller.organizationId, params.agent),
+      ({ params, context }) => getAgent(db, context, params.agent),
     )
 
     app.patch(
@@ -93,7 +93,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Answers(200, PageOf(Invitation)),
         },
       },
-      ({ query, caller }) => listInvitations(db, seal, caller.organizationId, query, clock.now()),
+      ({ query, context }) => listInvitations(db, seal, context, query, clock.now()),
     )
 
     app.post(
@@ -113,7 +113,7 @@ export function agentRoutes(deps: Deps): Routes {
         const { body, context } = request
         return once(request, reply, db, {
           effect: (db) =>
-            withinQuota({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
+            withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
               insertInvitation(transaction, seal, { context, limit }, body),
             ),
           answer: (_db, made) => {
@@ -135,7 +135,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Answers(200, Invitation),
         },
       },
-      ({ params, caller }) => getInvitation(db, caller.organizationId, params.invitation, clock.now()),
+      ({ params, context }) => getInvitation(db, context, params.invitation, clock.now()),
     )
 
     app.post(
@@ -156,7 +156,7 @@ export function agentRoutes(deps: Deps): Routes {
         return once(request, reply, db, {
           // An expired one takes its place among the agents again.
           effect: (db) =>
-            withinQuota({ ...deps, db }, context.organizationId, 'agents', (transaction) =>
+            withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
               resendInvitation(transaction, seal, { context, limit }, params.invitation),
             ),
           answer: (_db, resent) => {

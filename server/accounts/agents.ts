@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
@@ -21,7 +21,7 @@ const ORDERS = { created: { column: 'agents.id' }, name: { column: 'agents.name'
 export async function listAgents(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Agent>> {
   const base = db.selectFrom('agents').selectAll('agents').where('agents.organization_id', '=', organizationId)
@@ -31,7 +31,7 @@ export async function listAgents(
 }
 
 /** Throws `not_found` when the agent does not exist or is another organization's. */
-export async function getAgent(db: Database, organizationId: string, id: string): Promise<Agent> {
+export async function getAgent(db: Database, { organizationId }: Tenant, id: string): Promise<Agent> {
   return toAgent(await getAgentRow(db, organizationId, id))
 }
 
@@ -41,7 +41,7 @@ export async function getAgent(db: Database, organizationId: string, id: string)
  */
 export async function updateAgent(
   db: Database,
-  context: Context,
+  context: RequestContext,
   id: string,
   change: AgentChange,
   match?: Match,
@@ -73,7 +73,7 @@ export async function updateAgent(
 }
 
 /** Ends the membership with the agent's keys and open invitations; the person stays known. Throws 409 for the last owner, 403 when only an owner may do it. */
-export async function deleteAgent(db: Database, context: Context, id: string, match?: Match): Promise<void> {
+export async function deleteAgent(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId, role: by } = context
   await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
@@ -88,7 +88,11 @@ export async function deleteAgent(db: Database, context: Context, id: string, ma
 }
 
 /** Invitations first: they are found by the keys that made them. */
-async function limitTo(db: Database, context: Context, agent: { id: string; role: AgentRole | null }): Promise<void> {
+async function limitTo(
+  db: Database,
+  context: RequestContext,
+  agent: { id: string; role: AgentRole | null },
+): Promise<void> {
   await revokeInvitationsOf(db, context, agent)
   await limitKeysOf(db, context, agent)
 }

@@ -20,15 +20,16 @@ export function accountKeyRoutes(deps: Deps): Routes {
   const { db } = deps
   return async (app) => {
     changedBy(app, 'admin')
-    app.addHook('onRequest', async ({ caller }) => {
-      if (caller.personId === undefined) throw forbidden('API keys cannot use this endpoint. Sign in to the dashboard.')
+    app.addHook('onRequest', async ({ context }) => {
+      if (context.personId === undefined)
+        throw forbidden('API keys cannot use this endpoint. Sign in to the dashboard.')
     })
 
     app.get(
       '/dashboard/api/keys',
       { schema: { querystring: OfOrganization, response: Answers(200, ApiKeys) } },
-      async ({ caller }) => ({
-        data: await listApiKeys(db, caller.organizationId),
+      async ({ context }) => ({
+        data: await listApiKeys(db, context),
       }),
     )
 
@@ -43,17 +44,17 @@ export function accountKeyRoutes(deps: Deps): Routes {
         const given = { name: body.name, role: body.role, createdBy, ...(expiresAt !== undefined && { expiresAt }) }
         return await once(request, reply, db, {
           effect: (db) =>
-            withinQuota({ ...deps, db }, organizationId, 'api_keys', (database) =>
+            withinQuota({ ...deps, db }, context, 'api_keys', (database) =>
               inTransaction(database, async (transaction) => {
                 await lockOrganization(transaction, organizationId)
-                const role = await roleOfActor(transaction, organizationId, createdBy)
+                const role = await roleOfActor(transaction, context, createdBy)
                 if (role !== 'admin' && role !== 'owner') throw forbidden('You can no longer create API keys.')
                 refuseAdminKey(role, body)
                 return await insertKey(transaction, context, given)
               }),
             ),
           answer: async (db, { id, key }) => {
-            const made: ApiKey = await getApiKey(db, organizationId, id)
+            const made: ApiKey = await getApiKey(db, context, id)
             reply.code(201)
             return { ...made, key }
           },
@@ -65,7 +66,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       '/dashboard/api/keys/:key',
       { schema: { params: Params('key'), response: Answers(204, NoContent) } },
       async ({ params, context }, reply) => {
-        refuseAdminKey(context.role, await getApiKey(db, context.organizationId, params.key))
+        refuseAdminKey(context.role, await getApiKey(db, context, params.key))
         await revokeKey(db, context, params.key)
         return reply.code(204).send(null)
       },
@@ -74,7 +75,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
     app.get(
       '/dashboard/api/mails',
       { config: { readBy: 'admin' }, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
-      async ({ caller }) => ({ data: await listMails(deps, caller) }),
+      async ({ context }) => ({ data: await listMails(deps, context) }),
     )
   }
 }

@@ -1,5 +1,6 @@
 import type { ApiKey, Mails } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { mayGive } from '../http/permit.ts'
@@ -8,13 +9,13 @@ import { type MailContent, messageOf } from '../mail/content.ts'
 import { notFound } from '../problem.ts'
 
 /** Newest first, revoked and expired ones included. */
-export async function listApiKeys(db: Database, organizationId: string): Promise<ApiKey[]> {
+export async function listApiKeys(db: Database, { organizationId }: Tenant): Promise<ApiKey[]> {
   const rows = await keysOf(db, organizationId).orderBy('api_keys.id', 'desc').limit(1_000).execute()
   return rows.map(toApiKey)
 }
 
 /** Throws `not_found`. */
-export async function getApiKey(db: Database, organizationId: string, id: string): Promise<ApiKey> {
+export async function getApiKey(db: Database, { organizationId }: Tenant, id: string): Promise<ApiKey> {
   const row = await keysOf(db, organizationId).where('api_keys.id', '=', id).executeTakeFirst()
   if (!row) throw notFound()
   return toApiKey(row)

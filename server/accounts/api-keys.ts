@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { HIGHEST_KEY_ROLE } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
 import { type Audited, recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { ApiKeysTable } from '../database/schema.ts'
 import { isoOrNull } from '../http/times.ts'
@@ -45,7 +45,11 @@ export type NewKey = {
 }
 
 /** Returns the key's id and the key itself, which is not kept. */
-export async function insertKey(db: Database, context: Context, given: NewKey): Promise<{ id: string; key: string }> {
+export async function insertKey(
+  db: Database,
+  context: RequestContext,
+  given: NewKey,
+): Promise<{ id: string; key: string }> {
   return await inTransaction(db, async (transaction) => {
     const made = await writeKey(transaction, context, given)
     const { name, role, expiresAt = null } = given
@@ -58,7 +62,7 @@ export async function insertKey(db: Database, context: Context, given: NewKey): 
 /** As part of something that is recorded as a whole. */
 export async function writeKey(
   db: Database,
-  { organizationId, now }: Context,
+  { organizationId, now }: RequestContext,
   given: NewKey,
 ): Promise<{ id: string; key: string }> {
   const key = given.key ?? newApiKey()
@@ -95,7 +99,7 @@ export async function listKeys(db: Database, organizationId?: string): Promise<(
 }
 
 /** Holds in every process at once, because each request looks its key up. Throws `not_found`. */
-export async function revokeKey(db: Database, context: Context, id: string): Promise<void> {
+export async function revokeKey(db: Database, context: RequestContext, id: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const revoked = await transaction
       .updateTable('api_keys')
@@ -127,7 +131,7 @@ const ABOVE: Record<KeyRole, KeyRole[]> = { read: ['write', 'admin'], write: ['a
  */
 export async function limitKeysOf(
   db: Database,
-  context: Context,
+  context: RequestContext,
   { id, role }: { id: string; role: AgentRole | null },
 ): Promise<void> {
   const { organizationId, now } = context
@@ -149,7 +153,7 @@ export async function limitKeysOf(
 
 async function recordLimited(
   db: Database,
-  context: Context,
+  context: RequestContext,
   audited: Pick<Audited, 'action' | 'after'>,
   keys: readonly { id: string; name: string }[],
 ): Promise<void> {

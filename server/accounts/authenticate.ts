@@ -21,15 +21,16 @@ export function authenticator(deps: Pick<Deps, 'db' | 'clock' | 'config'>) {
       const key = typeof sent === 'string' ? await findLiveKey(db, sent, now) : undefined
       if (!key) return undefined
       await touch(key, now)
-      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor: key.id, label: key.name }
+      const actor = { type: 'key', id: key.id, label: key.name } as const
+      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor }
     }
     const session = await readSession(deps, request)
     if (!session) return undefined
     const membership = await findMembership(db, session.personId, organizationNamedBy(request))
     if (!membership) throw noMembership()
     await see(membership, now)
-    const { organization_id: organizationId, role, id: actor, name: label } = membership
-    return { organizationId, role, actor, label, personId: session.personId }
+    const { organization_id: organizationId, role, id, name: label } = membership
+    return { organizationId, role, actor: { type: 'person', id, label }, personId: session.personId }
   }
 }
 

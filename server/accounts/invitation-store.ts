@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AgentRole, Invitation, NewInvitation } from '#contract/agents.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
@@ -20,7 +20,7 @@ const ORDERS = { created: { column: 'invitations.id' } }
 export async function listInvitations(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId }: Tenant,
   query: PageQuery,
   now: number,
 ): Promise<Page<Invitation>> {
@@ -35,12 +35,12 @@ export async function listInvitations(
 }
 
 /** `limit`: invitations in 24 hours; 0: no limit. */
-type Limited = { context: Context; limit: number }
+type Limited = { context: RequestContext; limit: number }
 
 /** Throws `not_found`. */
 export async function getInvitation(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   id: string,
   now: number,
 ): Promise<Invitation> {
@@ -60,7 +60,7 @@ export async function insertInvitation(
   const role = given.role ?? 'member'
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    refuseToGive(await roleOfActor(transaction, organizationId, actor), role)
+    refuseToGive(await roleOfActor(transaction, context, actor), role)
     await refuseMany(transaction, organizationId, limit, now)
     await refuseMember(transaction, organizationId, email)
     await refuseSecond(transaction, organizationId, email, now)
@@ -119,7 +119,7 @@ export async function resendInvitation(
  * Its link is void at once. Throws 409 once accepted, 403 when the role is not the caller's to give; revoking twice changes
  * nothing.
  */
-export async function revokeInvitation(db: Database, context: Context, id: string): Promise<void> {
+export async function revokeInvitation(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, role: by, now } = context
   await inTransaction(db, async (transaction) => {
     refuseToGive(by, (await getInvitationRow(transaction, organizationId, id)).role)
@@ -141,7 +141,7 @@ const objectOf = ({ id, email }: InvitationRow) => ({ object: { id, label: email
  */
 export async function revokeInvitationsOf(
   db: Database,
-  context: Context,
+  context: RequestContext,
   { id, role }: { id: string; role: AgentRole | null },
 ): Promise<void> {
   const { organizationId, now } = context

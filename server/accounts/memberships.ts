@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Me } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import type { Deps } from '../deps.ts'
@@ -31,7 +32,11 @@ export async function findMembership(
  * What an agent or a key may do at this moment; undefined for one that was removed or revoked. Under the organization's lock
  * it holds until the transaction ends, so that nobody gives access away while losing it.
  */
-export async function roleOfActor(db: Database, organizationId: string, actor: string): Promise<AgentRole | undefined> {
+export async function roleOfActor(
+  db: Database,
+  { organizationId }: Tenant,
+  actor: string,
+): Promise<AgentRole | undefined> {
   const agent = await db
     .selectFrom('agents')
     .select('role')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { recordAudit } from '../audit-log.ts'
-import { type Context, type Origin, operatorContext } from '../context.ts'
+import { type Origin, operatorContext, type RequestContext } from '../context.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { slugOf } from '../groups/slug.ts'
 import { insertGroup } from '../groups/store.ts'
@@ -38,7 +38,7 @@ export async function insertOrganizationOf(
   name: string,
   origin: Origin,
 ): Promise<NewlyMade> {
-  const contextOf = ({ id: organizationId, ownerId }: NewlyMade): Context => {
+  const contextOf = ({ id: organizationId, ownerId }: NewlyMade): RequestContext => {
     const actor = { type: 'person', id: ownerId, label: owner.name } as const
     return { ...origin, organizationId, role: 'owner', actor }
   }
@@ -52,7 +52,7 @@ async function writeOrganization(
   owner: Person,
   name: string,
   now: number,
-  contextOf: (made: NewlyMade) => Context,
+  contextOf: (made: NewlyMade) => RequestContext,
 ): Promise<NewlyMade> {
   const id = newId('org', now)
   const slug = await freeSlug(db, slugOf(name))

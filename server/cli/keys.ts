@@ -22,7 +22,7 @@ export async function createKey({
       unknown(organizationSentence(organization)),
     )
     const quotaDeps = { db, config, clock: systemClock }
-    const made = withinQuota(quotaDeps, organizationId, 'api_keys', (transaction) =>
+    const made = withinQuota(quotaDeps, { organizationId }, 'api_keys', (transaction) =>
       insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
     )
     const { id, key } = await made.catch(refused)

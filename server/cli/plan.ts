@@ -15,7 +15,7 @@ export async function assignPlan(organization: string, plan: string): Promise<vo
     const { id, slug } = await getOrganization(db, organization).catch((error: unknown) => {
       throw error instanceof Problem ? new CliError(`There is no organization "${organization}".`) : error
     })
-    const isGiven = await givePlan(db, id, plan, systemClock.now())
+    const isGiven = await givePlan(db, { organizationId: id }, plan, systemClock.now())
     if (!isGiven) {
       throw new CliError(`${slug} pays for a subscription, which decides its plan; it has to be canceled first.`)
     }

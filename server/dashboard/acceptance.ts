@@ -1,6 +1,6 @@
 import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { CnameChain, Evidence } from '../dns/outcome.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
@@ -11,8 +11,8 @@ import { updateMonitor } from '../monitors/update.ts'
 import { conflict } from '../problem.ts'
 
 /** What of the expected is missing and what of the current is extra, as the check judged it. Throws `not_found`. */
-export async function differenceOf(db: Database, organizationId: string, id: string): Promise<ValueDifference> {
-  const row = await getMonitor(db, organizationId, id)
+export async function differenceOf(db: Database, tenant: Tenant, id: string): Promise<ValueDifference> {
+  const row = await getMonitor(db, tenant, id)
   if (row.current_values === null) return { missing: [], extra: [] }
   const recordType = row.record_type as MonitorRecordType
   const [expected, current]: string[][] = [JSON.parse(row.expected_values), JSON.parse(row.current_values)]
@@ -36,11 +36,11 @@ function chainOf(diagnosis: string | null): CnameChain {
  */
 export async function acceptCurrent(
   db: Database,
-  context: Context,
+  context: RequestContext,
   { monitor, current_value: seen }: { monitor: string } & Acceptance,
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const row = await lockMonitor(transaction, context.organizationId, monitor)
+    const row = await lockMonitor(transaction, context, monitor)
     const current = currentOf(row)
     if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
       throw conflict('The record has changed since you loaded the page. Reload before you accept it.')

@@ -2,6 +2,7 @@ import type { Cause } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { isoOrNull } from '../http/times.ts'
 import { titleOf } from './cause-title.ts'
@@ -30,12 +31,13 @@ type Group = { trouble: Trouble; monitors: FailingMonitor[]; count: number }
  */
 export async function attentionOf(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   recent: readonly Event[],
 ): Promise<{ attention: Cause[]; more: number }> {
-  const { troubles: largest, all } = await largestTroubles(db, organizationId, MOST)
+  const { organizationId } = tenant
+  const { troubles: largest, all } = await largestTroubles(db, tenant, MOST)
   const troubles = [...largest, ...(await newest(db, organizationId, largest, recent))]
-  const monitors = await failingMonitors(db, organizationId, troubles, TOLD_APART)
+  const monitors = await failingMonitors(db, tenant, troubles, TOLD_APART)
   const ofPlace = Map.groupBy(monitors, ({ place }) => place)
   const groups = troubles
     .flatMap((trouble, place) => apart(trouble, ofPlace.get(place) ?? []))
@@ -45,7 +47,7 @@ export async function attentionOf(
   const told = shown.flatMap(({ trouble, monitors: [first], count }) =>
     count === 1 && first && TELLING.has(trouble.state) ? [first.id] : [],
   )
-  const reasons = await reasonsOf(db, organizationId, told)
+  const reasons = await reasonsOf(db, tenant, told)
   return {
     attention: shown.map((group) => toCause(group, reasons)),
     more: Math.max(0, all - troubles.length) + groups.length - shown.length,
@@ -72,7 +74,7 @@ async function newest(
       .filter((each) => isFailing(each.state) && !known.has(keyOf(each)))
       .map((each) => [keyOf(each), each]),
   )
-  return await troublesOf(db, organizationId, [...named.values()].slice(0, MOST_NEW))
+  return await troublesOf(db, { organizationId }, [...named.values()].slice(0, MOST_NEW))
 }
 
 function apart(trouble: Trouble, monitors: FailingMonitor[]): Group[] {

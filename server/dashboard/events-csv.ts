@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Event, EventQuery } from '#contract/events.ts'
+import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import type { Page } from '../http/pagination.ts'
@@ -31,12 +32,12 @@ export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'> & { is_
  */
 export async function eventsCsv(
   { db, seal }: Pick<Deps, 'db' | 'seal'>,
-  organizationId: string,
+  tenant: Tenant,
   { is_change: isChange = false, ...query }: EventsQuery,
   most = MOST,
 ): Promise<Readable> {
   const read = (limit: number, after?: string) =>
-    listEvents(db, seal, organizationId, { ...query, limit, ...(after === undefined ? {} : { after }) }, { isChange })
+    listEvents(db, seal, tenant, { ...query, limit, ...(after === undefined ? {} : { after }) }, { isChange })
   const first = await read(Math.min(AT_ONCE, most))
   return Readable.from(lines(first, read, most), { objectMode: false, highWaterMark: 65_536 })
 }

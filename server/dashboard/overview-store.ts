@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { toDiagnosis } from '../monitors/diagnosis.ts'
 
@@ -17,7 +18,7 @@ export type StateCounts = { total: number; disabled: number; active: Partial<Rec
 const MOST_COUNTED = 5_000
 
 /** One statement, so that the numbers are of one moment. */
-export async function countStates(db: Database, organizationId: string): Promise<StateCounts> {
+export async function countStates(db: Database, { organizationId }: Tenant): Promise<StateCounts> {
   const someOf = (state: string) => sql`select 'some', ${state}, count(*) from (
     select 1 as one from ${byIndex(db, 'monitors', 'monitors_by_state')}
       where organization_id = ${organizationId} and state = ${state} limit ${MOST_COUNTED}) as counted`
@@ -57,7 +58,7 @@ export type Trouble = { state: MonitorState; domain: string; count: number }
 /** The largest of them, and how many there are. */
 export async function largestTroubles(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   limit: number,
 ): Promise<{ troubles: Trouble[]; all: number }> {
   const { rows } = await sql<Trouble & { all_of_them: number }>`
@@ -73,7 +74,7 @@ type NamedTrouble = Pick<Trouble, 'state' | 'domain'>
 /** How large these are now; those that are over are left out. */
 export async function troublesOf(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   named: readonly NamedTrouble[],
 ): Promise<Trouble[]> {
   if (named.length === 0) return []
@@ -103,7 +104,7 @@ const EVENTS_LOOKED_AT = 20
 /** Of each trouble its newest monitors, at most `limit`. */
 export async function failingMonitors(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   troubles: readonly NamedTrouble[],
   limit: number,
 ): Promise<FailingMonitor[]> {
@@ -128,7 +129,7 @@ const isOf = (organizationId: string, { state, domain }: NamedTrouble): RawBuild
 /** Why monitors are in their states, by monitor. */
 export async function reasonsOf(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
@@ -145,7 +146,7 @@ export async function reasonsOf(
 const FEW_LATE = 2_000
 
 /** How many checks should have been made before `dueBefore` and have not, or have been postponed since then. */
-export async function countLate(db: Database, organizationId: string, dueBefore: number): Promise<number> {
+export async function countLate(db: Database, { organizationId }: Tenant, dueBefore: number): Promise<number> {
   return (await countOverdue(db, organizationId, dueBefore)) + (await countPostponed(db, organizationId, dueBefore))
 }
 
@@ -170,7 +171,7 @@ async function countOverdue(db: Database, organizationId: string, dueBefore: num
   return exact.rows[0]!.count
 }
 
-export async function lastCheckedAt(db: Database, organizationId: string): Promise<number | null> {
+export async function lastCheckedAt(db: Database, { organizationId }: Tenant): Promise<number | null> {
   const { rows } = await sql<{ last_checked_at: number }>`select last_checked_at
     from ${byIndex(db, 'due_checks', 'due_checks_by_last_checked')}
     where organization_id = ${organizationId} and last_checked_at is not null
@@ -187,7 +188,7 @@ const IS_IN_TROUBLE = sql`is_active = 1 and (state = 'paused' or last_error is n
 
 export async function webhooksOf(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   limit: number,
 ): Promise<Pick<Overview['webhooks'], 'count' | 'paused' | 'failing' | 'trouble'>> {
   const inTrouble = byIndex(db, 'webhooks', 'webhooks_in_trouble')
@@ -208,7 +209,7 @@ export async function webhooksOf(
 const MOST_LATE = 2_000
 
 /** How many webhooks should have been looked at before `dueBefore` and have not. */
-export async function countLateWebhooks(db: Database, organizationId: string, dueBefore: number): Promise<number> {
+export async function countLateWebhooks(db: Database, { organizationId }: Tenant, dueBefore: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from (select webhook_id from due_webhooks where due_at < ${dueBefore}
         order by due_at limit ${MOST_LATE}) as late
@@ -222,7 +223,7 @@ const MOST_FIRST_RESULTS = 10_000
 /** The outcomes of first checks since then, in one. */
 export async function firstResultsSince(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   since: number,
 ): Promise<{ count: number; from: number; to: number } | null> {
   const { rows } = await sql<{ count: number; first: number; last: number }>`

@@ -1,4 +1,5 @@
 import type { Overview } from '#contract/dashboard.ts'
+import type { Tenant } from '../context.ts'
 import { countWorking } from '../database/instances.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
@@ -24,30 +25,30 @@ const GRACE_MS = 60_000
 /** How everything stands, of one organization. */
 export async function readOverview(
   { db, seal, clock }: Pick<Deps, 'db' | 'seal' | 'clock'>,
-  organizationId: string,
+  tenant: Tenant,
 ): Promise<Overview> {
-  const { total, disabled, active: states } = await countStates(db, organizationId)
-  const events = await listEvents(db, seal, organizationId, { limit: RECENT, order_way: 'desc' })
-  const changes = await listEvents(db, seal, organizationId, { limit: CHANGES, order_way: 'desc' }, { isChange: true })
+  const { total, disabled, active: states } = await countStates(db, tenant)
+  const events = await listEvents(db, seal, tenant, { limit: RECENT, order_way: 'desc' })
+  const changes = await listEvents(db, seal, tenant, { limit: CHANGES, order_way: 'desc' }, { isChange: true })
   const now = clock.now()
-  const late = await countLate(db, organizationId, now - GRACE_MS)
-  const webhooks = await webhooksOf(db, organizationId, WEBHOOKS)
-  const firstResults = await firstResultsSince(db, organizationId, now - DAY_MS)
+  const late = await countLate(db, tenant, now - GRACE_MS)
+  const webhooks = await webhooksOf(db, tenant, WEBHOOKS)
+  const firstResults = await firstResultsSince(db, tenant, now - DAY_MS)
   const working = await countWorking(db, now)
   const active = total - disabled
   return {
     states,
     active,
     disabled,
-    ...(await attentionOf(db, organizationId, events.data)),
+    ...(await attentionOf(db, tenant, events.data)),
     changes: changes.data,
     first_results: firstResults && { ...firstResults, from: isoOf(firstResults.from), to: isoOf(firstResults.to) },
     checks: {
       on_time: Math.max(0, active - late),
       late,
-      last_checked: isoOrNull(await lastCheckedAt(db, organizationId)),
+      last_checked: isoOrNull(await lastCheckedAt(db, tenant)),
     },
-    webhooks: { ...webhooks, late: await countLateWebhooks(db, organizationId, now - GRACE_MS) },
+    webhooks: { ...webhooks, late: await countLateWebhooks(db, tenant, now - GRACE_MS) },
     processes: { checking: working.checking, cut_off: working.cutOff, delivering: working.delivering },
     has: { monitors: total > 0, webhooks: webhooks.count > 0, events: events.data.length > 0 },
   }

@@ -35,11 +35,11 @@ onBothEngines('what the dashboard asks', (_fresh, engine) => {
     const config = readConfig({ SECRET: 'x'.repeat(32) })
     const deps = { db, seal, config, clock: systemClock, log: pino({ level: 'silent' }) }
     const plans = await plansOf(async () => {
-      await readOverview(deps, organizationId)
-      await readTimeline(deps, organizationId, monitor.id, '90d')
+      await readOverview(deps, { organizationId })
+      await readTimeline(deps, { organizationId }, monitor.id, '90d')
       await readSnapshot(db, organizationId)
       await monitorsOfEvents(db, organizationId, [newId('evt', 0)])
-      await findKnown(db, organizationId, [monitor])
+      await findKnown(db, { organizationId }, [monitor])
     })
     expect(plans.length).toBeGreaterThan(10)
     for (const { plan } of plans) expectIndexes(engine, plan)

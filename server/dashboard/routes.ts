@@ -54,9 +54,9 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     await app.register(webhookLogRoutes(deps))
 
     app.get('/dashboard/api/live', { ...onlyGet, schema: { querystring: OfOrganization } }, async (request, reply) => {
-      const { organizationId, personId, actor } = request.caller
+      const { organizationId, personId, actor } = request.context
       const isWelcome = async () => (await identify(request))?.organizationId === organizationId
-      const stream = live.open({ organizationId, who: personId ?? actor, isWelcome: () => unlessAway(isWelcome) })
+      const stream = live.open({ organizationId, who: personId ?? actor.id, isWelcome: () => unlessAway(isWelcome) })
       // A proxy that gathers what it passes on would keep the events.
       reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).type('text/event-stream; charset=utf-8')
       return reply.send(stream)
@@ -65,7 +65,7 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     app.get(
       '/dashboard/api/overview',
       { schema: { querystring: OfOrganization, response: Answers(200, Overview) } },
-      ({ caller: { organizationId } }) => inTurn(organizationId, () => readOverview(deps, organizationId)),
+      ({ context }) => inTurn(context.organizationId, () => readOverview(deps, context)),
     )
 
     app.post(
@@ -81,7 +81,7 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
         config: { writesNothing: true },
         schema: { body: ImportRequest, response: Answers(200, ImportPlan) },
       },
-      ({ body, caller }) => planImport(deps, caller.organizationId, body),
+      ({ body, context }) => planImport(deps, context, body),
     )
 
     app.post(
@@ -93,18 +93,18 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     app.get(
       '/dashboard/api/events',
       { schema: { querystring: EventsQuery, response: Answers(200, PageOf(Event)) } },
-      ({ query, caller }) => {
+      ({ query, context }) => {
         const { organization: _, is_change: isChange = false, ...wanted } = query
-        return listEvents(deps.db, deps.seal, caller.organizationId, wanted, { isChange })
+        return listEvents(deps.db, deps.seal, context, wanted, { isChange })
       },
     )
 
     app.get(
       '/dashboard/api/events.csv',
       { ...onlyGet, schema: { querystring: EventsExport } },
-      async ({ query, caller }, reply) => {
+      async ({ query, context }, reply) => {
         const { organization: _, ...wanted } = query
-        const csv = await eventsCsv(deps, caller.organizationId, wanted)
+        const csv = await eventsCsv(deps, context, wanted)
         reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="events.csv"')
         return reply.send(csv)
       },
@@ -113,19 +113,19 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     app.get(
       '/dashboard/api/monitors/counts',
       { schema: { querystring: CountsQuery, response: Answers(200, MonitorCounts) } },
-      ({ query, caller }) => countMonitors(deps.db, caller.organizationId, query, MOST_COUNTED),
+      ({ query, context }) => countMonitors(deps.db, context, query, MOST_COUNTED),
     )
 
     app.get(
       '/dashboard/api/monitors/:monitor/timeline',
       { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Answers(200, Timeline) } },
-      ({ params, query, caller }) => readTimeline(deps, caller.organizationId, params.monitor, query.range),
+      ({ params, query, context }) => readTimeline(deps, context, params.monitor, query.range),
     )
 
     app.get(
       '/dashboard/api/monitors/:monitor/difference',
       { schema: { params: Params('monitor'), querystring: OfOrganization, response: Answers(200, ValueDifference) } },
-      ({ params, caller }) => differenceOf(deps.db, caller.organizationId, params.monitor),
+      ({ params, context }) => differenceOf(deps.db, context, params.monitor),
     )
 
     app.post(
@@ -144,8 +144,7 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
         const included = parseInclude(query.include)
         return once(request, reply, deps.db, {
           effect: (db) => acceptCurrent(db, context, { ...params, ...body }),
-          answer: async (db) =>
-            toMonitor(await getMonitor(db, context.organizationId, params.monitor, included), included),
+          answer: async (db) => toMonitor(await getMonitor(db, context, params.monitor, included), included),
         })
       },
     )

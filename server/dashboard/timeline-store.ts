@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
 import type { Deps } from '../deps.ts'
@@ -22,17 +23,18 @@ const AT_ONCE = 2_000
 /** Throws `not_found`, also for another organization's monitor. */
 export async function readTimeline(
   { db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>,
-  organizationId: string,
+  tenant: Tenant,
   id: string,
   range: TimelineRange,
 ): Promise<Timeline> {
-  const row = await getMonitor(db, organizationId, id, {
+  const { organizationId } = tenant
+  const row = await getMonitor(db, tenant, id, {
     frequency: false,
     group: false,
     diagnosis: false,
     reason: false,
   })
-  const days = await retentionDaysOf(db, config.plans, organizationId)
+  const days = await retentionDaysOf(db, config.plans, tenant)
   const now = clock.now()
   const from = now - LENGTH_MS[range]
   return timelineOf({

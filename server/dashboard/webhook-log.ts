@@ -22,8 +22,8 @@ export function webhookLogRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
     const path = '/dashboard/api/webhooks/:webhook'
 
     const list = { params, querystring: WebhookRequestQuery, response: Answers(200, PageOf(LoggedRequest)) }
-    app.get(`${path}/requests`, { schema: list }, async ({ params: { webhook }, query, caller }) => {
-      const listed = { organizationId: caller.organizationId, webhookId: webhook, query }
+    app.get(`${path}/requests`, { schema: list }, async ({ params: { webhook }, query, context }) => {
+      const listed = { organizationId: context.organizationId, webhookId: webhook, query }
       const page = await listRequests(db, seal, listed, clock.now())
       const attempts = await countAttempts(
         db,
@@ -34,17 +34,17 @@ export function webhookLogRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
     })
 
     const body = { params: Params('webhook', 'request'), response: Answers(200, SentBody) }
-    app.get(`${path}/requests/:request/body`, { schema: body }, async ({ params: { webhook, request }, caller }) => ({
-      body: await getRequestBody(db, caller.organizationId, webhook, request),
+    app.get(`${path}/requests/:request/body`, { schema: body }, async ({ params: { webhook, request }, context }) => ({
+      body: await getRequestBody(db, context, webhook, request),
     }))
 
     const counts = { params, querystring: PeriodQuery, response: Answers(200, ReplayCounts) }
-    app.get(`${path}/replay`, { schema: counts }, ({ params: { webhook }, query, caller }) =>
-      countByStatus(db, caller.organizationId, webhook, periodOf(query, clock.now()), MOST_COUNTED),
+    app.get(`${path}/replay`, { schema: counts }, ({ params: { webhook }, query, context }) =>
+      countByStatus(db, context, webhook, periodOf(query, clock.now()), MOST_COUNTED),
     )
 
-    app.get(`${path}/kept`, { schema: { params, response: Answers(200, KeptRequests) } }, ({ params, caller }) =>
-      countKept(db, caller.organizationId, params.webhook),
+    app.get(`${path}/kept`, { schema: { params, response: Answers(200, KeptRequests) } }, ({ params, context }) =>
+      countKept(db, context, params.webhook),
     )
 
     const again = { params, body: ReplaySelection, response: Answers(202, Replayed) }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Event, EventQuery } from '#contract/events.ts'
+import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
 import { isGroupId } from '../groups/slug.ts'
@@ -18,7 +19,7 @@ import { type ShownEvent, toEvent } from './store.ts'
 export async function listEvents(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId }: Tenant,
   query: EventQuery,
   { isChange = false }: { isChange?: boolean } = {},
 ): Promise<Page<Event>> {
@@ -80,7 +81,7 @@ async function filtersOf(db: Database, organizationId: string, query: EventQuery
   if (monitor_id !== undefined) filters.monitor_id = monitor_id
   // By its id a group that was deleted is found, too: its events stay.
   if (group !== undefined) {
-    filters.group_id = isGroupId(group) ? group : ((await findGroupRow(db, organizationId, group))?.id ?? '')
+    filters.group_id = isGroupId(group) ? group : ((await findGroupRow(db, { organizationId }, group))?.id ?? '')
   }
   if (old_state !== undefined) filters.old_state = old_state
   if (new_state !== undefined) filters.new_state = new_state

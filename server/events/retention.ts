@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { deleteOldAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
@@ -37,11 +38,11 @@ export async function sweepEvents({ db, clock, config }: EventRetentionDeps, sto
       .execute()
     for (const { id } of organizations) {
       after = id
-      const days = await retentionDaysOf(db, config.plans, id)
+      const days = await retentionDaysOf(db, config.plans, { organizationId: id })
       if (days === null) continue
       const before = clock.now() - days * DAY_MS
       for (const deleteOld of [deleteOldEvents, deleteOldAudit]) {
-        while (!stop.aborted && (await deleteOld(db, id, before, AT_ONCE)) === AT_ONCE)
+        while (!stop.aborted && (await deleteOld(db, { organizationId: id }, before, AT_ONCE)) === AT_ONCE)
           await clock.sleep(PAUSE_MS, stop)
       }
     }
@@ -50,7 +51,12 @@ export async function sweepEvents({ db, clock, config }: EventRetentionDeps, sto
 }
 
 /** The oldest come first in the index, so that what is kept is never walked over. */
-async function deleteOldEvents(db: Database, organizationId: string, before: number, limit: number): Promise<number> {
+async function deleteOldEvents(
+  db: Database,
+  { organizationId }: Tenant,
+  before: number,
+  limit: number,
+): Promise<number> {
   const old = await db
     .selectFrom('events')
     .select('id')

@@ -21,7 +21,7 @@ export function eventRoutes({ db, seal }: Deps): Routes {
           response: Answers(200, PageOf(Event)),
         },
       },
-      ({ query, caller }) => listEvents(db, seal, caller.organizationId, query),
+      ({ query, context }) => listEvents(db, seal, context, query),
     )
 
     app.get(
@@ -36,9 +36,9 @@ export function eventRoutes({ db, seal }: Deps): Routes {
           response: Answers(200, PageOf(Event)),
         },
       },
-      async ({ params, query, caller }) => {
-        const { id } = await getMonitor(db, caller.organizationId, params.monitor)
-        return await listEvents(db, seal, caller.organizationId, { ...query, monitor_id: id })
+      async ({ params, query, context }) => {
+        const { id } = await getMonitor(db, context, params.monitor)
+        return await listEvents(db, seal, context, { ...query, monitor_id: id })
       },
     )
 
@@ -55,7 +55,7 @@ export function eventRoutes({ db, seal }: Deps): Routes {
           response: Answers(200, EventAnswer),
         },
       },
-      ({ params, query, caller }) => getEvent(db, caller.organizationId, { ...params, include: query.include }),
+      ({ params, query, context }) => getEvent(db, context, { ...params, include: query.include }),
     )
   }
 }

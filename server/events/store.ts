@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Event, EventAnswer } from '#contract/events.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { isoOf } from '../http/times.ts'
@@ -16,7 +17,7 @@ export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization
 /** Throws `not_found`, also for another monitor's event. */
 export async function getEvent(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   { monitor, event, include }: { monitor: string; event: string; include?: 'reason' | 'diagnosis' | undefined },
 ): Promise<EventAnswer> {
   const row = await db

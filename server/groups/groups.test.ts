@@ -250,7 +250,7 @@ describe('DELETE /groups/{group} (postgres)', () => {
       return id!
     })
     await db.transaction().execute(async (change) => {
-      await lockMonitor(change, organizationId, late)
+      await lockMonitor(change, { organizationId }, late)
       await someoneWaits(db)
       await updateMonitor(change, systemContext(organizationId, clock.now()), late, { group: 'default' })
     })

@@ -1,5 +1,5 @@
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
@@ -15,13 +15,13 @@ const MOST_ROUNDS = 20
  * Moves the group's monitors to the default group, slice by slice, then deletes the group. Throws `not_found`, 412, and
  * 409 for the default group and for a group that others keep filling.
  */
-export async function deleteGroup(db: Database, context: Context, named: string, match?: Match): Promise<void> {
+export async function deleteGroup(db: Database, context: RequestContext, named: string, match?: Match): Promise<void> {
   const { organizationId } = context
-  const row = await getGroupRow(db, organizationId, named)
+  const row = await getGroupRow(db, context, named)
   const { id, is_default } = row
   if (is_default) throw conflict('The default group cannot be deleted.', undefined, 'default_group')
   refuseStale(row, match)
-  const target = (await getDefaultGroup(db, organizationId)).id
+  const target = (await getDefaultGroup(db, context)).id
   const move = { organizationId, from: id, to: target }
   for (let round = 0; round < MOST_ROUNDS; round++) {
     await inBatches(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
@@ -34,7 +34,7 @@ export async function deleteGroup(db: Database, context: Context, named: string,
  * Returns false for a group that has monitors. Locks no monitor while it holds the group, because whoever changes a
  * monitor locks the monitor first and its groups second.
  */
-async function deleteEmptyGroup(db: Database, context: Context, id: string, match: Match): Promise<boolean> {
+async function deleteEmptyGroup(db: Database, context: RequestContext, id: string, match: Match): Promise<boolean> {
   const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
@@ -78,7 +78,7 @@ async function moveSome(db: Database, { organizationId, from, to }: Move, limit:
       .where('id', 'in', ids.slice(at, at + STATEMENT))
       .execute()
   }
-  await countMonitors(db, organizationId, [
+  await countMonitors(db, { organizationId }, [
     [from, -ids.length],
     [to, ids.length],
   ])

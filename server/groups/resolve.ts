@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { newId } from '../ids.ts'
@@ -15,11 +15,11 @@ export type NamedGroup = { id: string; slug: string }
  */
 export async function resolveGroups(
   db: Database,
-  context: Context,
+  context: RequestContext,
   named: ReadonlySet<string>,
 ): Promise<Map<string, NamedGroup>> {
   const { organizationId, now } = context
-  const found = await findGroups(db, organizationId, [...named])
+  const found = await findGroups(db, context, [...named])
   const missing = [...named].filter((name) => !found.has(name) && isSlug(name))
   if (missing.length === 0) return found
   const rows = missing.map((slug) => ({
@@ -39,10 +39,14 @@ export async function resolveGroups(
     .returning(['id', 'name', 'slug'])
     .execute()
   await recordCreated(db, context, created)
-  return new Map([...found, ...(await findGroups(db, organizationId, missing))])
+  return new Map([...found, ...(await findGroups(db, context, missing))])
 }
 
-async function recordCreated(db: Database, context: Context, groups: readonly (NamedGroup & { name: string })[]) {
+async function recordCreated(
+  db: Database,
+  context: RequestContext,
+  groups: readonly (NamedGroup & { name: string })[],
+) {
   const action = 'group.created'
   const [first, second] = groups
   if (!first) return
@@ -54,20 +58,20 @@ async function recordCreated(db: Database, context: Context, groups: readonly (N
 /** Which of these fields hold an id that no group has: so that it is reported together with what else is wrong. */
 export async function refuseUnknownIds(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   fields: Record<string, unknown>,
 ): Promise<FieldErrors> {
   const ids = Object.entries(fields).filter((field): field is [string, string] => isGroupId(field[1]))
-  const found = await findGroups(db, organizationId, [...new Set(ids.map(([, id]) => id))])
+  const found = await findGroups(db, tenant, [...new Set(ids.map(([, id]) => id))])
   return Object.fromEntries(ids.flatMap(([field, id]) => (found.has(id) ? [] : [[field, NO_SUCH_GROUP]])))
 }
 
-export async function getGroupSlug(db: Database, organizationId: string, id: string): Promise<string> {
+export async function getGroupSlug(db: Database, { organizationId }: Tenant, id: string): Promise<string> {
   const groups = db.selectFrom('groups').select('slug').where('organization_id', '=', organizationId)
   return (await groups.where('id', '=', id).executeTakeFirstOrThrow()).slug
 }
 
-export async function getDefaultGroup(db: Database, organizationId: string): Promise<NamedGroup> {
+export async function getDefaultGroup(db: Database, { organizationId }: Tenant): Promise<NamedGroup> {
   return await db
     .selectFrom('groups')
     .select(['id', 'slug'])
@@ -79,7 +83,7 @@ export async function getDefaultGroup(db: Database, organizationId: string): Pro
 /** By what names each. Kept from being deleted until the transaction ends. */
 export async function findGroups(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   named: string[],
 ): Promise<Map<string, NamedGroup>> {
   const found = new Map<string, NamedGroup>()

@@ -20,7 +20,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
     const refuseWrong = async (request: FastifyRequest) => {
       const refused = schemaErrors(request)
       const { webhooks } = request.body as GroupChange
-      refuse({ ...(await refuseUnknownWebhooks(db, request.caller.organizationId, webhooks)), ...refused })
+      refuse({ ...(await refuseUnknownWebhooks(db, request.context, webhooks)), ...refused })
     }
 
     app.get(
@@ -34,7 +34,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
           response: Answers(200, PageOf(Group)),
         },
       },
-      ({ query, caller }) => listGroups(db, seal, caller.organizationId, query),
+      ({ query, context }) => listGroups(db, seal, context, query),
     )
 
     app.post(
@@ -58,7 +58,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
           effect: (db) => insertGroup(db, context, body, config),
           answer: (db, id) => {
             reply.code(201).header('location', `/groups/${id}`)
-            return getGroup(db, context.organizationId, id)
+            return getGroup(db, context, id)
           },
         })
       },
@@ -67,7 +67,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
     app.get(
       '/groups/:group',
       { schema: { operationId: 'getGroup', summary: 'Get a group', tags, params, response: Answers(200, Group) } },
-      ({ params, caller }) => getGroup(db, caller.organizationId, params.group),
+      ({ params, context }) => getGroup(db, context, params.group),
     )
 
     app.patch(

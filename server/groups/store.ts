@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
 import type { Group, GroupChange } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import type { GroupsTable } from '../database/schema.ts'
@@ -21,7 +21,7 @@ const ORDERS = { created: { column: 'groups.id' }, name: { column: 'groups.name'
 export async function listGroups(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Group>> {
   const base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
@@ -36,18 +36,23 @@ export async function listGroups(
 }
 
 /** By id or slug. Throws `not_found` when there is none, or it is another organization's. */
-export async function getGroup(db: Database, organizationId: string, named: string): Promise<Group> {
-  const [group] = await toGroups(db, organizationId, [await getGroupRow(db, organizationId, named)])
+export async function getGroup(db: Database, tenant: Tenant, named: string): Promise<Group> {
+  const { organizationId } = tenant
+  const [group] = await toGroups(db, organizationId, [await getGroupRow(db, tenant, named)])
   return group!
 }
 
-export async function getGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow> {
-  const row = await findGroupRow(db, organizationId, named)
+export async function getGroupRow(db: Database, tenant: Tenant, named: string): Promise<GroupRow> {
+  const row = await findGroupRow(db, tenant, named)
   if (!row) throw notFound()
   return row
 }
 
-export async function findGroupRow(db: Database, organizationId: string, named: string): Promise<GroupRow | undefined> {
+export async function findGroupRow(
+  db: Database,
+  { organizationId }: Tenant,
+  named: string,
+): Promise<GroupRow | undefined> {
   if (!isGroupName(named)) return undefined
   const column = named.startsWith('grp_') ? ('id' as const) : ('slug' as const)
   return await db
@@ -63,7 +68,7 @@ export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; we
 /** Throws 409 when the slug is taken, 400 when a webhook is unknown. */
 export async function insertGroup(
   db: Database,
-  context: Context,
+  context: RequestContext,
   given: NewGroupRow,
   limits: LinkLimits = NO_LIMITS,
 ): Promise<string> {
@@ -98,7 +103,7 @@ export async function insertGroup(
 
 export async function updateGroup(
   db: Database,
-  context: Context,
+  context: RequestContext,
   named: string,
   change: GroupChange,
   limits: LinkLimits,
@@ -107,10 +112,10 @@ export async function updateGroup(
   const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     if (change.webhooks !== undefined) await lockLinks(transaction, organizationId)
-    const row = await getGroupRow(transaction, organizationId, named)
+    const row = await getGroupRow(transaction, context, named)
     const [before] = await toGroups(transaction, organizationId, [row])
     if (change.slug !== undefined && change.slug !== row.slug) {
-      if (await findGroupRow(transaction, organizationId, change.slug)) throw slugTaken(change.slug)
+      if (await findGroupRow(transaction, context, change.slug)) throw slugTaken(change.slug)
     }
     const { numUpdatedRows } = await transaction
       .updateTable('groups')
@@ -123,7 +128,7 @@ export async function updateGroup(
     if (change.webhooks !== undefined) {
       await setWebhooks(transaction, { organizationId, groupId: row.id, webhookIds: change.webhooks ?? [] }, limits)
     }
-    const after = await getGroup(transaction, organizationId, row.id)
+    const after = await getGroup(transaction, context, row.id)
     const object = { id: row.id, label: row.name }
     await recordAudit(transaction, context, { action: 'group.updated', object, before: before!, after })
     return after
@@ -133,18 +138,19 @@ export async function updateGroup(
 /** Keeps `groups.monitors` true as monitors come (positive) and go (negative). `differences`: by the ids of groups. */
 export async function countMonitors(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   differences: Iterable<readonly [groupId: string, difference: number]>,
 ): Promise<void> {
+  const { organizationId } = tenant
   const changed = new Map([...differences].filter(([, difference]) => difference !== 0))
-  if (changed.size > 1) await lockGroups(db, organizationId, [...changed.keys()])
+  if (changed.size > 1) await lockGroups(db, tenant, [...changed.keys()])
   const rows = [...changed].map(([id, new_monitors]) => ({ organization_id: organizationId, id, new_monitors }))
   const key = { organization_id: 'text', id: 'text' } as const
   await updateEach(db, { table: 'groups', key, add: { monitors: 'bigint' } }, rows)
 }
 
 /** In one order, so that two requests do not wait for each other. SQLite has one writer at a time. */
-export async function lockGroups(db: Database, organizationId: string, ids: readonly string[]): Promise<void> {
+export async function lockGroups(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<void> {
   if (engineOf(db) === 'sqlite' || ids.length === 0) return
   await sql`select id from groups where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}
     order by id for no key update`.execute(db)
@@ -155,7 +161,7 @@ async function setWebhooks(
   { organizationId, groupId, webhookIds }: { organizationId: string; groupId: string; webhookIds: string[] },
   limits: LinkLimits,
 ): Promise<void> {
-  refuse(await refuseUnknownWebhooks(db, organizationId, webhookIds))
+  refuse(await refuseUnknownWebhooks(db, { organizationId }, webhookIds))
   const wanted = new Map(webhookIds.map((id, index) => [id, `webhooks.${index}`]))
   await replaceLinks(db, { organizationId, side: 'group', id: groupId, wanted }, limits)
 }
@@ -163,7 +169,7 @@ async function setWebhooks(
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
 export async function refuseUnknownWebhooks(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   given: unknown,
 ): Promise<FieldErrors> {
   const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_NAMED) : []

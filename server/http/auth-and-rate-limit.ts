@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
-import { contextOf } from '../context.ts'
+import { type Caller, originOf } from '../context.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
 import { type Counted, classOf, limitHeaders, limitReached, type Standing, secondsToWait } from './limits.ts'
@@ -17,7 +17,7 @@ export type Gate = {
   clock: Clock
   limiter: Limiter
   /** Who sends the request; undefined without a valid key. */
-  identify: (request: FastifyRequest) => Promise<FastifyRequest['caller'] | undefined>
+  identify: (request: FastifyRequest) => Promise<Caller | undefined>
   /** Throws 403 where the request's caller may not do this. */
   permit: (request: FastifyRequest) => void
 }
@@ -52,8 +52,7 @@ export function authenticateAndLimit(app: FastifyInstance, gate: Gate): void {
     const caller = await count(gate, request, reply)
     if (!isApi) return
     if (!caller) throw unauthorized()
-    request.caller = caller
-    request.context = contextOf(request, gate.clock.now())
+    request.context = { ...caller, ...originOf(request, gate.clock.now()) }
     gate.permit(request)
   })
 }
@@ -67,13 +66,13 @@ export async function count({ clock, limiter, identify }: Gate, request: Fastify
   const identified = await settled(identify(request))
   const caller = identified.status === 'fulfilled' ? identified.value : undefined
   const kind = caller?.personId === undefined ? kindOfKey : 'dashboard'
-  const standing = await limiter.take(caller?.personId ?? caller?.actor ?? networkOf(request.ip), kind)
+  const standing = await limiter.take(caller?.personId ?? caller?.actor.id ?? networkOf(request.ip), kind)
   enforceLimit(standing, clock.now(), reply, { kind, whose: whoseOf(caller) })
   if (identified.status === 'rejected') throw identified.reason
   return caller
 }
 
-const whoseOf = (caller: FastifyRequest['caller'] | undefined): Counted['whose'] =>
+const whoseOf = (caller: Caller | undefined): Counted['whose'] =>
   caller === undefined ? 'without a valid API key' : caller.personId === undefined ? 'with one API key' : 'of one user'
 
 /** Sets the headers of the limit. Throws 429 when it is reached. */

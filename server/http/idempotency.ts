@@ -60,9 +60,9 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
     if (typeof given !== 'string' || !SHAPE.test(given)) {
       throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters, without blanks.' })
     }
-    const { organizationId, actor: keyId } = request.caller
+    const { organizationId, actor } = request.context
     const fingerprint = hash('sha256', `${request.url}\n${request.bodyHash}`)
-    const name: RequestName = { organizationId, keyId, name: hash('sha256', given), fingerprint }
+    const name: RequestName = { organizationId, keyId: actor.id, name: hash('sha256', given), fingerprint }
     const other = running.get(placeOf(name))
     if (other !== undefined) throw other === fingerprint ? stillRunning(reply) : otherRequest()
     running.set(placeOf(name), fingerprint)

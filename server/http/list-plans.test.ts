@@ -117,10 +117,15 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       for (const order_by of Object.keys(ORDERS)) {
         for (const order_way of WAYS) {
           await inspect(recording, engine, isFew, (page) =>
-            listMonitors(db, seal, organizationId, {
-              query: { ...query, ...page, order_by, order_way, limit: 3 },
-              included,
-            }),
+            listMonitors(
+              db,
+              seal,
+              { organizationId },
+              {
+                query: { ...query, ...page, order_by, order_way, limit: 3 },
+                included,
+              },
+            ),
           )
         }
       }
@@ -135,7 +140,8 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     const atFault = await db.selectFrom('monitors').select('id').where('state', '=', 'MISMATCH').orderBy('id').execute()
     const query = { state: 'MISMATCH', group: 'big', limit: 100 } as const
     const included = { frequency: false, group: false, diagnosis: false, reason: false }
-    const list = (page: PageQuery) => listMonitors(db, seal, organizationId, { query: { ...query, ...page }, included })
+    const list = (page: PageQuery) =>
+      listMonitors(db, seal, { organizationId }, { query: { ...query, ...page }, included })
 
     const listed: string[] = []
     for (let after: string | null | undefined; after !== null; ) {
@@ -167,7 +173,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     for (const query of [{ order_by: 'recorded' }, { after_id: `evt_${'0'.repeat(26)}` }] as const) {
       for (const order_way of WAYS) {
         await inspect(recording, engine, false, (page) =>
-          listEvents(db, seal, organizationId, { ...query, ...page, order_way, limit: 3 }),
+          listEvents(db, seal, { organizationId }, { ...query, ...page, order_way, limit: 3 }),
         )
       }
     }
@@ -175,7 +181,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       for (const time of times) {
         for (const order_way of WAYS) {
           await inspect(recording, engine, false, (page) =>
-            listEvents(db, seal, organizationId, { ...query, ...time, ...page, order_way, limit: 3 }),
+            listEvents(db, seal, { organizationId }, { ...query, ...time, ...page, order_way, limit: 3 }),
           )
         }
       }
@@ -203,7 +209,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     for (const order_by of ['created', 'name', 'slug']) {
       for (const order_way of WAYS) {
         await inspect(recording, engine, false, (page) =>
-          listGroups(db, seal, id, { ...page, order_by, order_way, limit: 3 }),
+          listGroups(db, seal, { organizationId: id }, { ...page, order_by, order_way, limit: 3 }),
         )
       }
     }
@@ -227,7 +233,7 @@ test("PostgreSQL's planner takes the indexes by itself when there are many rows"
       for (const order_way of WAYS) {
         const query = { ...filter, order_by, order_way }
         await inspect(recording, 'postgres', false, (page) =>
-          listMonitors(db, seal, organizationId, { query: { ...query, ...page }, included }),
+          listMonitors(db, seal, { organizationId }, { query: { ...query, ...page }, included }),
         )
       }
     }

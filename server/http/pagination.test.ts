@@ -156,7 +156,7 @@ async function givenOrganization(db: Database) {
     },
     async page({ filter, ...asked }: Query, cursor: { after?: string; before?: string }) {
       const query = { ...asked, ...filter, ...cursor } as Parameters<typeof listMonitors>[3]['query']
-      const page = await listMonitors(db, seal, organizationId, { query, included: NOTHING })
+      const page = await listMonitors(db, seal, { organizationId }, { query, included: NOTHING })
       return { ...page, ids: page.data.map(({ id }) => id) }
     },
     /** Where the last page begins. */

@@ -24,8 +24,8 @@ export function changedBy(scope: Pick<FastifyInstance, 'addHook'>, who: Changer)
 }
 
 /** Throws 403 where the caller may not do this. The one place that says who may what. */
-export function permit({ caller, method, routeOptions }: FastifyRequest): void {
-  const { role, personId } = caller
+export function permit({ context, method, routeOptions }: FastifyRequest): void {
+  const { role, personId } = context
   const { changedBy: changer = 'member', readBy } = routeOptions.config
   const needed = READING.has(method) ? readBy : changer
   if (needed === undefined || RANKS[role] >= RANKS[needed]) return

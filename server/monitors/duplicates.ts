@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { lockGroups } from '../groups/store.ts'
@@ -9,12 +10,9 @@ import type { MonitorRow } from './monitor.ts'
 export type Sameness = Pick<MonitorRow, 'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'>
 
 /** Those that the organization does not have yet, each once. Whoever asks the same for one of the groups waits. */
-export async function withoutKnown<T extends Sameness>(
-  db: Database,
-  organizationId: string,
-  rows: readonly T[],
-): Promise<T[]> {
-  await lockGroups(db, organizationId, [...new Set(rows.map(({ group_id }) => group_id))])
+export async function withoutKnown<T extends Sameness>(db: Database, tenant: Tenant, rows: readonly T[]): Promise<T[]> {
+  const { organizationId } = tenant
+  await lockGroups(db, tenant, [...new Set(rows.map(({ group_id }) => group_id))])
   const known = new Set<string>()
   for (const owner of new Set(rows.map((row) => row.owner))) {
     for await (const row of rowsOf(db, organizationId, owner)) known.add(samenessOf(row))
@@ -39,7 +37,7 @@ export const recordOf = ({ owner, record_type }: Pick<Sameness, 'owner' | 'recor
 const MOST_OTHERS = 10
 
 /** What the organization has already of the rows' names. Reads only, and keeps nobody from making one. */
-export async function findKnown(db: Database, organizationId: string, rows: readonly Sameness[]): Promise<Known> {
+export async function findKnown(db: Database, { organizationId }: Tenant, rows: readonly Sameness[]): Promise<Known> {
   const wanted = new Set(rows.map(samenessOf))
   const records = new Set(rows.map(recordOf))
   const same = new Set<string>()

@@ -1,6 +1,6 @@
 import type { GroupMonitorsChange } from '#contract/monitors.ts'
 import { addToAudit, newAuditId } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import { updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
@@ -13,7 +13,7 @@ import { replan } from './schedule.ts'
  */
 export async function updateGroupMonitors(
   db: Database,
-  context: Context,
+  context: RequestContext,
   group: NamedGroup,
   change: GroupMonitorsChange,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function updateGroupMonitors(
 
 async function updateSlice(
   db: Database,
-  { organizationId, now }: Context,
+  { organizationId, now }: RequestContext,
   groupId: string,
   change: GroupMonitorsChange,
   after: string,

@@ -1,5 +1,5 @@
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { insertEach, insertEachFree } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
@@ -28,35 +28,35 @@ export type InsertOptions = {
  */
 export async function insertMonitors(
   db: Database,
-  context: Context,
+  context: RequestContext,
   drafts: readonly MonitorDraft[],
   options: InsertOptions = {},
 ): Promise<MadeMonitor[]> {
   const { quota } = options
   return await inTransaction(db, async (transaction) => {
     const insert = () => insertAll(transaction, { context, drafts, ...options })
-    return quota ? await within(transaction, context.organizationId, quota, insert) : await insert()
+    return quota ? await within(transaction, context, quota, insert) : await insert()
   })
 }
 
-type Inserting = { context: Context; drafts: readonly MonitorDraft[] } & InsertOptions
+type Inserting = { context: RequestContext; drafts: readonly MonitorDraft[] } & InsertOptions
 
 async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
   const { context, drafts } = inserting
   const { organizationId, now } = context
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
-  const rows = inserting.ignore ? await withoutKnown(db, organizationId, given) : given
+  const rows = inserting.ignore ? await withoutKnown(db, context, given) : given
   await insertPlaces(db, rows, now)
   await insertEach(db, 'monitors', MONITOR, rows)
   const counts = new Map<string, number>()
   for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
-  await countMonitors(db, organizationId, counts)
+  await countMonitors(db, context, counts)
   await recordCreated(db, context, rows)
   return rows
 }
 
-async function recordCreated(db: Database, context: Context, rows: readonly MadeMonitor[]): Promise<void> {
+async function recordCreated(db: Database, context: RequestContext, rows: readonly MadeMonitor[]): Promise<void> {
   const action = 'monitor.created'
   const [first, second] = rows
   if (!first) return
@@ -69,7 +69,7 @@ async function groupsOf(db: Database, { context, drafts, groupFields }: Insertin
   const named = new Set(drafts.flatMap(({ group }) => (group === null ? [] : [group])))
   const groups = await resolveGroups(db, context, named)
   const isPreset = drafts.some(({ group }) => group === null)
-  const preset = isPreset ? await getDefaultGroup(db, context.organizationId) : undefined
+  const preset = isPreset ? await getDefaultGroup(db, context) : undefined
   const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
   const unknown = found.flatMap((group, place) => (group ? [] : [[groupFields?.[place] ?? 'group', NO_SUCH_GROUP]]))
   if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))

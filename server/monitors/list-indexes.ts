@@ -1,3 +1,4 @@
+import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW, narrowestIndex, type Way } from '../database/index-hints.ts'
 import type { Order } from '../http/keyset-query.ts'
@@ -35,18 +36,19 @@ export type ListPlan = {
 /** How a list of monitors is read so that a page costs the same whatever is asked and however many monitors there are. */
 export async function planList(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   filters: Filters,
   orderBy: OrderName,
   search?: NameRange,
 ): Promise<ListPlan> {
+  const { organizationId } = tenant
   // Where all rows have one value the id alone is the order, and the filter's index has it.
   const order: Order = orderBy in filters ? ORDERS.created : ORDERS[orderBy]
   const inOrder: ListPlan = { order, ...INDEXES[orderBy] }
   const isPostgres = engineOf(db) === 'postgres'
   // PostgreSQL's planner knows how many have such a name, but not in the order of another table.
   if (search && (!isPostgres || order === ORDERS.last_checked)) {
-    const found = await countFound(db, organizationId, search)
+    const found = await countFound(db, tenant, search)
     if (found < FEW) return { table: 'monitors', index: undefined, order, isFound: true }
   }
   if (isPostgres) return { ...inOrder, index: undefined }

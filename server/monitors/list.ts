@@ -1,6 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorQuery } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
 import type { Tables } from '../database/schema.ts'
@@ -19,10 +20,10 @@ import { columnsOf } from './store.ts'
 export async function listMonitorsAsJson(
   db: Database,
   seal: Signer,
-  organizationId: string,
+  tenant: Tenant,
   listed: ListedMonitors,
 ): Promise<string> {
-  const page = await listMonitors(db, seal, organizationId, listed)
+  const page = await listMonitors(db, seal, tenant, listed)
   return JSON.stringify({ ...page, data: page.data.map((row) => toMonitor(row, listed.included)) })
 }
 
@@ -35,15 +36,16 @@ export type ListedMonitors = { query: Omit<MonitorQuery, 'include'>; included: I
 export async function listMonitors(
   db: Database,
   seal: Signer,
-  organizationId: string,
+  tenant: Tenant,
   { query, included, groupId }: ListedMonitors,
 ): Promise<Page<ShownMonitor>> {
+  const { organizationId } = tenant
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filters = await filtersOf(db, organizationId, query, groupId)
   const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const plan = await planList(db, organizationId, filters, orderBy, search)
+  const plan = await planList(db, tenant, filters, orderBy, search)
   const id = plan.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
-  const found = search && plan.isFound ? foundIds(db, organizationId, search) : undefined
+  const found = search && plan.isFound ? foundIds(db, tenant, search) : undefined
   let rows = (from(db, plan, found) as Joined)
     .select(columnsOf(included))
     .where('monitors.organization_id', '=', organizationId)
@@ -68,14 +70,15 @@ export async function listMonitors(
 /** How many monitors the filters leave, active ones by state; at most `most` are counted. Throws a 400 for a wrong filter. */
 export async function countMonitors(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   query: Pick<MonitorQuery, 'search' | 'record_type' | 'group'>,
   most: number,
 ): Promise<MonitorCounts> {
+  const { organizationId } = tenant
   const filters = await filtersOf(db, organizationId, query, undefined)
   const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const { index, where } = await planList(db, organizationId, filters, 'created', search)
-  const found = search && someFoundIds(db, organizationId, search, most)
+  const { index, where } = await planList(db, tenant, filters, 'created', search)
+  const found = search && someFoundIds(db, tenant, search, most)
   let rows = found
     ? amongThose(db, found)
     : db.selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')
@@ -142,7 +145,7 @@ async function filtersOf(
   const name = parseNameFilter(names)
   if (!name.ok) throw invalid(name.problems)
   const filters: Filters = { ...name.filter }
-  const named = group === undefined ? ofGroup : ((await findGroupRow(db, organizationId, group))?.id ?? '')
+  const named = group === undefined ? ofGroup : ((await findGroupRow(db, { organizationId }, group))?.id ?? '')
   if (named !== undefined) filters.group_id = ofGroup === undefined || ofGroup === named ? named : ''
   if (state !== undefined) filters.state = state
   if (record_type !== undefined) filters.record_type = record_type

@@ -1,5 +1,5 @@
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { getGroupSlug } from '../groups/resolve.ts'
@@ -15,14 +15,14 @@ const SLICE = 200
  * Its events go with it; webhook requests already made are still delivered. A long history goes slice by slice before the
  * monitor does, so that nobody waits; whoever is interrupted finds the monitor there and deletes it again. Throws `not_found` and 412.
  */
-export async function deleteMonitor(db: Database, context: Context, id: string, match?: Match): Promise<void> {
+export async function deleteMonitor(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId } = context
   if (await hasLongHistory(db, organizationId, id)) {
     await stopChecks(db, organizationId, id, match)
     while ((await deleteEvents(db, organizationId, id)) === SLICE) await yieldToEventLoop()
   }
   await inTransaction(db, async (transaction) => {
-    const monitor = await lockMonitor(transaction, organizationId, id)
+    const monitor = await lockMonitor(transaction, context, id)
     refuseStale(monitor, match)
     const deleted = await transaction
       .deleteFrom('monitors')
@@ -31,8 +31,8 @@ export async function deleteMonitor(db: Database, context: Context, id: string, 
       .returning(['group_id', 'slot'])
       .executeTakeFirstOrThrow()
     await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).execute()
-    await countMonitors(transaction, organizationId, [[deleted.group_id, -1]])
-    const before = auditOf(monitor, await getGroupSlug(transaction, organizationId, deleted.group_id))
+    await countMonitors(transaction, context, [[deleted.group_id, -1]])
+    const before = auditOf(monitor, await getGroupSlug(transaction, context, deleted.group_id))
     await recordAudit(transaction, context, {
       action: 'monitor.deleted',
       object: { id, label: nameOf(monitor) },
@@ -49,7 +49,7 @@ async function hasLongHistory(db: Database, organizationId: string, monitorId: s
 /** So that no check makes a further event meanwhile. */
 async function stopChecks(db: Database, organizationId: string, id: string, match: Match): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const monitor = await lockMonitor(transaction, organizationId, id)
+    const monitor = await lockMonitor(transaction, { organizationId }, id)
     refuseStale(monitor, match)
     await transaction
       .updateTable('monitors')

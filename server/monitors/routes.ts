@@ -44,11 +44,11 @@ export function monitorRoutes(deps: Deps): Routes {
     const listed = async (organizationId: string, { include, ...query }: MonitorQuery, groupId?: string) => {
       const included = parseInclude(include)
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
-      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, organizationId, wanted))
+      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, { organizationId }, wanted))
     }
     const shown = async (db: Deps['db'], organizationId: string, id: string, include: string | undefined) => {
       const included = parseInclude(include)
-      return toMonitor(await getMonitor(db, organizationId, id, included), included)
+      return toMonitor(await getMonitor(db, { organizationId }, id, included), included)
     }
 
     app.get(
@@ -62,7 +62,7 @@ export function monitorRoutes(deps: Deps): Routes {
           response: Answers(200, MonitorPage),
         },
       },
-      ({ query, caller }) => listed(caller.organizationId, query),
+      ({ query, context }) => listed(context.organizationId, query),
     )
 
     app.get(
@@ -77,9 +77,9 @@ export function monitorRoutes(deps: Deps): Routes {
           response: Answers(200, MonitorPage),
         },
       },
-      async ({ params, query, caller }) => {
-        const { id } = await getGroupRow(db, caller.organizationId, params.group)
-        return await listed(caller.organizationId, query, id)
+      async ({ params, query, context }) => {
+        const { id } = await getGroupRow(db, context, params.group)
+        return await listed(context.organizationId, query, id)
       },
     )
 
@@ -97,8 +97,8 @@ export function monitorRoutes(deps: Deps): Routes {
         },
       },
       async ({ params, body, context }, reply) => {
-        const group = await getGroupRow(db, context.organizationId, params.group)
-        const pace = await paceOf(deps, context.organizationId)
+        const group = await getGroupRow(db, context, params.group)
+        const pace = await paceOf(deps, context)
         pace(body.frequency)
         await updateGroupMonitors(db, context, group, body)
         return reply.code(204).send(null)
@@ -121,19 +121,18 @@ export function monitorRoutes(deps: Deps): Routes {
       },
       (request, reply) => {
         const { context } = request
-        const { organizationId } = context
         const included = parseInclude(request.query.include)
         return once(request, reply, db, {
           prepare: async () => {
             const refused = schemaErrors(request)
             const parsed = parseMonitor(request.body)
             if (!parsed.ok || refused) {
-              const unknown = await refuseUnknownIds(db, organizationId, { group: request.body.group })
+              const unknown = await refuseUnknownIds(db, context, { group: request.body.group })
               throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
             }
-            const pace = await paceOf(deps, organizationId)
+            const pace = await paceOf(deps, context)
             const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-            return { draft, quota: await quotaFor(deps, organizationId, 'monitors') }
+            return { draft, quota: await quotaFor(deps, context, 'monitors') }
           },
           effect: async (db, { draft, quota }) => {
             const [made] = await insertMonitors(db, context, [draft], { quota })
@@ -168,7 +167,6 @@ export function monitorRoutes(deps: Deps): Routes {
       },
       (request, reply) => {
         const { body, context } = request
-        const { organizationId } = context
         const included = parseInclude(request.query.include)
         let rows: ShownMonitor[] | undefined
         return once(request, reply, db, {
@@ -176,15 +174,15 @@ export function monitorRoutes(deps: Deps): Routes {
             const refused = schemaErrors(request)
             const { drafts, errors } = await parseMonitors(body)
             if (refused || Object.keys(errors).length > 0) {
-              const unknown = await refuseUnknownIds(db, organizationId, groupsNamed(body))
+              const unknown = await refuseUnknownIds(db, context, groupsNamed(body))
               throw invalid({ ...errors, ...unknown, ...refused })
             }
-            const pace = await paceOf(deps, organizationId)
+            const pace = await paceOf(deps, context)
             const paced = drafts.map((draft, place) => ({
               ...draft,
               frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
             }))
-            return { paced, quota: await quotaFor(deps, organizationId, 'monitors') }
+            return { paced, quota: await quotaFor(deps, context, 'monitors') }
           },
           effect: async (db, { paced, quota }) => {
             rows = await insertMonitors(db, context, paced, {
@@ -196,7 +194,7 @@ export function monitorRoutes(deps: Deps): Routes {
           },
           answer: async (db, ids) => {
             reply.code(201)
-            const shown = rows ?? (await getMonitors(db, organizationId, ids, included))
+            const shown = rows ?? (await getMonitors(db, context, ids, included))
             return shown.map((row) => toMonitor(row, included))
           },
         })
@@ -214,7 +212,7 @@ export function monitorRoutes(deps: Deps): Routes {
           response: Answers(200, MonitorAnswer),
         },
       },
-      ({ params, query, caller }) => shown(db, caller.organizationId, params.monitor, query.include),
+      ({ params, query, context }) => shown(db, context.organizationId, params.monitor, query.include),
     )
 
     app.patch(
@@ -236,7 +234,7 @@ export function monitorRoutes(deps: Deps): Routes {
       async (request) => {
         const { params, body, context } = request
         const refused = schemaErrors(request)
-        if (!refused) (await paceOf(deps, context.organizationId))(body.frequency)
+        if (!refused) (await paceOf(deps, context))(body.frequency)
         const { match } = request
         await updateMonitor(db, context, params.monitor, body, { refused, match })
         return await shown(db, context.organizationId, params.monitor, request.query.include)
@@ -288,12 +286,12 @@ export function monitorRoutes(deps: Deps): Routes {
         },
       },
       (request, reply) => {
-        const { params, query, caller } = request
+        const { params, query, context } = request
         return once(request, reply, db, {
-          effect: (db) => checkSoon(db, caller.organizationId, params.monitor, clock.now()),
+          effect: (db) => checkSoon(db, context, params.monitor, clock.now()),
           answer: (db) => {
             reply.code(202)
-            return shown(db, caller.organizationId, params.monitor, query.include)
+            return shown(db, context.organizationId, params.monitor, query.include)
           },
         })
       },

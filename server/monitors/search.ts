@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
 import { normalizeName } from '../dns/names.ts'
@@ -28,7 +29,7 @@ export const isInRange = ([from, to]: NameRange): RawBuilder<boolean> =>
     or (monitors.domain >= ${from} and monitors.domain < ${to}))`
 
 /** The ids of such monitors, each once, from the two indexes. */
-export const foundIds = (db: Database, organizationId: string, [from, to]: NameRange): RawBuilder<{ id: string }> =>
+export const foundIds = (db: Database, { organizationId }: Tenant, [from, to]: NameRange): RawBuilder<{ id: string }> =>
   sql`(select id from ${by(db, 'owner')}
       where organization_id = ${organizationId} and owner >= ${from} and owner < ${to}
     union
@@ -37,7 +38,7 @@ export const foundIds = (db: Database, organizationId: string, [from, to]: NameR
 /** The same, at most `most` from either index. */
 export function someFoundIds(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   [from, to]: NameRange,
   most: number,
 ): RawBuilder<{ id: string }> {
@@ -48,7 +49,7 @@ export function someFoundIds(
 }
 
 /** How many there are, counted no further than `FEW` by either index. */
-export async function countFound(db: Database, organizationId: string, range: NameRange): Promise<number> {
+export async function countFound(db: Database, { organizationId }: Tenant, range: NameRange): Promise<number> {
   let most = 0
   for (const column of ['owner', 'domain'] as const) {
     const of = sql.ref(column)

@@ -1,3 +1,4 @@
+import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { conflict, notFound } from '../problem.ts'
@@ -29,7 +30,7 @@ const SHOWN = [
 /** Throws `not_found` when the monitor does not exist or is another organization's. */
 export async function getMonitor(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   id: string,
   included: Inclusion = { frequency: true, group: true, diagnosis: true, reason: true },
 ): Promise<ShownMonitor> {
@@ -49,7 +50,7 @@ export async function getMonitor(
 /** Those of the ids that there still are, in the order of the ids. */
 export async function getMonitors(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   ids: readonly string[],
   included: Inclusion,
 ): Promise<ShownMonitor[]> {
@@ -67,7 +68,7 @@ export async function getMonitors(
 }
 
 /** The whole row, locked until the transaction ends: a check that would record something waits. Throws `not_found`. */
-export async function lockMonitor(db: Database, organizationId: string, id: string): Promise<MonitorRow> {
+export async function lockMonitor(db: Database, { organizationId }: Tenant, id: string): Promise<MonitorRow> {
   const row = await db
     .selectFrom('monitors')
     .selectAll()
@@ -80,7 +81,7 @@ export async function lockMonitor(db: Database, organizationId: string, id: stri
 }
 
 /** Makes a monitor due now, outside its schedule. A check that is under way is done again. Throws 409 when disabled. */
-export async function checkSoon(db: Database, organizationId: string, id: string, now: number): Promise<void> {
+export async function checkSoon(db: Database, { organizationId }: Tenant, id: string, now: number): Promise<void> {
   const monitor = await db
     .selectFrom('monitors')
     .select('slot')

@@ -1,6 +1,6 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { getGroupSlug, type NamedGroup, refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
@@ -15,18 +15,18 @@ import { lockMonitor } from './store.ts'
 /** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
 export async function updateMonitor(
   db: Database,
-  context: Context,
+  context: RequestContext,
   id: string,
   given: MonitorChange,
   { refused = {}, match }: { refused?: FieldErrors | undefined; match?: Match } = {},
 ): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
-    const row = await lockMonitor(transaction, organizationId, id)
+    const row = await lockMonitor(transaction, context, id)
     const parsed = parseChange(row, given)
     const errors = { ...(parsed.ok ? {} : parsed.errors), ...refused }
     if (!parsed.ok || Object.keys(errors).length > 0) {
-      throw invalid({ ...errors, ...(await refuseUnknownIds(transaction, organizationId, { group: given.group })) })
+      throw invalid({ ...errors, ...(await refuseUnknownIds(transaction, context, { group: given.group })) })
     }
     refuseStale(row, match)
     const { changed } = parsed
@@ -42,13 +42,13 @@ export async function updateMonitor(
       .execute()
     await updatePlace(transaction, row, changed, now)
     const isMoved = groupId !== row.group_id
-    const groupBefore = isMoved ? await getGroupSlug(transaction, organizationId, row.group_id) : undefined
+    const groupBefore = isMoved ? await getGroupSlug(transaction, context, row.group_id) : undefined
     const before = auditOf(row, groupBefore)
     const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group?.slug : undefined)
     const action = actionOf(Object.keys(columns), after.is_active)
     await recordAudit(transaction, context, { action, object: { id, label: nameOf(row) }, before, after })
     if (!isMoved) return
-    await countMonitors(transaction, organizationId, [
+    await countMonitors(transaction, context, [
       [row.group_id, -1],
       [groupId, 1],
     ])
@@ -60,7 +60,7 @@ function actionOf(columns: readonly string[], isActive: boolean) {
   return isActive ? 'monitor.enabled' : 'monitor.disabled'
 }
 
-async function groupOf(db: Database, context: Context, named: string): Promise<NamedGroup> {
+async function groupOf(db: Database, context: RequestContext, named: string): Promise<NamedGroup> {
   const found = (await resolveGroups(db, context, new Set([named]))).get(named)
   if (!found) throw invalid({ group: NO_SUCH_GROUP })
   return found

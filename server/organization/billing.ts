@@ -1,6 +1,6 @@
 import type { Billing, BillingChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import { type Match, refuseStale, versionOf, withVersion } from '../database/versions.ts'
@@ -20,7 +20,7 @@ const NOTHING: Billing = {
   currency: null,
 }
 
-export async function getBilling(db: Database, organizationId: string): Promise<Billing> {
+export async function getBilling(db: Database, { organizationId }: Tenant): Promise<Billing> {
   const row = await db
     .selectFrom('billing_details')
     .select(Object.keys(NOTHING) as (keyof Billing)[])
@@ -47,14 +47,14 @@ export function refusalsOfBilling({ country, currency }: BillingChange): FieldEr
 /** `change`: judged already. What is absent stays; null and empty text clear. Country and currency are kept in capitals. */
 export async function updateBilling(
   db: Database,
-  context: Context,
+  context: RequestContext,
   change: BillingChange,
   match?: Match,
 ): Promise<Billing> {
   const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    const before = await getBilling(transaction, organizationId)
+    const before = await getBilling(transaction, context)
     const version = versionOf(before)!.version
     refuseStale({ version }, match)
     const billing = newBilling(before, change)

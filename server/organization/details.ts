@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { OrganizationsTable } from '../database/schema.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
@@ -12,7 +12,7 @@ import { findTimeZone } from './iso-codes.ts'
 import { planOf } from './usage.ts'
 
 /** Throws `not_found`. */
-export async function getOrganizationDetails(db: Database, organizationId: string): Promise<Organization> {
+export async function getOrganizationDetails(db: Database, { organizationId }: Tenant): Promise<Organization> {
   const row = await db.selectFrom('organizations').selectAll().where('id', '=', organizationId).executeTakeFirst()
   if (!row) throw notFound()
   return toOrganization(row)
@@ -29,7 +29,7 @@ export function refusalsOfOrganization({ settings }: OrganizationChange): FieldE
 export async function updateOrganization(
   db: Database,
   plans: Plans,
-  context: Context,
+  context: RequestContext,
   change: OrganizationChange,
   match?: Match,
 ): Promise<Organization> {
@@ -88,7 +88,7 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
 
 async function refuseRetention(db: Database, plans: Plans, organizationId: string, days: number | null | undefined) {
   if (typeof days !== 'number') return
-  const { name, limits } = await planOf(db, plans, organizationId)
+  const { name, limits } = await planOf(db, plans, { organizationId })
   if (limits.event_retention_days === null || days <= limits.event_retention_days) return
   throw new Problem(
     402,

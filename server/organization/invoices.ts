@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Invoice } from '#contract/subscription.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { InvoicesTable } from '../database/schema-people.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
@@ -15,7 +16,7 @@ const ORDERS = { created: { column: 'invoices.created_at' } }
 export async function listInvoices(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Invoice>> {
   const base = db.selectFrom('invoices').selectAll('invoices').where('invoices.organization_id', '=', organizationId)
@@ -27,7 +28,7 @@ export async function listInvoices(
 /** An answer older than the one recorded changes nothing. */
 export async function followInvoice(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   found: PaidInvoice,
   asOf: number,
 ): Promise<void> {

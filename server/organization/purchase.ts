@@ -1,7 +1,7 @@
 import type { PaymentPage, PlanChoice, Subscription } from '#contract/subscription.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { isoOrNull } from '../http/times.ts'
@@ -32,29 +32,29 @@ const SESSION_MS = 30 * 60_000
 export async function choosePlan(
   deps: PurchaseDeps,
   payments: Payments | null,
-  context: Context,
+  context: RequestContext,
   choice: PlanChoice,
 ): Promise<Subscription | PaymentPage> {
   const { organizationId } = context
   const { db, config } = deps
   const target = config.plans.find(({ id }) => id === choice.plan)
   if (!target) throw invalid({ plan: `must be one of ${config.plans.map(({ id }) => id).join(', ')}.` })
-  const { currency } = await getBilling(db, organizationId)
+  const { currency } = await getBilling(db, context)
   const price = priceOf(target, { interval: choice.interval, currency })?.stripe_price
   if (choice.interval !== undefined && price === undefined) {
     throw invalid({ interval: `is not sold for the plan ${target.id}.` })
   }
-  const row = await findSubscriptionRow(db, organizationId)
+  const row = await findSubscriptionRow(db, context)
   const subscription = liveSubscription(row)
   const current = {
-    plan: await planOf(db, config.plans, organizationId),
+    plan: await planOf(db, config.plans, context),
     subscription,
     cancelAt: row?.cancel_at ?? null,
   }
   const change = changeTo(target, current, freePlan(config.plans).id)
   switch (change) {
     case 'none':
-      return await getSubscription(db, config.plans, organizationId, deps.clock.now())
+      return await getSubscription(db, config.plans, context, deps.clock.now())
     case 'not_for_sale':
       throw conflict(`The plan ${target.id} is not for sale; ask whoever runs this server.`)
     case 'cancel':
@@ -72,26 +72,26 @@ export async function choosePlan(
 }
 
 /** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
-export async function cancelPlan(deps: PurchaseDeps, payments: Payments | null, context: Context) {
-  const row = await findSubscriptionRow(deps.db, context.organizationId)
+export async function cancelPlan(deps: PurchaseDeps, payments: Payments | null, context: RequestContext) {
+  const row = await findSubscriptionRow(deps.db, context)
   if (liveSubscription(row) === null) throw conflict('There is no paid plan to cancel.')
   return await setCancelled(deps, payments, context, row, true)
 }
 
 /** The address of the customer portal. Throws 409 before anything was bought. */
-export async function openPortal(deps: PurchaseDeps, payments: Payments | null, organizationId: string) {
-  const row = await findSubscriptionRow(deps.db, organizationId)
+export async function openPortal(deps: PurchaseDeps, payments: Payments | null, tenant: Tenant) {
+  const row = await findSubscriptionRow(deps.db, tenant)
   if (!row?.stripe_customer) throw conflict('There are no purchases to manage yet.')
   const provider = switchedOn(payments)
-  await passOnBilling(deps, payments, organizationId)
+  await passOnBilling(deps, payments, tenant)
   return { url: await provider.portal(row.stripe_customer, returnUrlOf(deps)) }
 }
 
 /** Sends changed billing details on, where the provider knows the organization. */
-export async function passOnBilling({ db }: PurchaseDeps, payments: Payments | null, organizationId: string) {
-  const row = await findSubscriptionRow(db, organizationId)
+export async function passOnBilling({ db }: PurchaseDeps, payments: Payments | null, tenant: Tenant) {
+  const row = await findSubscriptionRow(db, tenant)
   if (!payments || !row?.stripe_customer) return
-  await payments.updateCustomer(row.stripe_customer, await getBilling(db, organizationId))
+  await payments.updateCustomer(row.stripe_customer, await getBilling(db, tenant))
 }
 
 async function pageFor(
@@ -106,12 +106,12 @@ async function pageFor(
   const returnUrl = returnUrlOf(deps)
   const subscription = liveSubscription(row)
   if (row?.stripe_customer && subscription !== null) {
-    await passOnBilling(deps, payments, organizationId)
+    await passOnBilling(deps, payments, { organizationId })
     return await provider.confirm(row.stripe_customer, subscription, price, returnUrl)
   }
   const customer = row?.stripe_customer ?? (await provider.newCustomer(organizationId))
-  await noteCustomer(db, organizationId, customer)
-  await passOnBilling(deps, payments, organizationId)
+  await noteCustomer(db, { organizationId }, customer)
+  await passOnBilling(deps, payments, { organizationId })
   // Whoever asks twice gets one page, not two subscriptions; after a subscription ended, the next page is a new one.
   const turn = Math.floor(clock.now() / SESSION_MS)
   const key = `buy:${organizationId}:${price}:${row?.as_of ?? 0}:${turn}`
@@ -122,14 +122,13 @@ async function pageFor(
 async function setCancelled(
   { db, clock, config }: PurchaseDeps,
   payments: Payments | null,
-  context: Context,
+  context: RequestContext,
   row: SubscriptionRow | undefined,
   cancel: boolean,
 ): Promise<Subscription> {
-  const { organizationId } = context
   const told: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(liveSubscription(row) ?? '', cancel)
   // The row itself follows when the provider reports it.
-  const subscription = await getSubscription(db, config.plans, organizationId, clock.now())
+  const subscription = await getSubscription(db, config.plans, context, clock.now())
   const after = { cancel_at: isoOrNull(told.cancelAt) }
   const action = cancel ? 'subscription.canceled' : 'subscription.resumed'
   await recordAudit(db, context, { action, object: {}, before: { cancel_at: subscription.cancel_at }, after })

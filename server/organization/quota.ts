@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import type { Plans } from '../plan.ts'
@@ -13,10 +14,10 @@ export type Quota = { plan: string; what: Counted; limit: number; now: number }
 /** Undefined where the plan has no limit. */
 export async function quotaFor(
   { db, clock, config }: QuotaDeps,
-  organizationId: string,
+  tenant: Tenant,
   what: Counted,
 ): Promise<Quota | undefined> {
-  const plan = await planOf(db, config.plans, organizationId)
+  const plan = await planOf(db, config.plans, tenant)
   const limit = plan.limits[what]
   return limit === null ? undefined : { plan: plan.name, what, limit, now: clock.now() }
 }
@@ -28,28 +29,27 @@ export async function quotaFor(
  */
 export async function withinQuota<T>(
   deps: QuotaDeps,
-  organizationId: string,
+  tenant: Tenant,
   what: Counted,
   work: (transaction: Database) => Promise<T>,
 ): Promise<T> {
-  const quota = await quotaFor(deps, organizationId, what)
+  const quota = await quotaFor(deps, tenant, what)
   if (!quota) return await work(deps.db)
-  return await inTransaction(deps.db, (transaction) =>
-    within(transaction, organizationId, quota, () => work(transaction)),
-  )
+  return await inTransaction(deps.db, (transaction) => within(transaction, tenant, quota, () => work(transaction)))
 }
 
 /** The same in a transaction that is open. */
 export async function within<T>(
   transaction: Database,
-  organizationId: string,
+  tenant: Tenant,
   { plan, what, limit, now }: Quota,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { organizationId } = tenant
   await lockOrganization(transaction, organizationId)
-  const before = await countUse(transaction, organizationId, what, now)
+  const before = await countUse(transaction, tenant, what, now)
   const made = await work()
-  const after = await countUse(transaction, organizationId, what, now)
+  const after = await countUse(transaction, tenant, what, now)
   if (after <= limit || after <= before) return made
   const use = `${before} of ${limit} ${WORDS[what]} are in use on the plan ${plan}`
   throw new Problem(
@@ -64,9 +64,9 @@ export async function within<T>(
  */
 export async function paceOf(
   { db, config }: Pick<QuotaDeps, 'db' | 'config'>,
-  organizationId: string,
+  tenant: Tenant,
 ): Promise<(asked?: number | undefined) => number> {
-  const { name, limits } = await planOf(db, config.plans, organizationId)
+  const { name, limits } = await planOf(db, config.plans, tenant)
   const least = Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
   return (asked = least) => {
     if (asked >= least) return asked

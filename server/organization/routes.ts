@@ -31,7 +31,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, Organization),
         },
       },
-      ({ caller }) => getOrganizationDetails(db, caller.organizationId),
+      ({ context }) => getOrganizationDetails(db, context),
     )
 
     app.patch(
@@ -70,7 +70,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, PageOf(AuditEntry)),
         },
       },
-      ({ query, caller }) => listAuditLog(db, seal, caller.organizationId, query),
+      ({ query, context }) => listAuditLog(db, seal, context, query),
     )
 
     app.get(
@@ -83,7 +83,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, Billing),
         },
       },
-      ({ caller }) => getBilling(db, caller.organizationId),
+      ({ context }) => getBilling(db, context),
     )
 
     app.patch(
@@ -105,7 +105,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         const refused = schemaErrors(request)
         refuse({ ...refusalsOfBilling(body), ...refused })
         const billing = await updateBilling(db, context, body, match)
-        await passOnBilling(deps, payments, context.organizationId).catch((err: unknown) =>
+        await passOnBilling(deps, payments, context).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
         )
         return billing

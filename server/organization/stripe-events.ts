@@ -56,7 +56,7 @@ async function readInvoice(payments: Payments, id: string, asOf: number): Promis
   return async (transaction) => {
     if (!found) return await forgetInvoice(transaction, id)
     const organizationId = await findOrganizationOfCustomer(transaction, found.customer)
-    if (organizationId !== undefined) await followInvoice(transaction, organizationId, found, asOf)
+    if (organizationId !== undefined) await followInvoice(transaction, { organizationId }, found, asOf)
   }
 }
 

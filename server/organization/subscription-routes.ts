@@ -31,7 +31,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, Subscription),
         },
       },
-      ({ caller }) => getSubscription(db, config.plans, caller.organizationId, clock.now()),
+      ({ context }) => getSubscription(db, config.plans, context, clock.now()),
     )
 
     app.put(
@@ -79,7 +79,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, PaymentPage),
         },
       },
-      ({ caller }) => openPortal(deps, payments, caller.organizationId),
+      ({ context }) => openPortal(deps, payments, context),
     )
 
     app.get(
@@ -109,7 +109,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, PageOf(Invoice)),
         },
       },
-      ({ query, caller }) => listInvoices(db, seal, caller.organizationId, query),
+      ({ query, context }) => listInvoices(db, seal, context, query),
     )
   }
 }

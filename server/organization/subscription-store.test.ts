@@ -116,20 +116,20 @@ onBothEngines('following a subscription', (fresh) => {
     const db = await fresh()
     const { id } = await insertOrganization(db, { name: 'Acme', email: 'a@example.com', passwordHash: '' }, 0)
 
-    await givePlan(db, id, 'team', 10)
-    expect(await planOf(db, plans, id)).toMatchObject({ id: 'team' })
-    await givePlan(db, id, 'free', 20)
-    expect(await planOf(db, plans, id)).toMatchObject({ id: 'free' })
+    await givePlan(db, { organizationId: id }, 'team', 10)
+    expect(await planOf(db, plans, { organizationId: id })).toMatchObject({ id: 'team' })
+    await givePlan(db, { organizationId: id }, 'free', 20)
+    expect(await planOf(db, plans, { organizationId: id })).toMatchObject({ id: 'free' })
   })
 })
 
 async function givenCustomer(db: Database) {
   const { id } = await insertOrganization(db, { name: 'Acme', email: 'a@example.com', passwordHash: '' }, 0)
-  await noteCustomer(db, id, 'cus_1')
+  await noteCustomer(db, { organizationId: id }, 'cus_1')
   return {
     follow: (change: Partial<PaidSubscription>, asOf: number) =>
       followSubscription(db, plans, { ...found, ...change }, asOf),
-    give: (plan: string, now: number) => givePlan(db, id, plan, now),
-    row: () => findSubscriptionRow(db, id),
+    give: (plan: string, now: number) => givePlan(db, { organizationId: id }, plan, now),
+    row: () => findSubscriptionRow(db, { organizationId: id }),
   }
 }

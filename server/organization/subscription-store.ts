@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { PlanLimits, Subscription } from '#contract/subscription.ts'
 import { recordAudit } from '../audit-log.ts'
-import { type Context, operatorContext, systemContext } from '../context.ts'
+import { operatorContext, type RequestContext, systemContext, type Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import type { SubscriptionsTable } from '../database/schema-people.ts'
@@ -13,7 +13,10 @@ import { countUse, planOf, retentionDaysOf, shortestFrequency } from './usage.ts
 export type SubscriptionRow = Selectable<SubscriptionsTable>
 
 /** Undefined for an organization that never had to do with payments. */
-export async function findSubscriptionRow(db: Database, organizationId: string): Promise<SubscriptionRow | undefined> {
+export async function findSubscriptionRow(
+  db: Database,
+  { organizationId }: Tenant,
+): Promise<SubscriptionRow | undefined> {
   return await db
     .selectFrom('subscriptions')
     .selectAll()
@@ -22,14 +25,10 @@ export async function findSubscriptionRow(db: Database, organizationId: string):
 }
 
 /** The plan in force, and what of it is used. */
-export async function getSubscription(
-  db: Database,
-  plans: Plans,
-  organizationId: string,
-  now: number,
-): Promise<Subscription> {
-  const row = await findSubscriptionRow(db, organizationId)
-  const plan = await planOf(db, plans, organizationId)
+export async function getSubscription(db: Database, plans: Plans, tenant: Tenant, now: number): Promise<Subscription> {
+  const { organizationId } = tenant
+  const row = await findSubscriptionRow(db, tenant)
+  const plan = await planOf(db, plans, tenant)
   return {
     plan: plan.id,
     status: row?.status ?? 'active',
@@ -48,7 +47,7 @@ export function liveSubscription(row: SubscriptionRow | undefined): string | nul
 }
 
 /** The customer at the payment provider, noted once. */
-export async function noteCustomer(db: Database, organizationId: string, customer: string): Promise<void> {
+export async function noteCustomer(db: Database, { organizationId }: Tenant, customer: string): Promise<void> {
   await db
     .insertInto('subscriptions')
     .values({ organization_id: organizationId, status: 'active', quantity: 1, stripe_customer: customer, as_of: 0 })
@@ -66,10 +65,11 @@ export async function findOrganizationOfCustomer(db: Database, customer: string)
 }
 
 /** Gives a plan that nobody pays for. False where a subscription is paid for: that decides the plan. */
-export async function givePlan(db: Database, organizationId: string, plan: string, now: number): Promise<boolean> {
+export async function givePlan(db: Database, tenant: Tenant, plan: string, now: number): Promise<boolean> {
+  const { organizationId } = tenant
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    const row = await findSubscriptionRow(transaction, organizationId)
+    const row = await findSubscriptionRow(transaction, tenant)
     if (liveSubscription(row) !== null) return false
     // As one that begins now, so that a late report of an earlier subscription's end does not take the plan away.
     const given = { ...NOTHING_PAID, plan, status: 'active' as const, stripe_subscription: null, subscribed_at: now }
@@ -127,7 +127,12 @@ const STRIPE = { type: 'system', id: 'stripe', label: 'Stripe' } as const
 
 type Paid = Pick<SubscriptionRow, 'plan' | 'status' | 'quantity' | 'cancel_at'>
 
-async function recordUpdated(db: Database, context: Context, before: Paid | undefined, after: Paid): Promise<void> {
+async function recordUpdated(
+  db: Database,
+  context: RequestContext,
+  before: Paid | undefined,
+  after: Paid,
+): Promise<void> {
   const fields = ({ plan, status, quantity, cancel_at }: Paid) => ({
     ...{ plan, status, quantity },
     cancel_at: isoOrNull(cancel_at),
@@ -164,14 +169,14 @@ function valuesOf(standing: Counting, found: PaidSubscription) {
 async function usageOf(db: Database, plans: Plans, organizationId: string, now: number) {
   const usage: Record<keyof PlanLimits, number | null> = {
     monitors: null,
-    min_frequency: await shortestFrequency(db, organizationId),
-    event_retention_days: await retentionDaysOf(db, plans, organizationId),
+    min_frequency: await shortestFrequency(db, { organizationId }),
+    event_retention_days: await retentionDaysOf(db, plans, { organizationId }),
     webhooks: null,
     agents: null,
     api_keys: null,
   }
   for (const what of ['monitors', 'webhooks', 'agents', 'api_keys'] as const) {
-    usage[what] = await countUse(db, organizationId, what, now)
+    usage[what] = await countUse(db, { organizationId }, what, now)
   }
   return usage as Subscription['usage']
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { PlanLimits } from '#contract/subscription.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { freePlan, type Plan, type Plans } from '../plan.ts'
 
@@ -7,7 +8,7 @@ import { freePlan, type Plan, type Plans } from '../plan.ts'
 export type Counted = Exclude<keyof PlanLimits, 'min_frequency' | 'event_retention_days'>
 
 /** The plan in force. A plan that the settings no longer name counts as the free one. */
-export async function planOf(db: Database, plans: Plans, organizationId: string): Promise<Plan> {
+export async function planOf(db: Database, plans: Plans, { organizationId }: Tenant): Promise<Plan> {
   if (plans.length === 1) return plans[0]
   const row = await db
     .selectFrom('subscriptions')
@@ -18,7 +19,7 @@ export async function planOf(db: Database, plans: Plans, organizationId: string)
 }
 
 /** How many there are. Monitors are counted by their groups, so that the cost does not grow with them. */
-export async function countUse(db: Database, organizationId: string, what: Counted, now: number): Promise<number> {
+export async function countUse(db: Database, { organizationId }: Tenant, what: Counted, now: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`${countOf(what, organizationId, now)}`.execute(db)
   return rows[0]!.count
 }
@@ -40,7 +41,7 @@ function countOf(what: Counted, organizationId: string, now: number) {
 }
 
 /** In minutes; null without monitors. */
-export async function shortestFrequency(db: Database, organizationId: string): Promise<number | null> {
+export async function shortestFrequency(db: Database, { organizationId }: Tenant): Promise<number | null> {
   const row = await db
     .selectFrom('monitors')
     .select('frequency')
@@ -52,13 +53,14 @@ export async function shortestFrequency(db: Database, organizationId: string): P
 }
 
 /** How many days events are kept: the organization's own wish within its plan; null for good. */
-export async function retentionDaysOf(db: Database, plans: Plans, organizationId: string): Promise<number | null> {
+export async function retentionDaysOf(db: Database, plans: Plans, tenant: Tenant): Promise<number | null> {
+  const { organizationId } = tenant
   const row = await db
     .selectFrom('organizations')
     .select('event_retention_days')
     .where('id', '=', organizationId)
     .executeTakeFirst()
-  const { limits } = await planOf(db, plans, organizationId)
+  const { limits } = await planOf(db, plans, tenant)
   const days = [row?.event_retention_days, limits.event_retention_days].filter((each) => typeof each === 'number')
   return days.length === 0 ? null : Math.min(...days)
 }

@@ -81,7 +81,8 @@ export async function givenChecks(
       const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, load, signal)))
       return await recordChecks(db, results, now)
     },
-    read: async (id: string) => toMonitor(await getMonitor(db, organization.id, id), everything),
-    events: async (id: string) => (await listEvents(db, seal, organization.id, { monitor_id: id, limit: 100 })).data,
+    read: async (id: string) => toMonitor(await getMonitor(db, { organizationId: organization.id }, id), everything),
+    events: async (id: string) =>
+      (await listEvents(db, seal, { organizationId: organization.id }, { monitor_id: id, limit: 100 })).data,
   }
 }

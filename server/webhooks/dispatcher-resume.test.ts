@@ -215,7 +215,8 @@ onBothEngines('what resumes a webhook', (fresh) => {
     await world.events()
     await world.pass(40 * 60_000)
     const [{ id } = { id: '' }] = await webhook.requests()
-    const read = () => getRequestInFull(world.db, world.organizationId, webhook.id, id, world.clock.now())
+    const read = () =>
+      getRequestInFull(world.db, { organizationId: world.organizationId }, webhook.id, id, world.clock.now())
 
     const { attempts, retries } = await read()
     expect(retries).toBe(3)

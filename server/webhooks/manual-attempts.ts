@@ -1,5 +1,5 @@
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { insertTest } from './new-requests.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
@@ -7,10 +7,10 @@ import { getRequestRow } from './request-store.ts'
 import { getWebhookRow } from './store.ts'
 
 /** Makes a test that the courier sends at once, also to a webhook that is paused or disabled. Returns its id. */
-export async function requestTest(db: Database, context: Context, webhookId: string): Promise<string> {
+export async function requestTest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    const { url } = await getWebhookRow(transaction, organizationId, webhookId)
+    const { url } = await getWebhookRow(transaction, context, webhookId)
     const id = await insertTest(transaction, { organizationId, webhookId }, now)
     const audited = { object: { id: webhookId, label: url }, after: { request_id: id } }
     await recordAudit(transaction, context, { action: 'webhook.tested', ...audited })
@@ -24,12 +24,12 @@ export async function requestTest(db: Database, context: Context, webhookId: str
  */
 export async function requestRetry(
   db: Database,
-  context: Context,
+  context: RequestContext,
   webhookId: string,
   requestId: string,
 ): Promise<void> {
-  const { organizationId, now } = context
-  await getRequestRow(db, organizationId, webhookId, requestId)
+  const { now } = context
+  await getRequestRow(db, context, webhookId, requestId)
   await inTransaction(db, async (transaction) => {
     await transaction
       .insertInto('due_requests')
@@ -44,7 +44,7 @@ export async function requestRetry(
       )
       .execute()
     await wakeDispatcher(transaction, [webhookId], now)
-    const { url } = await getWebhookRow(transaction, organizationId, webhookId)
+    const { url } = await getWebhookRow(transaction, context, webhookId)
     const audited = { object: { id: webhookId, label: url }, after: { request_id: requestId } }
     await recordAudit(transaction, context, { action: 'webhook.request_retried', ...audited })
   })

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { addToAudit, newAuditId } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { isoOf } from '../http/times.ts'
@@ -25,12 +25,12 @@ export type Replaying = { period: Period; count: number; auditId: string; url: s
 /** Throws `not_found`, and a 400 when there are too many. */
 export async function newReplay(
   db: Database,
-  context: Context,
+  context: RequestContext,
   webhookId: string,
   period: Period,
   most = MOST_REPLAYED,
 ): Promise<Replaying> {
-  const { url } = await getWebhookRow(db, context.organizationId, webhookId)
+  const { url } = await getWebhookRow(db, context, webhookId)
   await refuseTooMany(db, webhookId, period, most)
   return { period, count: 0, auditId: newAuditId(context), url }
 }
@@ -39,7 +39,7 @@ export async function newReplay(
  * Sends the next requests of a period again, oldest first: the same ids, the same octets, a new schedule. For one short
  * transaction, so that nothing waits for it. `count`: how many there were so far.
  */
-export async function replaySome(db: Database, context: Context, webhookId: string, replaying: Replaying) {
+export async function replaySome(db: Database, context: RequestContext, webhookId: string, replaying: Replaying) {
   const { period, count, auditId, url, from } = replaying
   const rows = await readSome(db, webhookId, period, from, AT_ONCE)
   if (rows.length > 0) await putBack(db, webhookId, rows, context.now)
@@ -57,12 +57,12 @@ export async function replaySome(db: Database, context: Context, webhookId: stri
 /** How many requests of the period have each status, counted up to `most`. Throws `not_found`. */
 export async function countByStatus(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   webhookId: string,
   { since, until }: Period,
   most: number,
 ): Promise<Record<Status, number>> {
-  await getWebhookRow(db, organizationId, webhookId)
+  await getWebhookRow(db, tenant, webhookId)
   const ofPeriod = () =>
     db
       .selectFrom('webhook_requests')

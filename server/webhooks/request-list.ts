@@ -26,7 +26,7 @@ export async function listRequests(
   { organizationId, webhookId, query }: { organizationId: string; webhookId: string; query: WebhookRequestQuery },
   now: number,
 ): Promise<Page<WebhookRequest>> {
-  await getWebhookRow(db, organizationId, webhookId)
+  await getWebhookRow(db, { organizationId }, webhookId)
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const times = timesOf(query)
   const ways = waysOf(webhookId, query)

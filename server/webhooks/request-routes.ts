@@ -26,8 +26,8 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
       querystring: WebhookRequestQuery,
       response: Answers(200, PageOf(WebhookRequest)),
     }
-    app.get('/webhooks/:webhook/requests', { schema: list }, ({ params, query, caller }) => {
-      const { organizationId } = caller
+    app.get('/webhooks/:webhook/requests', { schema: list }, ({ params, query, context }) => {
+      const { organizationId } = context
       return listRequests(db, seal, { organizationId, webhookId: params.webhook, query }, clock.now())
     })
 
@@ -38,10 +38,10 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
       params: both,
       response: Answers(200, WebhookRequestInFull),
     }
-    app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, caller }, reply) => {
+    app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, context }, reply) => {
       // By the schema optional keys would come last; the payload keeps the order of the octets that were sent.
       reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
-      return getRequestInFull(db, caller.organizationId, params.webhook, params.request, clock.now())
+      return getRequestInFull(db, context, params.webhook, params.request, clock.now())
     })
 
     const test = {
@@ -55,12 +55,12 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
     }
     app.post('/webhooks/:webhook/test', { schema: test }, async (request, reply) => {
       const { params, context } = request
-      const { organizationId, now } = context
+      const { now } = context
       const made = await once(request, reply, db, {
         effect: (db) => requestTest(db, context, params.webhook),
         answer: (db, id) => {
           reply.code(202)
-          return getRequest(db, organizationId, params.webhook, id, now)
+          return getRequest(db, context, params.webhook, id, now)
         },
       })
       wakeUp.send()
@@ -78,10 +78,10 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
     }
     app.post('/webhooks/:webhook/requests/:request/retry', { schema: retry }, async (request, reply) => {
       const { params, context } = request
-      const { organizationId, now } = context
+      const { now } = context
       const retried = await once(request, reply, db, {
         effect: (db) => requestRetry(db, context, params.webhook, params.request),
-        answer: (db) => getRequest(db, organizationId, params.webhook, params.request, now),
+        answer: (db) => getRequest(db, context, params.webhook, params.request, now),
       })
       wakeUp.send()
       return retried

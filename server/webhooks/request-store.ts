@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookRequestsTable } from '../database/schema.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
@@ -29,24 +30,24 @@ export const LISTED = [
 /** Throws `not_found`, also for another webhook's request. */
 export async function getRequest(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   webhookId: string,
   id: string,
   now: number,
 ): Promise<WebhookRequest> {
-  const row = await getRequestRow(db, organizationId, webhookId, id)
+  const row = await getRequestRow(db, tenant, webhookId, id)
   return toRequest(row, await readNextAttempts(db, webhookId, [id], now))
 }
 
 /** With its payload and attempts. Throws `not_found`, also for another webhook's request. */
 export async function getRequestInFull(
   db: Database,
-  organizationId: string,
+  tenant: Tenant,
   webhookId: string,
   id: string,
   now: number,
 ): Promise<WebhookRequestInFull> {
-  const row = await getRequestRow(db, organizationId, webhookId, id)
+  const row = await getRequestRow(db, tenant, webhookId, id)
   const earlier = await db
     .selectFrom('webhook_attempts')
     .selectAll()
@@ -71,13 +72,8 @@ export async function getRequestInFull(
 }
 
 /** The octets that every attempt sends, as text. Throws `not_found`. */
-export async function getRequestBody(
-  db: Database,
-  organizationId: string,
-  webhookId: string,
-  id: string,
-): Promise<string> {
-  return (await readBody(db, await getRequestRow(db, organizationId, webhookId, id))).toString()
+export async function getRequestBody(db: Database, tenant: Tenant, webhookId: string, id: string): Promise<string> {
+  return (await readBody(db, await getRequestRow(db, tenant, webhookId, id))).toString()
 }
 
 /** How many attempts of each of these requests were made, manual retries included. */
@@ -99,13 +95,9 @@ export async function countAttempts(
 /** The schedule has ten, probes and manual retries add some; beyond this the oldest are left out. */
 const MOST_ATTEMPTS = 200
 
-export async function getRequestRow(
-  db: Database,
-  organizationId: string,
-  webhookId: string,
-  id: string,
-): Promise<RequestRow> {
-  await getWebhookRow(db, organizationId, webhookId)
+export async function getRequestRow(db: Database, tenant: Tenant, webhookId: string, id: string): Promise<RequestRow> {
+  const { organizationId } = tenant
+  await getWebhookRow(db, tenant, webhookId)
   const row = await db
     .selectFrom('webhook_requests')
     .selectAll()

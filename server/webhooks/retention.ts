@@ -84,7 +84,7 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       .limit(WEBHOOKS_AT_ONCE)
       .execute()
     for (const { id, organization_id } of webhooks) {
-      const days = (await retentionDaysOf(db, config.plans, organization_id)) ?? KEPT_DAYS
+      const days = (await retentionDaysOf(db, config.plans, { organizationId: organization_id })) ?? KEPT_DAYS
       const before = clock.now() - days * DAY_MS
       for (const status of ['DELIVERED', 'FAILED'] as const) {
         await deleteAll(db, clock, stop, () => someOld(db, id, status, before))

@@ -25,9 +25,9 @@ export function webhookRoutes(deps: Deps): Routes {
   const refuseWrong = async (request: FastifyRequest, id?: string) => {
     const refused = schemaErrors(request)
     const given = request.body as Partial<NewWebhook>
-    const { organizationId } = request.caller
-    const unknown = await refuseUnknownGroups(db, organizationId, given.groups)
-    const stored = id === undefined ? {} : openedHeaders(await getWebhookRow(db, organizationId, id), seal)
+    const { context } = request
+    const unknown = await refuseUnknownGroups(db, context, given.groups)
+    const stored = id === undefined ? {} : openedHeaders(await getWebhookRow(db, context, id), seal)
     refuse({ ...(await refusalsOf(given, stored, safeFetch)), ...unknown, ...refused })
   }
 
@@ -39,7 +39,7 @@ export function webhookRoutes(deps: Deps): Routes {
       querystring: WebhookQuery,
       response: Answers(200, PageOf(Webhook)),
     }
-    app.get('/webhooks', { schema: list }, ({ query, caller }) => listWebhooks(db, seal, caller.organizationId, query))
+    app.get('/webhooks', { schema: list }, ({ query, context }) => listWebhooks(db, seal, context, query))
 
     const create = {
       operationId: 'createWebhook',
@@ -51,25 +51,24 @@ export function webhookRoutes(deps: Deps): Routes {
     }
     app.post('/webhooks', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
-      const { organizationId } = context
       return once(request, reply, db, {
         prepare: () => refuseWrong(request),
         effect: async (db) => {
-          const { id, secret } = await withinQuota({ ...deps, db }, organizationId, 'webhooks', (transaction) =>
+          const { id, secret } = await withinQuota({ ...deps, db }, context, 'webhooks', (transaction) =>
             insertWebhook(transaction, seal, context, body, config),
           )
           return { id, secret }
         },
         answer: (db, { id, secret }) => {
           reply.code(201).header('location', `/webhooks/${id}`)
-          return getWebhook(db, seal, organizationId, id, { secret })
+          return getWebhook(db, seal, context, id, { secret })
         },
       })
     })
 
     const read = { operationId: 'getWebhook', summary: 'Get a webhook', tags, params, response: Answers(200, Webhook) }
-    app.get('/webhooks/:webhook', { schema: read }, ({ params, caller }) =>
-      getWebhook(db, seal, caller.organizationId, params.webhook),
+    app.get('/webhooks/:webhook', { schema: read }, ({ params, context }) =>
+      getWebhook(db, seal, context, params.webhook),
     )
 
     const change = {
@@ -87,7 +86,7 @@ export function webhookRoutes(deps: Deps): Routes {
       const { params, body, context } = request
       await updateWebhook(db, seal, context, params.webhook, body, config, request.match)
       wakeUp.send()
-      return await getWebhook(db, seal, context.organizationId, params.webhook)
+      return await getWebhook(db, seal, context, params.webhook)
     })
 
     const remove = {
@@ -123,7 +122,7 @@ export function webhookRoutes(deps: Deps): Routes {
         const { params, context } = request
         const webhook = await once(request, reply, db, {
           effect: (db) => setActive(db, context, params.webhook, isActive),
-          answer: (db) => getWebhook(db, seal, context.organizationId, params.webhook),
+          answer: (db) => getWebhook(db, seal, context, params.webhook),
         })
         wakeUp.send()
         return webhook
@@ -142,13 +141,12 @@ export function webhookRoutes(deps: Deps): Routes {
     }
     app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, (request, reply) => {
       const { params, body, context } = request
-      const { organizationId } = context
       const refusal = refusalOfSecret(body?.secret ?? '')
       if (refusal !== null) throw invalid({ secret: refusal })
       const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
       return once(request, reply, db, {
         effect: (db) => rotateSecret(db, seal, context, params.webhook, given),
-        answer: (db, secret) => getWebhook(db, seal, organizationId, params.webhook, { secret }),
+        answer: (db, secret) => getWebhook(db, seal, context, params.webhook, { secret }),
       })
     })
   }

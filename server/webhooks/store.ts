@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
@@ -23,11 +23,11 @@ const ORDERS = {
 export async function listWebhooks(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  tenant: Tenant,
   query: WebhookQuery,
 ): Promise<Page<Webhook>> {
-  const groupId =
-    query.group === undefined ? undefined : ((await findGroupRow(db, organizationId, query.group))?.id ?? '')
+  const { organizationId } = tenant
+  const groupId = query.group === undefined ? undefined : ((await findGroupRow(db, tenant, query.group))?.id ?? '')
   let rows = db.selectFrom('webhooks').selectAll('webhooks').where('webhooks.organization_id', '=', organizationId)
   if (query.is_active !== undefined) rows = rows.where('webhooks.is_active', '=', query.is_active ? 1 : 0)
   if (query.state !== undefined) rows = rows.where('webhooks.state', '=', query.state)
@@ -43,7 +43,7 @@ export async function listWebhooks(
     scope: ['webhooks', organizationId, groupId, query.is_active, query.state],
   })
   const ids = page.data.map(({ id }) => id)
-  const groups = await groupsOf(db, organizationId, ids)
+  const groups = await groupsOf(db, tenant, ids)
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], seal)) }
 }
 
@@ -51,19 +51,19 @@ export async function listWebhooks(
 export async function getWebhook(
   db: Database,
   seal: Seal,
-  organizationId: string,
+  tenant: Tenant,
   id: string,
   shown: { secret?: string } = {},
 ): Promise<Webhook> {
-  const row = await getWebhookRow(db, organizationId, id)
-  const groups = await groupsOf(db, organizationId, [id])
+  const row = await getWebhookRow(db, tenant, id)
+  const groups = await groupsOf(db, tenant, [id])
   return toWebhook(row, groups.get(id) ?? [], seal, shown)
 }
 
 /** `lock`: `forUpdate` where the row is read for a change. */
 export async function getWebhookRow(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   id: string,
   lock = sql``,
 ): Promise<WebhookRow> {
@@ -82,7 +82,7 @@ export async function getWebhookRow(
 export async function insertWebhook(
   db: Database,
   seal: Seal,
-  context: Context,
+  context: RequestContext,
   given: NewWebhook,
   limits: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY },
 ): Promise<Webhook> {
@@ -105,7 +105,7 @@ export async function insertWebhook(
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
     await linkGroups(transaction, { organizationId, webhookId: id, named: given.groups ?? [] }, limits)
-    const webhook = await getWebhook(transaction, seal, organizationId, id, { secret })
+    const webhook = await getWebhook(transaction, seal, context, id, { secret })
     const object = { id, label: webhook.url }
     await recordAudit(transaction, context, { action: 'webhook.created', object, after: webhook })
     return webhook
@@ -113,11 +113,11 @@ export async function insertWebhook(
 }
 
 /** At once for everyone who looks; its requests go in batches afterwards (`sweep.ts`). Throws `not_found` and 412. */
-export async function deleteWebhook(db: Database, context: Context, id: string, match?: Match): Promise<void> {
+export async function deleteWebhook(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
-    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, wanted: new Map() })
     await transaction

@@ -1,6 +1,6 @@
 import type { WebhookChange } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks } from '../groups/links.ts'
@@ -19,7 +19,7 @@ const HOUR_MS = 60 * 60_000
 export async function updateWebhook(
   db: Database,
   seal: Seal,
-  context: Context,
+  context: RequestContext,
   id: string,
   { url, headers, groups, is_active }: WebhookChange,
   limits: LinkLimits,
@@ -29,7 +29,7 @@ export async function updateWebhook(
   await inTransaction(db, async (transaction) => {
     const isNew = url !== undefined || headers !== undefined
     if (groups !== undefined) await lockLinks(transaction, organizationId)
-    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
     if (isNew || groups !== undefined) {
@@ -51,7 +51,7 @@ export async function updateWebhook(
       await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
     if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
     if (isNew && row.state === 'paused') await probeSoon(transaction, id, now)
-    const changed = await getWebhookRow(transaction, organizationId, id)
+    const changed = await getWebhookRow(transaction, context, id)
     const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), seal)
     const object = { id, label: row.url }
     await recordAudit(transaction, context, { action: 'webhook.updated', object, before, after })
@@ -62,9 +62,9 @@ export async function updateWebhook(
  * Disabled, it gets no new requests, and those that wait are kept and attempted only manually. Enabled, they are sent; a
  * paused one is tried at once. Throws `not_found`.
  */
-export async function setActive(db: Database, context: Context, id: string, isActive: boolean): Promise<void> {
+export async function setActive(db: Database, context: RequestContext, id: string, isActive: boolean): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const row = await getWebhookRow(transaction, context.organizationId, id, forUpdate(transaction))
+    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
     await writeActive(transaction, context, id, isActive)
     const audited = { object: { id, label: row.url }, before: { is_active: row.is_active === 1 } }
     const action = isActive ? 'webhook.enabled' : 'webhook.disabled'
@@ -72,7 +72,7 @@ export async function setActive(db: Database, context: Context, id: string, isAc
   })
 }
 
-async function writeActive(db: Database, { organizationId, now }: Context, id: string, isActive: boolean) {
+async function writeActive(db: Database, { organizationId, now }: RequestContext, id: string, isActive: boolean) {
   const row = await db
     .updateTable('webhooks')
     .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...NEXT_VERSION })
@@ -86,20 +86,20 @@ async function writeActive(db: Database, { organizationId, now }: Context, id: s
 }
 
 async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {
-  return (await groupsOf(db, organizationId, [id])).get(id) ?? []
+  return (await groupsOf(db, { organizationId }, [id])).get(id) ?? []
 }
 
 /** Until the grace is over requests carry the signatures of both secrets. Returns the new one. Throws `not_found`. */
 export async function rotateSecret(
   db: Database,
   seal: Seal,
-  context: Context,
+  context: RequestContext,
   id: string,
   { secret = newWebhookSecret(), graceHours }: { secret?: string | undefined; graceHours: number },
 ): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    const row = await getWebhookRow(transaction, organizationId, id, forUpdate(transaction))
+    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
     const hasGrace = graceHours > 0
     await transaction
       .updateTable('webhooks')

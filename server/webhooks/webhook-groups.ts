@@ -1,4 +1,5 @@
 import { MOST_NAMED } from '#contract/common.ts'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { type LinkLimits, replaceLinks } from '../groups/links.ts'
 import { findGroups } from '../groups/resolve.ts'
@@ -17,7 +18,11 @@ export async function linkGroups(
 }
 
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
-export async function refuseUnknownGroups(db: Database, organizationId: string, given: unknown): Promise<FieldErrors> {
+export async function refuseUnknownGroups(
+  db: Database,
+  { organizationId }: Tenant,
+  given: unknown,
+): Promise<FieldErrors> {
   const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_NAMED) : []
   return (await fieldsOfGroups(db, organizationId, named)).unknown
 }
@@ -25,7 +30,7 @@ export async function refuseUnknownGroups(db: Database, organizationId: string, 
 /** The fields that name the groups, by the groups' ids. */
 async function fieldsOfGroups(db: Database, organizationId: string, named: readonly unknown[]) {
   const names = named.filter((each): each is string => typeof each === 'string')
-  const groups = await findGroups(db, organizationId, [...new Set(names)])
+  const groups = await findGroups(db, { organizationId }, [...new Set(names)])
   const fields = new Map<string, string>()
   const unknown: FieldErrors = {}
   for (const [index, each] of named.entries()) {
@@ -39,7 +44,7 @@ async function fieldsOfGroups(db: Database, organizationId: string, named: reado
 /** The ids of the groups of each webhook, sorted. */
 export async function groupsOf(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   webhookIds: readonly string[],
 ): Promise<Map<string, string[]>> {
   if (webhookIds.length === 0) return new Map()

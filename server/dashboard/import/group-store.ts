@@ -1,10 +1,11 @@
+import type { Tenant } from '../../context.ts'
 import { isOneOf } from '../../database/bulk.ts'
 import type { Database } from '../../database/database.ts'
 
 /** Ids of groups by the id or slug that names them; null names the default group. Those that are not there are left out. */
 export async function findGroupIds(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   named: ReadonlySet<string | null>,
 ): Promise<Map<string | null, string>> {
   const names = [...named].filter((name) => name !== null)
@@ -24,7 +25,7 @@ export async function findGroupIds(
 /** Slugs of groups by their ids. */
 export async function findSlugs(
   db: Database,
-  organizationId: string,
+  { organizationId }: Tenant,
   ids: ReadonlySet<string>,
 ): Promise<Map<string, string>> {
   if (ids.size === 0) return new Map()

@@ -1,5 +1,6 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { Tenant } from '../../context.ts'
 import type { Deps } from '../../deps.ts'
 import { findKnown, type Known, recordOf, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/monitor.ts'
@@ -22,9 +23,10 @@ const MOST_SHOWN = 1_000
 type Judged = { row: ImportRow; draft?: MonitorDraft }
 
 /** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
-export async function planImport(deps: Deps, organizationId: string, given: ImportRequest): Promise<ImportPlan> {
+export async function planImport(deps: Deps, tenant: Tenant, given: ImportRequest): Promise<ImportPlan> {
+  const { organizationId } = tenant
   const rows = await rowsOf(deps, given)
-  const pace = await paceOf(deps, organizationId)
+  const pace = await paceOf(deps, tenant)
   const judged: Judged[] = []
   for (const [place, row] of rows.entries()) {
     if (place % SLICE === SLICE - 1) await yieldToEventLoop()
@@ -100,9 +102,9 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
 /** As `ignore` of a bulk request does: by group, name, type, mode and the set of values. */
 async function markKnown({ db }: Deps, organizationId: string, judged: readonly Judged[]): Promise<void> {
   const drafts = judged.flatMap(({ draft }) => (draft ? [draft] : []))
-  const groupIds = await findGroupIds(db, organizationId, new Set(drafts.map(({ group }) => group)))
+  const groupIds = await findGroupIds(db, { organizationId }, new Set(drafts.map(({ group }) => group)))
   const samenesses = new Map(drafts.map((draft) => [draft, toSameness(draft, groupIds.get(draft.group))]))
-  const known = await findKnown(db, organizationId, [...samenesses.values()])
+  const known = await findKnown(db, { organizationId }, [...samenesses.values()])
   const first = new Map<string, ImportRow>()
   for (const { row, draft } of judged) {
     if (!draft) continue
@@ -123,7 +125,7 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
     return equal ? [{ row, other: equal }] : []
   })
   const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
-  const slugs = await findSlugs(db, organizationId, groups)
+  const slugs = await findSlugs(db, { organizationId }, groups)
   for (const { row, other } of elsewhere) row.why = `Group ${slugs.get(other.group_id) ?? ''} has an equal monitor.`
   for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
 }

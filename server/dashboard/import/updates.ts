@@ -1,5 +1,5 @@
 import type { ImportUpdated, ImportUpdates } from '#contract/dashboard.ts'
-import type { Context } from '../../context.ts'
+import type { RequestContext } from '../../context.ts'
 import { type Database, inTransaction } from '../../database/database.ts'
 import { lockMonitor } from '../../monitors/store.ts'
 import { updateMonitor } from '../../monitors/update.ts'
@@ -10,7 +10,7 @@ type Update = ImportUpdates['updates'][number]
 /** Gives monitors the expectation that an import found, each in a transaction of its own. */
 export async function updateExpectations(
   db: Database,
-  context: Context,
+  context: RequestContext,
   { updates }: ImportUpdates,
 ): Promise<ImportUpdated> {
   const refused: ImportUpdated['refused'] = []
@@ -24,12 +24,12 @@ export async function updateExpectations(
 /** Why it was not updated; undefined where it was. */
 async function updateOne(
   db: Database,
-  context: Context,
+  context: RequestContext,
   { id, was, ...expectation }: Update,
 ): Promise<string | undefined> {
   try {
     await inTransaction(db, async (transaction) => {
-      const row = await lockMonitor(transaction, context.organizationId, id)
+      const row = await lockMonitor(transaction, context, id)
       const isSame =
         row.is_exact_match === (was.is_exact_match ? 1 : 0) &&
         row.expected_values === JSON.stringify(was.expected_value)

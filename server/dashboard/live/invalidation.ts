@@ -26,12 +26,12 @@ export function publishInvalidations(app: FastifyInstance, { db, clock, log }: L
     live.wake(organizationId)
   }
 
-  app.addHook('onResponse', async ({ method, routeOptions, caller }, reply) => {
-    if (!CHANGING.has(method) || reply.statusCode >= 300 || !caller) return
+  app.addHook('onResponse', async ({ method, routeOptions, context }, reply) => {
+    if (!CHANGING.has(method) || reply.statusCode >= 300 || !context) return
     for (const list of listsOf(routeOptions.url ?? '')) {
-      const key = `${caller.organizationId} ${list}`
+      const key = `${context.organizationId} ${list}`
       if (waiting.has(key)) continue
-      const telling = tell(key, caller.organizationId, list)
+      const telling = tell(key, context.organizationId, list)
         .catch((err: unknown) =>
           log.debug({ err }, 'Open pages were not notified of a change. They refresh periodically.'),
         )
