@@ -51,17 +51,23 @@ export function renderSite(project: string, fonts: { font: string; mono: string 
   const order = sections.flatMap((section) => section.pages)
   const pages = documents.map((document) => {
     const section = sections.find(({ url }) => url === `/docs/${document.kind}`)
-    const isLanding = section?.url === document.url
+    const isLanding = document.path.endsWith('README.md')
     const place = order.findIndex(({ url }) => url === document.url)
-    const html = isLanding ? document.html + unlisted(document, section!) : document.html
+    const html = isLanding ? cards(document.html + unlisted(document, section), documents) : document.html
     const [previous, next] = place < 0 ? [] : [order[place - 1], order[place + 1]]
-    const page = { ...document, html, section, description: document.lead, previous, next }
+    const page = { ...document, html, isLanding, section, description: document.lead, previous, next }
     return {
       path: `${document.url.slice(1)}${document.url === '/docs' ? '/index' : ''}.html`,
       content: renderPage(page, site),
     }
   })
-  const missing = { url: '', title: 'Page not found', description: 'This page does not exist.', headings: [] }
+  const missing = {
+    url: '',
+    isLanding: false,
+    title: 'Page not found',
+    description: 'This page does not exist.',
+    headings: [],
+  }
   const html =
     '<p>This page does not exist. It may have moved: use the search or the list of pages.</p><p><a href="/docs">Documentation home</a></p>'
   return [...assets, ...pages, { path: 'docs/404.html', content: renderPage({ ...missing, html }, site) }]
@@ -108,8 +114,20 @@ function sectionOf(kind: string, documents: Document[]): NavSection {
   return { title: landing?.title ?? kind, url, pages: pages.map(({ title, url }) => ({ title, url })) }
 }
 
+/** Links of a landing page with what the page is about: the words behind the link, or else its first paragraph. */
+function cards(html: string, documents: Document[]): string {
+  return html.replaceAll(
+    /<li><a href="([^"]+)">(.*?)<\/a>(?:: (.*?))?<\/li>/g,
+    (_item, url: string, title: string, about?: string) => {
+      const lead = documents.find((document) => document.url === url)?.lead ?? ''
+      return `<li class="card"><a href="${url}">${title}</a><p>${about ?? escapeHtml(lead)}</p></li>`
+    },
+  )
+}
+
 /** Pages that the landing page of their kind does not mention yet. */
-function unlisted({ html }: Document, { pages }: NavSection): string {
+function unlisted({ html }: Document, section: NavSection | undefined): string {
+  const pages = section?.pages ?? []
   const others = pages.filter(({ url }) => !html.includes(`href="${url}"`))
   if (others.length === 0) return ''
   return `<ul>${others.map(({ title, url }) => `<li><a href="${url}">${escapeHtml(title)}</a></li>`).join('')}</ul>\n`

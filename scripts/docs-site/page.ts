@@ -9,6 +9,8 @@ type Page = {
   description: string
   html: string
   headings: Heading[]
+  /** Of a kind of documentation, or of all: links as cards, and no table of contents. */
+  isLanding: boolean
   /** The kind of documentation that the page belongs to. */
   section?: NavSection | undefined
   previous?: { title: string; url: string } | undefined
@@ -57,7 +59,7 @@ export function renderPage(page: Page, site: Site): string {
 <div class="columns">
 ${navigation(page, site)}
 <main id="content" tabindex="-1">
-<article>
+<article${page.isLanding ? ' class="landing"' : ''}>
 ${page.section && page.section.url !== page.url ? `<p class="kind"><a href="${page.section.url}">${escapeHtml(page.section.title)}</a></p>\n` : ''}<h1>${escapeHtml(page.title)}</h1>
 ${page.html}</article>
 ${neighbours(page)}
@@ -92,9 +94,9 @@ ${parts.join('\n')}
 </nav>`
 }
 
-function contents({ headings }: Page): string {
+function contents({ headings, isLanding }: Page): string {
   const shown = headings.filter(({ depth }) => depth <= 3)
-  if (shown.length < 2) return '<div class="contents"></div>'
+  if (shown.length < 2 || isLanding) return '<div class="contents"></div>'
   const items = shown.map(
     ({ depth, id, text }) => `<li class="depth-${depth}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
   )
