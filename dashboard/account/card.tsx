@@ -24,6 +24,11 @@ export function Card({
         {lead && <p className="mt-1 text-center text-sm text-faint">{lead}</p>}
         <div className="mt-6 rounded-lg border border-line bg-surface p-5">{children}</div>
         {below && <p className="mt-4 text-center text-sm text-faint">{below}</p>}
+        <p className="mt-6 text-center text-xs text-faint">
+          <a href="/docs" className="rounded-sm hover:text-ink">
+            Documentation
+          </a>
+        </p>
       </div>
     </main>
   )

@@ -28,6 +28,7 @@ export function EventsPage() {
   return (
     <Page
       title="Events"
+      help="reference/states#changes-of-state"
       lead="Confirmed changes of all monitors, newest first."
       actions={
         <ButtonAnchor href={addressHere('/dashboard/api/events.csv', filtersOf(search))} download>

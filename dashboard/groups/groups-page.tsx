@@ -32,6 +32,7 @@ export function GroupsPage() {
   return (
     <Page
       title="Groups"
+      help="reference/webhooks#groups-and-webhooks"
       lead="Sets of monitors and the webhooks that receive their events."
       actions={canChange && make}
     >

@@ -22,6 +22,7 @@ export function ImportPage() {
   return (
     <Page
       title="Import monitors"
+      help="guides/import"
       lead="From a zone file, a CSV or the common records of a domain. Review every row before you import."
       back={{ to: '/monitors', label: 'Monitors' }}
     >

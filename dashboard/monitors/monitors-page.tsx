@@ -63,6 +63,7 @@ export function MonitorsPage() {
   return (
     <Page
       title="Monitors"
+      help="reference/states"
       lead={overview ? leadOf(overview) : <>&nbsp;</>}
       actions={
         canChange && (

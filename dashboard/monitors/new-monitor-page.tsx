@@ -20,6 +20,7 @@ export function NewMonitorPage() {
   return (
     <Page
       title="New monitor"
+      help="reference/matching"
       lead="Look up a name and choose the records to monitor."
       back={{ to: '/monitors', label: 'Monitors' }}
       actions={

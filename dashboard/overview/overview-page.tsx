@@ -28,6 +28,7 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
+      help="guides/troubleshoot"
       lead={isNew && 'The state of your DNS records, checks and webhooks.'}
       actions={
         can('write') &&

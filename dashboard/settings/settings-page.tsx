@@ -32,7 +32,7 @@ export function SettingsPage() {
   ]
   const tab = tabs.find(({ value }) => value === search.tab)?.value ?? 'organization'
   return (
-    <Page title="Settings" lead={`Settings of ${organization.name}.`}>
+    <Page title="Settings" help="guides/accounts" lead={`Settings of ${organization.name}.`}>
       <Tabs
         label="Settings"
         value={tab}

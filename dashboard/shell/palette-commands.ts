@@ -1,6 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { ArrowLeftRight, FileUp, LogOut, Monitor, Moon, Plus, Radar, Sun, UserPlus, UserRound } from 'lucide-react'
+import {
+  ArrowLeftRight,
+  BookOpen,
+  FileUp,
+  LogOut,
+  Monitor,
+  Moon,
+  Plus,
+  Radar,
+  Sun,
+  UserPlus,
+  UserRound,
+} from 'lucide-react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
@@ -31,6 +43,13 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
       words: 'profile password two factor sessions',
       icon: UserRound,
       run: () => router.navigate({ to: '/profile' }),
+    },
+    {
+      id: 'docs',
+      label: 'Documentation',
+      words: 'help guide reference api docs',
+      icon: BookOpen,
+      run: () => location.assign('/docs'),
     },
   ]
   const themes: [Theme, string, typeof Sun][] = [

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
-import { ChevronsUpDown, LogOut, Monitor, Moon, Plus, Search, Sun, UserRound } from 'lucide-react'
+import { BookOpen, ChevronsUpDown, LogOut, Monitor, Moon, Plus, Search, Sun, UserRound } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
@@ -41,6 +41,13 @@ export function Sidebar() {
           </Link>
         ))}
       </nav>
+      <a
+        href="/docs"
+        className="flex h-8 shrink-0 items-center gap-2.5 rounded-md px-2.5 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
+      >
+        <BookOpen className="size-4" strokeWidth={2} aria-hidden="true" />
+        Documentation
+      </a>
       <PersonMenu />
     </div>
   )

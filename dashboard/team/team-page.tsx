@@ -16,6 +16,7 @@ export function TeamPage() {
   return (
     <Page
       title="Team"
+      help="guides/accounts"
       lead={`Members of ${organization.name}.`}
       actions={
         can('manage') && (

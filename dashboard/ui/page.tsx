@@ -1,5 +1,5 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
+import { ChevronLeft, CircleHelp } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
 import { cx } from './class.ts'
 
@@ -13,13 +13,15 @@ type PageProps = {
   /** Where it belongs to. */
   back?: { to: NonNullable<LinkProps['to']>; label: string }
   actions?: ReactNode
+  /** The page of the documentation about it: `guides/import`. */
+  help?: string
   /** Reading and forms; tables use the whole width. */
   isNarrow?: boolean
   children: ReactNode
 }
 
 /** What every page of the dashboard begins with. */
-export function Page({ title, heading, lead, back, actions, isNarrow, children }: PageProps) {
+export function Page({ title, heading, lead, back, actions, help, isNarrow, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Zonewatch`
   }, [title])
@@ -35,7 +37,15 @@ export function Page({ title, heading, lead, back, actions, isNarrow, children }
       )}
       <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0">
-          <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
+          <div className="flex items-center gap-1.5">
+            <h1 className="min-w-0 text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
+            {help && (
+              <a href={`/docs/${help}`} title="Documentation" className="rounded-full p-1 text-faint hover:text-ink">
+                <CircleHelp className="size-4" aria-hidden="true" />
+                <span className="sr-only">Documentation</span>
+              </a>
+            )}
+          </div>
           {lead && <div className="mt-0.5 text-sm text-faint">{lead}</div>}
         </div>
         {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}

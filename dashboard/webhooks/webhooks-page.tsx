@@ -47,6 +47,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
+      help="guides/receive-webhooks"
       lead="Endpoints that receive confirmed changes as signed HTTP requests."
       actions={!isEmpty && make}
     >

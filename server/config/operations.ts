@@ -22,7 +22,7 @@ export function readOperationsSettings(read: Read, secret: Secret, host: string)
     parsePort,
   )
   const metricsHost = read('METRICS_HOST', host, 'the address to listen on for METRICS_PORT', parseHost)
-  const token = 'at least 16 characters; whoever sends them as a bearer token reads /metrics on PORT'
+  const token = 'the bearer token for /metrics on PORT, at least 16 characters'
   return {
     metricsPort: port === null ? null : { host: metricsHost, port },
     metricsToken: secret('METRICS_TOKEN', token, parseToken),
