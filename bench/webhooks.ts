@@ -18,7 +18,7 @@ import { parseNetworks } from '../server/safe-http/addresses.ts'
 import { createSafeFetch } from '../server/safe-http/safe-fetch.ts'
 import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
-import { WakeUp } from '../server/wake-up.ts'
+import { createWakeUps } from '../server/wake-up.ts'
 import { readBody } from '../server/webhooks/claimed.ts'
 import { runDispatcher } from '../server/webhooks/dispatcher.ts'
 import { fanOut } from '../server/webhooks/fan-out.ts'
@@ -118,7 +118,7 @@ async function measure({ db, port, ask }: World, engine: Engine, webhooks: numbe
   const { body, ofOne } = await fill(db, port, webhooks, hanging)
   const plain = await plainPosts(port, body, ask)
   const loopback = parseNetworks('127.0.0.0/8')
-  const wakeUp = new WakeUp()
+  const wakeUps = createWakeUps()
   const safeFetch = createSafeFetch({
     clock: systemClock,
     lookup: async () => [],
@@ -127,7 +127,7 @@ async function measure({ db, port, ask }: World, engine: Engine, webhooks: numbe
   const expected = await countDue(db, hanging > 0)
   const stop = new AbortController()
   const log = pino({ level: 'warn' })
-  const deps = { db, seal, safeFetch, wakeUp, log, clock: systemClock, loopHealth: new LoopHealth(), process: 1 }
+  const deps = { db, seal, safeFetch, wakeUps, log, clock: systemClock, loopHealth: new LoopHealth(), process: 1 }
   const loop = runDispatcher(deps, { stop: stop.signal, abandon: stop.signal }, LIMITS)
   const left = async (most: number) => {
     for (;;) {
@@ -144,7 +144,7 @@ async function measure({ db, port, ask }: World, engine: Engine, webhooks: numbe
   const { received } = await ask()
   if (received !== expected) throw new Error(`${received} of ${expected} requests arrived`)
 
-  const rung = await timed(db, () => wakeUp.send(), ofOne, ask)
+  const rung = await timed(db, () => wakeUps.requests.send(), ofOne, ask)
   const polled = await timed(db, () => {}, ofOne, ask)
   stop.abort()
   await loop

@@ -23,6 +23,7 @@ import { metricsRoutes } from './operations/metrics-routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
+import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
@@ -33,6 +34,9 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   const live = new LiveStreams(deps)
   publishInvalidations(app, deps, live)
   app.addHook('preClose', () => live.close())
+  app.addHook('onResponse', async ({ method }, { statusCode }) => {
+    if (method !== 'GET' && statusCode < 300) wakeAll(deps.wakeUps)
+  })
   // Stripe's library takes a tenth of a start, and few servers sell anything.
   const { stripe } = deps.config
   const payments = stripe ? (await import('./organization/payments.ts')).openPayments(stripe) : null
@@ -58,4 +62,9 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(dashboardRoutes(deps, { live, identify }))
   })
   return app
+}
+
+/** A write may have made work for any queue. */
+function wakeAll(wakeUps: WakeUps): void {
+  for (const wakeUp of Object.values(wakeUps)) wakeUp.send()
 }

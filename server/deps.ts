@@ -14,7 +14,7 @@ import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { lookupThrough } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
-import { WakeUp } from './wake-up.ts'
+import { createWakeUps, type WakeUps } from './wake-up.ts'
 
 /** What the server uses outside of itself: settings, clock, log, database, network. */
 export type Deps = {
@@ -33,8 +33,7 @@ export type Deps = {
   metrics: Metrics
   /** The metrics of all processes of the server; undefined where there is but one. `accept`: the header of that name. */
   scrape?: (accept: string) => Promise<Exposition>
-  /** Rung when there is something to send. */
-  wakeUp: WakeUp
+  wakeUps: WakeUps
   /** True while the server listens and its database is not yet up to date. */
   isStarting?: () => boolean
   /** True from the signal to stop on: requests are refused while what is in progress is finished. */
@@ -64,7 +63,7 @@ export function openDeps(config: Config, secret: string, log: Logger, clock: Clo
     seal: createSeal(secret),
     loopHealth: new LoopHealth(),
     metrics,
-    wakeUp: new WakeUp(),
+    wakeUps: createWakeUps(),
   }
 }
 

@@ -102,12 +102,13 @@ test('a process that breaks at each start ends the others with a clear sentence'
   expect(forked.filter(({ isRunning }) => isRunning())).toEqual([])
 })
 
-test('a wake-up signal goes to the other processes that deliver', async () => {
+test('a wake-up signal goes to the other processes whose loops do that work', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
-  forked[1]!.reports({ kind: 'wake' })
-  expect(forked.map(({ orders }) => orders.filter(({ kind }) => kind === 'wake').length)).toEqual([0, 0, 1])
+  for (const topic of ['checks', 'requests'] as const) forked[1]!.reports({ kind: 'wake', topic })
+  const wakes = forked.map(({ orders }) => orders.flatMap((order) => (order.kind === 'wake' ? [order.topic] : [])))
+  expect(wakes).toEqual([[], [], ['checks', 'requests']])
   supervisor.stop()
   await running
 })

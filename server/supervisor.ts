@@ -6,6 +6,7 @@ import type { Role } from './config/parse.ts'
 import { type Exposition, expose, type Part } from './metrics/exposition.ts'
 import type { Family } from './metrics/fast.ts'
 import { ServerMetrics } from './metrics/server-metrics.ts'
+import type { Topic } from './wake-up.ts'
 
 /** What the supervisor sends to a process. */
 export type Order =
@@ -30,8 +31,8 @@ export type Report =
   | { kind: 'scrape'; id: number; accept: string }
 
 type Forwarded =
-  /** There is something to deliver. For the processes with the role `courier`. */
-  | { kind: 'wake' }
+  /** There is work in this queue, for the processes whose loops do it. */
+  | { kind: 'wake'; topic: Topic }
   /** These loops work. For the process with the role `api`, which answers for all of them. */
   | { kind: 'beat'; loops: string[] }
 
@@ -160,7 +161,7 @@ export class Supervisor {
         child.message = report.message
         return
       case 'wake':
-        this.#forward(place, 'courier', report)
+        this.#forward(place, report.topic === 'checks' ? 'checker' : 'courier', report)
         return
       case 'beat':
         this.#forward(place, 'api', report)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { InFlight } from './in-flight.ts'
+import { InFlight } from './worker.ts'
 
 function begin(underWay: InFlight, count: number, now: number): () => void {
-  const checks = Array.from({ length: count }, () => ({}))
+  const checks = Array.from({ length: count }, (_, slot) => ({ slot }))
   for (const check of checks) underWay.begin(check, now)
   return () => {
     for (const check of checks) underWay.end(check)

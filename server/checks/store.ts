@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { type Claim, type WriteBack, writeBack } from '../database/lease-queue.ts'
+import { type Claim, type Rescheduled, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { boundedValues } from '../events/bounded-values.ts'
 import { isNotified } from '../events/notify.ts'
@@ -66,7 +66,7 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>): Recorded {
 
 /** What a check changes, decided before the transaction begins. */
 type Change = { result: StoredResult; place: Place; columns?: Columns; event?: NewEvent }
-type Place = WriteBack<'due_checks'>['set']
+type Place = Rescheduled<'due_checks', Claim<'due_checks'>>['set']
 type Columns = Partial<Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation'>>
 /** The group is the monitor's when the event is written, and ids are given in the order of the events. */
 type NewEvent = Omit<EventRow, 'id' | 'group_id'>
@@ -81,7 +81,7 @@ export async function recordChecks(db: Database, results: readonly StoredResult[
     return await inTransaction(db, async (transaction) => await writeChanges(transaction, changes, now))
   }
   // One statement, which needs no transaction around it: mostly there is nothing else to write.
-  await writeBack(
+  await reschedule(
     db,
     'due_checks',
     changes.map(({ result, place }) => ({ claim: result.claim, set: place })),
@@ -93,7 +93,7 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
   const monitors = await lockMonitors(db, changes)
   const existing = changes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
   const places = existing.map(({ result, place }) => ({ claim: result.claim, set: place }))
-  const held = new Set(await writeBack(db, 'due_checks', places))
+  const held = new Set(await reschedule(db, 'due_checks', places))
   const made: { event: Omit<EventRow, 'id'>; notify: Notify }[] = []
   for (const { result, columns, event } of existing) {
     if (!columns || !held.has(result.claim)) continue

@@ -12,7 +12,7 @@ import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
-import { WakeUp } from '../wake-up.ts'
+import { createWakeUps } from '../wake-up.ts'
 import { fingerprint } from './verdict.ts'
 import { runScheduler } from './worker.ts'
 
@@ -43,7 +43,7 @@ async function givenScheduler(
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
-  const deps = { db, clock, dns, log, loopHealth: new LoopHealth(), wakeUp: new WakeUp(), process: PROCESS }
+  const deps = { db, clock, dns, log, loopHealth: new LoopHealth(), wakeUps: createWakeUps(), process: PROCESS }
   const running = runScheduler(deps, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()

@@ -1,48 +1,36 @@
-import type { Logger } from 'pino'
-import { type Clock, watchClock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
-import { type Claim, claimDue } from '../database/lease-queue.ts'
+import { sql } from 'kysely'
+import { type Claim, claimDue, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
-import type { LoopHealth } from '../loop-health.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { WakeUp } from '../wake-up.ts'
-import { repairAfterClockStep } from './clock-step.ts'
+import type { WakeUps } from '../wake-up.ts'
 import { runCheck } from './driver.ts'
-import { InFlight } from './in-flight.ts'
 import { observeChecks } from './observe.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
 
-export type SchedulerDeps = {
-  db: Database
-  clock: Clock
-  dns: DnsClient
-  log: Logger
-  loopHealth: LoopHealth
-  /** Wakes the courier of this process. */
-  wakeUp: WakeUp
-  process: number
-  metrics?: Metrics
-}
+export type SchedulerDeps = WorkerDeps & { dns: DnsClient; wakeUps: WakeUps; metrics?: Metrics }
 
 const BATCH = 500
-/** How long the loop rests when nothing is due. */
-const IDLE_MS = 200
 const GATHER_MS = 5
 
+/** By whole intervals, so that each monitor keeps its place and not all are due at once. */
+export const PLANNED: Waits = {
+  longestMs: sql`frequency * 60000`,
+  leastMs: 5 * 60_000,
+  again: (now) => sql`due_at - (due_at - ${now}) / (frequency * 60000) * (frequency * 60000)`,
+}
+
 /** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is under way. */
-export async function runScheduler(
-  deps: SchedulerDeps,
-  { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
-): Promise<void> {
-  const { db, clock, log, loopHealth, wakeUp, process, metrics } = deps
+export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signals): Promise<void> {
+  const { db, clock, log, wakeUps, process, metrics } = deps
   const inFlight = new InFlight()
   const records = new WriteBatches<StoredResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now())
       if (metrics) observeChecks(metrics, results, events)
       if (events === 0) return
-      wakeUp.send()
+      wakeUps.requests.send()
       log.debug({ events }, 'Changes recorded.')
     },
     {
@@ -64,28 +52,79 @@ export async function runScheduler(
       inFlight.end(claim)
     }
   }
-  const wasSetBack = watchClock(clock)
-  let isPlanned = false
-  while (!stop.aborted) {
-    loopHealth.beat('checker', clock.elapsed())
-    try {
-      if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process })
-      isPlanned = true
+  await runWorker(deps, stop, {
+    name: 'checker',
+    table: 'due_checks',
+    wakeUp: wakeUps.checks,
+    failure: 'Due checks cannot be read. Retrying.',
+    repair: (self) => repairAfterClockStep(db, 'due_checks', self, PLANNED),
+    held: () => inFlight.slots(),
+    pass: async () => {
       const capacity = Math.min(BATCH, inFlight.capacity(clock.elapsed()))
-      const claims =
-        capacity > 0 ? await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity }) : []
+      if (capacity === 0) return { restMs: GATHER_MS, isIdle: false }
+      const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity })
       for (const claim of claims) {
         inFlight.begin(claim, clock.elapsed())
         metrics?.late(clock.now() - claim.was_due_at)
         void check(claim)
       }
-      const isIdle = capacity > 0 && claims.length === 0
-      if (claims.length < BATCH) await clock.sleep(isIdle ? IDLE_MS : GATHER_MS, stop)
-    } catch (err) {
-      log.error({ err }, 'Due checks cannot be read. Retrying.')
-      await clock.sleep(1_000, stop)
-    }
-  }
+      const isIdle = claims.length === 0
+      return { restMs: isIdle || claims.length === BATCH ? 0 : GATHER_MS, isIdle }
+    },
+  })
   await inFlight.ended()
+}
+
+/** Checks under way that go briskly; what is overdue beyond that waits in the database, oldest first. */
+const BRISK = 2_000
+/** With those that wait for servers that are slow or silent: they must not hold up the others. */
+const MOST = 10_000
+const SLOW_AFTER_MS = 1_000
+/** Room for fewer is waited out: a claim of a few costs nearly as much as one of many. */
+const LEAST = 250
+
+type Checking = { slot: number }
+
+/** Counts the checks that have begun and are not recorded. Times are the clock's elapsed milliseconds. */
+export class InFlight {
+  /** In the order in which they began, each with when. */
+  readonly #brisk = new Map<Checking, number>()
+  readonly #slow = new Set<Checking>()
+  #end: (() => void) | undefined
+
+  begin(check: Checking, now: number): void {
+    this.#brisk.set(check, now)
+  }
+
+  end(check: Checking): void {
+    if (!this.#brisk.delete(check)) this.#slow.delete(check)
+    if (this.#isEmpty()) this.#end?.()
+  }
+
+  /** How many more may begin: none, or so many that they are worth a claim. */
+  capacity(now: number): number {
+    for (const [check, begunAt] of this.#brisk) {
+      if (now - begunAt < SLOW_AFTER_MS) break
+      this.#brisk.delete(check)
+      this.#slow.add(check)
+    }
+    const capacity = Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size)
+    return capacity < LEAST ? 0 : capacity
+  }
+
+  slots(): ReadonlySet<number> {
+    return new Set([...this.#brisk.keys(), ...this.#slow].map(({ slot }) => slot))
+  }
+
+  /** Resolves when nothing is under way. No more may begin. */
+  async ended(): Promise<void> {
+    if (this.#isEmpty()) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#end = resolve
+    await promise
+  }
+
+  #isEmpty(): boolean {
+    return this.#brisk.size + this.#slow.size === 0
+  }
 }

@@ -1,22 +1,21 @@
 import { runScheduler } from '../checks/worker.ts'
 import type { Config } from '../config/config.ts'
+import type { Signals } from '../database/worker-loop.ts'
 import type { Deps } from '../deps.ts'
 import { runEventRetention } from '../events/retention.ts'
-import { runMailWorker } from '../mail/worker.ts'
+import { runMailRetention, runMailWorker } from '../mail/worker.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
 
 /** The loops of the roles `checker` and `courier`. They run until `stop` is aborted. */
-export function runLoops(
-  deps: Deps & { process: number },
-  roles: Config['roles'],
-  signals: { stop: AbortSignal; abandon: AbortSignal },
-): Promise<void>[] {
+export function runLoops(deps: Deps & { process: number }, roles: Config['roles'], signals: Signals): Promise<void>[] {
+  const { stop } = signals
   const loops: Promise<void>[] = []
-  if (roles.has('checker')) loops.push(runScheduler(deps, signals), runEventRetention(deps, signals))
+  if (roles.has('checker')) loops.push(runScheduler(deps, signals), runEventRetention(deps, stop))
   if (roles.has('courier')) {
     const limits = { inAll: deps.config.courierConcurrency, perWebhook: deps.config.webhookConcurrency }
-    loops.push(runDispatcher(deps, signals, limits), runWebhookRetention(deps, signals), runMailWorker(deps, signals))
+    loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))
+    loops.push(runWebhookRetention(deps, stop), runMailRetention(deps, stop))
   }
   return loops
 }

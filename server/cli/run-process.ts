@@ -5,7 +5,9 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
+import { engineOf } from '../database/database.ts'
 import { enterProcess, leaveProcess, runPresence } from '../database/instances.ts'
+import { PostgresSignals } from '../database/postgres-signals.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { readinessProblems } from '../http/readiness.ts'
 import { createLog } from '../log.ts'
@@ -15,7 +17,7 @@ import { DatabaseMetrics } from '../operations/database-metrics.ts'
 import { runSizeHistory } from '../operations/database-size.ts'
 import { reportOf } from '../operations/instances.ts'
 import type { Collected, Order, Report } from '../supervisor.ts'
-import { WakeUp } from '../wake-up.ts'
+import { createWakeUps, type Topic } from '../wake-up.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 import { loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
@@ -57,16 +59,23 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   })
   prepareDataFolder(config)
   const secret = loadSecret(config)
+  let toServers: PostgresSignals | undefined
+  const wakeUps = createWakeUps((topic) => {
+    void supervisor.report({ kind: 'wake', topic })
+    void toServers?.send(topic)
+  })
+  supervisor.onWake((topic) => wakeUps[topic].receive())
   const deps = {
     ...openDeps(shareOf(config, roles), secret.text, createLog(config)),
     loopHealth: supervisor.loopHealth,
-    wakeUp: roles.has('courier') ? supervisor.wakeUp : new WakeUp(() => void supervisor.report({ kind: 'wake' })),
+    wakeUps,
     isStarting: () => !isServing,
     isStopping: () => isStopping,
     scrape: supervisor.scrape,
   }
   const { db, clock, log } = deps
   supervisor.onCollect(metricsReporter(deps))
+  if (engineOf(db) === 'postgres') toServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
   const app = await server?.createApp(deps)
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
   await prepareDatabase(db, config, secret)
@@ -87,6 +96,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
     runSizeHistory(deps, signals),
   ]
   if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
+  if (workers && toServers) loops.push(toServers.run(signals))
   if (workers) loops.push(reportBeats(deps, supervisor, stop.signal))
   await supervisor.report({ kind: 'ready', instance: id })
   await first?.greet(deps)
@@ -110,7 +120,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
 
 function connectToSupervisor() {
   if (!process.send) throw new CliError('This command is for the server itself. Start the server with: zonewatch serve')
-  const wakeUp = new WakeUp()
+  let wake = (_: Topic) => {}
   const loopHealth = new LoopHealth()
   const start = Promise.withResolvers<Order & { kind: 'start' }>()
   const end = Promise.withResolvers<'ordered' | 'orphaned'>()
@@ -125,7 +135,7 @@ function connectToSupervisor() {
       case 'stop':
         return end.resolve('ordered')
       case 'wake':
-        return wakeUp.send()
+        return wake(order.topic)
       case 'beat':
         for (const loop of order.loops) loopHealth.beat(loop, systemClock.elapsed())
         return
@@ -146,8 +156,10 @@ function connectToSupervisor() {
     if (!hasStarted) process.exit(0)
   })
   return {
-    /** Rung when another process of the server has something to send. */
-    wakeUp,
+    /** Another process of the server made work. */
+    onWake: (receive: (topic: Topic) => void) => {
+      wake = receive
+    },
     loopHealth,
     start: start.promise,
     end: end.promise,

@@ -17,7 +17,7 @@ const { since, until } = ReplaySelection.properties
 const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false })
 
 /** What a webhook was sent, with what the API's representations leave out. */
-export function webhookLogRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
+export function webhookLogRoutes({ db, clock, seal }: Deps): Routes {
   return async (app) => {
     const path = '/dashboard/api/webhooks/:webhook'
 
@@ -60,7 +60,6 @@ export function webhookLogRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
           return { count }
         },
       })
-      wakeUp.send()
       return replayed
     })
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Database, inTransaction } from './database.ts'
 
@@ -31,4 +32,18 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
       if ((error as { code?: string }).code !== DEADLOCK || tries === MOST_TRIES) throw error
     }
   }
+}
+
+/** Rows that a deletion takes at a time. */
+export const DELETED_AT_ONCE = 200
+/** After each batch, so that whoever waits for the database comes first. */
+const PAUSE_MS = 20
+
+/** Repeats a deletion of at most `DELETED_AT_ONCE` rows, which returns how many there were, until nothing is left. */
+export async function deleteInBatches(
+  clock: Clock,
+  stop: AbortSignal,
+  deleteSome: () => Promise<number>,
+): Promise<void> {
+  while (!stop.aborted && (await deleteSome()) >= DELETED_AT_ONCE) await clock.sleep(PAUSE_MS, stop)
 }

@@ -37,9 +37,10 @@ export function inTransaction<T>(db: Database, work: (transaction: Database) => 
   return db.isTransaction ? work(db) : db.transaction().execute(work)
 }
 
-/** Locks the rows that a claim selects against other claimers. SQLite has one writer and needs no such words. */
-export function skipLocked(db: Database): RawBuilder<unknown> {
-  return engineOf(db) === 'postgres' ? sql`for update skip locked` : sql``
+/** Locks the rows that a claim selects (of one table) against other claimers. SQLite has one writer and needs no such words. */
+export function skipLocked(db: Database, table?: keyof Tables): RawBuilder<unknown> {
+  if (engineOf(db) === 'sqlite') return sql``
+  return table === undefined ? sql`for update skip locked` : sql`for update of ${sql.table(table)} skip locked`
 }
 
 /** Locks rows read for a change until the transaction ends. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import type { Database } from './database.ts'
-import { claimDue, releaseClaims, writeBack } from './lease-queue.ts'
+import { claimDue, releaseClaims, reschedule } from './lease-queue.ts'
 
 onBothEngines('the due-row mechanism', (fresh) => {
   test('several claimers at once take every due row, and none twice', async () => {
@@ -41,8 +41,8 @@ onBothEngines('the due-row mechanism', (fresh) => {
     await insertDue(db, 1, { dueAt: 0 })
     const [late] = await claimDue(db, 'due_checks', { now: 0, process: 1, limit: 1, leaseMs: 100 })
     const [taken] = await claimDue(db, 'due_checks', { now: 100, process: 2, limit: 1, leaseMs: 100 })
-    expect(await writeBack(db, 'due_checks', [{ claim: late!, set: { due_at: 5_000, streak: 9 } }])).toEqual([])
-    expect(await writeBack(db, 'due_checks', [{ claim: taken!, set: { due_at: 6_000, streak: 2 } }])).toEqual([taken])
+    expect(await reschedule(db, 'due_checks', [{ claim: late!, set: { due_at: 5_000, streak: 9 } }])).toEqual([])
+    expect(await reschedule(db, 'due_checks', [{ claim: taken!, set: { due_at: 6_000, streak: 2 } }])).toEqual([taken])
     expect(await allRows(db)).toMatchObject([{ due_at: 6_000, claimed_by: null, streak: 2 }])
   })
 
@@ -51,7 +51,7 @@ onBothEngines('the due-row mechanism', (fresh) => {
     await insertDue(db, 1, { dueAt: 0 })
     const [first] = await claimDue(db, 'due_checks', { now: 0, process: 1, limit: 1, leaseMs: 100 })
     await claimDue(db, 'due_checks', { now: 101, process: 1, limit: 1, leaseMs: 100 })
-    expect(await writeBack(db, 'due_checks', [{ claim: first!, set: { due_at: 5_000 } }])).toEqual([])
+    expect(await reschedule(db, 'due_checks', [{ claim: first!, set: { due_at: 5_000 } }])).toEqual([])
   })
 
   test('of two claims of one row in one write-back only the one that still holds counts', async () => {
@@ -60,7 +60,7 @@ onBothEngines('the due-row mechanism', (fresh) => {
     const [first] = await claimDue(db, 'due_checks', { now: 0, process: 1, limit: 1, leaseMs: 100 })
     const [second] = await claimDue(db, 'due_checks', { now: 101, process: 1, limit: 1, leaseMs: 100 })
     const back = (claim: typeof first) => ({ claim: claim!, set: { due_at: 5_000 } })
-    expect(await writeBack(db, 'due_checks', [back(first), back(second)])).toEqual([second])
+    expect(await reschedule(db, 'due_checks', [back(first), back(second)])).toEqual([second])
   })
 
   test('what a dead process had claimed is due again once released, and what others hold is not', async () => {
@@ -109,7 +109,7 @@ onBothEngines('the due-row mechanism', (fresh) => {
             const claims = held.get(each.process)!
             held.set(each.process, [])
             const latest = new Map(claims.map((claim) => [claim.monitor_id, claim])) // a statement takes each row once
-            const kept = await writeBack(
+            const kept = await reschedule(
               db,
               'due_checks',
               [...latest.values()].map((claim) => ({ claim, set: { due_at: now + 50 } })),
@@ -131,7 +131,7 @@ test('PostgreSQL finds each row of a write-back by its key, not among all with t
   await sql`analyze due_checks`.execute(db) // when it does, few rows are claimed
   const claims = await claimDue(db, 'due_checks', { now: 1_000, process: 1, limit: 500 })
   const plans = await plansOf(() =>
-    writeBack(
+    reschedule(
       db,
       'due_checks',
       claims.map((claim) => ({ claim, set: { due_at: 1 } })),

@@ -1,51 +1,53 @@
-import { type Selectable, sql } from 'kysely'
-import { type Database, engineOf, runForEach, skipLocked } from './database.ts'
-import type { DueChecksTable } from './schema.ts'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { yieldToEventLoop } from '../yield.ts'
+import { type Columns, deleteEach, updateEach } from './bulk.ts'
+import { type Database, inTransaction, skipLocked } from './database.ts'
+import type { DueChecksTable, DueRequestsTable, Tables } from './schema.ts'
 import type { DueMailsTable } from './schema-people.ts'
 
 /**
- * The due-row mechanism, for checks and for deliveries alike. A row is due when its `due_at` has come. A claim moves
- * `due_at` forward by the lease and names the process; the write-back moves it to its true next time, only while the
- * claim is still the process's own. A process that dies writes nothing back, and its rows fall due again.
- * Deliveries keep the same rules, but are claimed by lane: `webhooks/claims.ts`.
+ * Work that waits in tables `due_<things>`, for all who do some. A row is due when its `due_at` has come. A claim is a lease:
+ * it moves `due_at` forward and names the process in `claimed_by`. Whoever completes or reschedules a row does so only while
+ * the claim is still its own. A process that dies writes nothing, and its rows fall due again.
+ * `worker-loop.ts` is the loop around it.
  */
 export const LEASE_MS = 60_000
 
 type DueTables = {
   due_checks: Selectable<DueChecksTable>
+  due_requests: Selectable<DueRequestsTable>
   due_mails: Selectable<DueMailsTable>
 }
 export type DueTable = keyof DueTables
-type Column = { name: string; type: 'bigint' | 'text' }
 
-/** The column that names a row, then whatever a claim needs to know besides its lease. */
-const COLUMNS: Record<DueTable, [Column, ...Column[]]> = {
-  due_checks: [
-    { name: 'slot', type: 'bigint' },
-    { name: 'monitor_id', type: 'text' },
-    { name: 'owner', type: 'text' },
-    { name: 'record_type', type: 'text' },
-    { name: 'is_exact_match', type: 'bigint' },
-    { name: 'frequency', type: 'bigint' },
-    { name: 'fingerprint', type: 'bigint' },
-    { name: 'streak', type: 'bigint' },
-    { name: 'doubts', type: 'bigint' },
-    { name: 'last_checked_at', type: 'bigint' },
-    { name: 'postponed_since', type: 'bigint' },
-  ],
-  due_mails: [
-    { name: 'mail_id', type: 'text' },
-    { name: 'organization_id', type: 'text' },
-  ],
+/** `key` names a row; `read` is what a claim needs to know besides; `write` is what else may change with the next due time. */
+type Queue = { key: Columns; read: Columns; write: Columns }
+
+const QUEUES: Record<DueTable, Queue> = {
+  due_checks: {
+    key: { slot: 'bigint' },
+    read: { monitor_id: 'text', owner: 'text', record_type: 'text', is_exact_match: 'bigint', frequency: 'bigint' },
+    write: {
+      fingerprint: 'bigint',
+      streak: 'bigint',
+      doubts: 'bigint',
+      last_checked_at: 'bigint',
+      postponed_since: 'bigint',
+    },
+  },
+  due_requests: { key: { webhook_id: 'text', request_id: 'text' }, read: {}, write: { by_hand: 'bigint' } },
+  due_mails: { key: { mail_id: 'text' }, read: { organization_id: 'text' }, write: {} },
 }
+const TABLES = Object.keys(QUEUES) as DueTable[]
 
 /** When the row was due before it was claimed: how late the work began. */
 const WAS_DUE_AT = 'was_due_at'
-const DUE_AT: Column = { name: 'due_at', type: 'bigint' }
-const CLAIMED_BY: Column = { name: 'claimed_by', type: 'bigint' }
+const LEASE = { due_at: 'bigint', claimed_by: 'bigint' } as const
 
-/** A row as claimed: `due_at` is when the lease runs out, `claimed_by` the process. SingleFlight they are the claim. */
-export type Claim<T extends DueTable> = DueTables[T] & { due_at: number; claimed_by: number; was_due_at: number }
+/** `due_at` is when the lease runs out, `claimed_by` the process. Together they are the claim. */
+export type Lease = { due_at: number; claimed_by: number }
+/** A row as claimed. */
+export type Claim<T extends DueTable> = DueTables[T] & Lease & { was_due_at: number }
 
 export type ClaimOptions = {
   now: number
@@ -57,96 +59,168 @@ export type ClaimOptions = {
 /** Takes up to `limit` due rows, longest overdue first, exclusively until the lease runs out. */
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
   const { now, process, limit, leaseMs = LEASE_MS } = options
-  const key = keyOf(table).name
-  const returned = [...COLUMNS[table].map(({ name }) => name), WAS_DUE_AT]
+  const { key, read, write } = QUEUES[table]
+  const returned = [...Object.keys({ ...key, ...read, ...write }), WAS_DUE_AT]
   const columns = sql.join(returned.map((name) => sql.ref(`${table}.${name}`)))
   const lease = { due_at: now + leaseMs, claimed_by: process }
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
     with due as (
-      select ${sql.ref(key)} from ${sql.table(table)}
+      select ${namesOf(key)} from ${sql.table(table)}
       where due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
     )
     update ${sql.table(table)} set due_at = ${lease.due_at}, claimed_by = ${lease.claimed_by},
       was_due_at = case when claimed_by is null then due_at else coalesce(was_due_at, due_at) end from due
-    where ${sql.ref(`${table}.${key}`)} = ${sql.ref(`due.${key}`)} returning ${columns}`.execute(db)
+    where ${sameKey(table, key, 'due')} returning ${columns}`.execute(db)
   for (const row of rows) Object.assign(row, lease)
   return rows
 }
 
-export type WriteBack<T extends DueTable> = {
-  claim: Claim<T>
+/** Takes rows that the caller has chosen, and has locked since then. */
+export async function claimRows<R extends object>(
+  db: Database,
+  table: DueTable,
+  rows: readonly R[],
+  { now, process }: { now: number; process: number },
+): Promise<(R & Lease)[]> {
+  const lease = { due_at: now + LEASE_MS, claimed_by: process }
+  await updateEach(
+    db,
+    { table, key: QUEUES[table].key, set: LEASE },
+    rows.map((row) => ({ ...row, new_due_at: lease.due_at, new_claimed_by: process })),
+  )
+  return rows.map((row) => ({ ...row, ...lease }))
+}
+
+export type Rescheduled<T extends DueTable, C> = {
+  claim: C
   /** The row's next due time and whatever else changes. The same columns in every item of one call. */
   set: Partial<Omit<DueTables[T], 'claimed_by'>> & { due_at: number | null }
 }
 
-/** Writes claimed rows back. Returns the claims that were still their process's own; the others changed nothing. */
-export async function writeBack<T extends DueTable>(
+/** Gives claimed rows their next due time. Returns the claims that were still their process's own; the others changed nothing. */
+export async function reschedule<T extends DueTable, C extends object = Claim<T>>(
   db: Database,
   table: T,
-  items: readonly WriteBack<T>[],
-): Promise<Claim<T>[]> {
+  items: readonly Rescheduled<T, C>[],
+): Promise<C[]> {
   if (items.length === 0) return []
-  const changed = [DUE_AT, ...COLUMNS[table].filter(({ name }) => name in items[0]!.set)]
-  const held =
-    engineOf(db) === 'sqlite' ? await writeEach(db, table, items, changed) : await writeAll(db, table, items, changed)
+  const changed = Object.entries(QUEUES[table].write).filter(([name]) => name in items[0]!.set)
+  const rows = items.map(({ claim, set }) => ({
+    ...claim,
+    ...Object.fromEntries(Object.entries(set).map(([name, value]) => [`new_${name}`, value])),
+    new_claimed_by: null,
+  }))
+  const change = { table, key: claimOf(table), set: { ...LEASE, ...Object.fromEntries(changed) } }
+  const held = await updateEach(db, change, rows)
   return items.map(({ claim }) => claim).filter((_, index) => held[index])
 }
 
-type Values = Record<string, unknown>
-
-/** SQLite: a prepared statement for each row is the quickest. */
-async function writeEach<T extends DueTable>(
-  db: Database,
-  table: T,
-  items: readonly WriteBack<T>[],
-  changed: Column[],
-) {
-  const key = keyOf(table).name
-  const assignments = changed.map(({ name }) => `${name} = ?`).join(', ')
-  const statement = `update ${table} set claimed_by = null, ${assignments}
-    where ${key} = ? and due_at = ? and claimed_by = ?`
-  const lists = items.map(({ claim, set }) => [
-    ...changed.map(({ name }) => (set as Values)[name]),
-    (claim as Values)[key],
-    claim.due_at,
-    claim.claimed_by,
-  ])
-  return (await runForEach(db, statement, lists)).map((changes) => changes > 0)
-}
-
-/** PostgreSQL: one statement over arrays, a column each, saves the journeys. */
-async function writeAll<T extends DueTable>(db: Database, table: T, items: readonly WriteBack<T>[], changed: Column[]) {
-  const key = keyOf(table)
-  const ofClaim = ({ name, type }: Column) =>
-    sql`${items.map(({ claim }) => (claim as Values)[name])}::${sql.raw(type)}[]`
-  const ofSet = ({ name, type }: Column) => sql`${items.map(({ set }) => (set as Values)[name])}::${sql.raw(type)}[]`
-  const columns = [key, DUE_AT, CLAIMED_BY].map(ofClaim).concat(changed.map(ofSet))
-  const names = ['key', 'leased_until', 'leased_by', ...changed.map(({ name }) => `new_${name}`)]
-  const assignments = changed.map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`back.new_${name}`)}`)
-  // A whole batch has one lease: through the index on due_at each row would be looked for among all of them. Hence the + 0.
-  const { rows } = await sql<{ key: unknown; leased_until: number }>`
-    update ${sql.table(table)} set claimed_by = null, ${sql.join(assignments)}
-    from unnest(${sql.join(columns)}) as back (${sql.join(names.map((name) => sql.ref(name)))})
-    where ${sql.ref(`${table}.${key.name}`)} = back.key
-      and ${sql.ref(`${table}.due_at`)} + 0 = back.leased_until and ${sql.ref(`${table}.claimed_by`)} = back.leased_by
-    returning back.key, back.leased_until`.execute(db)
-  // One batch may hold two claims of a row, the first of which ran out.
-  const held = new Set(rows.map(({ key, leased_until }) => `${key} ${leased_until}`))
-  return items.map(({ claim }) => held.has(`${(claim as Values)[key.name]} ${claim.due_at}`))
+/** Removes claimed rows that are done with. Returns the claims that were still their process's own; the others stay. */
+export async function complete<C extends object>(db: Database, table: DueTable, claims: readonly C[]): Promise<C[]> {
+  const held = await deleteEach(db, { table, key: claimOf(table) }, claims as readonly Record<string, unknown>[])
+  return claims.filter((_, index) => held[index])
 }
 
 /** Makes what these processes had claimed due again at once. For a process that stops, and for those found dead. */
 export async function releaseClaims(db: Database, processes: readonly number[], now: number): Promise<void> {
   if (processes.length === 0) return
-  for (const table of ['due_checks', 'due_requests', 'due_mails'] as const) {
+  for (const table of TABLES) {
     await sql`update ${sql.table(table)} set due_at = ${now}, claimed_by = null
       where claimed_by in (${sql.join(processes)}) and due_at > ${now} and due_at <= ${now + LEASE_MS}`.execute(db)
   }
-  // The webhooks of released requests must be looked at now, not when the leases would have run out.
+  await wakeReleased(db, now)
+}
+
+/**
+ * Makes due again what this process claims without knowing of it, because the answer to its claim was lost. `held`: the last
+ * columns of the keys that it knows of. Reads all leases: for after a failure only.
+ */
+export async function releaseUnknown(
+  db: Database,
+  table: DueTable,
+  { process, held, now }: { process: number; held: ReadonlySet<unknown>; now: number },
+): Promise<void> {
+  const { key } = QUEUES[table]
+  const { rows } = await sql<Record<string, unknown>>`select ${namesOf(claimOf(table))} from ${sql.table(table)}
+    where claimed_by = ${process} and due_at > ${now}`.execute(db)
+  const name = Object.keys(key).at(-1)!
+  const unknown = rows.filter((row) => !held.has(row[name]))
+  if (unknown.length === 0) return
+  await updateEach(
+    db,
+    { table, key: claimOf(table), set: LEASE },
+    unknown.map((row) => ({ ...row, new_due_at: now, new_claimed_by: null })),
+  )
+  if (table === 'due_requests') await wakeReleased(db, now)
+}
+
+/** The webhooks of released requests must be looked at now, not when the leases would have run out. */
+async function wakeReleased(db: Database, now: number): Promise<void> {
   await sql`update due_webhooks set due_at = ${now} where (due_at is null or due_at > ${now}) and exists (
     select 1 from due_requests where due_requests.webhook_id = due_webhooks.webhook_id and due_requests.due_at <= ${now}
   )`.execute(db)
 }
 
-const keyOf = (table: DueTable): Column => COLUMNS[table][0]
+/** How far ahead rows may be due, in SQL over `due_<things>` and what is joined. */
+export type Waits = {
+  longestMs: RawBuilder<unknown>
+  /** No row waits for less; what is due sooner is not read. */
+  leastMs?: number
+  /** The new due time where it is not `longestMs` from now. `now` is an integer in both engines. */
+  again?: (now: RawBuilder<unknown>) => RawBuilder<unknown>
+  join?: RawBuilder<unknown>
+  where?: RawBuilder<unknown>
+  /** In the transaction that moved these rows: their keys and `due_at`. */
+  moved?: (transaction: Database, rows: Record<string, unknown>[]) => Promise<unknown>
+}
+
+/** Rows in one transaction, after which others have their turn. */
+const SLICE = 500
+
+/**
+ * Brings back what waits for a time that only the clock had before it was set back: a row that is due further ahead than it
+ * may be waits as long again as it had to. What this process has claimed returns by itself.
+ */
+export async function repairAfterClockStep(
+  db: Database,
+  table: DueTable,
+  { now: instant, process }: { now: number; process: number },
+  { longestMs, leastMs = 0, again, join = sql``, where = sql`true`, moved }: Waits,
+): Promise<void> {
+  const { key } = QUEUES[table]
+  const now = sql`cast(${instant} as bigint)` // SQLite would take it for a fraction
+  const due = sql.ref(`${table}.due_at`)
+  const names = sql.join(Object.keys(key).map((name) => sql.ref(`${table}.${name}`)))
+  for (let count = SLICE; count === SLICE; await yieldToEventLoop()) {
+    count = await inTransaction(db, async (transaction) => {
+      const { rows } = await sql<Record<string, unknown>>`
+        with astray as (
+          select ${names}, ${again?.(now) ?? sql`${now} + ${longestMs}`} as again from ${sql.table(table)} ${join}
+          where ${due} > ${now} + ${leastMs} and ${due} > ${now} + ${longestMs}
+            and (claimed_by is null or claimed_by <> ${process}) and ${where}
+          order by ${due} desc limit ${SLICE} ${skipLocked(db, table)}
+        )
+        update ${sql.table(table)} set due_at = astray.again
+        from astray where ${sameKey(table, key, 'astray')} returning ${names}, ${due}`.execute(transaction)
+      if (rows.length > 0) await moved?.(transaction, rows)
+      return rows.length
+    })
+  }
+}
+
+/** When the next row falls due: that of a dead process when its lease runs out. Null when nothing waits. */
+export async function nextDueAt(db: Database, table: keyof Tables & `due_${string}`): Promise<number | null> {
+  const { rows } = await sql<{ at: number | null }>`select min(due_at) as at from ${sql.table(table)}`.execute(db)
+  return rows[0]!.at
+}
+
+const claimOf = (table: DueTable): Columns => ({ ...QUEUES[table].key, ...LEASE })
+
+const namesOf = (columns: Columns) => sql.join(Object.keys(columns).map((name) => sql.ref(name)))
+
+const sameKey = (table: string, key: Columns, other: string) =>
+  sql.join(
+    Object.keys(key).map((name) => sql`${sql.ref(`${table}.${name}`)} = ${sql.ref(`${other}.${name}`)}`),
+    sql` and `,
+  )

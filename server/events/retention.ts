@@ -2,7 +2,9 @@ import type { Logger } from 'pino'
 import { deleteOldAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
+import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
+import { runEvery } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
@@ -12,19 +14,13 @@ export type EventRetentionDeps = { db: Database; clock: Clock; log: Logger; conf
 const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 60 * 60_000
 const AT_ONCE = 200
-/** After each batch, so that whoever waits for the database comes first. */
-const PAUSE_MS = 20
 
 /** Deletes events and entries of the audit log that are older than their organization keeps them, in small batches. Runs until `stop`. */
-export async function runEventRetention(deps: EventRetentionDeps, { stop }: { stop: AbortSignal }): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      await sweepEvents(deps, stop)
-    } catch (err) {
-      deps.log.error({ err }, 'Old events and audit log entries could not be deleted; the next attempt is in an hour.')
-    }
-    await deps.clock.sleep(EVERY_MS, stop)
-  }
+export async function runEventRetention(deps: EventRetentionDeps, stop: AbortSignal): Promise<void> {
+  await runEvery(EVERY_MS, deps, stop, {
+    failure: 'Old events and audit log entries could not be deleted; the next attempt is in an hour.',
+    work: () => sweepEvents(deps, stop),
+  })
 }
 
 export async function sweepEvents({ db, clock, config }: EventRetentionDeps, stop: AbortSignal): Promise<void> {
@@ -42,8 +38,7 @@ export async function sweepEvents({ db, clock, config }: EventRetentionDeps, sto
       if (days === null) continue
       const before = clock.now() - days * DAY_MS
       for (const deleteOld of [deleteOldEvents, deleteOldAudit]) {
-        while (!stop.aborted && (await deleteOld(db, { organizationId: id }, before, AT_ONCE)) === AT_ONCE)
-          await clock.sleep(PAUSE_MS, stop)
+        await deleteInBatches(clock, stop, () => deleteOld(db, { organizationId: id }, before, DELETED_AT_ONCE))
       }
     }
     if (organizations.length < AT_ONCE) return

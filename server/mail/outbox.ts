@@ -1,8 +1,8 @@
+import { sql } from 'kysely'
 import { type Database, inTransaction } from '../database/database.ts'
-import { type Claim, claimDue, writeBack } from '../database/lease-queue.ts'
+import { type Claim, claimDue, complete, LEASE_MS, reschedule, type Waits } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
 import type { MailContent } from './content.ts'
-import { nextTryAt } from './retry.ts'
 import type { Sending } from './smtp.ts'
 
 export type NewMail = {
@@ -94,15 +94,11 @@ export async function recordMail(
   const next = outcome.kind === 'deferred' ? nextTryAt(attempts, now) : null
   const status = statusAfter(outcome, next)
   return await inTransaction(db, async (transaction) => {
-    const held = await writeBack(transaction, 'due_mails', [{ claim, set: { due_at: next } }])
+    const held =
+      next === null
+        ? await complete(transaction, 'due_mails', [claim])
+        : await reschedule(transaction, 'due_mails', [{ claim, set: { due_at: next } }])
     if (held.length === 0) return undefined
-    if (next === null) {
-      await transaction
-        .deleteFrom('due_mails')
-        .where('organization_id', '=', claim.organization_id)
-        .where('mail_id', '=', claim.mail_id)
-        .execute()
-    }
     await transaction
       .updateTable('mails')
       .set({
@@ -140,4 +136,22 @@ function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {
     case 'refused':
       return 'failed'
   }
+}
+
+const MINUTE_MS = 60_000
+
+/** After the first try, the second and so on: two and a half days in all, as mail servers do it (RFC 5321 section 4.5.4.1). */
+const DELAYS_MS = [1, 5, 15, 60, 240, 480, 960, 1_440].map((minutes) => minutes * MINUTE_MS)
+
+/** When to try again after `attempts` tries that were put off; null when it is enough. */
+export function nextTryAt(attempts: number, now: number): number | null {
+  const delay = DELAYS_MS[attempts - 1]
+  return delay === undefined ? null : now + delay
+}
+
+/** How long a mail waits at most: after the clock was set back, as long again as it had to after its last try. */
+export const RETRIES: Waits = {
+  join: sql`join mails on mails.id = due_mails.mail_id`,
+  longestMs: sql.raw(`case when claimed_by is not null then ${LEASE_MS} else case attempts
+    ${DELAYS_MS.map((ms, index) => `when ${index + 1} then ${ms}`).join(' ')} else 0 end end`),
 }

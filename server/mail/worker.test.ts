@@ -3,15 +3,16 @@ import { expect, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { repairAfterClockStep } from '../database/lease-queue.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
-import { repairAfterClockStep } from './clock-step.ts'
+import { createWakeUps } from '../wake-up.ts'
 import { notifyWebhookActive, notifyWebhookPaused } from './notifications.ts'
-import { dropWaitingMail, forgetMails, queueMail } from './outbox.ts'
+import { dropWaitingMail, forgetMails, queueMail, RETRIES } from './outbox.ts'
 import { openSmtp } from './smtp.ts'
-import { runMailWorker, sendDueMails } from './worker.ts'
+import { runMailRetention, sendDueMails } from './worker.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -62,7 +63,7 @@ onBothEngines('mail', (fresh) => {
     await queue()
 
     const now = setBack(24 * 60 * MINUTE_MS)
-    await repairAfterClockStep(db, { now, process: 1 })
+    await repairAfterClockStep(db, 'due_mails', { now, process: 1 }, RETRIES)
 
     const due = await db.selectFrom('due_mails').select('due_at').orderBy('due_at').execute()
     expect(due.map(({ due_at }) => due_at)).toEqual([now, now + MINUTE_MS])
@@ -212,13 +213,13 @@ onBothEngines('mail', (fresh) => {
   })
 
   test('a mail is forgotten after 90 days', async () => {
-    const { queue, pass, rows, turn } = await givenOutbox(await fresh(), null)
+    const { queue, pass, rows, forget } = await givenOutbox(await fresh(), null)
     await queue()
     await pass()
 
-    await turn({ afterMs: 90 * DAY_MS - MINUTE_MS })
+    await forget({ afterMs: 90 * DAY_MS - MINUTE_MS })
     expect(await rows()).toHaveLength(1)
-    await turn({ afterMs: 2 * MINUTE_MS })
+    await forget({ afterMs: 2 * MINUTE_MS })
     expect(await rows()).toEqual([])
   })
 })
@@ -234,6 +235,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
     seal: createSeal('x'.repeat(32)),
     loopHealth: new LoopHealth(),
+    wakeUps: createWakeUps(),
   }
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
   const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
@@ -259,11 +261,11 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
       now += afterMs
       return sendDueMails({ ...deps, process }, post, abandon)
     },
-    /** Lets time pass, then lets the loop turn once. */
-    async turn({ afterMs }: { afterMs: number }) {
+    /** Lets time pass, then deletes what is old. */
+    async forget({ afterMs }: { afterMs: number }) {
       now += afterMs
       const stop = new AbortController()
-      const loop = runMailWorker({ ...deps, process: 1 }, { stop: stop.signal, abandon: stop.signal })
+      const loop = runMailRetention({ ...deps, process: 1 }, stop.signal)
       stop.abort()
       await loop
     },

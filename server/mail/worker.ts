@@ -1,70 +1,57 @@
-import type { Logger } from 'pino'
-import { type Clock, watchClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import type { Database } from '../database/database.ts'
-import type { LoopHealth } from '../loop-health.ts'
+import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
+import { repairAfterClockStep } from '../database/lease-queue.ts'
+import { runEvery, runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Seal } from '../seal.ts'
-import { repairAfterClockStep } from './clock-step.ts'
+import type { WakeUps } from '../wake-up.ts'
 import { messageOf } from './content.ts'
-import { type ClaimedMail, claimMails, forgetMails, type MailOutcome, recordMail } from './outbox.ts'
+import { type ClaimedMail, claimMails, forgetMails, type MailOutcome, RETRIES, recordMail } from './outbox.ts'
 import { openSmtp, type Post } from './smtp.ts'
 
-export type MailWorkerDeps = {
+export type MailWorkerDeps = WorkerDeps & {
   config: Pick<Config, 'baseUrl' | 'smtp'>
-  db: Database
-  clock: Clock
-  log: Logger
   seal: Seal
-  loopHealth: LoopHealth
-  process: number
+  wakeUps: WakeUps
   metrics?: Metrics
 }
 
-/** How long the loop rests when nothing is due. */
-const IDLE_MS = 1_000
 /** Mails under way at a time. */
 const BATCH = 8
 /** Within the lease, so that no other process sends the mail while this one still tries. */
 const DEADLINE_MS = 45_000
 const FORGET_EVERY_MS = 60 * 60_000
 const FORGET_AFTER_MS = 90 * 24 * 60 * 60_000
-const FORGET_LIMIT = 1_000
 
 /** The loop that sends what is due. Runs until `stop`; what is under way then is given up when `abandon` is aborted. */
-export async function runMailWorker(
-  deps: MailWorkerDeps,
-  { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
-): Promise<void> {
-  const { config, db, clock, log, loopHealth } = deps
+export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Signals): Promise<void> {
+  const { config, db, wakeUps } = deps
   const post = config.smtp ? openSmtp(config.smtp) : null
-  let forgetAt = clock.elapsed()
-  const wasSetBack = watchClock(clock)
-  let isPlanned = false
-  while (!stop.aborted) {
-    loopHealth.beat('mail', clock.elapsed())
-    try {
-      if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await repairAfterClockStep(db, { now: clock.now(), process: deps.process })
-      isPlanned = true
-      const sent = await sendDueMails(deps, post, abandon)
-      if (clock.elapsed() >= forgetAt) {
-        await forgetMails(db, clock.now() - FORGET_AFTER_MS, FORGET_LIMIT)
-        forgetAt = clock.elapsed() + FORGET_EVERY_MS
-      }
-      if (sent < BATCH) await clock.sleep(IDLE_MS, stop)
-    } catch (err) {
-      log.error({ err }, 'Due emails cannot be read or recorded. Retrying.')
-      await clock.sleep(5_000, stop)
-    }
-  }
+  await runWorker(deps, stop, {
+    name: 'mail',
+    table: 'due_mails',
+    wakeUp: wakeUps.mails,
+    failure: 'Due emails cannot be read or recorded. Retrying.',
+    repair: (self) => repairAfterClockStep(db, 'due_mails', self, RETRIES),
+    held: () => new Set(), // a pass ends with all of its mails
+    pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, post, abandon)) < BATCH }),
+  })
+}
+
+/** Forgets mails that were sent or given up long ago. Runs until `stop`. */
+export async function runMailRetention(deps: MailWorkerDeps, stop: AbortSignal): Promise<void> {
+  const { db, clock } = deps
+  await runEvery(FORGET_EVERY_MS, deps, stop, {
+    failure: 'Old emails could not be deleted. The next attempt is in an hour.',
+    work: () => deleteInBatches(clock, stop, () => forgetMails(db, clock.now() - FORGET_AFTER_MS, DELETED_AT_ONCE)),
+  })
 }
 
 /** One pass: claims what is due, sends it and records what came of it. Returns how many mails it took. */
 export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, abandon: AbortSignal): Promise<number> {
   const { db, clock, process, log } = deps
   const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH })
-  await Promise.all(
+  const sent = await Promise.allSettled(
     mails.map(async (mail) => {
       const outcome = await sendMail(deps, post, mail, abandon)
       if (abandon.aborted && outcome.kind === 'deferred') return // given up by us: the lease is given back
@@ -79,6 +66,7 @@ export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, aban
       if (status === 'waiting') log.warn(fields, 'An email could not be sent. It will be retried.')
     }),
   )
+  for (const each of sent) if (each.status === 'rejected') throw each.reason
   return mails.length
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claimDue, writeBack } from '../database/lease-queue.ts'
+import { claimDue, reschedule } from '../database/lease-queue.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -13,7 +13,7 @@ async function givenCheckedMonitor(world: AppWorld, given: object = {}) {
   const now = clock.now()
   const [claim] = await claimDue(db, 'due_checks', { now, process: 1, limit: 1 })
   const set = { due_at: now + 4 * MINUTE_MS, fingerprint: 7, streak: 3, doubts: 1, last_checked_at: now }
-  await writeBack(db, 'due_checks', [{ claim: claim!, set }])
+  await reschedule(db, 'due_checks', [{ claim: claim!, set }])
   await db
     .updateTable('monitors')
     .set({ state: 'VALID', current_values: '["192.0.2.1"]', diagnosis: '{"reason":"because"}', incidence_count: 2 })
@@ -82,7 +82,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     const { db, clock } = world.deps
     const [claim] = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 1 })
     await patch(world, id, { expected_value: ['192.0.2.9'] })
-    expect(await writeBack(db, 'due_checks', [{ claim: claim!, set: { due_at: 1 } }])).toEqual([])
+    expect(await reschedule(db, 'due_checks', [{ claim: claim!, set: { due_at: 1 } }])).toEqual([])
     expect((await place(world)).due_at).toBeLessThanOrEqual(clock.now())
   })
 
@@ -173,7 +173,7 @@ onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
     const disabled = await world.call(`/monitors/${id}/disable`, { method: 'POST' })
     expect(disabled).toMatchObject({ status: 200, body: { id, is_active: false, state: 'VALID' } })
     expect(await place(world)).toMatchObject({ due_at: null, claimed_by: null })
-    expect(await writeBack(db, 'due_checks', [{ claim: claim!, set: { due_at: 1 } }])).toEqual([])
+    expect(await reschedule(db, 'due_checks', [{ claim: claim!, set: { due_at: 1 } }])).toEqual([])
     expect((await world.call(`/monitors/${id}/check`, { method: 'POST' })).status).toBe(409)
     await patch(world, id, { expected_value: ['192.0.2.9'], frequency: 10 })
     expect((await place(world)).due_at).toBe(null)

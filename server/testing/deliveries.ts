@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { LoopHealth } from '../loop-health.ts'
 import type { PostResult, SafeFetch } from '../safe-http/safe-fetch.ts'
 import { createSeal } from '../seal.ts'
-import { WakeUp } from '../wake-up.ts'
+import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { insertWebhook } from '../webhooks/store.ts'
@@ -67,12 +67,12 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     return { kind: 'response', status, excerpt: `answer ${status}`, timings, ...more }
   }
 
-  const wakeUps = Array.from({ length: processes }, () => new WakeUp())
+  const all = Array.from({ length: processes }, () => createWakeUps())
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loops = wakeUps.map((wakeUp, index) =>
+  const loops = all.map((wakeUps, index) =>
     runDispatcher(
-      { db, clock, seal, safeFetch, wakeUp, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
+      { db, clock, seal, safeFetch, wakeUps, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
       signals,
       limits,
     ),
@@ -84,7 +84,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
 
   /** Resolves when nothing is due and nothing changes any more; what hangs may be under way. */
   async function settle(): Promise<void> {
-    for (const wakeUp of wakeUps) wakeUp.send()
+    for (const { requests } of all) requests.send()
     let before = ''
     for (let quiet = 0; quiet < LOOKS; ) {
       await new Promise((resolve) => setTimeout(resolve, 3))

@@ -1,15 +1,14 @@
-import { sql } from 'kysely'
-import { isOneOf, updateEach } from '../database/bulk.ts'
-import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import { LEASE_MS } from '../database/lease-queue.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { isOneOf } from '../database/bulk.ts'
+import { type Database, engineOf, inTransaction, skipLocked } from '../database/database.ts'
+import { claimRows, type Lease } from '../database/lease-queue.ts'
 import type { Seal } from '../seal.ts'
 import { type ClaimedRequest, opened, type ReadClaims, readClaimed } from './claimed.ts'
-import { type Found, findDue, findKept, findOldest } from './due-requests.ts'
 import { type EndpointQueue, modeOf } from './queue-mode.ts'
-import { PROBE_MS } from './transition.ts'
+import { type Occasion, PROBE_MS } from './transition.ts'
 
 /** A request that this process holds: nobody else has it before `due_at`, and `claimed_by` says whose it is. */
-export type RequestClaim = Found & { due_at: number; claimed_by: number }
+export type RequestClaim = Found & Lease
 
 export type ClaimOptions = {
   now: number
@@ -79,7 +78,7 @@ async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadCl
   const { found, full } = await findInTurn(db, queues, claiming)
   const taken = new Set(asked.map(({ request_id }) => request_id))
   const others = found.filter(({ request_id }) => !taken.has(request_id))
-  const claims = await claim(db, [...asked, ...others], claiming)
+  const claims = await claimRows(db, 'due_requests', [...asked, ...others], claiming)
   await planOpen(db, queues, claiming.now)
   await planOthers(db, queues, claiming.now)
   return { read: await readClaimed(db, claims), full }
@@ -149,18 +148,6 @@ async function findInTurn(
   return { found, full }
 }
 
-async function claim(db: Database, found: readonly Found[], { now, process }: Claiming): Promise<RequestClaim[]> {
-  const claims = found.map((each) => ({ ...each, due_at: now + LEASE_MS, claimed_by: process }))
-  const change = {
-    table: 'due_requests',
-    key: { webhook_id: 'text', request_id: 'text' },
-    set: { due_at: 'bigint', claimed_by: 'bigint' },
-  } as const
-  const rows = claims.map((each) => ({ ...each, new_due_at: each.due_at, new_claimed_by: process }))
-  await updateEach(db, change, rows)
-  return claims
-}
-
 /** An open webhook is due with its earliest request, also with one that is claimed, because its process may die. */
 async function planOpen(db: Database, queues: readonly EndpointQueue[], now: number): Promise<void> {
   const open = queues.filter((queue) => modeOf(queue, now).kind === 'open').map(({ webhook_id }) => webhook_id)
@@ -187,4 +174,77 @@ async function planOthers(db: Database, queues: readonly EndpointQueue[], now: n
     const due_at = times.length === 0 ? null : Math.max(Math.min(...times), now + RECHECK_MS)
     await db.updateTable('due_webhooks').set({ due_at }).where('webhook_id', '=', id).execute()
   }
+}
+
+/** A request that may be claimed, and why. */
+type Found = { webhook_id: string; request_id: string; occasion: Occasion }
+
+type Row = { webhook_id: string; request_id: string; due_at: number; claimed_by: number | null; by_hand: 0 | 1 }
+const COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, by_hand')
+
+// What follows is read in the order of an index and stops at its limit. Conditions beside the index's own are looked at
+// here: a planner that takes them for rare would read and sort the whole backlog instead.
+
+/** So many rows of a queue may be under way among those that are read for more. */
+const SLACK = 32
+
+/** What is due, longest overdue first, up to `limit` of each webhook. `isByHand`: only what persons asked for. */
+async function findDue(
+  db: Database,
+  webhookIds: readonly string[],
+  { limit, now, isByHand = false }: { limit: number; now: number; isByHand?: boolean },
+): Promise<Found[]> {
+  const first = (columns: RawBuilder<unknown>) => sql`select ${columns} from due_requests
+    where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isByHand ? 'and by_hand = 1' : '')}
+    order by due_at, request_id limit ${limit} ${skipLocked(db)}`
+  // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would walk the queue.
+  const statement =
+    engineOf(db) === 'postgres'
+      ? sql<Row>`select due.* from unnest(${webhookIds}::text[]) as queues (id) cross join lateral (${first(COLUMNS)}) as due`
+      : sql<Row>`select ${COLUMNS} from (select value as id from json_each(${JSON.stringify(webhookIds)})) as queues
+          cross join due_requests on webhook_id = queues.id and request_id in (${first(sql`request_id`)})`
+  return (await statement.execute(db)).rows.map(foundBySchedule)
+}
+
+/** What a paused webhook's receiver is tried with. */
+async function findOldest(db: Database, webhookId: string, now: number): Promise<Found[]> {
+  const rows = await inOrderOfIds(db, webhookId, { after: '', limit: SLACK })
+  return rows
+    .filter((row) => isFree(row, now))
+    .slice(0, 1)
+    .map((row) => ({ ...foundBySchedule(row), occasion: 'probe' }))
+}
+
+/** What was kept while a webhook was paused, due or not, up to `limit`, and after which id there may be more. */
+async function findKept(
+  db: Database,
+  webhookId: string,
+  { after, to, limit, now }: { after: string; to: string; limit: number; now: number },
+): Promise<{ found: Found[]; after: string | null }> {
+  const rows = await inOrderOfIds(db, webhookId, { after, limit: limit + SLACK })
+  const kept = rows.filter(({ request_id }) => request_id <= to)
+  const free = kept.filter((row) => isFree(row, now)).slice(0, limit)
+  const isAll = free.length < limit && kept.length < limit + SLACK
+  const last = free.length < limit ? kept.at(-1) : free.at(-1)
+  return { found: free.map(foundBySchedule), after: isAll ? null : last!.request_id }
+}
+
+const isFree = ({ claimed_by, due_at }: Row, now: number) => claimed_by === null || due_at <= now
+
+const foundBySchedule = ({ webhook_id, request_id, by_hand }: Row): Found => ({
+  webhook_id,
+  request_id,
+  occasion: by_hand === 1 ? 'hand' : 'schedule',
+})
+
+async function inOrderOfIds(
+  db: Database,
+  webhookId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<Row[]> {
+  const { rows } = await sql<Row>`select ${COLUMNS} from due_requests
+    where webhook_id = ${webhookId} and request_id > ${after} order by request_id limit ${limit} ${skipLocked(db)}`.execute(
+    db,
+  )
+  return rows
 }

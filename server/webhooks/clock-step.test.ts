@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
-import { repairAfterClockStep } from './clock-step.ts'
+import { repairRequests } from './clock-step.ts'
 import { PROBE_MS } from './transition.ts'
 
 const MINUTE_MS = 60_000
@@ -22,7 +22,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
       { id: 'req_last', due_at: LATER + DAY_MS + 3_000, attempted: LATER },
       { id: 'req_broken', due_at: LATER + 90 * DAY_MS, attempted: LATER - 90 * DAY_MS },
     ])
-    await repairAfterClockStep(db, { now: NOW, process: 1 })
+    await repairRequests(db, { now: NOW, process: 1 })
     expect(await dueOf(db)).toEqual({
       req_new: NOW,
       req_asked: NOW,
@@ -42,14 +42,14 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
       { id: 'req_held', due_at: NOW + LEASE_MS, claimed_by: 2 },
     ]
     await insert(db, rows)
-    await repairAfterClockStep(db, { now: NOW, process: 1 })
+    await repairRequests(db, { now: NOW, process: 1 })
     expect(await dueOf(db)).toEqual(Object.fromEntries(rows.map(({ id, due_at }) => [id, due_at])))
   })
 
   test('the lease of another process runs out within a minute', async () => {
     const db = await fresh()
     await insert(db, [{ id: 'req_1', due_at: LATER + LEASE_MS, claimed_by: 2 }])
-    await repairAfterClockStep(db, { now: NOW, process: 1 })
+    await repairRequests(db, { now: NOW, process: 1 })
     expect(await dueOf(db)).toEqual({ req_1: NOW + LEASE_MS })
   })
 
@@ -63,7 +63,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
         { webhook_id: 'whk_idle', due_at: null },
       ])
       .execute()
-    await repairAfterClockStep(db, { now: NOW, process: 1 })
+    await repairRequests(db, { now: NOW, process: 1 })
     const queues = await db.selectFrom('due_webhooks').selectAll().orderBy('webhook_id').execute()
     expect(queues.map(({ due_at, probe_at }) => ({ due_at, probe_at }))).toEqual([
       { due_at: NOW, probe_at: null },
@@ -80,7 +80,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
       attempted: LATER - 60_000,
     }))
     await insert(db, many)
-    await repairAfterClockStep(db, { now: NOW, process: 1 })
+    await repairRequests(db, { now: NOW, process: 1 })
     expect(Object.values(await dueOf(db)).every((dueAt) => dueAt! <= NOW + 60_450)).toBe(true)
   })
 

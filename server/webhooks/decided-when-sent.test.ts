@@ -4,7 +4,7 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { eventually } from '../testing/server-world.ts'
-import { WakeUp } from '../wake-up.ts'
+import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 import { signatureHeaders } from './signature.ts'
@@ -56,7 +56,10 @@ async function givenBurst(engine: Engine, { answer = 200 } = {}) {
 function startCourier({ deps }: AppWorld, process: number) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loop = runDispatcher({ ...deps, wakeUp: new WakeUp(), process }, signals, { inAll: 100, perWebhook: PLACES })
+  const loop = runDispatcher({ ...deps, wakeUps: createWakeUps(), process }, signals, {
+    inAll: 100,
+    perWebhook: PLACES,
+  })
   onTestFinished(async () => {
     stop.abort()
     await loop

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
+import { releaseUnknown } from '../database/lease-queue.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
@@ -7,7 +8,6 @@ import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { replay } from '../testing/replay.ts'
 import { claimRequests } from './claims.ts'
 import { requestTest } from './manual-attempts.ts'
-import { releaseOrphanedClaims } from './orphaned-claims.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import { setActive } from './update.ts'
 import { headersContext, secretContext } from './webhook.ts'
@@ -124,7 +124,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     await world.db.updateTable('due_requests').set({ claimed_by: 2 }).where('request_id', '=', others!).execute()
     const before = webhook.sent().length
 
-    await releaseOrphanedClaims(world.db, 1, new Set([held!]), world.clock.now())
+    await releaseUnknown(world.db, 'due_requests', { process: 1, held: new Set([held]), now: world.clock.now() })
     await world.settle()
 
     expect(

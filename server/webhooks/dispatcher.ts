@@ -1,39 +1,22 @@
-import type { Logger } from 'pino'
-import { type Clock, watchClock } from '../clock.ts'
-import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
-import type { LoopHealth } from '../loop-health.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
-import type { WakeUp } from '../wake-up.ts'
+import type { WakeUps } from '../wake-up.ts'
 import { type AttemptResult, attempt, kindOf } from './attempt.ts'
 import { bodyOf, type ClaimedRequest } from './claimed.ts'
 import { claimRequests, QUEUES_PER_ROUND } from './claims.ts'
-import { repairAfterClockStep } from './clock-step.ts'
+import { repairRequests } from './clock-step.ts'
 import { type DispatcherLimits, EndpointQueues, type Flight } from './endpoint-queues.ts'
 import { fanOut, type Turn } from './fan-out.ts'
-import { releaseOrphanedClaims } from './orphaned-claims.ts'
 import { pausesWebhook, type Recorded, recordAttempts } from './record.ts'
 import { maySend, Targets } from './targets.ts'
 
-export type DispatcherDeps = {
-  db: Database
-  clock: Clock
-  safeFetch: SafeFetch
-  seal: Seal
-  log: Logger
-  loopHealth: LoopHealth
-  /** Rings when requests were written in this process. */
-  wakeUp: WakeUp
-  process: number
-  metrics?: Metrics
-}
+export type DispatcherDeps = WorkerDeps & { safeFetch: SafeFetch; seal: Seal; wakeUps: WakeUps; metrics?: Metrics }
 
-/** How long the courier rests when nothing rings: the longest that what another process wrote waits here. */
-const IDLE_MS = 75
 /** What is recorded together touches the same pages, and each is written once. */
 const GATHER_MS = 30
 const RECORDED_TOGETHER = 2_000
@@ -48,10 +31,10 @@ const START_WITHIN_MS = 8_000
  */
 export async function runDispatcher(
   deps: DispatcherDeps,
-  { stop, abandon }: { stop: AbortSignal; abandon: AbortSignal },
+  { stop, abandon }: Signals,
   limits: DispatcherLimits,
 ): Promise<void> {
-  const { clock, log, loopHealth, wakeUp } = deps
+  const { clock, log, wakeUps } = deps
   const queues = new EndpointQueues(limits)
   const targets = new Targets(deps.db, deps.seal)
   const underWay = new Set<Promise<void>>()
@@ -91,7 +74,7 @@ export async function runDispatcher(
     const result = await tried(claimed).catch((err) => (isDatabaseUnavailable(err) ? null : brokenOff(claimed, err)))
     deps.metrics?.delivery(kindOf(result), result?.timings.totalMs)
     const isPausing = result !== null && pausesWebhook(claimed, result, clock.now())
-    if (queues.ended(flight, result, clock.elapsed(), isPausing)) wakeUp.send()
+    if (queues.ended(flight, result, clock.elapsed(), isPausing)) wakeUps.requests.receive()
     startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
     queues.settled(claimed, isPausing)
@@ -105,29 +88,23 @@ export async function runDispatcher(
     }
   }
 
-  const wasSetBack = watchClock(clock)
-  let isPlanned = false
-  let mayHaveOrphans = false
   const turn: Turn = { after: '' }
-  while (!stop.aborted) {
-    loopHealth.beat('courier', clock.elapsed())
-    try {
-      if (wasSetBack()) isPlanned = false
-      if (!isPlanned) await repairAfterClockStep(deps.db, { now: clock.now(), process: deps.process })
-      isPlanned = true
-      if (mayHaveOrphans) await releaseOrphanedClaims(deps.db, deps.process, queues.held(), clock.now())
-      mayHaveOrphans = false
+  await runWorker(deps, stop, {
+    name: 'courier',
+    table: 'due_requests',
+    plannedIn: 'due_webhooks',
+    wakeUp: wakeUps.requests,
+    failure: 'Due webhook requests cannot be read. Retrying.',
+    repair: (self) => repairRequests(deps.db, self),
+    held: () => queues.held(),
+    pass: async () => {
       const written = await fanOut(deps.db, turn, clock.now())
       const looked = await claimRound(deps, queues)
       startAll()
-      if (looked > 0 && looked < QUEUES_PER_ROUND) await clock.sleep(LOOK_AGAIN_MS, stop)
-      if (looked < QUEUES_PER_ROUND && written === undefined) await wakeUp.wait(IDLE_MS, clock, stop)
-    } catch (err) {
-      mayHaveOrphans = true // the answer to a commit may be what was lost
-      log.error({ err }, 'Due webhook requests cannot be read. Retrying.')
-      await clock.sleep(1_000, stop)
-    }
-  }
+      const isFull = looked === QUEUES_PER_ROUND
+      return { restMs: looked > 0 && !isFull ? LOOK_AGAIN_MS : 0, isIdle: !isFull && written === undefined }
+    },
+  })
   await Promise.allSettled(underWay)
 }
 
@@ -143,8 +120,9 @@ async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: 
   return looked
 }
 
-async function record(items: Recorded[], { db, clock, log }: DispatcherDeps): Promise<void> {
+async function record(items: Recorded[], { db, clock, log, wakeUps }: DispatcherDeps): Promise<void> {
   const changes = await recordAttempts(db, items, clock.now())
+  if (changes.length > 0) wakeUps.mails.send()
   for (const { state, ...webhook } of changes) {
     if (state === 'active') log.info(webhook, 'A webhook is active again. Its queued requests are being sent.')
     else log.warn(webhook, 'A webhook is paused because its endpoint failed for too long. Its requests are queued.')

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
-import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
+import { isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { complete, reschedule } from '../database/lease-queue.ts'
 import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
@@ -25,8 +26,6 @@ type Attempted = {
 
 /** A webhook whose state changed, for the log. */
 export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null }
-
-const CLAIM = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', claimed_by: 'bigint' } as const
 
 /**
  * Records attempts in one transaction: request, attempt and webhook. Whoever lost its lease meanwhile records nothing.
@@ -63,8 +62,7 @@ async function record(db: Database, { unsent, attempted, now }: Recording): Prom
   const claims = [...unsent, ...attempted].map(({ claim }) => claim)
   const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
   await giveBack(db, unsent, now)
-  const held = new Set(await writeQueue(db, attempted))
-  const kept = attempted.filter((item) => held.has(item))
+  const kept = await writeQueue(db, attempted)
   await writeRequests(db, kept)
   const changes = await writeWebhooks(db, kept, paused, now)
   const answers = kept.map(
@@ -91,32 +89,26 @@ async function lockWebhooks(db: Database, ids: readonly string[]): Promise<Reado
 }
 
 async function giveBack(db: Database, unsent: readonly Unsent[], now: number): Promise<void> {
-  const set = { due_at: 'bigint', claimed_by: 'bigint' } as const
-  const rows = unsent.map(({ claim, dueAt }) => ({ ...claim, new_due_at: dueAt, new_claimed_by: null }))
-  await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
+  await reschedule(
+    db,
+    'due_requests',
+    unsent.map(({ claim, dueAt }) => ({ claim, set: { due_at: dueAt } })),
+  )
   // Its webhook was planned by the end of the lease.
   await wakeDispatcher(db, [...new Set(unsent.map(({ claim }) => claim.webhook_id))], now)
 }
 
 /** What is done with leaves the queue, the rest waits in it. Returns those whose claim was still their process's own. */
 async function writeQueue(db: Database, items: readonly Attempted[]): Promise<Attempted[]> {
-  const isDone = ({ transition }: Attempted) => transition.nextAttemptAt === null
-  const done = items.filter(isDone)
-  const waiting = items.filter((item) => !isDone(item))
-  const wereDone = await deleteEach(
-    db,
-    { table: 'due_requests', key: CLAIM },
-    done.map(({ claim }) => claim),
-  )
-  const set = { due_at: 'bigint', claimed_by: 'bigint', by_hand: 'bigint' } as const
-  const rows = waiting.map(({ claim, transition }) => ({
-    ...claim,
-    new_due_at: transition.nextAttemptAt,
-    new_claimed_by: null,
-    new_by_hand: 0,
-  }))
-  const didWait = await updateEach(db, { table: 'due_requests', key: CLAIM, set }, rows)
-  return [...done.filter((_, index) => wereDone[index]), ...waiting.filter((_, index) => didWait[index])]
+  const done: RequestClaim[] = []
+  const waiting: { claim: RequestClaim; set: { due_at: number; by_hand: 0 } }[] = []
+  for (const { claim, transition } of items) {
+    if (transition.nextAttemptAt === null) done.push(claim)
+    else waiting.push({ claim, set: { due_at: transition.nextAttemptAt, by_hand: 0 } })
+  }
+  const completed = await complete(db, 'due_requests', done)
+  const held = new Set([...completed, ...(await reschedule(db, 'due_requests', waiting))])
+  return items.filter(({ claim }) => held.has(claim))
 }
 
 async function writeRequests(db: Database, items: readonly Attempted[]): Promise<void> {

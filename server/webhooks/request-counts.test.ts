@@ -36,7 +36,7 @@ async function events(world: AppWorld, groupId: string, count: number) {
     return { organizationId, groupId, event }
   })
   await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
-  world.deps.wakeUp.send()
+  world.deps.wakeUps.requests.send()
 }
 
 onBothEngines('what the dashboard knows of requests', (_fresh, engine) => {

@@ -7,7 +7,7 @@ import type { Order } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
-import { readNextAttempts } from './next-attempt.ts'
+import { readNextAttempts } from './queue-mode.ts'
 import { LISTED, type ListedRow, toRequest } from './request-store.ts'
 import { getWebhookRow } from './store.ts'
 

@@ -73,7 +73,7 @@ async function events(world: AppWorld, groupId: string, count: number, at = worl
     },
   }))
   await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, at))
-  world.deps.wakeUp.send()
+  world.deps.wakeUps.requests.send()
 }
 
 const idsOf = (receiver: Receiver) => receiver.received.map(({ headers }) => headers['webhook-id'])

@@ -16,7 +16,7 @@ const params = Params('webhook')
 const both = Params('webhook', 'request')
 
 /** What webhooks were sent, and sending manually. */
-export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes {
+export function webhookRequestRoutes({ db, clock, seal }: Deps): Routes {
   return async (app) => {
     const list = {
       operationId: 'listWebhookRequests',
@@ -63,7 +63,6 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
           return getRequest(db, context, params.webhook, id, now)
         },
       })
-      wakeUp.send()
       return made
     })
 
@@ -83,7 +82,6 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
         effect: (db) => requestRetry(db, context, params.webhook, params.request),
         answer: (db) => getRequest(db, context, params.webhook, params.request, now),
       })
-      wakeUp.send()
       return retried
     })
 
@@ -114,7 +112,6 @@ export function webhookRequestRoutes({ db, clock, seal, wakeUp }: Deps): Routes 
           return { count }
         },
       })
-      wakeUp.send()
       return replayed
     })
   }

@@ -6,7 +6,7 @@ import type { WebhookRequestsTable } from '../database/schema.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { notFound } from '../problem.ts'
 import { readBody } from './claimed.ts'
-import { type NextAttempts, readNextAttempts } from './next-attempt.ts'
+import { type NextAttempts, readNextAttempts } from './queue-mode.ts'
 import { getWebhookRow } from './store.ts'
 
 type RequestRow = Selectable<WebhookRequestsTable>

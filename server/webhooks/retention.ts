@@ -1,6 +1,7 @@
-import type { Clock } from '../clock.ts'
+import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import { inTransaction } from '../database/database.ts'
+import { runEvery } from '../database/worker-loop.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
 import { type DropDeps, dropWaiting, makeRoom } from './drop.ts'
@@ -21,23 +22,20 @@ const OLD_EVERY_MS = 60 * 60_000
 /** A check that was under way when a webhook was deleted may still write requests for it. */
 const LATE_MS = 5 * 60_000
 
-/** Clears away what is not needed any more, a little at a time. Runs until `stop`. */
-export async function runWebhookRetention(deps: RetentionDeps, { stop }: { stop: AbortSignal }): Promise<void> {
-  const { clock, log } = deps
+/** Deletes what is not needed any more, a little at a time. Runs until `stop`. */
+export async function runWebhookRetention(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
+  const { clock } = deps
   let nextOldAt = clock.elapsed()
-  while (!stop.aborted) {
-    try {
+  await runEvery(REMOVED_EVERY_MS, deps, stop, {
+    failure: 'Old webhook requests could not be deleted. Retrying.',
+    work: async () => {
       await deleteRemoved(deps, stop)
       await dropExcessRequests(deps, stop)
-      if (clock.elapsed() >= nextOldAt) {
-        await deleteExpired(deps, stop)
-        nextOldAt = clock.elapsed() + OLD_EVERY_MS
-      }
-    } catch (err) {
-      log.error({ err }, 'Old webhook requests could not be deleted. Retrying.')
-    }
-    await clock.sleep(REMOVED_EVERY_MS, stop)
-  }
+      if (clock.elapsed() < nextOldAt) return
+      await deleteExpired(deps, stop)
+      nextOldAt = clock.elapsed() + OLD_EVERY_MS
+    },
+  })
 }
 
 /** The requests of deleted webhooks. */
@@ -49,7 +47,7 @@ export async function deleteRemoved({ db, clock }: RetentionDeps, stop: AbortSig
     .limit(WEBHOOKS_AT_ONCE)
     .execute()
   for (const { webhook_id, removed_at } of removed) {
-    await deleteAll(db, clock, stop, () => someOf(db, webhook_id))
+    await deleteInBatches(clock, stop, () => removeRequests(db, someOf(db, webhook_id)))
     if (stop.aborted) return
     if (clock.now() < removed_at + LATE_MS) continue
     await db.deleteFrom('due_requests').where('webhook_id', '=', webhook_id).execute()
@@ -87,7 +85,7 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       const days = (await retentionDaysOf(db, config.plans, { organizationId: organization_id })) ?? KEPT_DAYS
       const before = clock.now() - days * DAY_MS
       for (const status of ['DELIVERED', 'FAILED'] as const) {
-        await deleteAll(db, clock, stop, () => someOld(db, id, status, before))
+        await deleteInBatches(clock, stop, () => removeRequests(db, someOld(db, id, status, before)))
       }
       await dropWaiting(deps, id, stop)
       if (stop.aborted) return
@@ -98,21 +96,11 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
   }
 }
 
-async function deleteAll(
-  db: Database,
-  clock: Clock,
-  stop: AbortSignal,
-  some: () => Promise<{ id: string; webhook_id: string }[]>,
-): Promise<void> {
-  while (!stop.aborted) {
-    const rows = await some()
-    if (rows.length > 0) await removeRequests(db, rows)
-    if (rows.length < AT_ONCE) return
-    await clock.sleep(PAUSE_MS, stop)
-  }
-}
+type Rows = Promise<{ id: string; webhook_id: string }[]>
 
-async function removeRequests(db: Database, rows: readonly { id: string; webhook_id: string }[]): Promise<void> {
+async function removeRequests(db: Database, some: Rows): Promise<number> {
+  const rows = await some
+  if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
   await inTransaction(db, async (transaction) => {
     await transaction
@@ -122,11 +110,12 @@ async function removeRequests(db: Database, rows: readonly { id: string; webhook
       .execute()
     await deleteRequests(transaction, ids)
   })
+  return rows.length
 }
 
 function someOf(db: Database, webhookId: string) {
   const rows = db.selectFrom('webhook_requests').select(['id', 'webhook_id']).where('webhook_id', '=', webhookId)
-  return rows.limit(AT_ONCE).execute()
+  return rows.limit(DELETED_AT_ONCE).execute()
 }
 
 function someOld(db: Database, webhookId: string, status: 'DELIVERED' | 'FAILED', before: number) {
@@ -137,6 +126,6 @@ function someOld(db: Database, webhookId: string, status: 'DELIVERED' | 'FAILED'
     .where('status', '=', status)
     .where('created_at', '<', before)
     .orderBy('created_at')
-    .limit(AT_ONCE)
+    .limit(DELETED_AT_ONCE)
     .execute()
 }

@@ -19,7 +19,7 @@ const takesIfMatch = { takesIfMatch: true }
 
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(deps: Deps): Routes {
-  const { db, seal, safeFetch, wakeUp, config } = deps
+  const { db, seal, safeFetch, config } = deps
   // What the schema refuses and what only we can judge are reported together.
   const attachValidation = true
   const refuseWrong = async (request: FastifyRequest, id?: string) => {
@@ -85,7 +85,6 @@ export function webhookRoutes(deps: Deps): Routes {
       await refuseWrong(request, request.params.webhook)
       const { params, body, context } = request
       await updateWebhook(db, seal, context, params.webhook, body, config, request.match)
-      wakeUp.send()
       return await getWebhook(db, seal, context, params.webhook)
     })
 
@@ -124,7 +123,6 @@ export function webhookRoutes(deps: Deps): Routes {
           effect: (db) => setActive(db, context, params.webhook, isActive),
           answer: (db) => getWebhook(db, seal, context, params.webhook),
         })
-        wakeUp.send()
         return webhook
       })
     }

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Client } from 'pg'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Topic, WakeUps } from '../wake-up.ts'
+import type { Database } from './database.ts'
+
+const CHANNEL = 'zonewatch'
+/** How often a loop looks by itself while signals of other servers do not arrive. */
+const UNSIGNALLED_POLL_MS = 250
+const ECHO_TIMEOUT_MS = 3_000
+/** A connection that broke without a word is noticed by then. */
+const ECHO_EVERY_MS = 30_000
+const RECONNECT_MS = 1_000
+/** Where a pooler swallows them: it may be configured otherwise one day. */
+const ASK_AGAIN_MS = 10 * 60_000
+
+export type SignalsDeps = { db: Database; url: string; wakeUps: WakeUps; clock: Clock; log: Logger }
+
+/**
+ * Wake-up signals between servers on PostgreSQL, by LISTEN on a connection of its own and NOTIFY through the pool, after the
+ * commit. Whether they arrive is tried with one to ourselves: behind a pooler in transaction mode none does, and the loops
+ * poll more often instead.
+ */
+export class PostgresSignals {
+  readonly #deps: SignalsDeps
+  readonly #self = randomUUID()
+  #echo: (() => void) | undefined
+  #wasSwallowed = false
+
+  constructor(deps: SignalsDeps) {
+    this.#deps = deps
+  }
+
+  /** Wakes the loops of other servers. One that is lost is made up for by their polling. */
+  async send(topic: Topic | 'echo'): Promise<void> {
+    await sql`select pg_notify(${CHANNEL}, ${`${this.#self} ${topic}`})`.execute(this.#deps.db).catch(() => {})
+  }
+
+  /** Listens until `stop`, and connects again whenever the connection ends. */
+  async run({ stop }: { stop: AbortSignal }): Promise<void> {
+    const { clock, log } = this.#deps
+    while (!stop.aborted) {
+      this.#pollEvery(UNSIGNALLED_POLL_MS)
+      const end = await this.#listen(stop).catch(() => 'broken' as const)
+      this.#pollEvery(UNSIGNALLED_POLL_MS)
+      if (end === 'swallowed' && !this.#wasSwallowed) {
+        log.warn(
+          `PostgreSQL's notifications do not arrive, as behind a connection pooler in transaction mode. Due work is polled for every ${UNSIGNALLED_POLL_MS} ms instead.`,
+        )
+        this.#wasSwallowed = true
+      }
+      await clock.sleep(end === 'swallowed' ? ASK_AGAIN_MS : RECONNECT_MS, stop)
+    }
+  }
+
+  async #listen(stop: AbortSignal): Promise<'broken' | 'swallowed' | 'stopped'> {
+    const { url, wakeUps, clock } = this.#deps
+    const { default: pg } = await import('pg')
+    const client: Client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 5_000,
+      application_name: 'zonewatch',
+    })
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    client.on('error', () => end())
+    client.on('end', () => end())
+    client.on('notification', ({ payload = '' }) => this.#receive(payload))
+    stop.addEventListener('abort', () => end(), { once: true })
+    try {
+      await client.connect()
+      await client.query(`listen ${CHANNEL}`)
+      for (let isFirst = true; !stop.aborted; isFirst = false) {
+        if (!(await this.#echoes(ended))) return isFirst && !stop.aborted ? 'swallowed' : 'broken'
+        if (isFirst) {
+          // What was sent before this moment was not received.
+          for (const wakeUp of Object.values(wakeUps)) wakeUp.receive()
+          this.#pollEvery(undefined)
+        }
+        const isOver = await Promise.race([ended.then(() => true), clock.sleep(ECHO_EVERY_MS, stop)])
+        if (isOver) return 'broken'
+      }
+      return 'stopped'
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  async #echoes(ended: Promise<void>): Promise<boolean> {
+    const { clock } = this.#deps
+    const answered = new AbortController()
+    const echo = new Promise<true>((resolve) => {
+      this.#echo = () => resolve(true)
+    })
+    await this.send('echo')
+    const lost = clock.sleep(ECHO_TIMEOUT_MS, answered.signal).then(() => false)
+    const isAnswered = await Promise.race([echo, lost, ended.then(() => false)])
+    answered.abort()
+    return isAnswered
+  }
+
+  #receive(payload: string): void {
+    const [from, topic] = payload.split(' ')
+    if (topic === 'echo') {
+      if (from === this.#self) this.#echo?.()
+    } else if (from !== this.#self) this.#deps.wakeUps[topic as Topic]?.receive()
+  }
+
+  #pollEvery(ms: number | undefined): void {
+    for (const wakeUp of Object.values(this.#deps.wakeUps)) wakeUp.pollEvery(ms)
+  }
+}
