@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../clock.ts'
@@ -53,6 +53,7 @@ export async function startServer(
   const kill = async () => {
     killGroup(running.pid)
     await running.ended
+    while (runsInGroup(running.pid)) await systemClock.sleep(5)
   }
   const url = `http://127.0.0.1:${port}`
   const hasApi = (settings.ROLES ?? 'api').includes('api')
@@ -107,6 +108,15 @@ function killGroup(pid: number): void {
   }
 }
 
+/** Whether a process of the group has not ended: one that was killed may still be dying after its output was closed. */
+function runsInGroup(group: number): boolean {
+  if (!existsSync('/proc')) return false
+  return readdirSync('/proc').some((name) => {
+    const { group: found, state } = /^\d+$/.test(name) ? statOf(Number(name)) : {}
+    return Number(found) === group && state !== ENDED
+  })
+}
+
 /** Whether a process of this machine still runs. One that ended stays in Linux's table until its parent asks for its end. */
 export function isRunning(pid: number): boolean {
   try {
@@ -114,8 +124,19 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false
   }
-  const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8') : ''
-  return !stat.includes(') Z ')
+  return !existsSync('/proc') || (statOf(pid).state ?? ENDED) !== ENDED
+}
+
+const ENDED = 'Z'
+
+/** From Linux's table of processes; nothing of one that is not there. */
+function statOf(pid: number): { state?: string; group?: string } {
+  try {
+    const [state, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ')
+    return { state: state!, group: group! }
+  } catch {
+    return {}
+  }
 }
 
 /** A TCP port of 127.0.0.1 that nothing listens on. */
