@@ -123,6 +123,8 @@ async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: 
 async function record(items: Recorded[], { db, clock, log, wakeUps }: DispatcherDeps): Promise<void> {
   const changes = await recordAttempts(db, items, clock.now())
   if (changes.length > 0) wakeUps.mails.send()
+  // What was kept during a pause, or was given back, is due now.
+  if (changes.length > 0 || items.some(({ result }) => result === null)) wakeUps.requests.receive()
   for (const { state, ...webhook } of changes) {
     if (state === 'active') log.info(webhook, 'A webhook is active again. Its queued requests are being sent.')
     else log.warn(webhook, 'A webhook is paused because its endpoint failed for too long. Its requests are queued.')
