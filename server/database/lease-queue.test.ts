@@ -31,7 +31,7 @@ onBothEngines('the due-row mechanism', (fresh) => {
     const [first] = await claimDue(db, 'due_checks', { now: 1_000, process: 1, limit: 1, leaseMs: 100 })
     const [second] = await claimDue(db, 'due_checks', { now: 1_200, process: 2, limit: 1, leaseMs: 100 })
     expect([first!.was_due_at, second!.was_due_at]).toEqual([700, 700])
-    await writeBack(db, 'due_checks', [{ claim: second!, set: { due_at: 6_000 } }])
+    await reschedule(db, 'due_checks', [{ claim: second!, set: { due_at: 6_000 } }])
     const [next] = await claimDue(db, 'due_checks', { now: 6_500, process: 2, limit: 1 })
     expect(next!.was_due_at).toBe(6_000)
   })
