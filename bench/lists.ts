@@ -87,10 +87,15 @@ async function timesOf(db: Database, query: Query): Promise<number> {
 
 async function page(db: Database, query: Query, limit = 20) {
   const { id } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
-  return await listMonitors(db, createSeal(SECRET), id, {
-    query: { limit, ...query },
-    included: parseInclude(undefined),
-  })
+  return await listMonitors(
+    db,
+    createSeal(SECRET),
+    { organizationId: id },
+    {
+      query: { limit, ...query },
+      included: parseInclude(undefined),
+    },
+  )
 }
 
 /** Far into the list, or as far as it goes. */
