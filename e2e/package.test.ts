@@ -28,6 +28,7 @@ test(
     onTestFinished(server.kill)
     const get = async (path: string) => await fetch(server.url + path, { headers: { 'x-api-key': ADMIN_KEY } })
     expect(await (await get('/dashboard')).text()).toContain('<script type="module"')
+    expect(await (await get('/docs/tutorials/first-monitor')).text()).toContain('<h1>Your first monitor</h1>')
     expect((await get('/monitors')).status).toBe(200)
     expect(await (await get('/openapi.json')).text()).toContain('Zonewatch watches DNS records')
     server.send('SIGTERM')
