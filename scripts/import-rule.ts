@@ -22,6 +22,9 @@ const PARTS: Record<string, readonly string[]> = {
     'supervisor',
     'backup',
     'operations',
+    'doctor',
+    'secrets',
+    'safe-http',
     'deps',
     'checks',
     'events',
@@ -51,6 +54,8 @@ const PARTS: Record<string, readonly string[]> = {
     'operations',
     'http',
   ],
+  secrets: ['accounts', 'http', 'webhooks', 'database'],
+  doctor: ['backup', 'config', 'mail', 'safe-http', 'http', 'database', 'dns'],
   dashboard: [
     'checks',
     'events',

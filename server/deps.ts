@@ -40,8 +40,14 @@ export type Deps = {
   isStopping?: () => boolean
 }
 
-/** `secret`: the server's own, from the settings or the data folder. Opens no connection yet. */
-export function openDeps(config: Config, secret: string, log: Logger, clock: Clock = systemClock): Deps {
+/** `secret`: the server's own, from the settings or the data folder, and those before it. Opens no connection yet. */
+export function openDeps(
+  config: Config,
+  secret: string | readonly string[],
+  log: Logger,
+  clock: Clock = systemClock,
+): Deps {
+  const [own = '', ...previous] = [secret].flat()
   const metrics = new Metrics((config.dnsServers ?? systemServers()).map(formatServer))
   const checking = openChecking(config, log, clock, (evidence) => metrics.query(evidence))
   metrics.readDnsStatus(() => ({ upstreams: checking.dns.statuses(), canaries: checking.canaries?.lastFound() }))
@@ -60,7 +66,7 @@ export function openDeps(config: Config, secret: string, log: Logger, clock: Clo
     db: openDatabase(config.databaseUrl, { observer: metrics }),
     ...checking,
     safeFetch,
-    seal: createSeal(secret),
+    seal: createSeal(own, ...previous),
     loopHealth: new LoopHealth(),
     metrics,
     wakeUps: createWakeUps(),

@@ -93,6 +93,18 @@ program
   .action(async (file) => (await import('./cli/restore.ts')).restoreBackup(file))
 
 program
+  .command('rotate-secret')
+  .description('encrypt everything in the database under a new SECRET, while the server runs')
+  .option('--forget-previous', 'keep nothing of the secret before in DATA_DIR: its cursors and links are void')
+  .action(async (options) => (await import('./cli/rotate-secret.ts')).rotateSecret(options))
+
+program
+  .command('doctor')
+  .description('check settings, database, DNS, mail, webhooks, proxy and files; exit code 1 where something fails')
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./cli/doctor.ts')).doctor(options))
+
+program
   .command('config')
   .description('list all settings and their values')
   .option('--json', 'print JSON')

@@ -79,7 +79,7 @@ export async function insertInvitation(
       revoked_at: null,
     }
     await transaction.insertInto('invitations').values(row).execute()
-    await sendInvitation(transaction, row, now)
+    await sendInvitation(transaction, seal, row, now)
     await recordAudit(transaction, context, { action: 'invitation.created', ...objectOf(row), after: row })
     return toInvitation(row, now)
   })
@@ -109,7 +109,7 @@ export async function resendInvitation(
     const { numUpdatedRows } = await openInvitation(transaction, organizationId, id).set(set).executeTakeFirst()
     if (numUpdatedRows === 0n) refuseEnded(await getInvitationRow(transaction, organizationId, id), now)
     await dropWaitingMail(transaction, organizationId, id)
-    await sendInvitation(transaction, { ...row, ...set }, now)
+    await sendInvitation(transaction, seal, { ...row, ...set }, now)
     await recordAudit(transaction, context, { action: 'invitation.resent', ...objectOf(row), after: row })
     return toInvitation({ ...row, ...set }, now)
   })
@@ -211,14 +211,14 @@ function openInvitation(db: Database, organizationId: string, id: string) {
     .where('revoked_at', 'is', null)
 }
 
-async function sendInvitation(db: Database, row: InvitationRow, now: number): Promise<void> {
+async function sendInvitation(db: Database, seal: Seal, row: InvitationRow, now: number): Promise<void> {
   const { name: organization } = await db
     .selectFrom('organizations')
     .select('name')
     .where('id', '=', row.organization_id)
     .executeTakeFirstOrThrow()
   const { role, issue, expires_at: expiresAt } = row
-  const content = { kind: 'invitation', organization, role, issue, expiresAt } as const
+  const content = { kind: 'invitation', organization, role, issue, expiresAt, keyId: seal.keyId } as const
   await queueMail(db, row.organization_id, { about: row.id, recipients: [row.email], content }, now)
 }
 

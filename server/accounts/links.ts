@@ -155,7 +155,8 @@ async function sendLink(
 ): Promise<void> {
   const id = newId('lnk', now)
   await insertToken(transaction, { ...link, token: accountToken(seal, id), expiresAt: now + VALID_FOR_MS })
-  await queueMail(transaction, null, { about: id, recipients: [recipient], content: mail }, now)
+  const content = { ...mail, keyId: seal.keyId }
+  await queueMail(transaction, null, { about: id, recipients: [recipient], content }, now)
 }
 
 const badLink = () =>

@@ -88,7 +88,7 @@ async function findFactor(db: Database, seal: Seal, personId: string): Promise<F
     .where('person_id', '=', personId)
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
-  return row && (JSON.parse(seal.open(row.sealed, contextOf(personId))) as Factor)
+  return row && (JSON.parse(seal.open(row.sealed, secondFactorContext(personId))) as Factor)
 }
 
 async function updateFactor(db: Database, seal: Seal, personId: string, factor: Factor): Promise<void> {
@@ -96,9 +96,10 @@ async function updateFactor(db: Database, seal: Seal, personId: string, factor: 
   await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', personId).execute()
 }
 
-const close = (seal: Seal, personId: string, factor: Factor) => seal.close(JSON.stringify(factor), contextOf(personId))
+const close = (seal: Seal, personId: string, factor: Factor) =>
+  seal.close(JSON.stringify(factor), secondFactorContext(personId))
 
-const contextOf = (personId: string): string => `second factor of ${personId}`
+export const secondFactorContext = (personId: string): string => `second factor of ${personId}`
 
 /** `aB3de-Fg4hi`: 59 bits each. */
 const newBackupCodes = (): string[] =>

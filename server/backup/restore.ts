@@ -24,8 +24,8 @@ export type RestoreOptions = {
   /** The SQLite file to make. */
   target: string
   now: number
-  /** Called with the verified manifest before anything is put in place; throws to refuse. */
-  accept(manifest: Manifest, isSecretOf: (value: Buffer) => boolean): void
+  /** Called with the verified manifest before anything is put in place; throws to refuse. `check`: see `secrets/current-key.ts`. */
+  accept(manifest: Manifest, check: Uint8Array | undefined): void
 }
 
 /** A server that wrote less than this ago runs. */
@@ -110,7 +110,7 @@ function take(archive: string, partial: string, accept: RestoreOptions['accept']
       )
     }
     const check = database.prepare('select value from secret_check').get() as { value: Uint8Array } | undefined
-    accept(manifest, (value) => check === undefined || value.equals(check.value))
+    accept(manifest, check?.value)
     database.exec('drop table zonewatch_backup')
     return manifest
   } finally {

@@ -13,10 +13,10 @@ import type { Config } from '../config/config.ts'
 import { type Database, openDatabase } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
+import { isSecretOf } from '../secrets/current-key.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 import { findSecret, reasonOf } from './open.ts'
-import { secretCheckOf } from './secret-check.ts'
 
 export type BackupCommandOptions = { secret: boolean; json?: boolean }
 
@@ -104,18 +104,18 @@ function secretOf(config: Config, source: string): string {
       `${join(config.dataDir, 'secret')} cannot be read. Run this as the user of the server and with its settings, or leave the secret out: --without-secret.`,
     )
   }
-  if (isSecretOf(source, secret)) return secret
+  if (opensSource(source, secret)) return secret
   throw new CliError(
     'The secret is not the one of the database. Run this with the settings of the server (SECRET, DATA_DIR).',
   )
 }
 
-function isSecretOf(source: string, secret: string): boolean {
+function opensSource(source: string, secret: string): boolean {
   try {
     const database = new DatabaseSync(source, { readOnly: true, timeout: 5_000 })
     try {
       const row = database.prepare('select value from secret_check').get() as { value: Uint8Array } | undefined
-      return row === undefined || secretCheckOf(secret).equals(row.value)
+      return row === undefined || isSecretOf(secret, row.value)
     } finally {
       database.close()
     }

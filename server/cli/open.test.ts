@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../config/config.ts'
 import { openDatabase } from '../database/database.ts'
+import { createSeal } from '../seal.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
 import { loadSecret, prepareDatabase, prepareDataFolder } from './open.ts'
 
@@ -20,7 +21,7 @@ async function start(settings: Record<string, string>, work = async () => {}): P
   prepareDataFolder(config)
   const secret = loadSecret(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
-  await prepareDatabase(db, config, secret)
+  await prepareDatabase(db, config, secret, createSeal(secret.text, ...secret.previous))
   await work()
   await db.destroy()
 }

@@ -7,9 +7,10 @@ import type { Config } from '../config/config.ts'
 import { type Database, engineOf, openDatabase } from '../database/database.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { pathOf } from '../database/url.ts'
+import { createSeal, type Seal } from '../seal.ts'
+import { adoptKey, splitSecrets } from '../secrets/current-key.ts'
 import { loadConfig } from './load-config.ts'
 import { makePrivate } from './private-files.ts'
-import { isOwnSecret } from './secret-check.ts'
 
 /** Makes the data folder where it is needed; what is in it only its owner may read. */
 export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
@@ -31,12 +32,9 @@ export function makeDataFolder(dataDir: string): void {
   }
 }
 
-/** The server's own secret, and where it is from. */
-export type Secret = { text: string; from: 'settings' | 'file' | 'new file'; path: string }
-
-/** What `loadSecret` would give, without making one; undefined where there is none. */
-export function findSecret({ secret, dataDir }: Pick<Config, 'secret' | 'dataDir'>): string | undefined {
-  if (secret !== null) return secret
+/** One SECRET on each line, the first to be used and those before it; undefined where there is none. Makes none. */
+export function findSecret({ secret, secretPrevious, dataDir }: SecretSettings): string | undefined {
+  if (secret !== null) return [secret, ...secretPrevious].join('\n')
   try {
     return readFileSync(join(dataDir, 'secret'), 'utf8').trim()
   } catch {
@@ -44,10 +42,15 @@ export function findSecret({ secret, dataDir }: Pick<Config, 'secret' | 'dataDir
   }
 }
 
+type SecretSettings = Pick<Config, 'secret' | 'secretPrevious' | 'dataDir'>
+
+/** The server's own secret, those before it, and where they are from. */
+export type Secret = { text: string; previous: string[]; from: 'settings' | 'file' | 'new file'; path: string }
+
 /** From the settings, or made once in the data folder. */
-export function loadSecret({ secret, dataDir }: Config): Secret {
+export function loadSecret({ secret, secretPrevious, dataDir }: SecretSettings): Secret {
   const path = join(dataDir, 'secret')
-  if (secret !== null) return { text: secret, from: 'settings', path }
+  if (secret !== null) return { text: secret, previous: secretPrevious, from: 'settings', path }
   let from: Secret['from'] = 'new file'
   try {
     writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 })
@@ -56,18 +59,31 @@ export function loadSecret({ secret, dataDir }: Config): Secret {
       throw new CliError(`${path} cannot be written (${reasonOf(error)}).`)
     from = 'file'
   }
-  const text = readFileSync(path, 'utf8').trim()
-  if (text.length < 32)
+  const [text, ...previous] = readSecrets(path)
+  return { text, previous, from, path }
+}
+
+/** Throws a `CliError` for a file that does not hold any. */
+export function readSecrets(path: string): [string, ...string[]] {
+  const [first = '', ...others] = splitSecrets(readFileSync(path, 'utf8'))
+  if ([first, ...others].some((each) => each.length < 32))
     throw new CliError(`${path} does not hold a secret of 32 or more characters; restore it from a backup.`)
-  return { text, from, path }
+  return [first, ...others]
 }
 
 /** Brings the database up to date, or ends with one sentence that says why it cannot be used. */
-export async function prepareDatabase(db: Database, { databaseUrl }: Config, secret: Secret): Promise<void> {
+export async function prepareDatabase(
+  db: Database,
+  { databaseUrl }: Config,
+  secret: Secret,
+  seal: Seal,
+): Promise<void> {
   const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
   try {
     await migrate(db, systemClock.now())
-    if (!(await isOwnSecret(db, secret.text))) throw new CliError(otherSecret(where, secret))
+    const adopted = await adoptKey(db, seal)
+    if (adopted === 'other secret') throw new CliError(otherSecret(where, secret))
+    if (adopted === 'previous secret missing') throw new CliError(previousMissing(where, secret))
   } catch (error) {
     await db.destroy().catch(() => {})
     if (error instanceof CliError) throw error
@@ -77,9 +93,14 @@ export async function prepareDatabase(db: Database, { databaseUrl }: Config, sec
   }
 }
 
+function previousMissing(where: string, { from, path }: Secret): string {
+  const there = from === 'settings' ? 'Set SECRET_PREVIOUS to it' : `Add it as a second line to ${path}`
+  return `A rotation of SECRET is not over: ${where} holds values that only the previous SECRET opens. ${there}, then run: zonewatch rotate-secret`
+}
+
 function otherSecret(where: string, { from, path }: Secret): string {
   if (from === 'settings') {
-    return `${where} was made under another SECRET; set SECRET to that one. Where none was set, it is in the file "secret" of the data folder or its backup.`
+    return `${where} was made under another SECRET; set SECRET to that one. Where none was set, it is in the file "secret" of the data folder or its backup. To change it, set SECRET_PREVIOUS to the old one.`
   }
   // A new one that is left would look like the right one at the next start.
   if (from === 'new file') rmSync(path, { force: true })
@@ -92,7 +113,8 @@ export async function withDatabase<T>(work: (db: Database, config: Config) => Pr
   const config = loadConfig()
   prepareDataFolder(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
-  await prepareDatabase(db, config, loadSecret(config))
+  const secret = loadSecret(config)
+  await prepareDatabase(db, config, secret, createSeal(secret.text, ...secret.previous))
   try {
     return await work(db, config)
   } finally {

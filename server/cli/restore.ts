@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Manifest } from '../backup/archive.ts'
 import { refuseDatabase, restore } from '../backup/restore.ts'
@@ -6,10 +6,10 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { pathOf } from '../database/url.ts'
+import { isSecretOf } from '../secrets/current-key.ts'
 import { shownRows } from './backup.ts'
 import { loadConfig } from './load-config.ts'
-import { makeDataFolder, reasonOf } from './open.ts'
-import { secretCheckOf } from './secret-check.ts'
+import { findSecret, makeDataFolder, reasonOf } from './open.ts'
 
 /** `zonewatch restore FILE`: the database and the secret of a backup, in a folder that has neither. */
 export async function restoreBackup(file: string): Promise<void> {
@@ -26,9 +26,9 @@ export async function restoreBackup(file: string): Promise<void> {
   const path = join(config.dataDir, 'secret')
   let isNew = false
   try {
-    const accept = (manifest: Manifest, isSecretOf: (value: Buffer) => boolean) => {
+    const accept = (manifest: Manifest, check: Uint8Array | undefined) => {
       const secret = secretFor(config, path, manifest)
-      if (!isSecretOf(secretCheckOf(secret))) throw new CliError(otherSecret(config, path))
+      if (check && !isSecretOf(secret, check)) throw new CliError(otherSecret(config, path))
       if (config.secret !== null || existsSync(path)) return
       writeSecret(path, secret)
       isNew = true
@@ -44,9 +44,9 @@ It holds ${shownRows(rows)}. Start the server.
 }
 
 /** That of the settings, of the folder or of the backup, in this order. */
-function secretFor({ secret }: Config, path: string, manifest: Manifest): string {
-  if (secret !== null) return secret
-  if (existsSync(path)) return readFileSync(path, 'utf8').trim()
+function secretFor(config: Config, path: string, manifest: Manifest): string {
+  const own = findSecret(config)
+  if (own !== undefined) return own
   if (manifest.secret !== null) return manifest.secret
   throw new CliError(
     `This backup was made without the secret. Set SECRET to that of the server, or put its file "secret" at ${path}, and restore again.`,

@@ -16,11 +16,12 @@ import type { Exposition } from '../metrics/exposition.ts'
 import { DatabaseMetrics } from '../operations/database-metrics.ts'
 import { runSizeHistory } from '../operations/database-size.ts'
 import { reportOf } from '../operations/instances.ts'
+import { followKey } from '../secrets/current-key.ts'
 import type { Collected, Order, Report } from '../supervisor.ts'
 import { createWakeUps, type Topic } from '../wake-up.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, prepareDatabase, prepareDataFolder, reasonOf } from './open.ts'
+import { loadSecret, prepareDatabase, prepareDataFolder, readSecrets, reasonOf, type Secret } from './open.ts'
 
 /** What is in progress at SIGTERM is finished within this, then given up and left to be done again. */
 const DRAIN_MS = 6_000
@@ -66,7 +67,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   })
   supervisor.onWake((topic) => wakeUps[topic].receive())
   const deps = {
-    ...openDeps(shareOf(config, roles), secret.text, createLog(config)),
+    ...openDeps(shareOf(config, roles), [secret.text, ...secret.previous], createLog(config)),
     loopHealth: supervisor.loopHealth,
     wakeUps,
     isStarting: () => !isServing,
@@ -78,7 +79,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   if (engineOf(db) === 'postgres') toServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
   const app = await server?.createApp(deps)
   await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
-  await prepareDatabase(db, config, secret)
+  await prepareDatabase(db, config, secret, deps.seal)
   const first = isFirst ? await import('./first-process.ts') : undefined
   await first?.makeAdmin(db, config, clock.now())
   const self = { pid: process.pid, machine: hostname(), isAlive }
@@ -92,7 +93,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
   const describe = () => JSON.stringify(reportOf(deps, roles))
   const loops = [
-    runPresence({ ...deps, loopHealth, self, process: id, describe }, signals),
+    runPresence({ ...deps, loopHealth, self, process: id, describe, followKey: keyFollower(deps, secret) }, signals),
     runSizeHistory(deps, signals),
   ]
   if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
@@ -116,6 +117,21 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   )
   await Promise.race([closeDeps(deps), systemClock.sleep(1_000)])
   process.exit(0)
+}
+
+/** A rotation changes the key of the database, and before that the file. */
+function keyFollower({ db, seal, log }: Deps, { from, path }: Secret): () => Promise<void> {
+  let wasKnown = true
+  return async () => {
+    if (from !== 'settings') seal.learn(readSecrets(path))
+    const isKnown = await followKey(db, seal)
+    if (!isKnown && wasKnown) {
+      log.error(
+        'Another node uses a SECRET that is not set here. Set SECRET and SECRET_PREVIOUS here as well, and restart.',
+      )
+    }
+    wasKnown = isKnown
+  }
 }
 
 function connectToSupervisor() {

@@ -49,6 +49,8 @@ export type Config = DnsSettings &
     workers: number
     /** Null: made once in the data folder. */
     secret: string | null
+    /** SECRETs of before: they open and verify what they sealed and signed. */
+    secretPrevious: string[]
     webhookAllowedNetworks: Networks
     webhookDeniedPorts: readonly number[]
     /** PEM: authorities to trust beside the usual ones. Null: none. */
@@ -139,6 +141,7 @@ class Settings {
         'encrypts webhook secrets and signs cursors; generated once in DATA_DIR',
         parseSecret,
       ),
+      secretPrevious: this.#secretPrevious(),
       ...readBackupSettings((...setting) => this.#read(...setting)),
       ...readDnsSettings((...setting) => this.#read(...setting)),
       webhookAllowedNetworks: this.#read(
@@ -188,6 +191,13 @@ class Settings {
     }
     if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
     return config
+  }
+
+  #secretPrevious(): string[] {
+    const lines = (text: string) => text.split(/\r?\n/).filter((line) => line.trim() !== '')
+    const about = 'the SECRET before, while it is changed: what it sealed and signed stays good; several: one a line'
+    const text = this.#secret('SECRET_PREVIOUS', about, (given) => lines(given).map(parseSecret).join('\n'))
+    return text === null ? [] : lines(text)
   }
 
   #plans(): Plans {

@@ -257,6 +257,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
         log,
         self,
         process,
+        seal: world.deps.seal,
         canaries: { lastFound: () => network, network: async () => network },
       })
     loopHealth.beat('checker', clock.elapsed())

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
 import { LoopHealth } from '../loop-health.ts'
+import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import type { Database } from './database.ts'
 import { countWorking, enterProcess, leaveProcess, report, runPresence } from './instances.ts'
@@ -63,6 +64,7 @@ onBothEngines('processes that share a database', (fresh, engine) => {
 const doorsOf = (db: Database, process: number, clock: Clock) => ({
   ...{ db, clock, process, self: here, log: pino({ level: 'silent' }) },
   ...{ loopHealth: new LoopHealth(), canaries: undefined },
+  ...{ seal: createSeal('x'.repeat(32)), followKey: async () => {} },
 })
 
 /** One beat at the given time. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { LoopHealth } from '../loop-health.ts'
+import type { Seal } from '../seal.ts'
 import { type Database, engineOf } from './database.ts'
 import { releaseClaims } from './lease-queue.ts'
 
@@ -16,6 +17,9 @@ export type PresenceDeps = {
   process: number
   /** What the instance says about itself, as JSON. */
   describe?: () => string
+  seal: Pick<Seal, 'keyId' | 'keyIds'>
+  /** Uses the key that the database names. */
+  followKey(): Promise<unknown>
 }
 
 const BEAT_MS = 2_000
@@ -59,6 +63,7 @@ export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSig
   while (!stop.aborted) {
     await clock.sleep(BEAT_MS, stop)
     try {
+      await deps.followKey()
       await report(deps)
       await takeOverFromSilent(db, process, clock.now())
     } catch (err) {
@@ -76,7 +81,8 @@ export async function report({
   self,
   process,
   describe,
-}: PresenceDeps): Promise<void> {
+  seal,
+}: Omit<PresenceDeps, 'followKey'>): Promise<void> {
   // No check may be asking any more, and then nobody else would notice the end of an outage. It fails while DNS is being closed.
   if (canaries && canaries.lastFound() !== 'well') void canaries.network().catch(() => {})
   const said = {
@@ -84,6 +90,8 @@ export async function report({
     loops: loopHealth.working(clock.elapsed(), HANGS_MS).join(),
     network: canaries?.lastFound() ?? null,
     report: describe?.() ?? null,
+    secret_keys: seal.keyIds().join(),
+    secret_key: seal.keyId,
   }
   const { numUpdatedRows } = await db
     .updateTable('processes')
@@ -92,9 +100,10 @@ export async function report({
     .executeTakeFirstOrThrow()
   if (numUpdatedRows > 0n) return
   const given = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
-  await sql`insert into processes (id, pid, machine, started_at, seen_at, loops, network, report) ${given}
+  await sql`insert into processes
+    (id, pid, machine, started_at, seen_at, loops, network, report, secret_keys, secret_key) ${given}
     values (${process}, ${self.pid}, ${self.machine}, ${said.seen_at}, ${said.seen_at}, ${said.loops}, ${said.network},
-      ${said.report})`.execute(db)
+      ${said.report}, ${said.secret_keys}, ${said.secret_key})`.execute(db)
 }
 
 export type Workforce = { checking: number; cutOff: number; delivering: number }

@@ -5,6 +5,7 @@ import { auditLog } from './migrations/0002-audit-log.ts'
 import { lastBackup } from './migrations/0003-last-backup.ts'
 import { accounts } from './migrations/0004-accounts.ts'
 import { operations } from './migrations/0005-operations.ts'
+import { secretRotation } from './migrations/0006-secret-rotation.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -22,7 +23,7 @@ export type Dialect = {
 export type Migration = { name: string; statements: (words: Dialect) => string[] }
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [baseline, auditLog, lastBackup, accounts, operations]
+const MIGRATIONS: Migration[] = [baseline, auditLog, lastBackup, accounts, operations, secretRotation]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
@@ -77,6 +78,17 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
 /** The first of the migrations of a database, in order, that this program does not have: a newer version made it. */
 export function findUnknownMigration(applied: readonly string[]): string | undefined {
   return applied.find((name, index) => MIGRATIONS[index]?.name !== name)
+}
+
+/** The migrations that have run, and how many there are; undefined for a database without tables. Changes nothing. */
+export async function listMigrations(db: Database): Promise<{ names: string[]; known: number } | undefined> {
+  const exists =
+    engineOf(db) === 'sqlite'
+      ? sql<{ name: string }>`select name from sqlite_schema where name = 'migrations'`
+      : sql<{ name: string }>`select 'migrations' as name where to_regclass('migrations') is not null`
+  if ((await exists.execute(db)).rows.length === 0) return undefined
+  const { rows } = await sql<{ name: string }>`select name from migrations order by number`.execute(db)
+  return { names: rows.map(({ name }) => name), known: MIGRATIONS.length }
 }
 
 /** Whether every migration has run; for readiness. */

@@ -53,7 +53,12 @@ type Json = string
 type Once<T> = ColumnType<T, T, never>
 
 /** One row: a value that only the SECRET of the database gives. */
-export type SecretCheckTable = { number: Once<number>; value: Buffer }
+export type SecretCheckTable = {
+  number: Once<number>
+  value: Buffer
+  /** Ids of keys that some values may still need, comma separated: a rotation is not over. */
+  previous: Generated<string>
+}
 
 /** One row, of SQLite alone: what became of the last backup that was tried. */
 export type LastBackupTable = {
@@ -321,6 +326,9 @@ export type ProcessesTable = {
   network: Generated<'well' | 'captive' | 'gone' | null>
   /** What it reports about itself, for the page of the operators; null until it has said so. */
   report: Generated<Json | null>
+  /** Ids of the keys that it knows, comma separated, and of the one that it uses. */
+  secret_keys: Generated<string | null>
+  secret_key: Generated<string | null>
 }
 
 /** How much the database took, every hour. */

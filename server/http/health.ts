@@ -4,6 +4,7 @@ import { ErrorBody, Exactly } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { readinessProblems } from './readiness.ts'
 import { asItIs } from './routes.ts'
+import { SEEN_HEADER, seenOf } from './seen.ts'
 
 const Healthy = Exactly(
   { status: Type.Literal('ok') },
@@ -23,6 +24,7 @@ const shared = { tags: ['Health'], security: [] }
 
 /** For whoever runs the server: no key is needed and nothing is told but whether it works. */
 export function healthRoutes(deps: Deps): FastifyPluginAsync {
+  const { seal, clock } = deps
   return async (app) => {
     app.setSerializerCompiler(asItIs)
     const healthz = {
@@ -32,7 +34,11 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
       description: 'Also answered while the server starts.',
       response: { 200: Healthy },
     }
-    app.get('/healthz', { schema: healthz }, async () => ({ status: 'ok' }))
+    app.get('/healthz', { schema: healthz }, async (request, reply) => {
+      const seen = seenOf(request, seal, clock.now())
+      if (seen !== undefined) reply.header(SEEN_HEADER, seen)
+      return { status: 'ok' }
+    })
 
     const readyz = {
       ...shared,

@@ -31,11 +31,11 @@ export async function findAnswer(db: Database, seal: Seal, request: RequestName,
   if (!row || row.created_at <= now - KEPT_MS) return { kind: 'none' }
   if (row.fingerprint !== request.fingerprint) return { kind: 'otherRequest' }
   const { status, headers, body } = row
-  const made = row.made && JSON.parse(seal.open(row.made, contextOf(request, 'made')))
+  const made = row.made && JSON.parse(seal.open(row.made, madeContext(request)))
   if (status === null && !row.made) return { kind: row.leased_until > now ? 'running' : 'none' }
   if (status === null) return { kind: 'begun', made }
   if (headers === null) return { kind: 'made', made }
-  const text = body === null ? null : seal.open(body, contextOf(request, 'answer'))
+  const text = body === null ? null : seal.open(body, answerContext(request))
   return { kind: 'answered', answer: { status, headers: JSON.parse(headers), body: text } }
 }
 
@@ -63,8 +63,8 @@ export async function keepAnswer(
   now: number,
 ): Promise<void> {
   await forget(db, request)
-  const sealedMade = made === undefined ? null : seal.close(JSON.stringify(made), contextOf(request, 'made'))
-  const body = answer?.body == null ? null : seal.close(answer.body, contextOf(request, 'answer'))
+  const sealedMade = made === undefined ? null : seal.close(JSON.stringify(made), madeContext(request))
+  const body = answer?.body == null ? null : seal.close(answer.body, answerContext(request))
   const least = ROW_OCTETS + (sealedMade?.length ?? 0)
   const isWhole =
     body === null || (body.length <= MOST_KEPT && least + body.length <= (await octetsLeft(db, request, most / 2)))
@@ -145,5 +145,7 @@ function whereNamed<T extends Named<T>>(query: T, { organizationId, keyId, name 
   return query.where('organization_id', '=', organizationId).where('key_id', '=', keyId).where('name', '=', name)
 }
 
-const contextOf = ({ organizationId, keyId, name }: RequestName, what: 'answer' | 'made') =>
-  `${what} ${organizationId} ${keyId} ${name}`
+/** What the sealed columns are bound to. */
+type Sealed = Pick<RequestName, 'organizationId' | 'keyId' | 'name'>
+export const answerContext = ({ organizationId, keyId, name }: Sealed) => `answer ${organizationId} ${keyId} ${name}`
+export const madeContext = ({ organizationId, keyId, name }: Sealed) => `made ${organizationId} ${keyId} ${name}`

@@ -4,9 +4,9 @@ import { accountToken } from './account-link.ts'
 import { invitationLink, invitationToken } from './invitation-link.ts'
 import { type Block, type Message, newMessage, oneLine } from './message.ts'
 
-/** What a mail says. Kept as it is in the outbox, therefore without secrets; the text is made when it is sent. */
+/** What a mail says. `keyId`: of the key that its link is signed with. Kept as it is in the outbox, therefore without secrets; the text is made when it is sent. */
 export type MailContent =
-  | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number }
+  | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number; keyId?: string }
   | { kind: 'webhook_paused'; organization: string; url: string; error: string; statusCode: number | null }
   | { kind: 'webhook_active'; organization: string; url: string }
   | { kind: 'webhook_dropped'; organization: string; url: string; dropped: number }
@@ -14,10 +14,10 @@ export type MailContent =
 
 /** To a person about the own account. */
 export type AccountMail =
-  | { kind: 'password_reset' }
-  | { kind: 'email_confirmation'; email: string }
+  | { kind: 'password_reset'; keyId?: string }
+  | { kind: 'email_confirmation'; email: string; keyId?: string }
   | { kind: 'email_changed'; email: string }
-  | { kind: 'sign_up_confirmation' }
+  | { kind: 'sign_up_confirmation'; keyId?: string }
   | { kind: 'account_exists' }
   | { kind: 'password_changed' }
 
@@ -28,7 +28,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
   switch (content.kind) {
     case 'invitation': {
       const organization = quoted(content.organization)
-      const href = invitationLink(baseUrl, invitationToken(seal, about, content.issue))
+      const href = invitationLink(baseUrl, invitationToken(seal, about, content.issue, content.keyId))
       const day = new Date(content.expiresAt).toISOString().slice(0, 10)
       return newMessage(`You are invited to ${organization} on Zonewatch`, [
         `The organization ${organization} invites you to Zonewatch with the role ${content.role}.`,
@@ -57,20 +57,29 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
     case 'password_reset':
       return newMessage('Reset your Zonewatch password', [
         'Someone requested a password reset for your account.',
-        { label: 'Reset password', href: `${baseUrl}/dashboard/reset-password/${accountToken(seal, about)}` },
+        {
+          label: 'Reset password',
+          href: `${baseUrl}/dashboard/reset-password/${accountToken(seal, about, content.keyId)}`,
+        },
         'The link works once and expires in one hour. If you did not request it, ignore this email; your password does not change.',
       ])
     case 'email_confirmation':
       return newMessage('Confirm your email address for Zonewatch', [
         `Confirm that you want to sign in to Zonewatch with ${content.email}.`,
-        { label: 'Confirm email address', href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about)}` },
+        {
+          label: 'Confirm email address',
+          href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about, content.keyId)}`,
+        },
         'The link works once and expires in one hour. If you did not request it, ignore this email.',
       ])
     // Nothing that the one who signs up chose: it may be somebody else's address.
     case 'sign_up_confirmation':
       return newMessage('Confirm your email address for Zonewatch', [
         'Someone signed up for Zonewatch with this address.',
-        { label: 'Confirm email address', href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about)}` },
+        {
+          label: 'Confirm email address',
+          href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about, content.keyId)}`,
+        },
         'The link works once and expires in one hour. If you did not sign up, ignore this email; no account is created.',
       ])
     case 'account_exists':

@@ -5,8 +5,8 @@ import type { Seal } from '../seal.ts'
  * The token of one issue of an invitation: 128 bits that only this server can compute, so that it needs to be kept nowhere.
  * The database holds its hash alone; the text is made again when the mail is sent.
  */
-export function invitationToken(seal: Seal, invitationId: string, issue: number): string {
-  return seal.sign(`invitation ${invitationId} ${issue}`).toString('base64url')
+export function invitationToken(seal: Seal, invitationId: string, issue: number, keyId?: string): string {
+  return seal.sign(`invitation ${invitationId} ${issue}`, keyId).toString('base64url')
 }
 
 /** SHA-256, hex. */

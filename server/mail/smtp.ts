@@ -40,6 +40,25 @@ export function openSmtp({ url, from }: { url: string; from: string }): Post {
   }
 }
 
+/** Why the mail server cannot be used. */
+export type SmtpTrouble = { kind: 'connection' | 'tls' | 'sign-in'; reason: string }
+
+/** Everything but a mail: the connection, TLS, the sign-in. Undefined: all of it works. */
+export async function verifySmtp(url: string): Promise<SmtpTrouble | undefined> {
+  const transport = await connect(url)
+  try {
+    await transport.verify()
+    return undefined
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string }
+    const kind =
+      code === 'EAUTH' ? 'sign-in' : code === 'ETLS' || /ssl|tls|certificate/i.test(message) ? 'tls' : 'connection'
+    return { kind, reason: message.replace(/\s+/g, ' ').trim().slice(0, 500) }
+  } finally {
+    transport.close()
+  }
+}
+
 /** The library is loaded with the first mail: few processes send any. */
 async function connect(url: string): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')

@@ -1,0 +1,97 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Finding } from '#server/doctor/finding.ts'
+import { createApi } from '#server/testing/api.ts'
+import { freePort, runCommand, type Settings } from '#server/testing/server-process.ts'
+import { ADMIN, ADMIN_KEY, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { startMailServer } from '#server/testing/smtp.ts'
+
+const CLIENT = '198.51.100.7'
+
+/** A reverse proxy as people run them: it says who asks, unless `forwards` is false. */
+async function givenProxy(port: number, forwards: () => boolean): Promise<string> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { 'x-forwarded-for': _, ...headers } = incoming.headers
+    if (forwards()) headers['x-forwarded-for'] = CLIENT
+    const { method, url: path } = incoming
+    const passed = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.writeHead(502).end())
+    incoming.pipe(passed)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void proxy.close())
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+}
+
+async function doctor(settings: Settings) {
+  const { code, stdout, stderr } = await runCommand(['doctor', '--json'], settings)
+  expect(stderr).toBe('')
+  const findings = JSON.parse(stdout) as Finding[]
+  const line = (check: string) => {
+    const found = findings.find((each) => each.check === check)
+    return found && `${found.status}: ${found.detail}`
+  }
+  return { code, line, failures: findings.filter(({ status }) => status === 'failure').map(({ check }) => check) }
+}
+
+test.each(['sqlite', 'postgres'] as const)(
+  'doctor finds nothing wrong with a server that works, and shows each thing that breaks (%s)',
+  async (engine) => {
+    const { dns, receiver, settings: world } = await givenWorld(engine)
+    const mail = await startMailServer()
+    dns.set('www.example.com', 'A', ['192.0.2.1'])
+    const port = await freePort()
+    let forwards = true
+    const baseUrl = await givenProxy(port, () => forwards)
+    const settings = {
+      ...{ ...world, ...ADMIN, PORT: String(port), BASE_URL: baseUrl, TRUSTED_PROXIES: '127.0.0.1' },
+      ...{ DNS_CANARIES: 'www.example.com', SMTP_URL: mail.url, MAIL_FROM: 'alerts@example.com' },
+    }
+    const server = await givenServer(settings)
+    const api = createApi(server.url, ADMIN_KEY)
+    expect((await api.post('/webhooks', { url: receiver.url })).status).toBe(201)
+    const well = await doctor(settings)
+    // The PostgreSQL of the tests does without fsync.
+    const unsafe = engine === 'postgres' ? ['durability'] : []
+    expect(well).toMatchObject({ code: unsafe.length, failures: unsafe })
+    expect(well.line('reverse proxy')).toBe('ok: 127.0.0.1 says who asks')
+    expect(well.line('instances')).toMatch(/^ok: \d processes work$/)
+    expect(well.line('clocks')).toBe('ok: agree')
+    expect(well.line('secret')).toBe('ok: opens the database')
+    expect(receiver.received).toEqual([])
+
+    forwards = false
+    await mail.close()
+    await receiver.close()
+    dns.drop('*')
+    const broken = await doctor({ ...settings, SECRET: 'y'.repeat(40) })
+    expect(broken.code).toBe(1)
+    // Its probe is signed with a secret that the server does not know.
+    expect(broken.line('reverse proxy')).toMatch(/^failure: .*not as this server/)
+    expect(broken.failures.map((check) => check.replace(/ 127\S+/, '')).sort()).toEqual(
+      ['SMTP', 'canaries', 'reverse proxy', 'secret', 'upstream UDP', 'webhook egress', ...unsafe].sort(),
+    )
+    expect((await doctor(settings)).line('reverse proxy')).toBe('failure: X-Forwarded-For does not arrive')
+    const { stdout } = await runCommand(['doctor'], settings)
+    expect(stdout).toMatch(/^STATUS {3}CHECK +FINDING\nok {7}settings {2,}\d+ settings are valid\n/)
+    expect(stdout).toMatch(
+      /\nfailure {2}SMTP {2,}127.*\. Check host and port of SMTP_URL, and that this machine may connect to it\.\n/,
+    )
+    expect(stdout).toMatch(/\n\n\d+ ok, \d+ warnings, [1-9]\d* failures\n$/)
+  },
+)
+
+test('doctor names every wrong setting, and makes no database where there is none', async () => {
+  const { settings } = await givenWorld('sqlite')
+  const wrong = await doctor({ ...settings, PORT: 'many', WORKERS: '-1' })
+  expect(wrong).toMatchObject({ code: 1, failures: ['settings', 'settings'] })
+  const elsewhere = `sqlite:${settings.DATA_DIR}/none.db`
+  const bare = await doctor({ ...settings, DATABASE_URL: elsewhere, BASE_URL: 'http://127.0.0.1:1' })
+  expect(bare.line('database')).toMatch(/^failure: there is none at/)
+  expect(bare.line('reverse proxy')).toMatch(/^failure: http:\/\/127\.0\.0\.1:1 does not answer/)
+  expect((await doctor({ ...settings, DATABASE_URL: elsewhere })).line('database')).toMatch(/there is none at/)
+})

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { syncFolder } from '../backup/back-up.ts'
+import { CliError } from '../cli-error.ts'
+import { systemClock } from '../clock.ts'
+import { openDatabase } from '../database/database.ts'
+import { createSeal, type Seal } from '../seal.ts'
+import { needsPrevious } from '../secrets/current-key.ts'
+import { rotate } from '../secrets/rotate.ts'
+import { loadConfig } from './load-config.ts'
+import { loadSecret, prepareDatabase, prepareDataFolder, readSecrets, type Secret } from './open.ts'
+
+/** `zonewatch rotate-secret`: everything in the database under a new SECRET, while the server runs. */
+export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?: boolean }): Promise<void> {
+  const config = loadConfig()
+  prepareDataFolder(config)
+  const secret = loadSecret(config)
+  const seal = createSeal(secret.text, ...secret.previous)
+  const db = openDatabase(config.databaseUrl, { connections: 2 })
+  const say = (sentence: string) => void process.stdout.write(`${sentence}\n`)
+  try {
+    await prepareDatabase(db, config, secret, seal)
+    const isBegun = await needsPrevious(db)
+    const next = nextKey(secret, seal, isBegun)
+    const count = await rotate({ db, seal, clock: systemClock, say }, next)
+    say(`${count} values were encrypted anew. Nothing in the database needs the previous SECRET any more.`)
+    say(finish(secret, forgetPrevious))
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** The key to use from now on: of the settings, or a new one in the file, unless a rotation was broken off. */
+function nextKey({ text, previous, from, path }: Secret, seal: Seal, isBegun: boolean): string {
+  const first = createSeal(text).keyId
+  if (first !== seal.keyId || isBegun) return first
+  if (from === 'settings') {
+    if (previous.length > 0) return first
+    throw new CliError(
+      'SECRET is the one in use. Set SECRET to a new one and SECRET_PREVIOUS to the one in use on every node, restart the nodes, then run this.',
+    )
+  }
+  const made = randomBytes(32).toString('base64')
+  writeSecrets(path, [made, text])
+  seal.learn([made])
+  return createSeal(made).keyId
+}
+
+function finish({ from, path }: Secret, forgetPrevious: boolean): string {
+  if (from === 'settings') {
+    return 'Remove SECRET_PREVIOUS after 7 days: until then cursors and links that it signed stay valid. Remove it at once if it was stolen.'
+  }
+  if (!forgetPrevious) {
+    return `${path} holds the new SECRET and the one before, for cursors and links that it signed. Make a backup now.`
+  }
+  writeSecrets(path, [readSecrets(path)[0]!])
+  return `${path} holds the new SECRET alone. Restart the server: cursors and links that the one before signed are void. Make a backup now.`
+}
+
+/** In one step: a reader sees the old file or the new one, and so does whoever starts after a power failure. */
+function writeSecrets(path: string, secrets: readonly string[]): void {
+  const partial = `${path}.new`
+  const file = openSync(partial, 'w', 0o600)
+  writeSync(file, secrets.map((each) => `${each}\n`).join(''))
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(partial, path)
+  syncFolder(dirname(path))
+}

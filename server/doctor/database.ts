@@ -1,0 +1,217 @@
+import { sql } from 'kysely'
+import { findLastBackup } from '../backup/last-backup.ts'
+import { shownOctets } from '../backup/octets.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { type Database, engineOf } from '../database/database.ts'
+import { findUnknownMigration, listMigrations } from '../database/migrate.ts'
+import { type Finding, failure, findingsOf, ok, warning } from './finding.ts'
+
+type DatabaseDeps = { db: Database; config: Config; clock: Clock }
+
+const LEAST_POSTGRES = 150_000
+
+/** What is wrong with the database, the migrations, the last backup and the clocks of the instances. */
+export async function findDatabase({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
+  const engine = engineOf(db)
+  const version = await versionOf(db).catch((error: Error) => error)
+  if (version instanceof Error) {
+    const remedy = 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
+    return [failure('database', version.message || version.name, remedy)]
+  }
+  const found = [engine === 'sqlite' ? ok('database', `SQLite ${version.text}`) : onPostgres(version)]
+  found.push(
+    ...(await findingsOf('integrity', () => (engine === 'sqlite' ? findSqliteDamage(db) : findPostgresDamage(db)))),
+  )
+  found.push(...(await findingsOf('migrations', () => findMigrations(db))))
+  if (found.at(-1)!.status === 'failure') return found
+  found.push(...(await findingsOf('durability', () => findDurability(db))))
+  if (engine === 'sqlite') found.push(...(await findingsOf('backup', () => findBackup({ db, config, clock }))))
+  found.push(...(await findingsOf('clocks', () => findClocks(db, clock))))
+  return found
+}
+
+type Version = { text: string; number: number }
+
+async function versionOf(db: Database): Promise<Version> {
+  if (engineOf(db) === 'sqlite') {
+    const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db)
+    return { text: rows[0]!.version, number: 0 }
+  }
+  const { rows } = await sql<{ text: string; number: string }>`
+    select current_setting('server_version') as text, current_setting('server_version_num') as number`.execute(db)
+  return { text: rows[0]!.text, number: Number(rows[0]!.number) }
+}
+
+export function onPostgres({ text, number }: Version): Finding {
+  if (number >= LEAST_POSTGRES) return ok('database', `PostgreSQL ${text}`)
+  return failure('database', `PostgreSQL ${text} is too old`, 'Upgrade to PostgreSQL 15 or newer.')
+}
+
+async function findMigrations(db: Database): Promise<Finding[]> {
+  const check = 'migrations'
+  const applied = await listMigrations(db)
+  if (applied === undefined) {
+    return [failure(check, 'the database has no tables', 'Start the server, or run: zonewatch migrate')]
+  }
+  const unknown = findUnknownMigration(applied.names)
+  if (unknown !== undefined) {
+    const remedy = 'Install the version of Zonewatch that made it, or restore a backup.'
+    return [failure(check, `the database is newer: its migration "${unknown}" is not known here`, remedy)]
+  }
+  const missing = applied.known - applied.names.length
+  if (missing === 0) return [ok(check, `all ${applied.known} have run`)]
+  return [
+    failure(check, `${missing} of ${applied.known} have not run`, 'Restart the server, or run: zonewatch migrate'),
+  ]
+}
+
+async function findSqliteDamage(db: Database): Promise<Finding[]> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db)
+  const found = rows[0]?.quick_check
+  if (found === 'ok') return [ok('integrity', 'no damage found')]
+  return [
+    failure(
+      'integrity',
+      `the file is damaged: ${found}`,
+      'Stop the server and restore the last backup; check the disk.',
+    ),
+  ]
+}
+
+async function findPostgresDamage(db: Database): Promise<Finding[]> {
+  const { rows } = await sql<{ checksums: string; failures: number | null }>`
+    select current_setting('data_checksums') as checksums,
+      (select checksum_failures from pg_stat_database where datname = current_database()) as failures`.execute(db)
+  const { checksums, failures } = rows[0]!
+  return [onChecksums(checksums === 'on', Number(failures ?? 0))]
+}
+
+export function onChecksums(isOn: boolean, failures: number): Finding {
+  if (failures > 0) {
+    const remedy = 'Check the disk, and restore a backup or promote a replica.'
+    return failure('integrity', `PostgreSQL found ${failures} pages with a wrong checksum`, remedy)
+  }
+  if (isOn) return ok('integrity', 'no page has a wrong checksum')
+  return warning('integrity', 'pages have no checksums', 'Stop PostgreSQL and run pg_checksums --enable once.')
+}
+
+async function findDurability(db: Database): Promise<Finding[]> {
+  if (engineOf(db) === 'sqlite') {
+    const { rows } = await sql<{ journal_mode: string }>`select journal_mode from pragma_journal_mode`.execute(db)
+    return [onJournalMode(rows[0]!.journal_mode)]
+  }
+  const { rows } = await sql<{ fsync: string; commit: string }>`
+    select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`.execute(db)
+  return [onSync(rows[0]!.fsync, rows[0]!.commit)]
+}
+
+export function onJournalMode(mode: string): Finding {
+  if (mode === 'wal') return ok('durability', 'SQLite writes a log ahead (WAL)')
+  const remedy = 'Move DATA_DIR to a local disk: network file systems cannot hold the log.'
+  return failure('durability', `journal mode ${mode} instead of WAL`, remedy)
+}
+
+export function onSync(fsync: string, commit: string): Finding {
+  if (fsync !== 'on') return failure('durability', 'fsync is off', 'Set fsync = on: a crash can destroy the database.')
+  if (commit !== 'off') return ok('durability', `fsync on, synchronous_commit ${commit}`)
+  return warning('durability', 'synchronous_commit is off', 'Set it on: a crash loses the last changes.')
+}
+
+const shownAge = (ms: number) => {
+  const hours = ms / 3_600_000
+  return hours < 1
+    ? `${Math.round(ms / 60_000)} minutes`
+    : hours < 48
+      ? `${Math.round(hours)} hours`
+      : `${Math.round(hours / 24)} days`
+}
+
+async function findBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
+  const last = await findLastBackup(db)
+  const made =
+    last?.made && `${last.made.path}, ${shownOctets(last.made.octets)}, ${shownAge(clock.now() - last.made.at)} ago`
+  if (last?.error) {
+    return [
+      failure(
+        'backup',
+        `the last one failed: ${last.error} Before that: ${made ?? 'none'}`,
+        'Remove the cause; it is tried again every 10 minutes.',
+      ),
+    ]
+  }
+  if (config.backupDir === null) {
+    return [
+      warning(
+        'backup',
+        made ? `none is scheduled; the last: ${made}` : 'none was ever made',
+        'Set BACKUP_DIR to a folder on another disk.',
+      ),
+    ]
+  }
+  if (!last?.made || clock.now() - last.made.at > 2 * config.backupEveryMs) {
+    return [
+      failure(
+        'backup',
+        made ? `the last is too old: ${made}` : 'none was made yet',
+        'Check that the server runs, and its log for "The backup failed".',
+      ),
+    ]
+  }
+  return [ok('backup', made!)]
+}
+
+/** An instance reports itself every 2 seconds by its own clock. */
+const WATCH_MS = 5_000
+const BEAT_MS = 2_000
+/** From here on leases of several nodes overlap noticeably; the dashboard counts on 5 seconds. */
+const OFF_MS = 1_000
+const FAR_OFF_MS = 5_000
+
+type Seen = { id: number; machine: string; seen_at: number }
+
+/** Watches the instances report themselves: at that moment their clock and this one must say the same. */
+async function findClocks(db: Database, clock: Clock): Promise<Finding[]> {
+  const read = async (): Promise<Seen[]> =>
+    await db.selectFrom('processes').select(['id', 'machine', 'seen_at']).execute()
+  const first = new Map((await read()).map((row) => [row.id, row.seen_at]))
+  const offsets = new Map<number, { machine: string; offMs: number }>()
+  for (const until = clock.elapsed() + WATCH_MS; clock.elapsed() < until && offsets.size < first.size; ) {
+    await clock.sleep(BEAT_MS / 10)
+    const now = clock.now()
+    for (const { id, machine, seen_at } of await read()) {
+      if (!offsets.has(id) && first.get(id) !== seen_at) offsets.set(id, { machine, offMs: seen_at - now })
+    }
+  }
+  const database = engineOf(db) === 'postgres' ? await databaseOffset(db, clock) : undefined
+  return [...onClocks([...offsets.values()]), ...(database === undefined ? [] : [onDatabaseClock(database)])]
+}
+
+async function databaseOffset(db: Database, clock: Clock): Promise<number> {
+  const { rows } = await sql<{
+    now: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(db)
+  return rows[0]!.now - clock.now()
+}
+
+const NTP = 'Run an NTP client (chrony, systemd-timesyncd) on every machine.'
+
+export function onClocks(instances: readonly { machine: string; offMs: number }[]): Finding[] {
+  if (instances.length === 0)
+    return [warning('instances', 'no process of a server works on this database', 'Start the server.')]
+  const worst = instances.toSorted((a, b) => Math.abs(b.offMs) - Math.abs(a.offMs))[0]!
+  const off = Math.abs(worst.offMs)
+  const what = `the clock of ${worst.machine} is ${(off / 1_000).toFixed(1)} s ${worst.offMs > 0 ? 'ahead of' : 'behind'} this machine's`
+  const line =
+    off >= FAR_OFF_MS
+      ? failure('clocks', what, NTP)
+      : off >= OFF_MS
+        ? warning('clocks', what, NTP)
+        : ok('clocks', 'agree')
+  return [ok('instances', `${instances.length} processes work`), line]
+}
+
+export function onDatabaseClock(offMs: number): Finding {
+  if (Math.abs(offMs) < OFF_MS) return ok('clock of PostgreSQL', 'agrees')
+  return warning('clock of PostgreSQL', `${(offMs / 1_000).toFixed(1)} s off`, NTP)
+}

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { ServerAddress } from '../dns/outcome.ts'
+import { formatServer } from '../dns/servers.ts'
+import { type Probe, type ProbeQuery, probe } from './dns-probe.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
+
+const A = 1
+const NS = 2
+const DNSKEY = 48
+const TIMEOUT_MS = 3_000
+/** Checks wait for the answers of recursive servers: beyond this they fall behind. */
+const SLOW_MS = 500
+/** A zone that is signed wrongly on purpose, so that a validating resolver fails it. */
+const BOGUS_NAME = 'dnssec-failed.org'
+
+export type UpstreamOptions = {
+  clock: Clock /** A name that resolves. */
+  knownName: string | undefined
+  timeoutMs?: number
+}
+
+/** What can be learned of one recursive server by asking it. */
+export async function findUpstream(server: ServerAddress, options: UpstreamOptions): Promise<Finding[]> {
+  const { clock, knownName, timeoutMs = TIMEOUT_MS } = options
+  const check = (what: string) => `upstream ${formatServer(server)} ${what}`
+  const ask = (query: Omit<ProbeQuery, 'transport'>, transport: 'udp' | 'tcp' = 'udp') =>
+    probe(server, { ...query, transport }, clock, timeoutMs)
+  const known = knownName === undefined ? { name: '', type: NS } : { name: knownName, type: A }
+  const udp = await ask(known)
+  if (udp.kind === 'none') {
+    const remedy = 'Check the address in DNS_SERVERS, that the server runs, and that UDP port 53 to it is open.'
+    return [failure(check('UDP'), udp.reason, remedy)]
+  }
+  // Learned from the first probe, the second has it in a cache.
+  const cached = await ask(known)
+  const [tcp, edns, short, long] = await Promise.all([
+    ask(known, 'tcp'),
+    ask({ ...known, edns: { payload: 1_232, dnssecOk: false } }),
+    ask({ name: '', type: DNSKEY, edns: { payload: 512, dnssecOk: true } }),
+    ask({ name: '', type: DNSKEY, edns: { payload: 512, dnssecOk: true } }, 'tcp'),
+  ])
+  const bogus = await ask({ name: BOGUS_NAME, type: A, edns: { payload: 1_232, dnssecOk: true } })
+  const denied = await ask({ name: `zonewatch-${randomBytes(10).toString('hex')}.com`, type: A })
+  return [
+    onUdp(check('UDP'), udp, knownName),
+    onLatency(check('latency'), cached.kind === 'answer' ? cached : udp),
+    onTcp(check('TCP'), tcp),
+    onEdns(check('EDNS'), edns),
+    onTruncation(check('truncation'), short, long),
+    onValidation(check('DNSSEC'), bogus),
+    onDenial(check('NXDOMAIN'), denied),
+  ]
+}
+
+type Answer = Extract<Probe, { kind: 'answer' }>
+
+function onUdp(check: string, { rcode, isRecursive, answers }: Answer, knownName: string | undefined): Finding {
+  if (rcode === 'REFUSED') {
+    return failure(
+      check,
+      'answers REFUSED',
+      'Allow the address of this machine in the server, or take it out of DNS_SERVERS.',
+    )
+  }
+  if (!isRecursive) {
+    return failure(check, 'does not resolve for others (no RA flag)', 'DNS_SERVERS must name recursive resolvers.')
+  }
+  if (rcode !== 'NOERROR' || (knownName !== undefined && answers === 0)) {
+    const what = `answers ${rcode} with ${answers} records for ${knownName ?? 'the root'}`
+    return failure(check, what, 'Check the resolver and its way to the internet; without one, set DNS_CANARIES=off.')
+  }
+  return ok(check, 'resolves')
+}
+
+function onLatency(check: string, { ms }: Answer): Finding {
+  if (ms < SLOW_MS) return ok(check, `${ms} ms`)
+  return warning(check, `${ms} ms for a cached answer`, 'Use a resolver nearby: every check waits for it.')
+}
+
+function onTcp(check: string, tcp: Probe): Finding {
+  if (tcp.kind === 'answer') return ok(check, 'answers')
+  return failure(check, tcp.reason, 'Open TCP port 53 to it: long answers (TXT, SPF) come over TCP alone.')
+}
+
+function onEdns(check: string, edns: Probe): Finding {
+  if (edns.kind === 'answer' && edns.hasEdns) return ok(check, 'answers with EDNS')
+  const what = edns.kind === 'none' ? edns.reason : `answers ${edns.rcode} without EDNS`
+  return warning(
+    check,
+    what,
+    'Update the resolver, or the firewall in between: reasons of failures are missing without EDNS.',
+  )
+}
+
+/** An answer of some 1,000 octets, of which 512 may come over UDP. */
+function onTruncation(check: string, short: Probe, long: Probe): Finding {
+  const remedy = 'Update the resolver, or the firewall in between: long answers do not arrive.'
+  if (short.kind === 'none') return failure(check, `a long answer: ${short.reason}`, remedy)
+  if (short.octets > 512) return warning(check, `sends ${short.octets} octets where 512 are taken`, remedy)
+  if (short.isTruncated) {
+    if (long.kind === 'answer' && !long.isTruncated) return ok(check, 'truncates over UDP, whole over TCP')
+    return failure(
+      check,
+      `truncates over UDP, and over TCP: ${long.kind === 'none' ? long.reason : 'truncated too'}`,
+      remedy,
+    )
+  }
+  if (long.kind === 'answer' && long.answers > short.answers) {
+    return failure(check, `leaves out ${long.answers - short.answers} records over UDP without saying so`, remedy)
+  }
+  return ok(check, 'a short answer needed none')
+}
+
+function onValidation(check: string, bogus: Probe): Finding {
+  if (bogus.kind === 'answer' && bogus.rcode === 'SERVFAIL') return ok(check, `validates (${BOGUS_NAME} fails)`)
+  if (bogus.kind === 'answer' && bogus.answers > 0) {
+    const remedy = 'Switch validation on in it, or use a resolver that validates: forged answers pass otherwise.'
+    return warning(check, `does not validate (${BOGUS_NAME} resolves)`, remedy)
+  }
+  const what = bogus.kind === 'none' ? bogus.reason : bogus.rcode
+  return ok(check, `not known (${BOGUS_NAME}: ${what})`)
+}
+
+function onDenial(check: string, denied: Probe): Finding {
+  const remedy = 'Use a resolver that does not rewrite NXDOMAIN (look for "search assistance" or filters).'
+  if (denied.kind === 'none') return warning(check, denied.reason, 'Check the resolver and its way to the internet.')
+  if (denied.rcode === 'NXDOMAIN') return ok(check, 'a name that cannot exist does not')
+  if (denied.answers > 0)
+    return failure(check, `invents ${denied.answers} records for a name that does not exist`, remedy)
+  return warning(check, `answers ${denied.rcode} for a name that does not exist`, remedy)
+}
+
+/** Whether delegation can be followed from the roots. */
+export async function findRoots(
+  roots: readonly ServerAddress[],
+  { clock, timeoutMs = TIMEOUT_MS }: Pick<UpstreamOptions, 'clock' | 'timeoutMs'>,
+): Promise<Finding[]> {
+  const check = 'roots'
+  if (roots.length === 0) return [ok(check, 'off (DNS_ROOTS): recursive resolvers alone confirm changes')]
+  const query = { name: '', type: NS, recursionDesired: false, transport: 'udp' as const }
+  const probes = await Promise.all(
+    roots.map(async (root) => ({ root, found: await probe(root, query, clock, timeoutMs) })),
+  )
+  const answering = probes.filter(({ found }) => found.kind === 'answer')
+  if (answering.length === 0) {
+    const remedy =
+      'Open UDP and TCP port 53 to the internet, or set DNS_ROOTS=off: name servers of zones cannot be asked.'
+    return [failure(check, `none of ${roots.length} root servers answers: port 53 is closed`, remedy)]
+  }
+  const foreign = answering.find(
+    ({ found }) => found.kind === 'answer' && (!found.isAuthoritative || found.isRecursive),
+  )
+  if (foreign) {
+    const what = `something else answers for the root server ${foreign.root.ip}`
+    return [failure(check, what, 'A router redirects port 53. Exempt this machine, or set DNS_ROOTS=off.')]
+  }
+  const first = answering[0]!.root
+  const tcp = await probe(first, { ...query, transport: 'tcp' }, clock, timeoutMs)
+  if (tcp.kind === 'none') {
+    return [
+      warning(check, `answer over UDP, not over TCP (${tcp.reason})`, 'Open TCP port 53 to the internet as well.'),
+    ]
+  }
+  const count = (isSix: boolean) => {
+    const all = probes.filter(({ root }) => root.ip.includes(':') === isSix)
+    return `${all.filter(({ found }) => found.kind === 'answer').length} of ${all.length}`
+  }
+  return [ok(check, `answer: IPv4 ${count(false)}, IPv6 ${count(true)}`)]
+}

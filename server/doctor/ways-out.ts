@@ -1,0 +1,73 @@
+import type { Canaries } from '../dns/canaries.ts'
+import { verifySmtp } from '../mail/smtp.ts'
+import type { SafeFetch } from '../safe-http/safe-fetch.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
+
+export async function findCanaries(canaries: Canaries | undefined, names: readonly string[]): Promise<Finding> {
+  const check = 'canaries'
+  if (!canaries) return ok(check, 'off (DNS_CANARIES): an outage of the own network looks like failures of names')
+  switch (await canaries.network()) {
+    case 'well':
+      return ok(check, `${names.join(', ')}: at least one resolves`)
+    case 'captive':
+      return failure(
+        check,
+        'they resolve to what every name resolves to',
+        'The network wants a login or consent first: give it, or use another resolver.',
+      )
+    case 'gone':
+      return failure(
+        check,
+        `none of ${names.join(', ')} resolves`,
+        'Check the network of this machine and DNS_SERVERS; without public DNS set DNS_CANARIES=off.',
+      )
+  }
+}
+
+/** Connects, says hello, switches TLS on, signs in. Sends nothing. */
+export async function findSmtp(smtp: { url: string } | null): Promise<Finding> {
+  const check = 'SMTP'
+  if (smtp === null) return warning(check, 'not set: mails stand in the log alone', 'Set SMTP_URL and MAIL_FROM.')
+  const { host } = new URL(smtp.url)
+  const trouble = await verifySmtp(smtp.url)
+  if (trouble === undefined) return ok(check, `${host} accepts the sign-in`)
+  switch (trouble.kind) {
+    case 'sign-in':
+      return failure(check, `${host} refuses the sign-in: ${trouble.reason}`, 'Check user and password in SMTP_URL.')
+    case 'tls':
+      return failure(
+        check,
+        `${host}: ${trouble.reason}`,
+        'Check the port and smtp:// or smtps://, and the certificate of the mail server.',
+      )
+    case 'connection':
+      return failure(
+        check,
+        `${host}: ${trouble.reason}`,
+        'Check host and port of SMTP_URL, and that this machine may connect to it.',
+      )
+  }
+}
+
+/** Opens a connection to each URL, TLS included, through the proxy where there is one. Writes no request. */
+export async function findEgress(urls: readonly string[], safeFetch: SafeFetch, proxy: URL | null): Promise<Finding[]> {
+  const check = 'webhook egress'
+  if (urls.length === 0) return [ok(check, 'no webhook to try')]
+  const results = await Promise.all(
+    urls.map(async (url) => ({
+      host: new URL(url).host,
+      result: await safeFetch.post(url, {}, Buffer.alloc(0), undefined, async () => false),
+    })),
+  )
+  const failed = results.flatMap(({ host, result }) => ('reason' in result ? [`${host}: ${result.reason}`] : []))
+  const through = proxy === null ? '' : ` through ${proxy.host}`
+  if (failed.length === 0) return [ok(check, `connected to ${results.map(({ host }) => host).join(', ')}${through}`)]
+  if (failed.length < results.length) {
+    return [warning(check, failed.join('; '), 'Others can be reached: look at these endpoints.')]
+  }
+  const remedy =
+    proxy === null
+      ? 'Allow outgoing connections, set WEBHOOK_PROXY, or allow the networks in WEBHOOK_ALLOWED_NETWORKS.'
+      : 'Check WEBHOOK_PROXY and what the proxy allows.'
+  return [failure(check, `none can be reached${through}: ${failed.join('; ')}`, remedy)]
+}

@@ -1,0 +1,118 @@
+import { secondFactorContext } from '../accounts/second-factor.ts'
+import type { Database } from '../database/database.ts'
+import { answerContext, madeContext } from '../http/idempotency-store.ts'
+import type { Seal } from '../seal.ts'
+import { headersContext, secretContext } from '../webhooks/webhook.ts'
+
+const BATCH = 200
+
+/**
+ * Seals everything anew that was sealed under another key than the one in use, a batch at a time, and returns how many values
+ * there were. What somebody changes meanwhile is left to them: they seal with the new key. May be broken off and begun again.
+ */
+export async function reencrypt(
+  db: Database,
+  seal: Seal,
+  onBatch: () => Promise<void> = async () => {},
+): Promise<number> {
+  let count = 0
+  for (const pass of [webhooks, idempotentRequests, secondFactors]) {
+    for (let from: Batch['next'] = []; from !== undefined; ) {
+      const batch: Batch = await pass(db, seal, from)
+      count += batch.count
+      from = batch.next
+      await onBatch()
+    }
+  }
+  return count
+}
+
+/** `next`: the key of the last row; undefined after the last batch. */
+type Batch = { count: number; next: string[] | undefined }
+
+async function webhooks(db: Database, seal: Seal, [after = '']: string[]): Promise<Batch> {
+  const rows = await db
+    .selectFrom('webhooks')
+    .select(['id', 'secret', 'previous_secret', 'headers'])
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(BATCH)
+    .execute()
+  let count = 0
+  for (const { id, secret, previous_secret, headers } of rows) {
+    const contexts = { secret: secretContext(id), previous_secret: secretContext(id), headers: headersContext(id) }
+    const values = { secret, previous_secret, headers }
+    for (const column of ['secret', 'previous_secret', 'headers'] as const) {
+      const before = values[column]
+      if (before === null || seal.isCurrent(before)) continue
+      const { numUpdatedRows } = await db
+        .updateTable('webhooks')
+        .set({ [column]: anew(seal, before, contexts[column]) })
+        .where('id', '=', id)
+        .where(column, '=', before)
+        .executeTakeFirst()
+      count += Number(numUpdatedRows)
+    }
+  }
+  return { count, next: rows.length === BATCH ? [rows.at(-1)!.id] : undefined }
+}
+
+async function idempotentRequests(db: Database, seal: Seal, after: string[]): Promise<Batch> {
+  const [organizationId = '', keyId = '', name = ''] = after
+  const rows = await db
+    .selectFrom('idempotent_requests')
+    .select(['organization_id', 'key_id', 'name', 'body', 'made'])
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('organization_id', 'key_id', 'name'), '>', tuple(organizationId, keyId, name)),
+    )
+    .orderBy('organization_id')
+    .orderBy('key_id')
+    .orderBy('name')
+    .limit(BATCH)
+    .execute()
+  let count = 0
+  for (const { organization_id, key_id, name: its, body, made } of rows) {
+    const request = { organizationId: organization_id, keyId: key_id, name: its }
+    const values = { body, made }
+    const contexts = { body: answerContext(request), made: madeContext(request) }
+    for (const column of ['body', 'made'] as const) {
+      const before = values[column]
+      if (before === null || seal.isCurrent(before)) continue
+      const { numUpdatedRows } = await db
+        .updateTable('idempotent_requests')
+        .set({ [column]: anew(seal, before, contexts[column]) })
+        .where('organization_id', '=', organization_id)
+        .where('key_id', '=', key_id)
+        .where('name', '=', its)
+        .where(column, '=', before)
+        .executeTakeFirst()
+      count += Number(numUpdatedRows)
+    }
+  }
+  const last = rows.at(-1)
+  return { count, next: rows.length === BATCH ? [last!.organization_id, last!.key_id, last!.name] : undefined }
+}
+
+async function secondFactors(db: Database, seal: Seal, [after = '']: string[]): Promise<Batch> {
+  const rows = await db
+    .selectFrom('second_factors')
+    .select(['person_id', 'sealed'])
+    .where('person_id', '>', after)
+    .orderBy('person_id')
+    .limit(BATCH)
+    .execute()
+  let count = 0
+  for (const { person_id, sealed } of rows) {
+    if (seal.isCurrent(sealed)) continue
+    const { numUpdatedRows } = await db
+      .updateTable('second_factors')
+      .set({ sealed: anew(seal, sealed, secondFactorContext(person_id)) })
+      .where('person_id', '=', person_id)
+      .where('sealed', '=', sealed)
+      .executeTakeFirst()
+    count += Number(numUpdatedRows)
+  }
+  return { count, next: rows.length === BATCH ? [rows.at(-1)!.person_id] : undefined }
+}
+
+const anew = (seal: Seal, sealed: Uint8Array, context: string) => seal.close(seal.open(sealed, context), context)
