@@ -15,9 +15,10 @@ const THEMES = ['light', 'dark'] as const
 const WIDTHS = { desktop: { width: 1280, height: 860 }, phone: { width: 390, height: 844 } } as const
 
 const wanted = process.argv.slice(2)
+// Before the pictures go: the documentation is built with some of them.
+await prepare()
 if (wanted.length === 0) await rm(FOLDER, { recursive: true, force: true })
 await mkdir(FOLDER, { recursive: true })
-await prepare()
 await using stack = new AsyncDisposableStack()
 const browser = stack.adopt(await openBrowser(), (opened) => opened.close())
 const showcase = stack.adopt(await startShowcase({ monitors: 17 }), (world) => world.close())
