@@ -34,6 +34,8 @@ export const Me = Exactly({
     /** Whether anyone may sign up, and a signed-in person may make a further organization. */
     sign_up: Type.Boolean(),
   }),
+  /** Whether the person may see the Server page. */
+  operator: Type.Boolean(),
 })
 export type Me = Static<typeof Me>
 

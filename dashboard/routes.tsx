@@ -152,6 +152,10 @@ const settings = createRoute({
   validateSearch: searchOf('tab', 'actor', 'object', 'after', 'before'),
   component: lazy(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
 })
+const server = createRoute({
+  ...view('server'),
+  component: lazy(() => import('./server/server-page.tsx'), 'ServerPage'),
+})
 const profile = createRoute({
   ...view('profile'),
   component: lazy(() => import('./account/profile-page.tsx'), 'ProfilePage'),
@@ -178,6 +182,7 @@ const tree = root.addChildren([
     webhook,
     team,
     settings,
+    server,
     profile,
   ]),
 ])

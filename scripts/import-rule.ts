@@ -80,7 +80,7 @@ const PARTS: Record<string, readonly string[]> = {
   groups: ['audit-log', 'deps', 'http', 'database'],
   accounts: ['audit-log', 'organization', 'groups', 'mail', 'deps', 'http', 'database'],
   'audit-log': ['http', 'database'],
-  operations: ['config', 'deps', 'http', 'database'],
+  operations: ['config', 'backup', 'accounts', 'deps', 'http', 'database'],
   http: ['deps', 'database'],
   deps: ['config', 'safe-http', 'database', 'record-types', 'dns', 'mail'],
   mail: ['config', 'database'],

@@ -20,6 +20,7 @@ import { permit } from './http/permit.ts'
 import { createHttpServer } from './http/server.ts'
 import { monitorRoutes } from './monitors/routes.ts'
 import { metricsRoutes } from './operations/metrics-routes.ts'
+import { operationsRoutes } from './operations/routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
@@ -59,6 +60,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(accountKeyRoutes(deps))
     await api.register(organizationRoutes(deps, payments))
     await api.register(subscriptionRoutes(deps, payments))
+    await api.register(operationsRoutes(deps))
     await api.register(dashboardRoutes(deps, { live, identify }))
   })
   return app

@@ -1,10 +1,11 @@
 import type { LinkProps } from '@tanstack/react-router'
-import { Activity, FolderTree, Gauge, type LucideIcon, Radar, Settings, Users, Webhook } from 'lucide-react'
+import { Activity, FolderTree, Gauge, type LucideIcon, Radar, Server, Settings, Users, Webhook } from 'lucide-react'
+import type { Me } from '#contract/account.ts'
 
 export type Place = { to: NonNullable<LinkProps['to']>; label: string; icon: LucideIcon }
 
 /** The places of the dashboard, in the order of the sidebar and of the command palette. */
-export const PLACES: readonly Place[] = [
+const PLACES: readonly Place[] = [
   { to: '/', label: 'Overview', icon: Gauge },
   { to: '/monitors', label: 'Monitors', icon: Radar },
   { to: '/events', label: 'Events', icon: Activity },
@@ -13,3 +14,6 @@ export const PLACES: readonly Place[] = [
   { to: '/team', label: 'Team', icon: Users },
   { to: '/settings', label: 'Settings', icon: Settings },
 ]
+const SERVER: Place = { to: '/server', label: 'Server', icon: Server }
+
+export const placesOf = ({ operator }: Me): readonly Place[] => (operator ? [...PLACES, SERVER] : PLACES)

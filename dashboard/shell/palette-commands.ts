@@ -17,7 +17,7 @@ import type { MonitorAnswer } from '#contract/monitors.ts'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
 import { STATE_LOOKS } from '../ui/state.tsx'
-import { PLACES } from './navigation.ts'
+import { placesOf } from './navigation.ts'
 import type { Command } from './palette-items.ts'
 
 const MONITOR = 'monitor:'
@@ -30,7 +30,7 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
   const signOut = useSignOut()
   const [theme, setTheme] = useTheme()
   const places: Command[] = [
-    ...PLACES.map(({ to, label, icon }) => ({
+    ...placesOf(me).map(({ to, label, icon }) => ({
       id: `place:${to}`,
       label,
       words: 'go to page',

@@ -7,11 +7,12 @@ import { type Theme, useTheme } from '../theme.ts'
 import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
-import { PLACES } from './navigation.ts'
+import { placesOf } from './navigation.ts'
 import { usePalette } from './palette-provider.tsx'
 
 export function Sidebar() {
   const { open } = usePalette()
+  const { me } = useSession()
   return (
     <div className="flex h-full flex-col gap-4 px-3 py-4">
       <div className="px-2">
@@ -28,7 +29,7 @@ export function Sidebar() {
         <kbd className="font-sans text-2xs">{/Mac|iP/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
       <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5 overflow-y-auto">
-        {PLACES.map(({ to, label, icon: Icon }) => (
+        {placesOf(me).map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
             to={to}

@@ -82,6 +82,8 @@ export const PAGES: readonly Shown[] = [
     },
   },
   { name: 'settings-notices', path: '/dashboard/settings?tab=notices' },
+  { name: 'server', path: '/dashboard/server' },
+  { name: 'server-empty', path: '/dashboard/server', ofEmpty: true },
   { name: 'profile', path: '/dashboard/profile' },
   {
     name: 'palette',

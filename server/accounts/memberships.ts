@@ -8,6 +8,7 @@ import type { AgentsTable } from '../database/schema-people.ts'
 import type { Deps } from '../deps.ts'
 import { unauthorized } from '../problem.ts'
 import type { KeyRole } from './api-keys.ts'
+import { isOperator } from './operators.ts'
 import { touchIn } from './touch.ts'
 
 export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'name' | 'last_seen_at'>
@@ -90,5 +91,6 @@ export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, personI
       takes_payments: config.stripe !== null,
       sign_up: config.signUp === 'open',
     },
+    operator: await isOperator({ db, config }, personId),
   }
 }

@@ -63,6 +63,8 @@ export type Config = DnsSettings &
     stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
     /** Null: mail is written to the log and kept for the dashboard. */
     smtp: { url: string; from: string } | null
+    /** Every setting as text, values of secrets hidden. */
+    lines: readonly SettingLine[]
     logLevel: LogLevel
     logFormat: 'pretty' | 'json'
   }
@@ -124,6 +126,7 @@ class Settings {
       parseDatabaseUrl,
     )
     const config: Config = {
+      lines: this.lines,
       host,
       port,
       baseUrl,

@@ -1,0 +1,312 @@
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { CircleCheck, TriangleAlert } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import type { ServerStatus } from '#contract/server.ts'
+import { Button } from '../ui/button.tsx'
+import { cx } from '../ui/class.ts'
+import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
+import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
+import { Cell, Head, Table } from '../ui/table.tsx'
+import { durationText, Time } from '../ui/time.tsx'
+import { serverQuery } from './queries.ts'
+import { countText, findingsOf, growthOf, msText, octetsText } from './server-words.ts'
+
+/** The installation, for whoever operates it. */
+export function ServerPage() {
+  const { data: status } = useSuspenseQuery(serverQuery)
+  const { version, node, database } = status
+  return (
+    <Page
+      title="Server"
+      lead={`Zonewatch ${version} · Node ${node} · ${database.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`}
+    >
+      <div className="flex flex-col gap-4">
+        <Findings status={status} />
+        <Backlog status={status} />
+        <Instances status={status} />
+        <div className="grid gap-4 lg:grid-cols-2">
+          <Upstreams status={status} />
+          <Storage status={status} />
+        </div>
+        <Settings status={status} />
+      </div>
+    </Page>
+  )
+}
+
+type Props = { status: ServerStatus }
+
+function Findings({ status }: Props) {
+  const findings = findingsOf(status)
+  const isWell = findings.length === 0
+  const tone: Tone = findings.some((finding) => finding.tone === 'bad') ? 'bad' : isWell ? 'good' : 'warn'
+  const Icon = isWell ? CircleCheck : TriangleAlert
+  return (
+    <section aria-label="State of the server" className="rounded-lg border border-line bg-surface">
+      <div className="flex items-center gap-3.5 px-4 py-4">
+        <span className={cx('grid size-9 shrink-0 place-items-center rounded-full', TONE_WASH[tone])}>
+          <Icon className="size-5" aria-hidden="true" />
+        </span>
+        <h2 aria-live="polite" className="text-lg font-semibold tracking-tight">
+          {isWell
+            ? 'The server works as it should'
+            : findings.length === 1
+              ? '1 problem'
+              : `${findings.length} problems`}
+        </h2>
+      </div>
+      {!isWell && (
+        <ul className="divide-y divide-line border-t border-line">
+          {findings.map(({ tone: ofFinding, title, remedy }) => (
+            <li key={title} className="px-4 py-3">
+              <p className={cx('font-medium wrap-anywhere', TONE_TEXT[ofFinding])}>{title}</p>
+              <p className="text-sm text-soft wrap-anywhere">{remedy}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function Backlog({ status: { checks, deliveries, mails } }: Props) {
+  return (
+    <div className="grid grid-cols-2 gap-4 lg:grid-cols-4">
+      <Figure label="Oldest due check" value={age(checks.oldest_ms)} tone={checks.oldest_ms > 60_000 ? 'bad' : 'idle'}>
+        {countText(checks.due)} due, {countText(checks.overdue)} overdue
+      </Figure>
+      <Figure
+        label="Oldest due delivery"
+        value={age(deliveries.oldest_ms)}
+        tone={deliveries.oldest_ms > 120_000 ? 'warn' : 'idle'}
+      >
+        {countText(deliveries.due_webhooks)} webhooks with due requests
+      </Figure>
+      <Figure label="Pending webhook requests" value={countText(deliveries.pending)}>
+        {countText(deliveries.paused_webhooks)} webhooks paused
+      </Figure>
+      <Figure label="Pending emails" value={countText(mails.pending)}>
+        {mails.oldest_ms > 0 ? `oldest due for ${durationText(mails.oldest_ms)}` : 'none overdue'}
+      </Figure>
+    </div>
+  )
+}
+
+const age = (ms: number): string => (ms < 1_000 ? 'on time' : durationText(ms))
+
+function Figure({
+  label,
+  value,
+  tone = 'idle',
+  children,
+}: {
+  label: string
+  value: string
+  tone?: Tone
+  children: ReactNode
+}) {
+  return (
+    <section aria-label={label} className="rounded-lg border border-line bg-surface px-4 py-3">
+      <h2 className="text-xs text-faint">{label}</h2>
+      <p className={cx('mt-0.5 text-lg font-semibold tabular-nums', tone !== 'idle' && TONE_TEXT[tone])}>{value}</p>
+      <p className="text-xs text-faint tabular-nums">{children}</p>
+    </section>
+  )
+}
+
+function Instances({ status: { instances } }: Props) {
+  return (
+    <Section title="Instances" hint="Processes that share the database. Figures are of the last minute." isFlush>
+      <Table
+        label="Instances"
+        head={
+          <>
+            <Head>Instance</Head>
+            <Head>State</Head>
+            <Head>Roles</Head>
+            <Head className="text-right">Checks</Head>
+            <Head className="text-right">Latest start</Head>
+            <Head className="text-right">Memory</Head>
+            <Head>Started</Head>
+          </>
+        }
+      >
+        {instances.map((instance) => (
+          <tr key={instance.id}>
+            <Cell>
+              <span className="block font-medium whitespace-nowrap">{instance.machine}</span>
+              <span className="block text-xs whitespace-nowrap text-faint">
+                pid {instance.pid} · {instance.version ?? 'version unknown'}
+              </span>
+            </Cell>
+            <Cell>
+              <InstanceState instance={instance} />
+            </Cell>
+            <Cell className="whitespace-nowrap text-soft">{instance.roles.join(', ') || '–'}</Cell>
+            <Cell className="text-right tabular-nums">{instance.checks.toLocaleString()}</Cell>
+            <Cell className="text-right whitespace-nowrap tabular-nums">
+              {instance.most_late_ms === null ? '–' : `+${msText(instance.most_late_ms)}`}
+            </Cell>
+            <Cell className="text-right whitespace-nowrap tabular-nums">
+              {instance.memory === null ? '–' : octetsText(instance.memory)}
+            </Cell>
+            <Cell className="text-soft">
+              <Time at={instance.started_at} />
+            </Cell>
+          </tr>
+        ))}
+      </Table>
+    </Section>
+  )
+}
+
+function InstanceState({ instance: { alive, network, seen_at } }: { instance: ServerStatus['instances'][number] }) {
+  if (!alive) {
+    return (
+      <span className="flex items-center gap-2 whitespace-nowrap">
+        <Badge tone="bad">Silent</Badge>
+        <span className="text-xs text-faint">
+          seen <Time at={seen_at} />
+        </span>
+      </span>
+    )
+  }
+  if (network !== null && network !== 'well') return <Badge tone="warn">No network</Badge>
+  return <Badge tone="good">Running</Badge>
+}
+
+function Upstreams({ status: { upstreams } }: Props) {
+  return (
+    <Section title="Resolvers" hint="All instances, last minute." isFlush>
+      {upstreams.length === 0 ? (
+        <p className="p-4 text-sm text-faint">No instance has reported a resolver yet.</p>
+      ) : (
+        <Table
+          label="Resolvers"
+          head={
+            <>
+              <Head>Address</Head>
+              <Head className="text-right">Queries</Head>
+              <Head className="text-right">Unanswered</Head>
+              <Head className="text-right">Average</Head>
+              <Head hidden="State" />
+            </>
+          }
+        >
+          {upstreams.map(({ address, queries, failed, average_ms, set_aside }) => (
+            <tr key={address}>
+              <Cell>
+                <Code>{address}</Code>
+              </Cell>
+              <Cell className="text-right tabular-nums">{queries.toLocaleString()}</Cell>
+              <Cell
+                className={cx(
+                  'text-right tabular-nums',
+                  failed > 0 && queries > 0 && failed / queries > 0.2 && 'text-bad',
+                )}
+              >
+                {queries === 0 ? '–' : `${((failed / queries) * 100).toFixed(failed > 0 ? 1 : 0)} %`}
+              </Cell>
+              <Cell className="text-right whitespace-nowrap tabular-nums">
+                {average_ms === null ? '–' : msText(average_ms)}
+              </Cell>
+              <Cell>{set_aside > 0 && <Badge tone="warn">Queried last</Badge>}</Cell>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Section>
+  )
+}
+
+function Storage({ status }: Props) {
+  const { database, backup, at } = status
+  const growth = growthOf(database, at)
+  return (
+    <Section title="Database and backup">
+      <Facts>
+        <Fact name="Size">
+          {octetsText(database.octets)}
+          {database.log !== null && (
+            <span className="text-faint"> and {octetsText(database.log)} of write-ahead log</span>
+          )}
+        </Fact>
+        <Fact name="Growth">
+          {growth === null
+            ? 'known after a day'
+            : `${growth.octets < 0 ? '−' : '+'}${octetsText(Math.abs(growth.octets))} in ${growth.days} ${growth.days === 1 ? 'day' : 'days'}`}
+        </Fact>
+        <Fact name="Last backup">
+          {backup?.made_at ? (
+            <>
+              <Time at={backup.made_at} />
+              {backup.octets !== null && <span className="text-faint">, {octetsText(backup.octets)}</span>}
+            </>
+          ) : database.engine === 'postgres' ? (
+            <span className="text-soft">made with the tools of PostgreSQL, not known here</span>
+          ) : (
+            'never'
+          )}
+        </Fact>
+      </Facts>
+      {database.sizes.length > 1 && <Growth sizes={database.sizes} />}
+    </Section>
+  )
+}
+
+/** One bar a day. */
+function Growth({ sizes }: { sizes: ServerStatus['database']['sizes'] }) {
+  const most = Math.max(...sizes.map(({ octets }) => octets), 1)
+  const shown = sizes.slice(-60)
+  return (
+    <div
+      role="img"
+      aria-label={`Size of the database over ${shown.length} days, ${octetsText(shown[0]!.octets)} to ${octetsText(shown.at(-1)!.octets)}`}
+      className="mt-4 flex h-16 items-end gap-px"
+    >
+      {shown.map(({ at, octets }) => (
+        <span
+          key={at}
+          title={`${at.slice(0, 10)}: ${octetsText(octets)}`}
+          className="min-w-0.5 max-w-4 flex-1 rounded-t-sm bg-accent"
+          style={{ height: `${Math.max(3, (octets / most) * 100)}%` }}
+        />
+      ))}
+    </div>
+  )
+}
+
+function Settings({ status: { settings } }: Props) {
+  const [isAll, setAll] = useState(false)
+  const shown = isAll ? settings : settings.filter(({ is_default }) => !is_default)
+  return (
+    <Section
+      title="Settings"
+      hint="Of the process that answers this page. Values of secrets are hidden."
+      isFlush
+      actions={
+        <Button size="sm" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
+          {isAll ? 'Only those that are set' : `All ${settings.length}`}
+        </Button>
+      }
+    >
+      {shown.length === 0 ? (
+        <p className="p-4 text-sm text-faint">Every setting has its default.</p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {shown.map(({ name, value, about, is_default }) => (
+            <li key={name} className="grid gap-x-6 gap-y-0.5 px-4 py-2.5 text-sm md:grid-cols-[16rem_minmax(0,1fr)]">
+              <Code className={is_default ? 'text-faint' : 'font-medium'}>{name}</Code>
+              <div className="min-w-0">
+                <p className="line-clamp-3 wrap-anywhere">
+                  {value === '' ? <span className="text-faint">not set</span> : value}
+                </p>
+                <p className="text-xs text-faint">{about}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}

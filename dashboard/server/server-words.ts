@@ -1,0 +1,74 @@
+import type { ServerStatus } from '#contract/server.ts'
+import { BACKLOG_COUNTED } from '#contract/server.ts'
+import type { Tone } from '../ui/state.tsx'
+
+export type Finding = { tone: Extract<Tone, 'bad' | 'warn'>; title: string; remedy: string }
+
+const LATE_MS = 60_000
+const DAY_MS = 24 * 60 * 60_000
+const BACKUP_STALE_MS = 2 * DAY_MS
+
+/** What an operator should do something about, the worst first. */
+export function findingsOf(status: ServerStatus): Finding[] {
+  const { instances, checks, deliveries, upstreams, backup } = status
+  const alive = instances.filter((instance) => instance.alive)
+  const found: Finding[] = []
+  const add = (tone: Finding['tone'], title: string, remedy: string) => found.push({ tone, title, remedy })
+  for (const [role, does] of Object.entries(ROLES)) {
+    const starting = alive.some(({ roles }) => roles.length === 0)
+    if (!starting && !alive.some(({ roles }) => roles.includes(role)))
+      add('bad', `No process ${does}.`, `Start a node with ${role} in ROLES.`)
+  }
+  if (alive.some(({ network }) => network !== null && network !== 'well'))
+    add('bad', 'Canary names do not resolve.', 'Check the network of the server and DNS_SERVERS.')
+  if (checks.oldest_ms > LATE_MS)
+    add('bad', 'Checks are late.', 'Raise WORKERS or add a node; look at the resolvers and the database first.')
+  for (const { address, queries, failed } of upstreams) {
+    if (queries >= 10 && failed / queries > 0.2)
+      add(
+        'warn',
+        `The resolver ${address} leaves queries unanswered.`,
+        'Replace it in DNS_SERVERS, or lower DNS_PER_SECOND.',
+      )
+  }
+  if (deliveries.oldest_ms > 2 * LATE_MS)
+    add('warn', 'Webhook requests are late.', 'Raise COURIER_CONCURRENCY or add a node.')
+  if (backup?.error) add('warn', 'The last backup failed.', backup.error)
+  else if (backup?.made_at && Date.parse(status.at) - Date.parse(backup.made_at) > BACKUP_STALE_MS)
+    add(
+      'warn',
+      'The last backup is more than two days old.',
+      'Set BACKUP_DIR and BACKUP_EVERY, or run zonewatch backup.',
+    )
+  const versions = new Set(alive.flatMap(({ version }) => version ?? []))
+  if (versions.size > 1)
+    add('warn', `Instances run different versions: ${[...versions].join(', ')}.`, 'Finish the upgrade of every node.')
+  return found
+}
+
+const ROLES = { api: 'answers requests', checker: 'checks', courier: 'delivers' }
+
+/** "10,000 or more" where counting stopped. */
+export const countText = (count: number): string =>
+  count >= BACKLOG_COUNTED ? `${BACKLOG_COUNTED.toLocaleString()} or more` : count.toLocaleString()
+
+export function octetsText(octets: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  const at = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, octets)) / 3)))
+  const value = octets / 1_000 ** at
+  return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 && at > 0 ? 1 : 0 })} ${units[at]}`
+}
+
+export const msText = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s`
+
+/** Over the days that are known; null with fewer than two. */
+export function growthOf(
+  { sizes, octets }: ServerStatus['database'],
+  at: string,
+): { octets: number; days: number } | null {
+  const first = sizes[0]
+  if (!first) return null
+  const days = Math.round((Date.parse(at) - Date.parse(first.at)) / DAY_MS)
+  return days < 1 ? null : { octets: octets - first.octets, days }
+}

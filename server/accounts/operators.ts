@@ -1,0 +1,36 @@
+import type { Config } from '../config/config.ts'
+import type { Database } from '../database/database.ts'
+
+type OperatorSettings = Pick<Config, 'operators' | 'signUp' | 'smtp'>
+
+/**
+ * Whether a person operates this server. OPERATORS names them by address, which must be confirmed wherever strangers could claim
+ * it. Without that setting they are the owners of the first organization, unless anyone may sign up.
+ */
+export async function isOperator(
+  { db, config }: { db: Database; config: OperatorSettings },
+  personId: string,
+): Promise<boolean> {
+  const { operators, signUp, smtp } = config
+  if (operators.length > 0) {
+    const person = await db
+      .selectFrom('people')
+      .select(['email', 'email_verified'])
+      .where('id', '=', personId)
+      .executeTakeFirst()
+    if (!person || !operators.includes(person.email.toLowerCase())) return false
+    // Without a mail server nothing can be confirmed, and with sign-up off nobody joins uninvited.
+    return person.email_verified === 1 || (smtp === null && signUp === 'off')
+  }
+  if (signUp === 'open') return false
+  const first = await db.selectFrom('organizations').select('id').orderBy('id').limit(1).executeTakeFirst()
+  if (!first) return false
+  const owner = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('organization_id', '=', first.id)
+    .where('person_id', '=', personId)
+    .where('role', '=', 'owner')
+    .executeTakeFirst()
+  return owner !== undefined
+}

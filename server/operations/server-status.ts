@@ -1,0 +1,91 @@
+import type { ServerStatus } from '#contract/server.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { findLastBackup } from '../backup/last-backup.ts'
+import { engineOf } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
+import { isoOf, isoOrNull } from '../http/times.ts'
+import { readBacklog } from './backlog.ts'
+import { databaseSize, readSizes } from './database-size.ts'
+import { ALIVE_MS, type Instance, readInstances } from './instances.ts'
+
+/** The whole installation as every node sees it, and the settings of this one. Costs the same however many monitors there are. */
+export async function readServerStatus({
+  db,
+  clock,
+  config,
+}: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<ServerStatus> {
+  const now = clock.now()
+  const instances = await readInstances(db)
+  const backlog = await readBacklog(db, now)
+  const size = await databaseSize(db, config.databaseUrl)
+  const sizes = await readSizes(db)
+  const alive = instances.filter((instance) => isAlive(instance, now))
+  return {
+    version: packageJson.version,
+    node: process.versions.node,
+    at: isoOf(now),
+    instances: instances.map((instance) => shownInstance(instance, now)),
+    checks: { due: backlog.due_checks, overdue: backlog.overdue_checks, oldest_ms: backlog.check_age },
+    deliveries: {
+      due_webhooks: backlog.due_webhooks,
+      pending: backlog.pending_requests,
+      paused_webhooks: backlog.paused_webhooks,
+      oldest_ms: backlog.webhook_age,
+    },
+    mails: { pending: backlog.pending_mails, oldest_ms: backlog.mail_age },
+    upstreams: upstreamsOf(alive),
+    database: {
+      engine: engineOf(db),
+      ...size,
+      sizes: sizes.map(({ measured_at, octets }) => ({ at: isoOf(measured_at), octets })),
+    },
+    backup: await shownBackup(db),
+    settings: config.lines.map(({ isDefault, ...line }) => ({ ...line, is_default: isDefault })),
+  }
+}
+
+const isAlive = ({ seen_at }: Instance, now: number) => seen_at >= now - ALIVE_MS
+
+function shownInstance(instance: Instance, now: number): ServerStatus['instances'][number] {
+  const { id, machine, pid, network, report } = instance
+  return {
+    id,
+    machine,
+    pid,
+    alive: isAlive(instance, now),
+    roles: report?.roles ?? [],
+    version: report?.version ?? null,
+    started_at: isoOf(instance.started_at),
+    seen_at: isoOf(instance.seen_at),
+    network,
+    memory: report?.memory ?? null,
+    checks: report?.checks.count ?? 0,
+    most_late_ms: report && report.checks.count > 0 ? report.checks.most_late_ms : null,
+  }
+}
+
+/** Summed over the instances; each reports those of its own settings. */
+function upstreamsOf(instances: readonly Instance[]): ServerStatus['upstreams'] {
+  const byAddress = new Map<string, ServerStatus['upstreams'][number] & { ms: number }>()
+  for (const { report } of instances) {
+    for (const { address, queries, failed, average_ms, set_aside } of report?.upstreams ?? []) {
+      const sum = byAddress.get(address) ?? { address, queries: 0, failed: 0, average_ms: null, set_aside: 0, ms: 0 }
+      sum.queries += queries
+      sum.failed += failed
+      sum.ms += queries * (average_ms ?? 0)
+      sum.set_aside += set_aside ? 1 : 0
+      byAddress.set(address, sum)
+    }
+  }
+  return [...byAddress.values()].map(({ ms, ...sum }) => ({
+    ...sum,
+    average_ms: sum.queries === 0 ? null : Math.round((ms / sum.queries) * 10) / 10,
+  }))
+}
+
+async function shownBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
+  const last = await findLastBackup(db)
+  if (!last) return null
+  const { triedAt, error, made } = last
+  return { tried_at: isoOf(triedAt), error, made_at: isoOrNull(made?.at ?? null), octets: made?.octets ?? null }
+}
