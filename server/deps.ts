@@ -10,6 +10,7 @@ import { formatServer, systemServers } from './dns/servers.ts'
 import { LoopHealth } from './loop-health.ts'
 import type { Exposition } from './metrics/exposition.ts'
 import { Metrics } from './metrics/metrics.ts'
+import type { Tracing } from './metrics/tracing.ts'
 import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { lookupThrough } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
@@ -31,6 +32,8 @@ export type Deps = {
   seal: Seal
   loopHealth: LoopHealth
   metrics: Metrics
+  /** Undefined where no traces are wanted. */
+  tracing?: Tracing | undefined
   /** The metrics of all processes of the server; undefined where there is but one. `accept`: the header of that name. */
   scrape?: (accept: string) => Promise<Exposition>
   wakeUps: WakeUps

@@ -24,7 +24,7 @@ export function ServerPage() {
         <Findings status={status} />
         <Backlog status={status} />
         <Instances status={status} />
-        <div className="grid gap-4 lg:grid-cols-2">
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-[repeat(2,minmax(0,1fr))]">
           <Upstreams status={status} />
           <Storage status={status} />
         </div>
@@ -125,7 +125,7 @@ function Instances({ status: { instances } }: Props) {
             <Head>State</Head>
             <Head>Roles</Head>
             <Head className="text-right">Checks</Head>
-            <Head className="text-right">Latest start</Head>
+            <Head className="text-right">Most late</Head>
             <Head className="text-right">Memory</Head>
             <Head>Started</Head>
           </>

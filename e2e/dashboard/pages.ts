@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import type { ServerStatus } from '#contract/server.ts'
 import type { Showcase } from './showcase.ts'
 
 type Shown = {
@@ -83,6 +84,17 @@ export const PAGES: readonly Shown[] = [
   },
   { name: 'settings-notices', path: '/dashboard/settings?tab=notices' },
   { name: 'server', path: '/dashboard/server' },
+  {
+    name: 'server-degraded',
+    path: '/dashboard/server',
+    prepare: async (page) => {
+      await page.route('**/dashboard/api/server', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, json: degraded(await response.json()) })
+      })
+      await page.getByText('Checks are late.').waitFor()
+    },
+  },
   { name: 'server-empty', path: '/dashboard/server', ofEmpty: true },
   { name: 'profile', path: '/dashboard/profile' },
   {
@@ -98,3 +110,20 @@ export const PAGES: readonly Shown[] = [
     },
   },
 ]
+
+/** A server whose checker stands still, on a machine that cannot be broken for a picture. */
+function degraded(status: ServerStatus): ServerStatus {
+  const day = (ago: number) => new Date(Date.parse(status.at) - ago * 86_400_000).toISOString()
+  return {
+    ...status,
+    instances: status.instances.map((each) => (each.roles.includes('checker') ? { ...each, alive: false } : each)),
+    checks: { due: 412, overdue: 390, oldest_ms: 754_000 },
+    deliveries: { due_webhooks: 0, pending: 10_000, paused_webhooks: 3, oldest_ms: 0 },
+    upstreams: status.upstreams.map((each) => ({ ...each, queries: 1_000, failed: 420, set_aside: 1 })),
+    database: {
+      ...status.database,
+      sizes: Array.from({ length: 30 }, (_, index) => ({ at: day(30 - index), octets: 400_000 + 9_000 * index })),
+    },
+    backup: { tried_at: day(0), error: 'The disk of /backups is full.', made_at: day(4), octets: 610_000 },
+  }
+}

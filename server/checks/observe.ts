@@ -1,5 +1,6 @@
 import { isStale } from '../dns/extended-errors.ts'
 import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
+import type { Done } from '../metrics/tracing.ts'
 import type { CheckResult } from './driver.ts'
 import { readFingerprint } from './verdict.ts'
 
@@ -24,4 +25,17 @@ export function confirmationReason(result: CheckResult): ConfirmationReason | un
   if (isRotating) return 'rotating'
   const first = result.observations[0]
   return first && 'reply' in first && isStale(first.reply) ? 'stale' : 'changed'
+}
+
+export function spanOf(result: CheckResult, startedAt: number): Done {
+  const { claim, kind, at } = result
+  const queries = 'observations' in result ? result.observations.length : 1
+  const attributes = {
+    'zonewatch.monitor_id': claim.monitor_id,
+    'zonewatch.record_type': claim.record_type,
+    'zonewatch.outcome': kind,
+    'zonewatch.late_ms': Math.max(0, startedAt - claim.was_due_at),
+    'zonewatch.queries': queries,
+  }
+  return { name: 'check', kind: 'internal', startedAt, endedAt: at, attributes }
 }

@@ -4,12 +4,18 @@ import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loo
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { Tracing } from '../metrics/tracing.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { runCheck } from './driver.ts'
-import { observeChecks } from './observe.ts'
+import { observeChecks, spanOf } from './observe.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
 
-export type SchedulerDeps = WorkerDeps & { dns: DnsClient; wakeUps: WakeUps; metrics?: Metrics }
+export type SchedulerDeps = WorkerDeps & {
+  dns: DnsClient
+  wakeUps: WakeUps
+  metrics?: Metrics
+  tracing?: Tracing | undefined
+}
 
 const BATCH = 500
 const GATHER_MS = 5
@@ -42,7 +48,10 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
   const load = recordedLoader(db)
   const check = async (claim: Claim<'due_checks'>) => {
     try {
-      await records.add(await runCheck(claim, deps, load, abandon))
+      const startedAt = clock.now()
+      const result = await runCheck(claim, deps, load, abandon)
+      deps.tracing?.record(spanOf(result, startedAt))
+      await records.add(result)
     } catch (err) {
       // The lease runs out and the check is done again.
       metrics?.checks('interrupted', 1)

@@ -73,6 +73,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
     isStarting: () => !isServing,
     isStopping: () => isStopping,
     scrape: supervisor.scrape,
+    tracing: await tracingOf(config),
   }
   const { db, clock, log } = deps
   supervisor.onCollect(metricsReporter(deps))
@@ -115,7 +116,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
     log.error({ err }, 'Claims could not be given back; their leases run out.'),
   )
-  await Promise.race([closeDeps(deps), systemClock.sleep(1_000)])
+  await Promise.race([Promise.allSettled([closeDeps(deps), deps.tracing?.close()]), systemClock.sleep(1_000)])
   process.exit(0)
 }
 
@@ -194,6 +195,13 @@ function connectToSupervisor() {
 }
 
 type Collect = (isWhole: boolean) => Promise<Pick<Collected, 'families' | 'whole' | 'problems'>>
+
+/** Without the setting OpenTelemetry is not loaded. */
+async function tracingOf({ tracesEndpoint }: Config) {
+  if (tracesEndpoint === null) return undefined
+  const { openTracing } = await import('../metrics/tracing.ts')
+  return openTracing(tracesEndpoint, { machine: hostname(), pid: process.pid })
+}
 
 /** What the supervisor asks for when the metrics are scraped. */
 function metricsReporter(deps: Deps): Collect {

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastJson from 'fast-json-stringify'
-import { type FastifyBaseLogger, type FastifyError, type FastifyInstance, fastify, LogController } from 'fastify'
+import {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify'
 import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
 import { authenticateAndLimit, count, type Gate } from './auth-and-rate-limit.ts'
@@ -67,6 +75,7 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
   answerErrors(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method, url } = request
+    traceRequest(deps, request, reply)
     deps.metrics.request(
       method,
       request.is404 ? undefined : request.routeOptions.url,
@@ -80,6 +89,26 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
   repeatAnswers(app, deps)
   runPeriodicCleanup(app, deps)
   return app
+}
+
+function traceRequest({ tracing, clock }: Deps, request: FastifyRequest, reply: FastifyReply): void {
+  if (!tracing) return
+  const route = request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched')
+  const endedAt = clock.now()
+  tracing.record({
+    name: `${request.method} ${route}`,
+    kind: 'server',
+    startedAt: endedAt - reply.elapsedTime,
+    endedAt,
+    attributes: {
+      'http.request.method': request.method,
+      'http.route': route,
+      'http.response.status_code': reply.statusCode,
+      'zonewatch.request_id': request.id,
+    },
+    isFailed: reply.statusCode >= 500,
+    traceparent: request.headers.traceparent as string | undefined,
+  })
 }
 
 export type HttpServer = ReturnType<typeof createHttpServer>

@@ -3,6 +3,7 @@ import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { Done, Tracing } from '../metrics/tracing.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
@@ -15,7 +16,13 @@ import { fanOut, type Turn } from './fan-out.ts'
 import { pausesWebhook, type Recorded, recordAttempts } from './record.ts'
 import { maySend, Targets } from './targets.ts'
 
-export type DispatcherDeps = WorkerDeps & { safeFetch: SafeFetch; seal: Seal; wakeUps: WakeUps; metrics?: Metrics }
+export type DispatcherDeps = WorkerDeps & {
+  safeFetch: SafeFetch
+  seal: Seal
+  wakeUps: WakeUps
+  metrics?: Metrics
+  tracing?: Tracing | undefined
+}
 
 /** What is recorded together touches the same pages, and each is written once. */
 const GATHER_MS = 30
@@ -72,6 +79,7 @@ export async function runDispatcher(
   const send = async (flight: Flight) => {
     const { claimed } = flight
     const result = await tried(claimed).catch((err) => (isDatabaseUnavailable(err) ? null : brokenOff(claimed, err)))
+    if (result) deps.tracing?.record(spanOf(claimed, result))
     deps.metrics?.delivery(kindOf(result), result?.timings.totalMs)
     const isPausing = result !== null && pausesWebhook(claimed, result, clock.now())
     if (queues.ended(flight, result, clock.elapsed(), isPausing)) wakeUps.requests.receive()
@@ -118,6 +126,25 @@ async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: 
   const { claimed, full, looked } = await claimRequests(db, seal, { now, process, refill, capacity, capacityOf })
   queues.take(claimed, full)
   return looked
+}
+
+function spanOf({ claim, organizationId }: ClaimedRequest, result: AttemptResult): Done {
+  const attributes = {
+    'zonewatch.organization_id': organizationId,
+    'zonewatch.webhook_id': claim.webhook_id,
+    'zonewatch.request_id': claim.request_id,
+    'zonewatch.result': kindOf(result),
+    ...(result.statusCode === null ? {} : { 'http.response.status_code': result.statusCode }),
+  }
+  const { at: startedAt, timings, delivered } = result
+  return {
+    name: 'delivery',
+    kind: 'client',
+    startedAt,
+    endedAt: startedAt + timings.totalMs,
+    attributes,
+    isFailed: !delivered,
+  }
 }
 
 async function record(items: Recorded[], { db, clock, log, wakeUps }: DispatcherDeps): Promise<void> {

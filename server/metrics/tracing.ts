@@ -1,0 +1,53 @@
+import { ROOT_CONTEXT, type SpanContext, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import packageJson from '../../package.json' with { type: 'json' }
+
+/** Something that was done. Attributes hold ids, kinds and numbers, never names, values or bodies. */
+export type Done = {
+  name: string
+  kind: 'server' | 'client' | 'internal'
+  /** UTC epoch milliseconds. */
+  startedAt: number
+  endedAt: number
+  attributes: Record<string, string | number>
+  isFailed?: boolean
+  /** The W3C header of the caller, whose trace this continues. */
+  traceparent?: string | undefined
+}
+
+export type Tracing = { record(done: Done): void; close(): Promise<void> }
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
+
+/**
+ * Sends spans to `endpoint` by OTLP over HTTP, in batches. What does not fit into its queue is dropped, and nothing waits for it.
+ * This file is loaded only where traces are wanted, and with it OpenTelemetry.
+ */
+export function openTracing(endpoint: string, process: { machine: string; pid: number }): Tracing {
+  const resource = resourceFromAttributes({
+    'service.name': 'zonewatch',
+    'service.version': packageJson.version,
+    'service.instance.id': `${process.machine}:${process.pid}`,
+  })
+  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces` })
+  const provider = new TracerProvider({ resource, spanProcessors: [new BatchSpanProcessor({ exporter })] })
+  const tracer = provider.getTracer('zonewatch', packageJson.version)
+  return {
+    record({ name, kind, startedAt, endedAt, attributes, isFailed, traceparent }) {
+      const parent = parseTraceparent(traceparent)
+      const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT
+      const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: startedAt, attributes }, context)
+      if (isFailed) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end(endedAt)
+    },
+    close: () => provider.shutdown(),
+  }
+}
+
+/** W3C Trace Context section 3.2. A caller that does not sample leaves the decision to us. */
+function parseTraceparent(header = ''): SpanContext | undefined {
+  const [, traceId, spanId] = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}$/.exec(header) ?? []
+  return traceId && spanId ? { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true } : undefined
+}
