@@ -12,8 +12,8 @@ export function operationsRoutes(deps: Deps): Routes {
     app.get(
       '/dashboard/api/server',
       { schema: { hide: true, querystring: OfOrganization, response: Answers(200, ServerStatus) } },
-      async ({ caller }) => {
-        if (caller.personId === undefined || !(await isOperator(deps, caller.personId))) {
+      async ({ context: { personId } }) => {
+        if (personId === undefined || !(await isOperator(deps, personId))) {
           throw forbidden('This is for operators of the server. They are set by OPERATORS.')
         }
         return await readServerStatus(deps)
