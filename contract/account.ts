@@ -92,14 +92,14 @@ export const ApiKey = Exactly({
   id: Type.String(),
   name: Type.String(),
   role: Type.Enum(['read', 'write', 'admin']),
-  created: Instant('When it was made.'),
+  created: Instant('When the key was created.'),
   /** Name of the agent who made it; null for one made on the command line, or by somebody who left. */
   created_by: Nullable(Type.String()),
   /** The same agent (`agt_…`). */
   created_by_id: Nullable(Type.String()),
-  last_used: Nullable(Instant('When it was last used, to the minute.')),
-  expires: Nullable(Instant('From when on it is refused.')),
-  revoked: Nullable(Instant('Since when it is refused.')),
+  last_used: Nullable(Instant('When the key was last used, to the minute.')),
+  expires: Nullable(Instant('When the key expires.')),
+  revoked: Nullable(Instant('When the key was revoked.')),
 })
 export type ApiKey = Static<typeof ApiKey>
 export const ApiKeys = Exactly({ data: Type.Array(ApiKey) })
@@ -187,10 +187,10 @@ export const Sessions = Exactly({
     Exactly({
       id: Type.String(),
       created: Instant('When the person signed in.'),
-      expires: Instant('When it ends by itself.'),
+      expires: Instant('When the session expires.'),
       address: Nullable(Type.String({ description: 'Where it began.' })),
       user_agent: Nullable(Type.String()),
-      current: Type.Boolean({ description: 'The one that asks.' }),
+      current: Type.Boolean({ description: 'Whether this is the current session.' }),
     }),
   ),
 })

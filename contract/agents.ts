@@ -11,19 +11,19 @@ export const Email = Type.String({ maxLength: 254, pattern: EMAIL, description: 
 
 const role = Type.Enum(AGENT_ROLES, {
   description:
-    'viewer reads; member manages monitors, groups and webhooks; admin also agents, invitations, keys and settings; owner also billing and deletion.',
+    '`viewer`: read only. `member`: manages monitors, groups and webhooks. `admin`: also agents, invitations, keys and settings. `owner`: also billing and deletion.',
 })
 
 export const Agent = Exactly(
   {
     id: Type.String({ description: 'Begins with `agt_`.' }),
     name: Type.String({ examples: ['Ada Example'] }),
-    email: Type.String({ description: 'What the person signs in with.' }),
+    email: Type.String({ description: 'The address for signing in.' }),
     role,
     is_owner: Type.Boolean(),
-    notification_email: Nullable(Type.String({ description: 'Where notices go instead of `email`.' })),
-    created: Instant('When the person joined.'),
-    last_seen: Nullable(Instant('When the person last used the dashboard.')),
+    notification_email: Nullable(Type.String({ description: 'The address for notifications, if not `email`.' })),
+    created: Instant('When the agent joined.'),
+    last_seen: Nullable(Instant('When the agent last used the dashboard.')),
   },
   {
     title: 'Agent',
@@ -55,8 +55,8 @@ export const AgentChange = Exactly(
     examples: [{ name: 'Ada Example', role: 'admin' }],
     'x-elsewhere': {
       id: GIVEN_BY_SERVER,
-      email: 'is changed by the person alone, in the dashboard; `notification_email` says where notices go.',
-      is_owner: 'follows from `role`; send that instead.',
+      email: 'can only be changed by the agent, in the dashboard. Use `notification_email` for notifications.',
+      is_owner: 'is derived from `role`. Send `role` instead.',
       created: GIVEN_BY_SERVER,
       last_seen: GIVEN_BY_SERVER,
     },
@@ -74,12 +74,14 @@ export const Invitation = Exactly(
     role,
     state: Type.Enum(INVITATION_STATES),
     created: Instant('When the invitation was created.'),
-    expires: Instant('Until when it can be accepted: 7 days after it was last sent.'),
-    invited_by: Nullable(Type.String({ description: 'The agent (`agt_…`) or API key (`key_…`) that invited.' })),
+    expires: Instant('When the invitation expires: 7 days after it was last sent.'),
+    invited_by: Nullable(
+      Type.String({ description: 'The agent (`agt_…`) or API key (`key_…`) that created the invitation.' }),
+    ),
   },
   {
     title: 'Invitation',
-    description: 'An invitation to join the team; it can be accepted once.',
+    description: 'An invitation to join the organization. It can be accepted once.',
     examples: [
       {
         id: 'inv_01kaj3x7v8q2n5m4r6t9w0y1zb',

@@ -39,7 +39,7 @@ const Actor = Exactly(
     type: Type.Enum(AUDIT_ACTORS, {
       type: 'string',
       description:
-        'person: a user of the dashboard; key: an API key; operator: the command line of the server; system: the server itself or the payment provider.',
+        '`person`: a user of the dashboard. `key`: an API key. `operator`: the command line of the server. `system`: the server or the payment provider.',
     }),
     id: Type.String({
       description: "The agent's id (`agt_…`), the key's id (`key_…`), `operator`, `system` or `stripe`.",
@@ -55,13 +55,13 @@ const AuditedObject = Exactly(
     id: Nullable(Type.String({ description: 'Null where one call created or changed several objects.' })),
     label: Nullable(Type.String({ description: 'The name at that time.' })),
   },
-  { title: 'AuditedObject', description: 'What it was done to.' },
+  { title: 'AuditedObject', description: 'The object.' },
 )
 
 export const AuditEntry = Exactly(
   {
     id: Type.String({ description: 'Begins with `aud_`.' }),
-    occurred: Instant('When it was done.'),
+    occurred: Instant('When the action happened.'),
     actor: Actor,
     action: Type.Enum(AUDIT_ACTIONS, { type: 'string', title: 'AuditAction' }),
     object: AuditedObject,
@@ -69,14 +69,14 @@ export const AuditEntry = Exactly(
     object_ids: Type.Array(Type.String(), {
       description: `Where the call created or changed several objects, the ids of the first ${MOST_OBJECT_IDS}.`,
     }),
-    before: Fields('The changed fields before; null where there was nothing. Secrets are left out.'),
-    after: Fields('The changed fields after; null where there is nothing any more. Secrets are left out.'),
+    before: Fields('The changed fields before the action; null for a created object. Secrets are left out.'),
+    after: Fields('The changed fields after the action; null for a deleted object. Secrets are left out.'),
     address: Nullable(Type.String({ description: 'The IP address of the request.' })),
     request_id: Nullable(Type.String({ description: 'The `X-Request-Id` of the request.' })),
   },
   {
     title: 'AuditEntry',
-    description: 'One change to the organization: who made it, when, and from where.',
+    description: 'An action in the organization: who did it, when and from where.',
     examples: [
       {
         id: 'aud_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -99,12 +99,12 @@ export type AuditEntry = Static<typeof AuditEntry>
 export const AuditLogQuery = Exactly({
   ...pageQuery('AuditLogOrder', ['occurred']),
   actor: Type.Optional(
-    Type.String({ description: 'Only what this agent (`agt_…`) or API key (`key_…`) did.', maxLength: 40 }),
+    Type.String({ description: 'Only actions of this agent (`agt_…`) or API key (`key_…`).', maxLength: 40 }),
   ),
   action: Type.Optional(Type.Enum(AUDIT_ACTIONS, { type: 'string', description: 'Only entries with this action.' })),
   object: Type.Optional(
     Type.String({
-      description: "Only entries about this object. An object's id, or a type of objects like `monitor`.",
+      description: 'Only entries about this object (an id), or about objects of this type (such as `monitor`).',
       maxLength: 40,
     }),
   ),

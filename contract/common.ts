@@ -4,16 +4,16 @@ import { type Static, type TSchema, Type } from 'typebox'
 export const ErrorBody = Type.Object(
   {
     code: Type.Integer({ description: 'The HTTP status code.', examples: [400] }),
-    error: Type.String({ description: 'What happened and what to do, in one sentence.' }),
+    error: Type.String({ description: 'What is wrong and what to do.' }),
     errors: Type.Optional(
       Type.Unsafe<Record<string, string>>({
         type: 'object',
         additionalProperties: { type: 'string' },
         description:
-          'The path of each field at fault (`expected_value.2`) and one sentence: what is wrong, what is allowed.',
+          'The path of each wrong field (`expected_value.2`) and a message: what is wrong and what is allowed.',
       }),
     ),
-    request_id: Type.Optional(Type.String({ description: 'Only with 500: name it when you ask for help.' })),
+    request_id: Type.Optional(Type.String({ description: 'Only with 500. Report it when you ask for help.' })),
   },
   { title: 'Error', additionalProperties: false },
 )
@@ -32,14 +32,14 @@ export const Name = Type.String({
   minLength: 1,
   maxLength: 250,
   pattern: `^(?=.*\\S)[^${UNSEEN}]*$`,
-  description: '1 to 250 characters in one line, not all blank and without control characters',
+  description: '1 to 250 characters in one line, not only spaces and without control characters',
 })
 
 /** ISO 8601 in UTC with milliseconds and `Z`. */
 export const Instant = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-21T09:30:00.000Z'] })
 
-const TIME = 'Unix seconds or ISO 8601; in UTC where no zone is given.'
+const TIME = 'Unix seconds or ISO 8601. Without a time zone, UTC.'
 
 export const TimeFilter = (description: string) => Type.String({ description: `${description} ${TIME}`, maxLength: 40 })
 
@@ -50,16 +50,21 @@ export const Time = (description: string) =>
 /** The query parameters of every list. `title`: of the enumeration. `orders`: what it can be ordered by, the default first. */
 export const pageQuery = <const T extends readonly string[]>(title: string, orders: T) => ({
   after: Type.Optional(
-    Type.String({ description: 'Cursor of the next page, from the `after` of the page before it.', maxLength: 2048 }),
+    Type.String({ description: 'The `after` value of the previous response, to get the next page.', maxLength: 2048 }),
   ),
-  before: Type.Optional(Type.String({ description: 'Cursor of the previous page, from `before`.', maxLength: 2048 })),
+  before: Type.Optional(
+    Type.String({
+      description: 'The `before` value of the previous response, to get the previous page.',
+      maxLength: 2048,
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Items per page.' })),
   order_by: Type.Optional(
     Type.Enum(orders, {
       type: 'string',
       title,
       default: orders[0],
-      description: 'What to order by. Items without a value come last in both directions.',
+      description: 'The field to order by. Items without a value come last in both directions.',
     }),
   ),
   order_way: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: 'Ascending or descending.' })),
@@ -69,8 +74,8 @@ export const PageOf = <T extends TSchema>(item: T) =>
   Type.Object(
     {
       limit: Type.Integer({ description: 'Items per page, at most 100.' }),
-      after: Nullable(Type.String({ description: 'Cursor of the next page; null on the last.' })),
-      before: Nullable(Type.String({ description: 'Cursor of the previous page; null on the first.' })),
+      after: Nullable(Type.String({ description: 'Cursor of the next page; null on the last page.' })),
+      before: Nullable(Type.String({ description: 'Cursor of the previous page; null on the first page.' })),
       has_more: Type.Boolean({ description: 'Whether more items exist after this page.' }),
       data: Type.Array(item),
     },
@@ -99,7 +104,7 @@ export type SchemaOptions = {
   'x-elsewhere'?: Record<string, string>
 }
 
-export const GIVEN_BY_SERVER = 'is given by the server; leave it out.'
+export const GIVEN_BY_SERVER = 'is set by Zonewatch. Leave it out.'
 
 /** An object whose keys are exactly these. */
 export const Exactly = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>

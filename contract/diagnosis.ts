@@ -3,12 +3,12 @@ import { Exactly, exampleOf, Instant, Nullable } from './common.ts'
 import { ConfirmationReasonAnswer, VerdictReasonAnswer } from './reasons.ts'
 
 const chain = Type.Array(Exactly({ name: Type.String(), target: Type.String(), ttl: Type.Integer() }), {
-  description: 'The CNAME records from the queried name on, in order.',
+  description: 'The CNAME records from the queried name, in order.',
 })
 const ede = Type.Array(Exactly({ code: Type.Integer(), text: Type.String() }), {
   description: 'Extended DNS errors, RFC 8914.',
 })
-const reason = Type.String({ description: 'Why, in a few words.' })
+const reason = Type.String({ description: 'The reason, in a few words.' })
 const nameServers = Type.Array(Type.String())
 
 /** The result of one query. As `Outcome` of server/dns/outcome.ts, in JSON. */
@@ -19,14 +19,14 @@ export const DnsOutcome = Type.Union(
       rrset: Exactly({
         name: Type.String({ description: 'Owner name.' }),
         type: Type.String({ description: 'Record type.' }),
-        ttl: Type.Integer({ description: 'Seconds; the lowest of the set.' }),
-        values: Type.Array(Type.String(), { description: 'Shortened where there are many.' }),
+        ttl: Type.Integer({ description: 'The lowest TTL of the RRset, in seconds.' }),
+        values: Type.Array(Type.String(), { description: 'The values; shortened if there are many.' }),
       }),
       chain,
       pool: Type.Optional(
         Type.Enum(['whole', 'part'], {
           type: 'string',
-          description: 'The name servers give another part of the set each time: whether `values` are all of it.',
+          description: 'Present if the answers rotate: whether `values` are the whole RRset or part of it.',
         }),
       ),
     }),
@@ -47,7 +47,7 @@ export const DnsOutcome = Type.Union(
     Exactly({
       kind: Type.Literal('referral'),
       chain,
-      zone: Type.Optional(Type.String({ description: 'Absent where only a CNAME chain ended here.' })),
+      zone: Type.Optional(Type.String({ description: 'Absent if only a CNAME chain ended here.' })),
       nameServers,
       glue: Type.Array(Exactly({ name: Type.String(), ip: Type.String() })),
       ttl: Type.Integer({ description: 'Seconds.' }),
@@ -63,13 +63,15 @@ export type DnsOutcome = Static<typeof DnsOutcome>
 /** One exchange with one name server. */
 export const DiagnosisPath = Exactly(
   {
-    at: Type.Optional(Instant('When the query was sent; diagnoses of older versions have none.')),
+    at: Type.Optional(Instant('When the query was sent. Diagnoses of older versions have none.')),
     server: Type.String({ description: '`ip:port`, IPv6 in brackets.', examples: ['192.0.2.53:53'] }),
-    name: Type.Optional(Type.String({ description: 'Of the server, where it was found by following the delegation.' })),
+    name: Type.Optional(
+      Type.String({ description: 'The name of the server, if it was found by following the delegation.' }),
+    ),
     path: Type.Enum(['recursive', 'authoritative'], { type: 'string' }),
     transport: Type.Enum(['udp', 'tcp'], { type: 'string' }),
-    rcode: Nullable(Type.String({ description: 'Null without a readable response.' })),
-    flags: Type.Array(Type.String(), { description: 'Of aa, tc, rd, ra, ad, cd: those that were set.' }),
+    rcode: Nullable(Type.String({ description: 'The response code; null without a readable response.' })),
+    flags: Type.Array(Type.String(), { description: 'The flags that were set: aa, tc, rd, ra, ad, cd.' }),
     ede,
     ms: Type.Number({ description: 'Milliseconds until the answer or the timeout.' }),
     outcome: Nullable(DnsOutcome),

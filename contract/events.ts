@@ -10,14 +10,24 @@ export const Event = Exactly(
     id: Type.String({ description: 'Begins with `evt_`.' }),
     monitor_id: Type.String({ description: 'Begins with `mon_`.' }),
     occurred: Instant('When the change was confirmed.'),
-    previous_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where nothing was known.' })),
-    current_value: Type.Optional(Type.Array(Type.String(), { description: 'Left out where no values were found.' })),
+    previous_value: Type.Optional(
+      Type.Array(Type.String(), { description: 'The values before the change. Absent if none were known.' }),
+    ),
+    current_value: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The values after the change. Absent after TIMEOUT, INVALID and BAD_SETUP.',
+      }),
+    ),
     truncated: Type.Optional(
-      Type.Literal(true, { description: 'Present where values were cut: all together take at most 64 KiB of JSON.' }),
+      Type.Literal(true, {
+        description: 'Present if values were shortened. All values together take at most 64 KiB of JSON.',
+      }),
     ),
     old_state: Type.Enum(STATES, { type: 'string' }),
     new_state: Type.Enum(STATES, { type: 'string' }),
-    incidence_count: Type.Integer({ description: 'How many checks in a row found new_state, this one included.' }),
+    incidence_count: Type.Integer({
+      description: 'The number of consecutive checks that found `new_state`, including this one.',
+    }),
     domain: Exactly(
       {
         domain: Type.String(),
@@ -26,7 +36,7 @@ export const Event = Exactly(
         expected_value: Type.Array(Type.String()),
         is_exact_match: Type.Boolean(),
       },
-      { description: 'The monitor as it was then.' },
+      { description: 'The configuration of the monitor at that time.' },
     ),
   },
   {
@@ -84,8 +94,8 @@ export const OneEventQuery = Exactly({
 export const eventFilters = {
   occurred_before: Type.Optional(TimeFilter('Only events before this time.')),
   occurred_after: Type.Optional(TimeFilter('Only events after this time.')),
-  old_state: Type.Optional(Type.Enum(STATES, { description: 'Only events that left this state.' })),
-  new_state: Type.Optional(Type.Enum(STATES, { description: 'Only events that led to this state.' })),
+  old_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes from this state.' })),
+  new_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes to this state.' })),
 }
 export const MonitorEventQuery = Exactly({ ...pageQuery('MonitorEventOrder', ['occurred']), ...eventFilters })
 export const EventQuery = Exactly({
@@ -94,7 +104,7 @@ export const EventQuery = Exactly({
     Type.Enum<string[]>(['occurred', 'recorded'], {
       type: 'string',
       title: 'EventOrder',
-      description: 'What to order by: `recorded` with `after_id`, else `occurred` unless given.',
+      description: 'The field to order by. Default: `recorded` with `after_id`, otherwise `occurred`.',
     }),
   ),
   after_id: Type.Optional(
@@ -102,7 +112,7 @@ export const EventQuery = Exactly({
       pattern: '^evt_[0-9a-z]{26}$',
       maxLength: 30,
       description:
-        'the id of an event: only events that were recorded after it, in the order in which they were recorded. Nothing is left out, however many are recorded at once; with no other filter',
+        'the id of an event (`evt_…`). Returns the events recorded after it, in the order in which they were recorded, without gaps. Cannot be combined with other filters',
       examples: ['evt_01kaj3x7v8q2n5m4r6t9w0y1zb'],
     }),
   ),
@@ -110,7 +120,7 @@ export const EventQuery = Exactly({
   group: Type.Optional(
     Type.String({
       description:
-        "Only events of monitors that were in this group when the event occurred. A group's slug or its id; of a group that was deleted, its id.",
+        'Only events of monitors that were in this group when the event occurred. The slug or id of a group, or the id of a deleted group.',
       maxLength: 100,
     }),
   ),
@@ -122,7 +132,7 @@ export type EventQuery = Static<typeof EventQuery>
 export const Delivery = Exactly(
   {
     id: Type.String({
-      description: 'Id of this request (`req_…`), the same over all attempts; use it for de-duplication.',
+      description: 'The id of this request (`req_…`), the same for all attempts. Use it to detect duplicates.',
     }),
     webhook_id: Type.String(),
     event: Event,

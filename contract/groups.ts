@@ -7,12 +7,14 @@ export const Group = Exactly(
     slug: Type.String({ examples: ['production'] }),
     name: Type.String({ examples: ['Production'] }),
     is_default: Type.Boolean(),
-    monitors: Type.Integer({ description: 'How many monitors are in it.' }),
-    webhooks: Type.Array(Type.String(), { description: 'Webhooks that its changes are sent to (`whk_…`).' }),
+    monitors: Type.Integer({ description: 'The number of monitors in the group.' }),
+    webhooks: Type.Array(Type.String(), {
+      description: 'The ids of webhooks (`whk_…`) that receive the changes of the group.',
+    }),
   },
   {
     title: 'Group',
-    description: 'Monitors that belong together, and the webhooks that their changes are sent to.',
+    description: 'Monitors that belong together, and the webhooks that receive their changes.',
     examples: [
       {
         id: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -36,13 +38,13 @@ const slug = Type.String({
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
   maxItems: MOST_NAMED,
   description:
-    'Webhook ids (`whk_…`), at most 100 unless the operator allows another number; a group that has more already may keep them.',
+    'Webhook ids (`whk_…`). At most 100, or the number that the operator has set. A group that already has more keeps them.',
 })
 
 const elsewhere = {
   id: GIVEN_BY_SERVER,
-  is_default: 'is true of one group for good; leave it out.',
-  monitors: 'is a number that the server counts; PATCH /monitors/{monitor} with `group` moves a monitor.',
+  is_default: 'cannot be changed. Leave it out.',
+  monitors: 'is counted by Zonewatch. To move a monitor, use PATCH /monitors/{monitor} with `group`.',
 }
 
 export const NewGroup = Exactly(

@@ -7,7 +7,7 @@ import { RECORD_TYPES } from './record-types.ts'
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
 export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
 const NOTIFY_MEANS =
-  'Which changes are delivered: `immediately` every one, `on_success` those that make it VALID, `after_success` those after which it is no longer VALID.'
+  'Which changes are delivered. `immediately`: every change. `on_success`: changes to VALID. `after_success`: changes from VALID to another state.'
 
 const RECORD_TYPES_MEAN = `${RECORD_TYPES.slice(RECORD_TYPES.indexOf('SRV')).join(', ')} are additions of Zonewatch.`
 
@@ -19,23 +19,28 @@ export const Monitor = Exactly(
     id: Type.String({ description: 'Begins with `mon_`.', examples: ['mon_01kaj3x7v8q2n5m4r6t9w0y1zb'] }),
     created: Instant('When the monitor was created.'),
     domain: Type.String({ examples: ['example.com'] }),
-    subdomain: Type.String({ description: 'Empty for the apex.', examples: ['www'] }),
+    subdomain: Type.String({
+      description: 'The part of the name before `domain`. Empty for the apex.',
+      examples: ['www'],
+    }),
     record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_MEAN }),
     expected_value: Type.Array(Type.String(), { examples: [['192.0.2.1']] }),
     // A list of types instead of a choice of schemas: the serializer then need not try them.
     current_value: Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
       items: Type.String(),
-      description: 'The values of the last check that got an answer; null before the first one.',
+      description: 'The values of the last check that got an answer; null before the first answer.',
     }),
-    is_exact_match: Type.Boolean({ description: 'Whether nothing else may be there beside the expected values.' }),
+    is_exact_match: Type.Boolean({
+      description: 'Whether the records must be exactly the expected values, without others.',
+    }),
     state: Type.Enum(STATES, { type: 'string', description: 'The result of the last confirmed check.' }),
-    incidence_count: Type.Integer({ description: 'How many changes were recorded.' }),
+    incidence_count: Type.Integer({ description: 'The number of recorded changes.' }),
     last_checked: Type.Unsafe<string | null>({ ...Instant('When the last check ended.'), type: ['string', 'null'] }),
-    is_active: Type.Boolean({ description: 'Whether it is checked.' }),
+    is_active: Type.Boolean({ description: 'Whether the monitor is checked.' }),
     notify: Type.Enum(NOTIFY, { type: 'string', description: NOTIFY_MEANS }),
   },
-  { description: 'One DNS record and what is expected of it.' },
+  { description: 'A DNS record that is checked, and its expected values.' },
 )
 export type Monitor = Static<typeof Monitor>
 
@@ -80,57 +85,59 @@ export type MonitorAnswer = Static<typeof MonitorAnswer>
 
 export const Include = Type.Optional(
   Type.String({
-    description: `Comma separated: ${INCLUDES.join(', ')}.`,
+    description: `Comma-separated: ${INCLUDES.join(', ')}.`,
     maxLength: 100,
     examples: ['frequency,group'],
   }),
 )
 
-const subdomain = Type.String({ maxLength: 255, description: 'Empty for the apex.' })
+const subdomain = Type.String({
+  maxLength: 255,
+  description: 'The part of the name before `domain`. Empty for the apex.',
+})
 const notify = Type.Enum(NOTIFY, {
   type: 'string',
-  description: `${NOTIFY_MEANS} A new monitor has \`immediately\` unless given.`,
+  description: `${NOTIFY_MEANS} Default: \`immediately\`.`,
 })
 const frequency = Type.Integer({
   minimum: 5,
   maximum: 120,
-  description: 'Minutes between two checks. A new monitor has 5 unless given, or what the plan allows.',
+  description: 'Minutes between two checks. Default: 5, or the minimum of the plan.',
 })
 const group = Type.String({
-  description: 'Id or slug of a group; an unknown slug makes the group.',
+  description: 'The id or slug of a group. An unknown slug creates the group.',
   minLength: 1,
   maxLength: 100,
 })
 
 // No defaults in these schemas: in a change, and in one of many, a field that is absent means something else.
 const fields = {
-  domain: Type.Optional(Type.String({ maxLength: 255, description: 'The domain; or give `full_domain`.' })),
+  domain: Type.Optional(Type.String({ maxLength: 255, description: 'The domain. Alternatively, send `full_domain`.' })),
   subdomain: Type.Optional(subdomain),
   full_domain: Type.Optional(
     Type.String({
       maxLength: 512,
-      description: 'The whole name, split at the registrable domain; `domain` and `subdomain` are then ignored.',
+      description: 'The full name. It is split at the registrable domain, and `domain` and `subdomain` are ignored.',
     }),
   ),
   record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_MEAN }),
   expected_value: Type.Union([Type.Array(Type.String()), Type.String()], {
-    description: '1 to 10 values, or one value as bare text.',
+    description: '1 to 10 values, or one value as a string.',
     examples: [['192.0.2.1']],
   }),
   is_exact_match: Type.Optional(
     Type.Boolean({
-      description: 'False: the expected values must be there, and others may be. A new monitor has true unless given.',
+      description:
+        'Whether other records than the expected ones are a mismatch. With false, the rules of the record type apply. Default: true.',
     }),
   ),
-  is_active: Type.Optional(
-    Type.Boolean({ description: 'False: it is not checked. A new monitor has true unless given.' }),
-  ),
+  is_active: Type.Optional(Type.Boolean({ description: 'Whether the monitor is checked. Default: true.' })),
   notify: Type.Optional(notify),
   frequency: Type.Optional(frequency),
   group: Type.Optional(group),
 }
 
-const FOUND = 'is what checks find; leave it out. POST /monitors/{monitor}/check makes a check.'
+const FOUND = 'is set by checks. Leave it out. To start a check, use POST /monitors/{monitor}/check.'
 const elsewhere = {
   id: GIVEN_BY_SERVER,
   created: GIVEN_BY_SERVER,
@@ -140,7 +147,7 @@ const elsewhere = {
   last_checked: FOUND,
   reason: FOUND,
   diagnosis: FOUND,
-  webhooks: 'belong to the group of the monitor: PATCH /groups/{group}.',
+  webhooks: 'belong to the group of the monitor. Use PATCH /groups/{group}.',
 }
 
 export const NewMonitor = Exactly(fields, {
@@ -165,7 +172,7 @@ export const NewMonitors = Exactly(
     ignore: Type.Optional(
       Type.Boolean({
         description:
-          'Skip what is there already: the same name, type, expected values and mode in the same group. False unless given.',
+          'Whether to skip items that already exist: same name, type, expected values and mode in the same group. Default: false.',
       }),
     ),
   },
@@ -188,7 +195,11 @@ export type NewMonitors = Static<typeof NewMonitors>
 export const MonitorChange = Exactly(
   {
     ...fields,
-    subdomain: Type.Optional(Type.Union([subdomain, Type.Null()], { description: 'Text; empty or null is the apex.' })),
+    subdomain: Type.Optional(
+      Type.Union([subdomain, Type.Null()], {
+        description: 'The part of the name before `domain`. Empty or null for the apex.',
+      }),
+    ),
     record_type: Type.Optional(fields.record_type),
     expected_value: Type.Optional(fields.expected_value),
   },
@@ -204,7 +215,7 @@ export type MonitorChange = Static<typeof MonitorChange>
 export const GroupMonitorsChange = Exactly(
   {
     frequency: Type.Optional(frequency),
-    is_active: Type.Optional(Type.Boolean({ description: 'Whether they are checked.' })),
+    is_active: Type.Optional(Type.Boolean({ description: 'Whether the monitors are checked.' })),
     notify: Type.Optional(notify),
   },
   {
@@ -213,7 +224,7 @@ export const GroupMonitorsChange = Exactly(
     'x-elsewhere': Object.fromEntries(
       ['domain', 'subdomain', 'full_domain', 'record_type', 'expected_value', 'is_exact_match', 'group'].map((name) => [
         name,
-        'is changed for each monitor alone: PATCH /monitors/{monitor}.',
+        'cannot be changed for a whole group. Use PATCH /monitors/{monitor}.',
       ]),
     ),
   },
@@ -224,23 +235,24 @@ export const monitorFilters = {
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
   state: Type.Optional(Type.Enum(STATES, { description: 'Only monitors in this state.' })),
   domain: Type.Optional(
-    Type.String({ maxLength: 255, description: 'The domain, as monitors show it. Ignored when full_domain is given.' }),
+    Type.String({ maxLength: 255, description: 'Only monitors with this domain. Ignored if `full_domain` is given.' }),
   ),
   subdomain: Type.Optional(
     Type.String({
       maxLength: 255,
-      description: 'The subdomain; empty for the apex. Ignored when full_domain is given.',
+      description: 'Only monitors with this subdomain; empty for the apex. Ignored if `full_domain` is given.',
     }),
   ),
   full_domain: Type.Optional(
-    Type.String({ maxLength: 512, description: 'The whole name, however the monitor splits it.' }),
+    Type.String({ maxLength: 512, description: 'Only monitors of this full name, however it is split.' }),
   ),
   record_type: Type.Optional(Type.Enum(RECORD_TYPES, { description: 'Only monitors of this record type.' })),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only those that are checked, or only those that are not.' })),
+  is_active: Type.Optional(
+    Type.Boolean({ description: 'Only enabled monitors (true), or only disabled ones (false).' }),
+  ),
   search: Type.Optional(
     Type.String({
-      description:
-        'Finds monitors whose whole name, or whose domain, begins with this. Also takes a URL or an address.',
+      description: 'Only monitors whose full name or domain begins with this text. Accepts a URL or an IP address too.',
       minLength: 1,
       maxLength: 512,
       examples: ['exam'],

@@ -8,10 +8,12 @@ const settings = {
     Type.Integer({
       minimum: 1,
       maximum: 36_500,
-      description: 'How long events are kept; null: as long as the plan allows.',
+      description: 'Days until events are deleted; null for the maximum of the plan.',
     }),
   ),
-  alert_emails: Type.Array(Type.String(), { description: 'Notified, with the owners, when a webhook is paused.' }),
+  alert_emails: Type.Array(Type.String(), {
+    description: 'Addresses that are notified when a webhook is paused, in addition to the owners.',
+  }),
 }
 
 export const Organization = Exactly(
@@ -65,8 +67,8 @@ export const OrganizationChange = Exactly(
       timezone: 'belongs inside `settings`.',
       event_retention_days: 'belongs inside `settings`.',
       alert_emails: 'belongs inside `settings`.',
-      billing: 'is changed by PATCH /organization/billing.',
-      plan: 'is chosen by PUT /organization/subscription.',
+      billing: 'is changed with PATCH /organization/billing.',
+      plan: 'is changed with PUT /organization/subscription.',
     },
   },
 )
@@ -78,22 +80,22 @@ const billing = {
   name: line('A person or a company.'),
   email: Nullable(Email),
   line1: line('Street and number.'),
-  line2: line('More of the address.'),
+  line2: line('The second line of the address.'),
   zipcode: line('Postal code.', 40),
   city: line('City.'),
   state: line('State or region.'),
   country: Nullable(
-    Type.String({ pattern: '^[A-Za-z]{2}$', description: 'a country, as the two letters of ISO 3166-1' }),
+    Type.String({ pattern: '^[A-Za-z]{2}$', description: 'an ISO 3166-1 country code of two letters' }),
   ),
   vat: line('VAT identification number.', 40),
   currency: Nullable(
-    Type.String({ pattern: '^[A-Za-z]{3}$', description: 'a currency, as the three letters of ISO 4217' }),
+    Type.String({ pattern: '^[A-Za-z]{3}$', description: 'an ISO 4217 currency code of three letters' }),
   ),
 }
 
 export const Billing = Exactly(billing, {
   title: 'Billing',
-  description: 'Who is billed; null where nothing was said.',
+  description: 'The billing details. A field is null if it is not set.',
   examples: [
     {
       name: 'Example GmbH',

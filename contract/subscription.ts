@@ -7,15 +7,15 @@ const limit = (description: string) => Nullable(Type.Integer({ minimum: 0, descr
 export const PlanLimits = Exactly(
   {
     monitors: limit('How many monitors.'),
-    min_frequency: limit('The shortest time between two checks, in minutes.'),
-    event_retention_days: limit('How long events are kept.'),
+    min_frequency: limit('The minimum time between two checks, in minutes.'),
+    event_retention_days: limit('Days until events are deleted.'),
     webhooks: limit('How many webhooks.'),
-    agents: limit('How many agents, open invitations included.'),
-    api_keys: limit('How many live API keys.'),
+    agents: limit('The number of agents, including open invitations.'),
+    api_keys: limit('The number of active API keys.'),
   },
   {
     title: 'PlanLimits',
-    description: 'Null means without a limit.',
+    description: 'The limits of the plan. Null means no limit.',
     examples: [
       { monitors: 500, min_frequency: 5, event_retention_days: 365, webhooks: 20, agents: 10, api_keys: null },
     ],
@@ -28,7 +28,7 @@ export type Interval = (typeof INTERVALS)[number]
 
 const price = {
   currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217.' }),
-  amount: Type.Integer({ minimum: 0, description: 'In the smallest unit of the currency (cents).' }),
+  amount: Type.Integer({ minimum: 0, description: 'The amount in the smallest unit of the currency (cents).' }),
   interval: Type.Enum(INTERVALS),
 }
 
@@ -74,18 +74,22 @@ export const Subscription = Exactly(
     quantity: Type.Integer(),
     current_period_start: Nullable(Instant('Null on a free plan.')),
     current_period_end: Nullable(Instant('Null on a free plan.')),
-    cancel_at: Nullable(Instant('When the plan ends, where it was cancelled.')),
+    cancel_at: Nullable(Instant('When the plan ends, if it was canceled.')),
     limits: PlanLimits,
     usage: Exactly(
       {
         monitors: Type.Integer(),
-        min_frequency: Nullable(Type.Integer({ description: 'The shortest in use; null without monitors.' })),
-        event_retention_days: Nullable(Type.Integer({ description: 'In force; null: events never expire.' })),
+        min_frequency: Nullable(
+          Type.Integer({ description: 'The shortest frequency in use, in minutes; null without monitors.' }),
+        ),
+        event_retention_days: Nullable(
+          Type.Integer({ description: 'The current setting in days; null if events never expire.' }),
+        ),
         webhooks: Type.Integer(),
         agents: Type.Integer({ description: 'Open invitations included.' }),
         api_keys: Type.Integer(),
       },
-      { description: 'What of the limits is used.' },
+      { description: 'How much of each limit is used.' },
     ),
   },
   {
@@ -109,7 +113,7 @@ export type Subscription = Static<typeof Subscription>
 export const PlanChoice = Exactly(
   {
     plan: Type.String({ maxLength: 100, description: 'Id of a plan.' }),
-    interval: Type.Optional(Type.Enum(INTERVALS, { description: 'Which of its prices; the first when absent.' })),
+    interval: Type.Optional(Type.Enum(INTERVALS, { description: 'A price of the plan. Default: the first one.' })),
   },
   {
     title: 'PlanChoice',
@@ -119,8 +123,8 @@ export const PlanChoice = Exactly(
       quantity: GIVEN_BY_SERVER,
       current_period_start: GIVEN_BY_SERVER,
       current_period_end: GIVEN_BY_SERVER,
-      cancel_at: 'is set by DELETE /organization/subscription, which cancels at the end of the period.',
-      limits: 'follow from the plan; leave them out.',
+      cancel_at: 'is set with DELETE /organization/subscription, which cancels the plan at the end of the period.',
+      limits: 'are set by the plan. Leave them out.',
       usage: GIVEN_BY_SERVER,
     },
   },
@@ -128,10 +132,10 @@ export const PlanChoice = Exactly(
 export type PlanChoice = Static<typeof PlanChoice>
 
 export const PaymentPage = Exactly(
-  { url: Type.String({ description: 'Open it in a browser, once and soon.' }) },
+  { url: Type.String({ description: 'Open this URL in a browser. It works once and expires soon.' }) },
   {
     title: 'PaymentPage',
-    description: 'Where a person pays or confirms; the plan changes when the payment provider reports it.',
+    description: 'The URL where someone pays or confirms. The plan changes when the payment provider reports it.',
     examples: [{ url: 'https://checkout.stripe.com/c/pay/cs_live_a1B2c3' }],
   },
 )
@@ -147,12 +151,12 @@ export const Invoice = Exactly(
     created: Instant('When the invoice was created.'),
     status: Type.Enum(INVOICE_STATUSES),
     currency: Type.String(),
-    total: Type.Integer({ description: 'In the smallest unit of the currency (cents).' }),
+    total: Type.Integer({ description: 'The amount in the smallest unit of the currency (cents).' }),
     amount_due: Type.Integer(),
     amount_paid: Type.Integer(),
-    period_start: Instant('What it covers begins.'),
-    period_end: Instant('What it covers ends.'),
-    url: Nullable(Type.String({ description: 'A page to read and pay it.' })),
+    period_start: Instant('The beginning of the billed period.'),
+    period_end: Instant('The end of the billed period.'),
+    url: Nullable(Type.String({ description: 'A page where the invoice can be read and paid.' })),
     pdf: Nullable(Type.String({ description: 'The document.' })),
   },
   {

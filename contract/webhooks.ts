@@ -19,22 +19,24 @@ export const Webhook = Exactly(
     url: Type.String({ examples: ['https://hooks.example.com/dns'] }),
     secret: Type.String({
       description:
-        'In full when the webhook is created or the secret is rotated, else masked to its last 4 characters.',
+        'The full secret when the webhook is created or the secret is rotated. Otherwise masked to the last 4 characters.',
     }),
     headers: Type.Record(Type.String(), Type.String(), {
-      description: 'Sent with every request. Each value is masked to its last 4 characters.',
+      description: 'Headers that are sent with every request. Each value is masked to the last 4 characters.',
     }),
-    groups: Type.Array(Type.String(), { description: 'Groups whose changes are sent to it (`grp_…`).' }),
+    groups: Type.Array(Type.String(), {
+      description: 'The ids of groups (`grp_…`) whose changes the webhook receives.',
+    }),
     is_active: Type.Boolean(),
     state: Type.Enum(['active', 'paused'], {
-      description: 'Paused after the ninth retry failed, until a request succeeds.',
+      description: '`paused` after the ninth retry of a request failed, until a request succeeds.',
     }),
     last_error: Nullable(Type.String()),
-    last_executed: Nullable(Instant('When a request was last attempted.')),
+    last_executed: Nullable(Instant('When the last request was sent.')),
   },
   {
     title: 'Webhook',
-    description: 'Where changes are reported to.',
+    description: 'An HTTP endpoint that receives changes.',
     examples: [
       {
         id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -62,26 +64,27 @@ const url = Type.String({
 const secret = Type.String({
   minLength: 16,
   maxLength: 256,
-  description: 'Generated when absent: `whsec_` and base64 of 32 random octets.',
+  description: '16 to 256 characters. Default: generated, `whsec_` and base64 of 32 random bytes.',
 })
 export const MOST_HEADERS = 20
 /** Characters that the value of a header may have. */
 export const VALUE_LIMIT = 4_000
 const headers = Type.Record(Type.String(), Type.String({ maxLength: VALUE_LIMIT }), {
   maxProperties: MOST_HEADERS,
-  description: 'At most 20, sent with every request. A value is shown masked; the mask sent back keeps the value.',
+  description:
+    'At most 20 headers, sent with every request. Responses mask their values. To keep a value, send its mask.',
 })
 /** Groups that one webhook may be linked to. */
 export const MOST_GROUPS = 1_000
 const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   maxItems: MOST_NAMED,
-  description: 'Ids or slugs of groups, at most 1,000; a webhook that has more already may keep them.',
+  description: 'Ids or slugs of at most 1,000 groups. A webhook that already has more keeps them.',
 })
 
 const elsewhere = {
   id: GIVEN_BY_SERVER,
   created: GIVEN_BY_SERVER,
-  state: 'becomes active when a request succeeds; POST /webhooks/{webhook}/test makes one.',
+  state: 'becomes active when a request succeeds. Send one with POST /webhooks/{webhook}/test.',
   last_error: GIVEN_BY_SERVER,
   last_executed: GIVEN_BY_SERVER,
 }
@@ -98,7 +101,7 @@ export const NewWebhook = Exactly(
     examples: [{ url: 'https://hooks.example.com/dns', headers: { 'X-Team': 'infrastructure' }, groups: ['default'] }],
     'x-elsewhere': {
       ...elsewhere,
-      is_active: 'is true of a new webhook; POST /webhooks/{webhook}/disable disables it afterwards.',
+      is_active: 'is true for a new webhook. To disable it, use POST /webhooks/{webhook}/disable.',
     },
   },
 )
@@ -110,12 +113,14 @@ export const WebhookChange = Exactly(
     url: Type.Optional(url),
     headers: Type.Optional(Nullable(headers)),
     groups: Type.Optional(Nullable(groups)),
-    is_active: Type.Optional(Type.Boolean({ description: 'As by /enable and /disable.' })),
+    is_active: Type.Optional(
+      Type.Boolean({ description: 'Whether the webhook is enabled, as with /enable and /disable.' }),
+    ),
   },
   {
     title: 'WebhookChange',
     examples: [{ url: 'https://hooks.example.com/dns/v2' }],
-    'x-elsewhere': { ...elsewhere, secret: 'is changed by POST /webhooks/{webhook}/rotate-secret.' },
+    'x-elsewhere': { ...elsewhere, secret: 'is changed with POST /webhooks/{webhook}/rotate-secret.' },
   },
 )
 export type WebhookChange = Static<typeof WebhookChange>
@@ -128,7 +133,8 @@ export const SecretRotation = Exactly(
         minimum: 0,
         maximum: 72,
         default: 24,
-        description: 'For how many hours `webhook-signature` carries the signature of the old secret too.',
+        description:
+          'The grace period in hours. During it, `webhook-signature` also has the signature of the old secret.',
       }),
     ),
   },
@@ -139,7 +145,9 @@ export type SecretRotation = Static<typeof SecretRotation>
 export const WebhookQuery = Exactly({
   ...pageQuery('WebhookOrder', ['created', 'last_executed']),
   group: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id of a group.' })),
-  is_active: Type.Optional(Type.Boolean({ description: 'Only enabled ones, or only disabled ones.' })),
+  is_active: Type.Optional(
+    Type.Boolean({ description: 'Only enabled webhooks (true), or only disabled ones (false).' }),
+  ),
   state: Type.Optional(Type.Enum(['active', 'paused'], { description: 'Only webhooks in this state.' })),
 })
 export type WebhookQuery = Static<typeof WebhookQuery>
@@ -153,16 +161,16 @@ const request = {
   created: Instant('When the request was created.'),
   status: Type.Enum(REQUEST_STATUSES),
   retries: Type.Integer({
-    description: 'How many retries of the schedule there were: 0 after the first attempt, at most 9.',
+    description: 'The number of scheduled retries so far: 0 after the first attempt, at most 9.',
   }),
-  delivered: Nullable(Instant('When a 2xx answer arrived.')),
-  status_code: Nullable(Type.Integer({ description: "The last answer's status." })),
+  delivered: Nullable(Instant('When the endpoint responded with 2xx.')),
+  status_code: Nullable(Type.Integer({ description: 'The status of the last response.' })),
   error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
-  response_body: Nullable(Type.String({ description: 'The first 4,000 characters of the last answer.' })),
-  last_attempt: Nullable(Instant('When it was last attempted.')),
+  response_body: Nullable(Type.String({ description: 'The first 4,000 characters of the last response.' })),
+  last_attempt: Nullable(Instant('When the last attempt was made.')),
   next_attempt: Nullable(
     Instant(
-      'When it will be attempted next; in the past while that is under way. Null when it is done with, and while its webhook is paused or disabled.',
+      'When the next attempt is due; in the past while it is in progress. Null if no attempt follows, and while the webhook is paused or disabled.',
     ),
   ),
 }
@@ -227,11 +235,11 @@ export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 /** Which requests are sent again, by when they were created. */
 export const Replay = Exactly(
   {
-    since: Time('Requests created then or later.'),
-    until: Type.Optional(Time('Requests created before; now when absent.')),
+    since: Time('Requests created at this time or later.'),
+    until: Type.Optional(Time('Requests created before this time. Default: now.')),
     status: Type.Optional(
       Type.Union([Type.Enum(REQUEST_STATUSES), Type.Array(Type.Enum(REQUEST_STATUSES), { minItems: 1, maxItems: 4 })], {
-        description: 'Only requests of this status, or of one of these; all, delivered ones too, when absent.',
+        description: 'Only requests with this status, or one of these. Default: all, including delivered ones.',
       }),
     ),
   },
@@ -240,15 +248,17 @@ export const Replay = Exactly(
 export type Replay = Static<typeof Replay>
 
 export const Replayed = Exactly(
-  { count: Type.Integer({ description: 'How many requests are sent again.' }) },
+  { count: Type.Integer({ description: 'The number of requests that are sent again.' }) },
   { title: 'Replayed', examples: [{ count: 42 }] },
 )
 export type Replayed = Static<typeof Replayed>
 
 export const WebhookRequestQuery = Exactly({
   ...pageQuery('WebhookRequestOrder', ['created', 'last_attempt']),
-  status: Type.Optional(Type.Enum(REQUEST_STATUSES, { description: 'Only requests of this status.' })),
-  status_code: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'Only with this last answer.' })),
+  status: Type.Optional(Type.Enum(REQUEST_STATUSES, { description: 'Only requests with this status.' })),
+  status_code: Type.Optional(
+    Type.Integer({ minimum: 100, maximum: 599, description: 'Only requests with this status of the last response.' }),
+  ),
   monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for events of this monitor.' })),
   event_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for this event.' })),
   created_before: Type.Optional(TimeFilter('Only requests created before this time.')),

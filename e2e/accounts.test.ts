@@ -36,7 +36,7 @@ test.each(['sqlite', 'postgres'] as const)(
     })
     expect(await runCommand(setup, settings)).toMatchObject({
       code: 1,
-      stderr: 'The password needs at least 8 characters.\n',
+      stderr: 'The password must have at least 8 characters.\n',
     })
     expect(await runCommand(setup, settings, 'another horse\n')).toMatchObject({ code: 0 })
     expect((await ada.get('/dashboard/api/me')).body).toMatchObject({

@@ -128,7 +128,7 @@ test('scheduled backups are made while the server runs; where they cannot be, th
   const names = () => readdirSync(join(backups, 'kept')).filter((name) => name.endsWith('.backup'))
   await eventually(
     async () => server.stdout(),
-    (text) => text.includes('A backup was made and verified.'),
+    (text) => text.includes('Created and verified a backup.'),
   )
   const [name] = names()
   expect(name).toMatch(/^zonewatch-\d{8}T\d{6}Z\.backup$/)
@@ -158,7 +158,7 @@ test('scheduled backups are made while the server runs; where they cannot be, th
   expect(JSON.parse(line!)).toMatchObject({
     level: 50,
     reason: expect.stringMatching(/a file cannot be made \(EEXIST.*\)\. Set it to a folder that can be written\.$/),
-    msg: 'The backup failed. Checks and deliveries go on; it is tried again.',
+    msg: 'The backup failed. Checks and deliveries continue. Retrying.',
   })
   await eventually(recorded, (last) => last?.error != null)
   expect(await recorded()).toMatchObject({

@@ -28,7 +28,7 @@ test.each(['sqlite', 'postgres'] as const)(
       { id, name: 'ci', role: 'read', revoked: expect.any(String), last_used: expect.any(String) },
     ])
     const again = await runCommand(['keys', 'revoke', id], settings)
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`There is no live key ${id}`) })
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`No active key has the id ${id}`) })
   },
 )
 
@@ -48,11 +48,11 @@ test('a plan is given while the server runs, and what cannot be given is said', 
 
   expect(await runCommand(['plan', slug, 'gold'], world)).toMatchObject({
     code: 1,
-    stderr: 'There is no plan "gold"; PLANS names free, partner.\n',
+    stderr: 'Unknown plan "gold". PLANS has free, partner.\n',
   })
   expect(await runCommand(['plan', 'nobody', 'free'], world)).toMatchObject({
     code: 1,
-    stderr: 'There is no organization "nobody".\n',
+    stderr: 'No organization has the slug "nobody".\n',
   })
 })
 

@@ -57,7 +57,7 @@ test('while it stops it answers 503 with Retry-After, and then the port is close
   )
   expect([answer.headers.get('retry-after'), await answer.json()]).toEqual([
     '5',
-    { code: 503, error: 'The server is stopping; try again in 5 seconds.' },
+    { code: 503, error: 'The server is stopping. Try again in 5 seconds.' },
   ])
   expect(await server.ended).toMatchObject({ code: 0 })
   await expect(fetch(`${server.url}/monitors`)).rejects.toThrow()

@@ -12,7 +12,7 @@ test('a port in use is said in one sentence', async () => {
   const other = createServer().listen(port, '127.0.0.1')
   onTestFinished(() => void other.close())
   const said = await refused({ DATA_DIR: await givenFolder(), PORT: String(port) })
-  expect(said).toBe(`Port ${port} on 127.0.0.1 is in use by another program; set PORT to a free one.\n`)
+  expect(said).toBe(`Port ${port} on 127.0.0.1 is already in use. Set PORT to a free port.\n`)
 })
 
 test('a data folder that cannot be written is said in one sentence', async () => {
@@ -85,7 +85,7 @@ test('it is ready on a new database and on one that exists', async () => {
   first.send('SIGTERM')
   await first.ended
   const second = await givenServer(settings)
-  await expect.poll(second.stdout).toContain(`Zonewatch answers at ${second.url.replace('127.0.0.1', 'localhost')}`)
+  await expect.poll(second.stdout).toContain(`Zonewatch runs at ${second.url.replace('127.0.0.1', 'localhost')}`)
 })
 
 test('without an organization the log says how to make one', async () => {

@@ -21,10 +21,10 @@ test.each([
   ['no plan', '[]', '/ must not have fewer than 1 items'],
   ['an unknown limit', JSON.stringify([{ ...free, limits: { monitor: 1 } }]), '/0/limits'],
   ['a negative limit', JSON.stringify([{ ...free, limits: { monitors: -1 } }]), '/0/limits/monitors'],
-  ['nothing free', JSON.stringify([team]), 'needs one plan without prices'],
+  ['nothing free', JSON.stringify([team]), 'must have one plan without prices'],
   ['one id twice', JSON.stringify([free, free]), 'names free twice'],
   ['one price twice', JSON.stringify([free, { ...team, prices: [price, price] }]), 'names price_team twice'],
-  ['an impossible frequency', JSON.stringify([{ ...free, limits: { min_frequency: 121 } }]), 'above 120 minutes'],
+  ['an impossible frequency', JSON.stringify([{ ...free, limits: { min_frequency: 121 } }]), 'above 120 in the plan'],
 ])('plans with %s are refused with the place and the reason', (_what, text, reason) => {
   const read = parsePlans(text)
 
@@ -37,7 +37,7 @@ test('settings that need each other are asked for by name', () => {
   const read = () => readConfig(wrong)
 
   expect(read).toThrow(BadConfig)
-  expect(read).toThrow(/STRIPE_WEBHOOK_SECRET is needed/)
-  expect(read).toThrow(/MAIL_FROM is needed/)
-  expect(read).toThrow(/PLANS has a plan/)
+  expect(read).toThrow(/STRIPE_WEBHOOK_SECRET is required/)
+  expect(read).toThrow(/MAIL_FROM is required/)
+  expect(read).toThrow(/PLANS has an invalid plan/)
 })

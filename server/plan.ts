@@ -38,7 +38,7 @@ export function parsePlans(text: string): { ok: true; plans: Plans } | { ok: fal
   const { Value, Settings } = loadSchema()
   const error = Value.Errors(Settings, given)[0]
   if (error || !Value.Check(Settings, given)) {
-    return { ok: false, reason: `has a plan that cannot be read: ${error?.instancePath || '/'} ${error?.message}.` }
+    return { ok: false, reason: `has an invalid plan: ${error?.instancePath || '/'} ${error?.message}.` }
   }
   const plans = given.map(({ prices, limits, ...plan }) => ({
     ...plan,
@@ -63,7 +63,7 @@ function refusalOf(plans: Plan[]): string | null {
   const prices = plans.flatMap(({ prices }) => prices.map(({ stripe_price }) => stripe_price))
   const twice = [...ids, ...prices].find((each, index, all) => all.indexOf(each) !== index)
   if (twice !== undefined) return `names ${twice} twice.`
-  if (!plans.some(isFree)) return 'needs one plan without prices: the one of organizations that pay nothing.'
+  if (!plans.some(isFree)) return 'must have one plan without prices, for organizations that do not pay.'
   const slow = plans.find(({ limits }) => (limits.min_frequency ?? 0) > 120)
-  return slow ? `has a min_frequency above 120 minutes in the plan ${slow.id}.` : null
+  return slow ? `has a min_frequency above 120 in the plan ${slow.id}. The maximum is 120 minutes.` : null
 }

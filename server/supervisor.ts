@@ -121,7 +121,7 @@ export class Supervisor {
 
   stop(): void {
     if (this.#stop.signal.aborted) return
-    this.#deps.log.info('Stopping: what is in progress is finished first.')
+    this.#deps.log.info('Stopping. Work in progress is completed first.')
     this.#stop.abort()
     this.#ended.resolve()
   }
@@ -190,14 +190,14 @@ export class Supervisor {
     const restarts = this.#restarts[place]!++
     const wereAllReady = this.#ready.size === processes.length
     if (!isReady && (restarts >= (wereAllReady ? MAX_RESTARTS : MAX_STARTS) || (child.message && !wereAllReady))) {
-      const sentence = `A process with the roles ${processes[place]!.join(', ')} cannot start (${reason}); its output above says why.`
+      const sentence = `A process with the roles ${processes[place]!.join(', ')} cannot start (${reason}). See its output above.`
       this.#ended.reject(new CliError(child.message ?? sentence))
       return
     }
     const { pid } = child.process
     log.warn(
       { pid, roles: processes[place], reason, ...(child.message ? { message: child.message } : {}) },
-      'A process ended unexpectedly and is started again.',
+      'A process ended unexpectedly. Restarting it.',
     )
     const delay = isReady && restarts === 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** restarts, LAST_DELAY_MS)
     await clock.sleep(delay, this.#stop.signal)

@@ -21,7 +21,7 @@ test('a fresh server is set up by the link in its log, once', async () => {
   await stranger.page.getByLabel('Email').fill('mallory@example.com')
   await stranger.page.getByLabel('Password').fill('another password')
   await stranger.page.getByRole('button', { name: 'Set up' }).click()
-  await stranger.page.getByRole('alert').getByText('This set-up link was used').waitFor()
+  await stranger.page.getByRole('alert').getByText('This setup link was already used').waitFor()
 })
 
 test('signing in leads to where one wanted to go, and signing out ends the session for good', async () => {

@@ -20,7 +20,7 @@ test('a cell of 125,000 lines is a row that is refused', async () => {
   const answer = await world.call(IMPORT, { method: 'POST', body: { csv } })
   expect(answer.status).toBe(200)
   expect(answer.body.rows).toMatchObject([
-    { fate: 'refuse', why: 'A cell has 250002 characters; at most 65536 are allowed.' },
+    { fate: 'refuse', why: 'A cell has 250002 characters. At most 65536 are allowed.' },
     { fate: 'make' },
   ])
 })

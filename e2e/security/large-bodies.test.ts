@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { givenApp } from '#server/testing/app-world.ts'
 
-const TOO_MANY = { body: 'must hold at most 100000 values.' }
+const TOO_MANY = { body: 'must have at most 100000 values.' }
 
 test('a bulk request with more values than any needs is refused for that alone, and nothing of it is judged', async () => {
   const world = await givenApp('sqlite')

@@ -41,7 +41,7 @@ export async function acceptInvitation(
   const { now } = origin
   return await inTransaction(db, async (transaction) => {
     const { email } = await getOpenInvitation(transaction, token, now)
-    if (email !== emailOf(person.email)) throw forbidden(`This invitation is for ${email}; sign in with that address.`)
+    if (email !== emailOf(person.email)) throw forbidden(`This invitation is for ${email}. Sign in with that address.`)
     // The update decides: of two that read "pending" at the same time only one changes the row.
     const taken = await transaction
       .updateTable('invitations')
@@ -70,5 +70,5 @@ export async function acceptInvitation(
 
 const ended = (state: InvitationState) =>
   conflict(
-    state === 'accepted' ? 'This invitation was already used.' : `This invitation is ${state}; ask for a new one.`,
+    state === 'accepted' ? 'This invitation was already used.' : `This invitation is ${state}. Ask for a new one.`,
   )

@@ -86,7 +86,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
         const signingUp = { ...given, passwordHash: await passwords.hash(password) }
         if (config.smtp !== null) {
           // Nobody waits for it, so that an address that has an account is answered as fast as one that has none.
-          background.start(sendSignUpLink(deps, signingUp), 'An email confirmation link could not be created.')
+          background.start(sendSignUpLink(deps, signingUp), 'The confirmation email could not be created.')
           return { confirm: true }
         }
         const session = await inTransaction(db, async (transaction) => {
@@ -162,7 +162,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
 /** Without a session they make the account. Throws 400. */
 function nameAndPassword({ name, password }: Acceptance): { name: string; password: string } {
   if (name !== undefined && password !== undefined) return { name, password }
-  const missing = 'is required: sign in first, or choose a name and a password for a new account.'
+  const missing = 'is required. Sign in first, or choose a name and a password for a new account.'
   throw invalid({
     ...(name === undefined ? { name: missing } : {}),
     ...(password === undefined ? { password: missing } : {}),
@@ -170,4 +170,4 @@ function nameAndPassword({ name, password }: Acceptance): { name: string; passwo
 }
 
 const badLink = () =>
-  forbidden('This set-up link was used or belongs to another server. Use the link in the server log.')
+  forbidden('This setup link was already used or belongs to another server. Use the link in the server log.')

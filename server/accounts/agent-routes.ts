@@ -53,7 +53,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'Update an agent',
           tags,
           description:
-            'What is absent stays. With a lesser role the API keys that the agent created lose the same permissions, and open invitations that the agent may no longer offer are revoked. The last owner keeps that role (409).',
+            'Fields you leave out keep their values. With a lower role, the API keys of the agent lose the same permissions, and open invitations to higher roles are revoked. The last owner must stay an owner (409).',
           ...agent,
           body: AgentChange,
           response: Answers(200, Agent),
@@ -71,7 +71,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'Delete an agent',
           tags,
           description:
-            'The person loses access; the API keys and open invitations that the person created are revoked. The last owner cannot be deleted (409).',
+            'Removes the agent from the organization and revokes the API keys and open invitations they created. The last owner cannot be removed (409).',
           ...agent,
           response: Answers(204, NoContent),
         },
@@ -104,7 +104,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'Create an invitation',
           tags,
           description:
-            'Sends a link by mail that is good once, for 7 days, to sign in or up with that address. An address of a member, or with an open invitation, is a 409.',
+            'Sends an email with a link to join. The link works once and expires after 7 days. Returns 409 if the address belongs to a member or has an open invitation.',
           body: NewInvitation,
           response: Answers(201, Invitation),
         },
@@ -146,7 +146,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'Resend an invitation',
           tags,
           description:
-            'Sends a new link, good for another 7 days; the one before stops working. What was accepted or revoked is a 409.',
+            'Sends a new link that expires after 7 days. The previous link stops working. Returns 409 if the invitation was accepted or revoked.',
           ...invitation,
           response: Answers(202, Invitation),
         },
@@ -174,7 +174,7 @@ export function agentRoutes(deps: Deps): Routes {
           operationId: 'deleteAgentInvitation',
           summary: 'Revoke an invitation',
           tags,
-          description: 'Its link stops working. It stays in the list as `revoked`.',
+          description: 'The link stops working. The invitation stays in the list as `revoked`.',
           ...invitation,
           response: Answers(204, NoContent),
         },

@@ -45,7 +45,7 @@ export async function count(
     for (const counted of subjects.slice(0, index)) await uncountAttempt(db, counted.subject)
     const seconds = secondsToWait({ freeAt }, now)
     reply.header('retry-after', String(seconds))
-    throw new Problem(429, `Too many tries; try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
+    throw new Problem(429, `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
   }
 }
 

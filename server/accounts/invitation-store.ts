@@ -197,7 +197,7 @@ async function refuseMany(db: Database, organizationId: string, limit: number, n
   if (rows[0]!.sent < limit) return
   throw new Problem(
     429,
-    `Your organization, with others of the same owners, sent ${limit} invitations in the last 24 hours, which is the limit; send further ones tomorrow.`,
+    `Your organization, with others of the same owners, sent ${limit} invitations in the last 24 hours, which is the limit. Try again tomorrow.`,
   )
 }
 
@@ -229,7 +229,7 @@ async function refuseMember(db: Database, organizationId: string, email: string)
     .where('organization_id', '=', organizationId)
     .where('email', '=', email)
     .executeTakeFirst()
-  if (member) throw conflict(`${email} belongs to the organization already, as ${member.id}.`)
+  if (member) throw conflict(`${email} is already a member of the organization (${member.id}).`)
 }
 
 async function refuseSecond(db: Database, organizationId: string, email: string, now: number, except?: string) {
@@ -243,10 +243,10 @@ async function refuseSecond(db: Database, organizationId: string, email: string,
     .where('expires_at', '>', now)
     .where('id', '!=', except ?? '')
     .executeTakeFirst()
-  if (open) throw conflict(`${email} has an open invitation already: resend or revoke ${open.id}.`)
+  if (open) throw conflict(`${email} already has an open invitation. Resend or revoke ${open.id}.`)
 }
 
 function refuseEnded(row: InvitationRow, now: number): void {
   const state = stateOf(row, now)
-  if (state === 'accepted' || state === 'revoked') throw conflict(`This invitation is ${state}; make a new one.`)
+  if (state === 'accepted' || state === 'revoked') throw conflict(`This invitation is ${state}. Create a new one.`)
 }

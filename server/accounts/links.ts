@@ -161,5 +161,5 @@ async function sendLink(
 
 const badLink = () =>
   invalid({
-    token: 'is invalid: the link was used or has expired, or the account has changed. Request a new link.',
+    token: 'is invalid. The link was used, has expired, or the account has changed; request a new one.',
   })

@@ -115,5 +115,6 @@ export async function refuseManyOrganizations(db: Database, personId: string): P
     .where('role', '=', 'owner')
     .limit(MOST_OWNED)
     .execute()
-  if (owned.length >= MOST_OWNED) throw conflict(`You own ${MOST_OWNED} organizations; which is the limit.`)
+  if (owned.length >= MOST_OWNED)
+    throw conflict(`You own ${MOST_OWNED} organizations, which is the limit. Delete one first.`)
 }

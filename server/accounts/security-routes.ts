@@ -94,7 +94,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       async (request, reply) => {
         const { personId, email } = signedIn(request)
         const { newEmail, password } = request.body
-        if (emailOf(newEmail) === email) throw conflict('This is already the address of your account.')
+        if (emailOf(newEmail) === email) throw conflict('This is already the email address of your account.')
         const sendsMail = config.smtp !== null
         // The address may be anybody's, and the password being right is no reason to mail it again and again.
         const mailed = [

@@ -194,7 +194,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
         const account = { subject: subjectOf('reset', body.email), free: 3 }
         await count(deps, reply, [...fromAddress('reset', ip, 20), account])
         // Nobody waits for it, so that an address without an account is answered as fast as one with.
-        background.start(sendResetLink(deps, body.email), 'A password reset link could not be created.')
+        background.start(sendResetLink(deps, body.email), 'The password reset email could not be created.')
         return DONE
       },
     )

@@ -48,9 +48,9 @@ export async function scheduledBackup(): Promise<void> {
     deleteUnfinished(folder, isAlive, now)
     const { octets } = await makeBackup(config, path, { withSecret: true, makesFolder: true })
     const deleted = deleteOldBackups(folder, backupKeep)
-    log.info({ path, octets, deleted }, 'A backup was made and verified.')
+    log.info({ path, octets, deleted }, 'Created and verified a backup.')
   } catch (error) {
-    log.error({ path, reason: reasonOf(error) }, 'The backup failed. Checks and deliveries go on; it is tried again.')
+    log.error({ path, reason: reasonOf(error) }, 'The backup failed. Checks and deliveries continue. Retrying.')
     if (!(error instanceof CliError)) log.error({ err: error }, 'This is why the backup failed.')
     process.exitCode = 1
   }

@@ -19,15 +19,15 @@ export async function makeAdmin(db: Database, { admin }: Config, now: number): P
 /** Says in plain words where to go first. */
 export async function greet({ config, db, seal, log }: Deps): Promise<void> {
   const at = config.roles.has('api')
-    ? `Zonewatch answers at ${config.baseUrl} (its API is described at ${config.baseUrl}/docs)`
+    ? `Zonewatch runs at ${config.baseUrl} (documentation: ${config.baseUrl}/docs)`
     : 'Zonewatch is running'
-  log.info(`${at} and keeps its data in ${config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'}.`)
+  log.info(`${at} and stores its data in ${config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'}.`)
   if (await hasOrganizations(db)) {
-    log.info(`Sign in at ${config.baseUrl}/dashboard; programs send an API key in the header X-Api-Key.`)
+    log.info(`Sign in at ${config.baseUrl}/dashboard. API clients send a key in the X-Api-Key header.`)
     return
   }
   const link = await findSetupLink(db, seal, config.baseUrl)
   if (link === undefined) return
-  log.info(`No organization exists yet. Create one and your account in a browser: ${link}`)
-  log.info('The link works once. To use the command line instead: npm run zonewatch -- setup --help')
+  log.info(`No organization exists yet. To create one with your account, open: ${link}`)
+  log.info('The link works once. Or use the command line: npm run zonewatch -- setup --help')
 }

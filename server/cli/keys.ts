@@ -28,7 +28,7 @@ export async function createKey({
     const { id, key } = await made.catch(refused)
     if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
     print(
-      `API key "${name}" (${role}) for ${slug}, shown this once:\n\n  ${key}\n\nRevoke it with: npm run zonewatch -- keys revoke ${id}`,
+      `API key "${name}" (${role}) for ${slug}, shown only once:\n\n  ${key}\n\nRevoke it with: npm run zonewatch -- keys revoke ${id}`,
     )
   })
 }
@@ -74,10 +74,10 @@ export async function printKeys({ organization, json }: Choice): Promise<void> {
 
 export async function revoke(id: string): Promise<void> {
   await withDatabase(async (db) => {
-    const isUnknown = unknown(`There is no live key ${id}; see: npm run zonewatch -- keys list`)
+    const isUnknown = unknown(`No active key has the id ${id}. List them with: npm run zonewatch -- keys list`)
     const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
     await revokeKey(db, operatorContext(organizationId, systemClock.now()), id).catch(isUnknown)
-    print(`${id} is revoked; no running process accepts it any more.`)
+    print(`${id} is revoked. Requests with this key are rejected.`)
   })
 }
 
@@ -87,8 +87,8 @@ function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expire
 }
 
 function organizationSentence(named: string | undefined): string {
-  if (named !== undefined) return `There is no organization "${named}".`
-  return 'Use --organization SLUG to choose an organization. There is none yet, or more than one.'
+  if (named !== undefined) return `No organization has the slug "${named}".`
+  return 'Choose an organization with --organization SLUG. The server has none yet, or more than one.'
 }
 
 const unknown =

@@ -34,7 +34,7 @@ test('a restore without the secret is refused in one sentence, and leaves no sec
   await rm(file)
   const again = () => start(settings)
   await expect(again()).rejects.toThrow(
-    /^\S+data\/secret is missing: it holds the secret that sqlite:\S+ was made under; restore it from the backup of the data folder, or set SECRET to that secret\.$/,
+    /^\S+data\/secret is missing. It holds the secret that sqlite:\S+ was made under; restore it from the backup of the data folder, or set SECRET to that secret\.$/,
   )
   await expect(again()).rejects.toThrow('is missing')
   await writeFile(file, 'x'.repeat(40))
@@ -63,7 +63,7 @@ test('a database of a newer version is refused in one sentence', async () => {
   await sql`insert into migrations (number, name, applied_at) values (99, 'of tomorrow', 0)`.execute(db)
   await db.destroy()
   await expect(start(settings)).rejects.toThrow(
-    `This Zonewatch does not know the database's migration "of tomorrow". Start the version that made it, or restore a backup.`,
+    `This version of Zonewatch does not know the migration "of tomorrow". Start the version that created it, or restore a backup.`,
   )
 })
 

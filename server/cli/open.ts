@@ -27,7 +27,7 @@ export function makeDataFolder(dataDir: string): void {
     rmSync(probe)
   } catch (error) {
     throw new CliError(
-      `The data folder ${dataDir} cannot be written (${reasonOf(error)}); set DATA_DIR to one that can.`,
+      `The data folder ${dataDir} cannot be written (${reasonOf(error)}). Set DATA_DIR to a writable folder.`,
     )
   }
 }
@@ -67,7 +67,7 @@ export function loadSecret({ secret, secretPrevious, dataDir }: SecretSettings):
 export function readSecrets(path: string): [string, ...string[]] {
   const [first = '', ...others] = splitSecrets(readFileSync(path, 'utf8'))
   if ([first, ...others].some((each) => each.length < 32))
-    throw new CliError(`${path} does not hold a secret of 32 or more characters; restore it from a backup.`)
+    throw new CliError(`${path} does not contain a secret of at least 32 characters. Restore it from a backup.`)
   return [first, ...others]
 }
 
@@ -88,8 +88,8 @@ export async function prepareDatabase(
     await db.destroy().catch(() => {})
     if (error instanceof CliError) throw error
     if (error instanceof OtherVersion)
-      throw new CliError(`${error.message} Start the version that made it, or restore a backup.`)
-    throw new CliError(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and that the database runs.`)
+      throw new CliError(`${error.message} Start the version that created it, or restore a backup.`)
+    throw new CliError(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and whether the database is running.`)
   }
 }
 
@@ -100,12 +100,12 @@ function previousMissing(where: string, { from, path }: Secret): string {
 
 function otherSecret(where: string, { from, path }: Secret): string {
   if (from === 'settings') {
-    return `${where} was made under another SECRET; set SECRET to that one. Where none was set, it is in the file "secret" of the data folder or its backup. To change it, set SECRET_PREVIOUS to the old one.`
+    return `${where} was created with another SECRET. Set SECRET to that value. If SECRET was not set then, the value is in the file "secret" of the data folder or its backup. To change it, set SECRET_PREVIOUS to the old one.`
   }
   // A new one that is left would look like the right one at the next start.
   if (from === 'new file') rmSync(path, { force: true })
-  const what = from === 'file' ? 'is not the secret' : 'is missing: it holds the secret'
-  return `${path} ${what} that ${where} was made under; restore it from the backup of the data folder, or set SECRET to that secret.`
+  const what = from === 'file' ? 'is not the secret' : 'is missing. It holds the secret'
+  return `${path} ${what} that ${where} was created with. Restore the file from the backup of the data folder, or set SECRET to that secret.`
 }
 
 /** For commands that work on the database and end. */

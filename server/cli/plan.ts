@@ -10,15 +10,15 @@ export async function assignPlan(organization: string, plan: string): Promise<vo
   await withDatabase(async (db, { plans }) => {
     const known = plans.map(({ id }) => id)
     if (!known.includes(plan)) {
-      throw new CliError(`There is no plan "${plan}"; PLANS names ${known.join(', ')}.`)
+      throw new CliError(`Unknown plan "${plan}". PLANS has ${known.join(', ')}.`)
     }
     const { id, slug } = await getOrganization(db, organization).catch((error: unknown) => {
-      throw error instanceof Problem ? new CliError(`There is no organization "${organization}".`) : error
+      throw error instanceof Problem ? new CliError(`No organization has the slug "${organization}".`) : error
     })
     const isGiven = await givePlan(db, { organizationId: id }, plan, systemClock.now())
     if (!isGiven) {
-      throw new CliError(`${slug} pays for a subscription, which decides its plan; it has to be canceled first.`)
+      throw new CliError(`${slug} has a paid subscription, which sets its plan. Cancel the subscription first.`)
     }
-    process.stdout.write(`${slug} has the plan ${plan} now; its limits hold from the next request on.\n`)
+    process.stdout.write(`${slug} now has the plan ${plan}. Its limits apply from the next request.\n`)
   })
 }

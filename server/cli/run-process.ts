@@ -105,7 +105,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   freeStartMemory()
 
   const end = await supervisor.end
-  if (end === 'orphaned') log.error('The supervisor was killed; its processes end.')
+  if (end === 'orphaned') log.error('The supervisor was killed. Its processes stop.')
   isStopping = true
   stop.abort()
   const refused = app && end === 'ordered' ? systemClock.sleep(REFUSING_MS) : undefined
@@ -114,7 +114,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   abandon.abort()
   await Promise.race([drained, systemClock.sleep(1_000)])
   await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
-    log.error({ err }, 'Claims could not be given back; their leases run out.'),
+    log.error({ err }, 'Claims could not be released. They expire with their leases.'),
   )
   await Promise.race([Promise.allSettled([closeDeps(deps), deps.tracing?.close()]), systemClock.sleep(1_000)])
   process.exit(0)
@@ -136,7 +136,7 @@ function keyFollower({ db, seal, log }: Deps, { from, path }: Secret): () => Pro
 }
 
 function connectToSupervisor() {
-  if (!process.send) throw new CliError('This command is for the server itself. Start the server with: zonewatch serve')
+  if (!process.send) throw new CliError('This command is internal. Start the server with: zonewatch serve')
   let wake = (_: Topic) => {}
   const loopHealth = new LoopHealth()
   const start = Promise.withResolvers<Order & { kind: 'start' }>()
@@ -246,7 +246,7 @@ function refuseToListen({ host, port }: Config) {
   return (error: unknown): never => {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE')
-      throw new CliError(`Port ${port} on ${host} is in use by another program; set PORT to a free one.`)
-    throw new CliError(`Port ${port} on ${host} cannot be listened on (${reasonOf(error)}); set HOST and PORT.`)
+      throw new CliError(`Port ${port} on ${host} is already in use. Set PORT to a free port.`)
+    throw new CliError(`Port ${port} on ${host} cannot be opened (${reasonOf(error)}). Check HOST and PORT.`)
   }
 }

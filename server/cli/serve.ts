@@ -53,11 +53,11 @@ async function runBackups(folder: string, everyMs: number, log: Logger, stop: Ab
     new Promise<boolean>((resolve) => {
       const child = fork(process.argv[1]!, ['scheduled-backup'], { signal: stop, killSignal: 'SIGKILL' })
       child.once('error', (err) => {
-        if (!stop.aborted) log.error({ err }, 'The backup could not be started; it is tried again.')
+        if (!stop.aborted) log.error({ err }, 'The backup could not be started. Retrying.')
         resolve(false)
       })
       child.once('exit', (code, signal) => {
-        if (signal !== null && !stop.aborted) log.error({ signal }, 'The backup was killed; it is tried again.')
+        if (signal !== null && !stop.aborted) log.error({ signal }, 'The backup was killed. Retrying.')
         resolve(code === 0)
       })
     })

@@ -17,7 +17,7 @@ export async function setup({ organization, email, password: given, json }: Setu
     throw new CliError('--organization needs a name of 1 to 250 characters.')
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`--email: "${email}" is not an e-mail address.`)
   const password = given ?? (await readPassword())
-  if (password.length < 8) throw new CliError('The password needs at least 8 characters.')
+  if (password.length < 8) throw new CliError('The password must have at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {
     await refuseOtherPassword(db, email, password)
     const passwordHash = await scryptPasswords.hash(password)
@@ -33,9 +33,9 @@ export async function setup({ organization, email, password: given, json }: Setu
       process.stdout.write(`${JSON.stringify(shown)}\n`)
       return
     }
-    process.stdout.write(`${organization} is set up (slug ${made.slug}), with ${email} as its owner.
+    process.stdout.write(`Created the organization ${organization} (slug ${made.slug}) with the owner ${email}.
 
-Its first API key may do everything, and is shown this once:
+Its first API key may do everything, and is shown only once:
 
   ${made.key}
 

@@ -18,7 +18,7 @@ export function readBackupSettings(read: Read): BackupSettings {
     backupDir: read('BACKUP_DIR', '', 'the folder for scheduled backups of SQLite; none are made when empty', (text) =>
       text === '' ? null : resolve(text),
     ),
-    backupEveryMs: read('BACKUP_EVERY', '24h', 'time between scheduled backups, such as 30m, 6h or 7d', (text) =>
+    backupEveryMs: read('BACKUP_EVERY', '24h', 'time between scheduled backups, for example 30m, 6h or 7d', (text) =>
       parseDuration(text, MINUTE_MS, YEAR_MS),
     ),
     backupKeep: read(

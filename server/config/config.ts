@@ -112,17 +112,22 @@ class Settings {
   }
 
   config(): Config {
-    const host = this.#read('HOST', '127.0.0.1', 'the address to listen on; 0.0.0.0 for every one', parseHost)
+    const host = this.#read('HOST', '127.0.0.1', 'the address to listen on; 0.0.0.0 for all interfaces', parseHost)
     const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseWhole(text, 0, 65_535))
     const shown = host.includes(':') ? `[${host}]` : host === '127.0.0.1' || host === '0.0.0.0' ? 'localhost' : host
-    const baseUrl = this.#read('BASE_URL', `http://${shown}:${port}`, 'the address people and links use', parseBaseUrl)
+    const baseUrl = this.#read(
+      'BASE_URL',
+      `http://${shown}:${port}`,
+      'the URL under which people reach this server; used in links',
+      parseBaseUrl,
+    )
     const dataDir = this.#read('DATA_DIR', './data', 'the folder of the SQLite file and the generated secret', (text) =>
       resolve(text),
     )
     const databaseUrl = this.#read(
       'DATABASE_URL',
       `sqlite:${resolve(dataDir, 'zonewatch.db')}`,
-      'sqlite:<file>, or postgres://user:password@host/database for many nodes',
+      'sqlite:<file>, or postgres://user:password@host/database',
       parseDatabaseUrl,
     )
     const config: Config = {
@@ -132,11 +137,11 @@ class Settings {
       baseUrl,
       dataDir,
       databaseUrl,
-      roles: this.#read('ROLES', ROLES.join(','), 'the roles of this server', parseRoles),
+      roles: this.#read('ROLES', ROLES.join(','), 'what this server runs: api, checker, courier', parseRoles),
       workers: this.#read(
         'WORKERS',
         'auto',
-        'processes for checks and deliveries; auto: one less than the CPU has cores; 0: none beside the API',
+        'worker processes for checks and deliveries; auto: CPU cores minus 1; 0: run them in the API process',
         parseWorkers,
       ),
       secret: this.#secret(
@@ -150,19 +155,19 @@ class Settings {
       webhookAllowedNetworks: this.#read(
         'WEBHOOK_ALLOWED_NETWORKS',
         '',
-        'CIDRs of private receivers to allow, comma separated',
+        'networks of private webhook receivers to allow: CIDRs, comma-separated',
         parseAllowed,
       ),
       webhookDeniedPorts: this.#read(
         'WEBHOOK_DENIED_PORTS',
         DENIED_PORTS.join(','),
-        'ports of receivers that are refused, comma separated; off for none',
+        'ports that webhook URLs must not use, comma-separated; off for none',
         parsePorts,
       ),
       webhookAuthorities: this.#read(
         'WEBHOOK_CA_FILE',
         '',
-        'a PEM file of certificate authorities to trust beside the usual ones',
+        'a PEM file with additional certificate authorities to trust',
         parseAuthorities,
       ),
       webhookProxy: this.#webhookProxy(),
@@ -177,7 +182,7 @@ class Settings {
         (...setting) => this.#secret(...setting),
         host,
       ),
-      logLevel: this.#read('LOG_LEVEL', 'info', `how much to log: ${LOG_LEVELS.join(', ')}`, (text) =>
+      logLevel: this.#read('LOG_LEVEL', 'info', `log level: ${LOG_LEVELS.join(', ')}`, (text) =>
         parseOneOf(text, LOG_LEVELS),
       ),
       logFormat: this.#read('LOG_FORMAT', process.stdout.isTTY ? 'pretty' : 'json', 'pretty or json', (text) =>
@@ -186,7 +191,7 @@ class Settings {
     }
     if (databaseUrl.startsWith('postgres') && config.secret === null && this.#errors.SECRET === undefined) {
       this.#errors.SECRET =
-        'is required with PostgreSQL, so that all nodes share one: set 32 or more random characters.'
+        'is required with PostgreSQL, because all nodes share it. Set it to at least 32 random characters.'
     }
     if (databaseUrl.startsWith('postgres') && config.backupDir !== null) {
       this.#errors.BACKUP_DIR ??=
@@ -207,7 +212,7 @@ class Settings {
     const webhooks = this.#read(
       'WEBHOOKS_PER_ORGANIZATION',
       '1000',
-      'webhooks that an organization may have where its plan names no number; 0 = no limit',
+      'webhooks per organization, where the plan sets no limit; 0 = no limit',
       parseLimit,
     )
     const plans = this.#read('PLANS', '', 'the plans you sell, as JSON; self-hosted when empty', parsePlansOf)
@@ -221,7 +226,7 @@ class Settings {
   }
 
   #webhookProxy(): URL | null {
-    const about = 'an HTTP proxy that requests to receivers go through: http://user:password@proxy.example:3128'
+    const about = 'an HTTP proxy for webhook requests: http://user:password@proxy.example:3128'
     const text = this.#secret('WEBHOOK_PROXY', about, parseProxy)
     return text === null ? null : new URL(text)
   }
@@ -237,7 +242,7 @@ class Settings {
       },
     )
     const password = this.#secret('ADMIN_PASSWORD', "the first owner's password", (text) => {
-      if (text.length < 8) throw new Refusal('needs at least 8 characters.')
+      if (text.length < 8) throw new Refusal('must have at least 8 characters.')
       return text
     })
     const apiKey = this.#secret('ADMIN_API_KEY', 'the first API key: zw_ and 43 letters or digits', (text) => {
@@ -245,22 +250,27 @@ class Settings {
       return text
     })
     if (email === '' && password === null && apiKey === null) return null
-    if (email === '') this.#errors.ADMIN_EMAIL ??= 'is needed together with ADMIN_PASSWORD and ADMIN_API_KEY.'
-    if (password === null) this.#errors.ADMIN_PASSWORD ??= 'is needed together with ADMIN_EMAIL.'
+    if (email === '') this.#errors.ADMIN_EMAIL ??= 'is required together with ADMIN_PASSWORD and ADMIN_API_KEY.'
+    if (password === null) this.#errors.ADMIN_PASSWORD ??= 'is required together with ADMIN_EMAIL.'
     return { email, password: password ?? '', apiKey }
   }
 
   #stripe(): Config['stripe'] {
-    const secretKey = this.#secret('STRIPE_SECRET_KEY', 'turns on payments through Stripe', (text) => text)
+    const secretKey = this.#secret('STRIPE_SECRET_KEY', 'Stripe API key; turns on payments', (text) => text)
     const webhookSecret = this.#secret(
       'STRIPE_WEBHOOK_SECRET',
-      'verifies what Stripe reports (whsec_…)',
+      "verifies the signatures of Stripe's webhooks (whsec_…)",
       (text) => text,
     )
-    const apiBase = this.#read('STRIPE_API_BASE', 'https://api.stripe.com', "where Stripe's API answers", parseBaseUrl)
+    const apiBase = this.#read(
+      'STRIPE_API_BASE',
+      'https://api.stripe.com',
+      "the base URL of Stripe's API",
+      parseBaseUrl,
+    )
     if (secretKey === null && webhookSecret === null) return null
-    if (secretKey === null) this.#errors.STRIPE_SECRET_KEY ??= 'is needed together with STRIPE_WEBHOOK_SECRET.'
-    if (webhookSecret === null) this.#errors.STRIPE_WEBHOOK_SECRET ??= 'is needed together with STRIPE_SECRET_KEY.'
+    if (secretKey === null) this.#errors.STRIPE_SECRET_KEY ??= 'is required together with STRIPE_WEBHOOK_SECRET.'
+    if (webhookSecret === null) this.#errors.STRIPE_WEBHOOK_SECRET ??= 'is required together with STRIPE_SECRET_KEY.'
     return { secretKey: secretKey ?? '', webhookSecret: webhookSecret ?? '', apiBase: new URL(apiBase) }
   }
 
@@ -268,7 +278,7 @@ class Settings {
     const url = this.#secret('SMTP_URL', 'the mail server: smtp://user:password@host:587, or smtps://', parseSmtpUrl)
     const from = this.#read('MAIL_FROM', '', 'the sender: alerts@example.com, or Zonewatch <…>', parseSender)
     if (url === null) return null
-    if (from === '') this.#errors.MAIL_FROM ??= 'is needed together with SMTP_URL.'
+    if (from === '') this.#errors.MAIL_FROM ??= 'is required together with SMTP_URL.'
     return { url, from }
   }
 
@@ -299,11 +309,11 @@ class Settings {
   #given(name: string): string | undefined {
     const path = this.#environment[`${name}_FILE`]
     if (!path) return this.#environment[name] || undefined
-    if (this.#environment[name]) this.#errors[name] = `and ${name}_FILE are both set; set one.`
+    if (this.#environment[name]) this.#errors[name] = `and ${name}_FILE are both set. Set only one.`
     try {
       return readFileSync(path, 'utf8').trim() || undefined
     } catch {
-      this.#errors[`${name}_FILE`] = `names a file that cannot be read: ${path}`
+      this.#errors[`${name}_FILE`] = `names a file that cannot be read: ${path}.`
       return undefined
     }
   }

@@ -33,9 +33,9 @@ test('off switches either off, and roots of one port can be named', () => {
 })
 
 test.each([
-  [{ DNS_ROOTS: '127.0.0.1:5300,127.0.0.2' }, 'one port'],
-  [{ DNS_ROOTS: 'root' }, 'no server address'],
-  [{ DNS_CANARIES: 'a..b' }, 'no name'],
+  [{ DNS_ROOTS: '127.0.0.1:5300,127.0.0.2' }, 'the same port'],
+  [{ DNS_ROOTS: 'root' }, 'invalid server address'],
+  [{ DNS_CANARIES: 'a..b' }, 'invalid name'],
   [{ DNS_PER_SECOND: '0' }, 'whole number'],
 ])('%o is refused', (environment, words) => {
   expect(() => read(environment)).toThrow(BadConfig)

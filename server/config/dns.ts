@@ -28,7 +28,7 @@ export function readDnsSettings(read: Read): DnsSettings {
   const dnsServers = read(
     'DNS_SERVERS',
     '',
-    "ip[:port], comma separated; the system's resolvers when empty",
+    "recursive resolvers: ip[:port], comma-separated; the system's when empty",
     parseServers,
   )
   // Private servers may know names that the public does not, or no public name at all: see docs/decisions/0010.
@@ -38,19 +38,19 @@ export function readDnsSettings(read: Read): DnsSettings {
     dnsRoots: read(
       'DNS_ROOTS',
       isPrivate ? 'off' : 'public',
-      'where delegation is followed from: ip[:port], comma separated; public for the root servers; off',
+      'name servers where iterative resolution starts: ip[:port], comma-separated; public for the root servers; off',
       parseRoots,
     ),
     dnsCanaries: read(
       'DNS_CANARIES',
       isPrivate ? 'off' : CANARIES,
-      'names that must resolve; if none does, failures are not recorded; off',
+      'names that always resolve; while none does, the network of this server is down and failures are not recorded; off',
       parseCanaries,
     ),
     dnsTimeoutMs: read('DNS_TIMEOUT_MS', '2000', 'timeout of one query attempt', (text) =>
       parseWhole(text, 10, 30_000),
     ),
-    dnsTries: read('DNS_TRIES', '3', 'attempts per query, over different servers', (text) => parseWhole(text, 1, 10)),
+    dnsTries: read('DNS_TRIES', '3', 'attempts per query, each at another server', (text) => parseWhole(text, 1, 10)),
     dnsInFlight: read(
       'DNS_IN_FLIGHT',
       '256',
@@ -75,7 +75,7 @@ function parseRoots(text: string): readonly ServerAddress[] {
   const roots = parseServers(text) ?? []
   // Glue names no port, so the whole tree is on the roots'.
   const other = roots.find(({ port }) => port !== roots[0]?.port)
-  if (other) throw new Refusal(`must name one port for all roots, not also ${formatServer(other)}.`)
+  if (other) throw new Refusal(`must use the same port for all roots, unlike ${formatServer(other)}.`)
   return roots
 }
 
@@ -87,7 +87,7 @@ function parseCanaries(text: string): readonly string[] {
     .filter((each) => each !== '')
     .map((each) => {
       const parsed = normalizeName(each)
-      if (!parsed.ok) throw new Refusal(`has an entry that is no name: ${parsed.reason}`)
+      if (!parsed.ok) throw new Refusal(`has an invalid name: ${parsed.reason}`)
       return parsed.name
     })
 }

@@ -23,12 +23,12 @@ export function readHttpSettings(read: Read): HttpSettings {
       read: read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
       write: read('WRITE_LIMIT', '5', 'writes per minute and API key; 0 = no limit', parseLimit),
       create: read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
-      dashboard: read('DASHBOARD_LIMIT', '600', 'requests per minute and person signed in; 0 = no limit', parseLimit),
+      dashboard: read('DASHBOARD_LIMIT', '600', 'dashboard requests per minute and user; 0 = no limit', parseLimit),
     },
     idempotencyOctets: read(
       'IDEMPOTENCY_BYTES',
       '67108864',
-      'bytes of answers kept for Idempotency-Key, for each organization',
+      'bytes of stored responses for Idempotency-Key per organization',
       (text) => parseWhole(text, 1_024, 1_000_000_000_000),
     ),
     signUp: read('SIGN_UP', 'off', 'open: anyone can sign up and create an organization', (text) =>
@@ -37,19 +37,19 @@ export function readHttpSettings(read: Read): HttpSettings {
     invitationLimit: read(
       'INVITATION_LIMIT',
       '50',
-      'invitations that an organization may send in 24 hours, those sent again included; 0 = no limit',
+      'invitations per organization in 24 hours, resent ones included; 0 = no limit',
       parseLimit,
     ),
     corsOrigins: read(
       'CORS_ORIGINS',
       '',
-      'pages that may call the API from a browser: https://status.example.com, comma separated; * for all',
+      'origins that may call the API from a browser (CORS), comma-separated: https://status.example.com; * for all',
       parseOrigins,
     ),
     trustedProxies: read(
       'TRUSTED_PROXIES',
       '',
-      'CIDRs of reverse proxies, comma separated: their X-Forwarded-For and X-Forwarded-Host are believed',
+      'reverse proxies whose X-Forwarded-For and X-Forwarded-Host are trusted: CIDRs, comma-separated',
       parseProxies,
     ),
   }

@@ -45,7 +45,7 @@ export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_00
 export function parseOrigins(text: string): string[] {
   const origins = split(text)
   const wrong = origins.find((each) => each !== '*' && !(URL.canParse(each) && new URL(each).origin === each))
-  if (wrong !== undefined) throw new Refusal(`must hold origins like https://status.example.com, or *, not "${wrong}".`)
+  if (wrong !== undefined) throw new Refusal(`must be origins like https://status.example.com, or *, not "${wrong}".`)
   return origins
 }
 
@@ -84,7 +84,7 @@ export function parseWorkers(text: string): number {
 export function parseServers(text: string): ServerAddress[] | null {
   const servers = split(text).map((each) => {
     const server = parseServerAddress(each)
-    if (!server.ok) throw new Refusal(`has an entry that is no server address: ${server.reason}`)
+    if (!server.ok) throw new Refusal(`has an invalid server address: ${server.reason}`)
     return server.server
   })
   return servers.length > 0 ? servers : null
@@ -92,7 +92,7 @@ export function parseServers(text: string): ServerAddress[] | null {
 
 export function parseAllowed(text: string): Networks {
   const networks = parseNetworks(text)
-  if (!networks.ok) throw new Refusal(`has an entry that is no network: ${networks.reason}`)
+  if (!networks.ok) throw new Refusal(`has an invalid network: ${networks.reason}`)
   return networks.networks
 }
 
@@ -107,11 +107,11 @@ export function parseAuthorities(path: string): string | null {
   try {
     pem = readFileSync(path, 'utf8')
   } catch {
-    throw new Refusal(`names a file that cannot be read: ${path}`)
+    throw new Refusal(`names a file that cannot be read: ${path}.`)
   }
   const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
-    throw new Refusal(`names a file that does not hold certificates in PEM: ${path}`)
+    throw new Refusal(`names a file without PEM certificates: ${path}.`)
   }
   return certificates.join('\n')
 }

@@ -28,20 +28,18 @@ export function readWebhookSettings(read: Read): WebhookSettings {
       'requests in progress on each machine, except slow ones',
       (text) => parseWhole(text, 1, 10_000),
     ),
-    webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks that one group may have', (text) =>
-      parseWhole(text, 1, 1_000),
-    ),
+    webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks per group', (text) => parseWhole(text, 1, 1_000)),
     webhookKeep: {
       waitingRequests: read(
         'WEBHOOK_WAITING_REQUESTS',
         '100000',
-        'requests of one webhook that may wait; the oldest beyond are dropped; 0 = no limit',
+        'queued requests per webhook; beyond it the oldest are dropped; 0 = no limit',
         parseLimit,
       ),
       waitingDays: read(
         'WEBHOOK_WAITING_DAYS',
         '30',
-        'days that a request may wait since it was due, then it is dropped; 0 = no limit',
+        'days until a queued request is dropped; 0 = no limit',
         parseLimit,
       ),
       storedOctets:
@@ -49,7 +47,7 @@ export function readWebhookSettings(read: Read): WebhookSettings {
         read(
           'WEBHOOK_STORED_MB',
           '4096',
-          "what an organization's webhook requests may take; beyond it the oldest go; 0 = no limit",
+          'storage for webhook requests per organization; beyond it the oldest are deleted; 0 = no limit',
           parseLimit,
         ),
     },

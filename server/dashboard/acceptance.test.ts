@@ -73,7 +73,7 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
     for (const [current, sentence] of [
       [null, 'This record has no result yet. Wait for its first check.'],
       [[], 'There are no records to accept. A monitor needs at least one expected value.'],
-      [many, 'There are 11 values now, and a monitor expects at most 10.'],
+      [many, 'The record has 11 values. A monitor can have at most 10 expected values.'],
     ] as const) {
       const id = await givenFound(world, {}, current && [...current])
       const { status, body } = await accept(world, id)

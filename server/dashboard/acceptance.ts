@@ -57,7 +57,9 @@ function currentOf(row: MonitorRow): string[] {
   if (current.length === 0)
     throw conflict('There are no records to accept. A monitor needs at least one expected value.')
   if (current.length > MAX_EXPECTED_VALUES) {
-    throw conflict(`There are ${current.length} values now, and a monitor expects at most ${MAX_EXPECTED_VALUES}.`)
+    throw conflict(
+      `The record has ${current.length} values. A monitor can have at most ${MAX_EXPECTED_VALUES} expected values.`,
+    )
   }
   return current
 }

@@ -54,7 +54,7 @@ async function* lines(
     left -= page.data.length
     if (page.after === null) return
     if (left <= 0) {
-      yield text([[`There are more than these ${most} events; ask for a shorter time.`]])
+      yield text([[`The export is limited to ${most} events. Choose a shorter period.`]])
       return
     }
   }

@@ -25,7 +25,7 @@ export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequ
   const pasted = pastedName(name)
   const isAddress = pasted.endsWith('.arpa') && !name.trim().toLowerCase().includes('.arpa')
   if (isAddress && record_type !== undefined && record_type !== 'PTR') {
-    throw invalid({ record_type: 'must be PTR for an IP address; for another type give a name.' })
+    throw invalid({ record_type: 'must be PTR for an IP address. For another type, use a name.' })
   }
   const parsed = parseMonitorName({ full_domain: pasted }, 'PTR')
   if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })

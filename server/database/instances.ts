@@ -67,7 +67,7 @@ export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSig
       await report(deps)
       await takeOverFromSilent(db, process, clock.now())
     } catch (err) {
-      log.error({ err }, 'This process could not say that it lives; it tries again.')
+      log.error({ err }, 'The heartbeat of this process could not be written. Retrying.')
     }
   }
 }

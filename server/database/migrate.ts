@@ -61,7 +61,7 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
     const applied = await readApplied(transaction, words)
     const unknown = findUnknownMigration(applied)
     if (unknown !== undefined)
-      throw new OtherVersion(`This Zonewatch does not know the database's migration "${unknown}".`)
+      throw new OtherVersion(`This version of Zonewatch does not know the migration "${unknown}".`)
     const names: string[] = []
     for (const [index, { name, statements }] of MIGRATIONS.slice(applied.length).entries()) {
       for (const statement of statements(words)) await sql.raw(statement).execute(transaction)

@@ -29,7 +29,10 @@ export function refuseStale({ version }: { version: number }, match: Match): voi
 export const changedNothing = (match: Match): Problem => (match === undefined ? notFound() : stale())
 
 export const stale = () =>
-  new Problem(412, 'The resource has changed since you read it, or has no such ETag; read it again, then decide.')
+  new Problem(
+    412,
+    'The resource has changed since you read it, or the ETag in If-Match is not one of its own. Read it again, then retry.',
+  )
 
 /** Representations have exactly the specification's fields, so that their versions stand beside them. */
 const versions = new WeakMap<object, Versioned>()

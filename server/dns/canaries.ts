@@ -70,7 +70,7 @@ async function stateOf(dns: DnsClient, names: readonly string[]): Promise<Networ
   const replies = names.map((name) => dns.ask({ name, type: 'A' }))
   const good = replies.map(async (reply) => {
     if (!isResolved(await reply) || isAlike((await reply).outcome, (await impossible).outcome)) {
-      throw new Error('it does not resolve')
+      throw new Error('the name does not resolve')
     }
   })
   return await Promise.any(good).then(

@@ -35,14 +35,14 @@ function withoutRecords(message: Message, question: Question, chain: CnameChain,
   if (message.authority.some((record) => record.type === 'SOA')) return { kind: 'nodata', chain }
   if (chain.length > 0) return { kind: 'referral', chain, ...delegation(message, last) }
   if (message.answer.some((record) => record.type === question.type || record.type === 'CNAME')) {
-    return malformed('its answer is about another name')
+    return malformed('the answer is for another name')
   }
   // Asked without RD, a server that would recurse for others refers all the same.
   const recursed = message.flags.includes('ra') && message.flags.includes('rd')
   const plain = !message.flags.includes('aa') && !recursed
   if (!plain || !message.authority.some((record) => record.type === 'NS')) return { kind: 'nodata', chain }
   const referral = delegation(message, last)
-  if (referral.zone === undefined) return malformed('it refers to a zone that does not hold the name')
+  if (referral.zone === undefined) return malformed('the referral is to a zone that does not contain the name')
   return { kind: 'referral', chain, ...referral }
 }
 

@@ -133,7 +133,7 @@ describe('giving up', () => {
 
   test('without a server there is nothing to ask', async () => {
     const { outcome, evidence } = await givenDnsClient([]).ask(www)
-    expect(outcome).toEqual({ kind: 'unreachable', reason: 'there is no name server to ask' })
+    expect(outcome).toEqual({ kind: 'unreachable', reason: 'no name server is configured' })
     expect(evidence).toEqual([])
   })
 })

@@ -57,7 +57,7 @@ export type DnsClientOptions = {
 }
 
 const MOST_WAIT_MS = 20_000
-const noServer: Outcome = { kind: 'unreachable', reason: 'there is no name server to ask' }
+const noServer: Outcome = { kind: 'unreachable', reason: 'no name server is configured' }
 
 export function createDnsClient({
   servers,

@@ -15,7 +15,7 @@ export function readEdns(packet: Packet, ttl: number, at: number, end: number): 
     const option = readUint16(packet, cursor, end)
     const from = cursor + 4
     cursor = from + readUint16(packet, cursor + 2, end)
-    if (cursor > end) throw new MalformedPacket('an EDNS option reaches past its record')
+    if (cursor > end) throw new MalformedPacket('an EDNS option extends beyond its record')
     if (option !== EDE_OPTION || ede.length === MAX_ERRORS) continue
     ede.push({ code: readUint16(packet, from, cursor), text: readableText(packet.octets.subarray(from + 2, cursor)) })
   }

@@ -104,7 +104,9 @@ test.each([
     TYPES,
   )
   packet.writeUInt16BE(0x8180, 2)
-  expect(decodeResponse(packet, { name, type: 'NS' }, TYPES)).toMatchObject({ reason: 'it answers another question' })
+  expect(decodeResponse(packet, { name, type: 'NS' }, TYPES)).toMatchObject({
+    reason: 'the answer is for another question',
+  })
   expect(decodeResponse(packet, { name: other, type: 'NS' }, TYPES).ok).toBe(true)
 })
 
@@ -134,28 +136,28 @@ describe('what is no answer to the question is malformed', () => {
   const owner = [0xc0, 12]
   const rest = [0, 1, 0, 1, 0, 0, 0, 9]
   test.each<[string, Buffer, RegExp]>([
-    ['nothing', Buffer.alloc(0), /shorter than a header/],
-    ['eleven octets', response().subarray(0, 11), /shorter than a header/],
+    ['nothing', Buffer.alloc(0), /shorter than a DNS header/],
+    ['eleven octets', response().subarray(0, 11), /shorter than a DNS header/],
     ['the query itself', encode({ type: 'query', id: 7, questions: [question] }), /a query, not a response/],
-    ['another opcode', response({ flags: 0x2180 }), /another kind of request/],
+    ['another opcode', response({ flags: 0x2180 }), /another opcode/],
     ['another name', response({ questions: [{ name: 'www.example.org', type: 'A' }] }), /another question/],
     ['another type', response({ questions: [{ name: 'www.example.com', type: 'AAAA' }] }), /another question/],
     ['another class', response({ questions: [{ ...question, class: 'CH' }] }), /another question/],
-    ['no question', response({ questions: [] }), /the one question asked/],
-    ['two questions', response({ questions: [question, question] }), /the one question asked/],
-    ['a record of another class', response({ answers: [{ ...address, class: 'CH' } as Answer] }), /another class/],
-    ['octets after the last record', Buffer.concat([response(), Buffer.from([0])]), /octets after/],
+    ['no question', response({ questions: [] }), /exactly one question/],
+    ['two questions', response({ questions: [question, question] }), /exactly one question/],
+    ['has another class', response({ answers: [{ ...address, class: 'CH' } as Answer] }), /another class/],
+    ['octets after the last record', Buffer.concat([response(), Buffer.from([0])]), /octets follow/],
     ['fewer records than it counts', withRecord(), /ends too early/],
-    ['a pointer to itself', withRecord(0xc0, 33, ...rest, 0, 0), /leads nowhere/],
-    ['a pointer ahead', withRecord(0xc0, 40, ...rest, 0, 0), /leads nowhere/],
-    ['a pointer into the header', withRecord(0xc0, 2, ...rest, 0, 0), /leads nowhere/],
+    ['a pointer to itself', withRecord(0xc0, 33, ...rest, 0, 0), /pointer is invalid/],
+    ['a pointer ahead', withRecord(0xc0, 40, ...rest, 0, 0), /pointer is invalid/],
+    ['a pointer into the header', withRecord(0xc0, 2, ...rest, 0, 0), /pointer is invalid/],
     ['half a pointer', withRecord(0xc0), /ends too early/],
     ['a label of an unknown kind', withRecord(0x41, 0, ...rest, 0, 0), /unknown kind/],
-    ['a label that reaches past the end', withRecord(63, 97), /ends too early/],
-    ['rdata that reaches past the end', withRecord(...owner, ...rest, 0, 5, 192, 0, 2, 1), /past the end/],
+    ['a label that reaches beyond the end', withRecord(63, 97), /ends too early/],
+    ['rdata that reaches beyond the end', withRecord(...owner, ...rest, 0, 5, 192, 0, 2, 1), /beyond the end/],
     ['an address of three octets', withRecord(...owner, ...rest, 0, 3, 192, 0, 2), /wrong length/],
-    ['two OPT records', response({ additionals: [opt(), opt()] }), /OPT record is out of place/],
-    ['OPT among the answers', response({ answers: [opt()] }), /OPT record is out of place/],
+    ['two OPT records', response({ additionals: [opt(), opt()] }), /OPT record is misplaced/],
+    ['OPT among the answers', response({ answers: [opt()] }), /OPT record is misplaced/],
   ])('%s', (_, packet, reason) => {
     expect(reasonOf(packet)).toMatch(reason)
   })

@@ -56,7 +56,7 @@ export function decodeResponse(octets: Buffer, question: Question, types: RdataT
 }
 
 function readHeader({ octets }: Packet): Header {
-  if (octets.length < 12) throw new MalformedPacket('it is shorter than a header')
+  if (octets.length < 12) throw new MalformedPacket('the message is shorter than a DNS header')
   const bits = octets.readUInt16BE(2)
   return { rcode: rcodeName(bits & 15), flags: flagsIn(bits & FLAGS_MASK) }
 }
@@ -73,8 +73,8 @@ function flagsIn(bits: number): readonly string[] {
 
 function readMessage(packet: Packet, header: Header, question: Question, types: RdataTypes): Message {
   const bits = packet.octets.readUInt16BE(2)
-  if (!(bits & QR)) throw new MalformedPacket('it is a query, not a response')
-  if (bits & OPCODE) throw new MalformedPacket('it answers another kind of request')
+  if (!(bits & QR)) throw new MalformedPacket('the message is a query, not a response')
+  if (bits & OPCODE) throw new MalformedPacket('the message has another opcode')
   const { rcode, flags } = header
   const message: Message = { rcode, flags, ede: [], answer: [], authority: [], additional: [] }
   // A server that knows no EDNS often sends back what it could not read: the code is all there is to learn.
@@ -92,19 +92,19 @@ function readMessage(packet: Packet, header: Header, question: Question, types: 
       const ttl = readUint32(packet, next + 4, end)
       const from = next + 10
       at = from + readUint16(packet, next + 8, end)
-      if (at > end) throw new MalformedPacket('a record reaches past the end')
+      if (at > end) throw new MalformedPacket('a record extends beyond the end of the message')
       if (code === TYPE_OPT) {
-        if (edns || name !== '' || section !== 'additional') throw new MalformedPacket('its OPT record is out of place')
+        if (edns || name !== '' || section !== 'additional') throw new MalformedPacket('the OPT record is misplaced')
         edns = readEdns(packet, ttl, from, at)
       } else if (recordClass === CLASS_IN) {
         const known = types.find(code)
         if (!known || (known.type !== question.type && !FOLLOWED.has(known.type))) continue
         const value = rdataText(known.format, packet, from, at)
         message[section].push({ name, type: known.type, ttl: readableTtl(ttl), value })
-      } else if (section !== 'additional') throw new MalformedPacket('it has a record of another class')
+      } else if (section !== 'additional') throw new MalformedPacket('a record has another class')
     }
   }
-  if (at !== end) throw new MalformedPacket('it has octets after its last record')
+  if (at !== end) throw new MalformedPacket('octets follow the last record')
   if (!edns) return message
   message.ede = edns.ede
   message.rcode = rcodeName((edns.rcodeHigh << 4) | (bits & 15))
@@ -116,12 +116,12 @@ function readQuestion(packet: Packet, header: Header, question: Question, types:
   const questions = packet.octets.readUInt16BE(4)
   const failed = header.rcode !== 'NOERROR' && header.rcode !== 'NXDOMAIN'
   if (questions === 0 && failed) return 12
-  if (questions !== 1) throw new MalformedPacket('it does not hold the one question asked')
+  if (questions !== 1) throw new MalformedPacket('the question section does not hold exactly one question')
   const { name, next } = readQuestionName(packet, question.name)
   const code = readUint16(packet, next, packet.octets.length)
   const questionClass = readUint16(packet, next + 2, packet.octets.length)
   if (name !== question.name || code !== types.codeOf(question.type) || questionClass !== CLASS_IN) {
-    throw new MalformedPacket('it answers another question')
+    throw new MalformedPacket('the answer is for another question')
   }
   return next + 4
 }

@@ -27,8 +27,8 @@ export const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, oct
 export function normalizeName(text: string): ParsedName {
   const dotted = text.replace(/[\u3002\uff0e\uff61]/g, '.')
   if (dotted === '.') return { ok: true, name: '' }
-  if (text === '') return refused('A name must not be empty; the root is written as a single dot.')
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return refused('A URL is not a name; give only the name in it.')
+  if (text === '') return refused('A name must not be empty. For the root, use a single dot.')
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return refused('A URL is not a DNS name. Use only the host name.')
   if (text.length > 4 * MAX_NAME) return refused(`A name has at most ${MAX_NAME} characters.`)
   const underArpa = /\.arpa\.?$/i.test(dotted)
   const labels: string[] = []
@@ -92,12 +92,13 @@ export function writeName(packet: Buffer, from: number, name: string): number {
 }
 
 function normalizeLabel(label: string, underArpa: boolean): ParsedName {
-  if (label === '') return refused('A name must not have an empty label (two dots in a row, or a dot in front).')
+  if (label === '') return refused('A name must not have an empty label. Remove the leading or the double dot.')
   const ascii = isAscii(label) ? label : aLabel(label)
   if (ascii === undefined) return refused(`The label "${label}" is not valid in an internationalized name.`)
   const wrong = ascii.replace(/\\(?:[01]\d\d|2[0-4]\d|25[0-5])/g, '').match(/[^a-z0-9_*/+=~!#&'-]/i)
-  if (wrong) return refused(`The character "${wrong[0]}" is not allowed in a name; write one like www.example.com.`)
-  if (ascii.includes('/') && !underArpa) return refused('The character "/" is not allowed in a name; give no URL.')
+  if (wrong) return refused(`The character "${wrong[0]}" is not allowed in a name. Use a name like www.example.com.`)
+  if (ascii.includes('/') && !underArpa)
+    return refused('The character "/" is not allowed in a name. Use only the host name, without a URL or path.')
   const name = ascii.toLowerCase().replace(/\\(\d{3})/g, (_, octet: string) => OCTET_TEXT[Number(octet)]!)
   const octets = octetsIn(name)
   if (octets > MAX_LABEL) return refused(`A label has 1 to ${MAX_LABEL} octets; "${name}" has ${octets}.`)

@@ -4,7 +4,7 @@ export class OverloadError extends Error {
   readonly retryInMs: number
 
   constructor(retryInMs: number) {
-    super(`Too many questions wait for one name server; there is a turn in ${Math.ceil(retryInMs / 1000)} s.`)
+    super(`Too many queries to one name server are pending. Retry in ${Math.ceil(retryInMs / 1000)} s.`)
     this.retryInMs = retryInMs
   }
 }

@@ -39,5 +39,5 @@ function server(ip: string, portText: string | undefined, text: string): ParsedS
 }
 
 function refused(text: string): ParsedServer {
-  return { ok: false, reason: `"${text}" is not the address of a DNS server: give ip, ip:port or [ipv6]:port.` }
+  return { ok: false, reason: `"${text}" is not the address of a DNS server. Use ip, ip:port or [ipv6]:port.` }
 }

@@ -35,7 +35,7 @@ export function tcpTo(server: ServerAddress): Send {
 }
 
 const closedEarly: Received = { kind: 'unreachable', reason: 'the connection was closed without an answer' }
-const cutShort: Received = { kind: 'malformed', reason: 'the connection was closed inside the answer' }
+const cutShort: Received = { kind: 'malformed', reason: 'the connection was closed in the middle of the answer' }
 
 // In one piece: some servers read the length and the message singleFlight or not at all.
 function framed(query: Buffer): Buffer {
@@ -46,7 +46,7 @@ function framed(query: Buffer): Buffer {
 
 function answerTo(id: number, packet: Buffer): Received {
   if (packet.length >= 2 && packet.readUInt16BE(0) === id) return { kind: 'packet', packet }
-  return { kind: 'malformed', reason: 'it has another id than the query' }
+  return { kind: 'malformed', reason: 'the id differs from that of the query' }
 }
 
 /** Joins what arrives, in whatever pieces, to one message of at most 65,535 octets. */

@@ -69,7 +69,7 @@ function readLabels(packet: Packet, at: number, end: number, pointers: number): 
     if (length === 0) return { name, octets, next: cursor + 1 }
     if (length >= 0xc0) {
       const target = readUint16(packet, cursor, end) & 0x3fff
-      if (target >= at || target < HEADER_LENGTH) throw new MalformedPacket('a compression pointer leads nowhere')
+      if (target >= at || target < HEADER_LENGTH) throw new MalformedPacket('a compression pointer is invalid')
       const tail = tailAt(packet, target, pointers + 1)
       return { name: joined(name, tail.name), octets: checked(octets + tail.octets - 1), next: cursor + 2 }
     }
@@ -102,5 +102,5 @@ function checked(octets: number): number {
 }
 
 function need(upTo: number, end: number): void {
-  if (upTo > end) throw new MalformedPacket('it ends too early')
+  if (upTo > end) throw new MalformedPacket('the message ends too early')
 }

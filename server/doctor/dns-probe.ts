@@ -74,7 +74,7 @@ function encode({ name, type, edns, recursionDesired = true, checkingDisabled = 
 }
 
 function decode(octets: Buffer) {
-  if (octets.length < 12) throw new MalformedPacket('it is shorter than a header')
+  if (octets.length < 12) throw new MalformedPacket('the message is shorter than a DNS header')
   const packet: Packet = { octets, tails: new Map() }
   const end = octets.length
   const bits = octets.readUInt16BE(2)

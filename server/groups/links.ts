@@ -75,7 +75,7 @@ async function refusalsOf(
       ? (['webhooks', webhooksPerGroup, MOST_GROUPS] as const)
       : (['groups', MOST_GROUPS, webhooksPerGroup] as const)
   if (wanted.size > most && wanted.size > before) {
-    errors[field] = `holds ${wanted.size}; at most ${most} ${field} are allowed. Remove some.`
+    errors[field] = `has ${wanted.size} entries. At most ${most} are allowed.`
   }
   const column = side === 'group' ? 'webhook_id' : 'group_id'
   const counts = await db
@@ -89,8 +89,8 @@ async function refusalsOf(
     if (count < mostOfOther) continue
     errors[wanted.get(id)!] =
       side === 'group'
-        ? `is linked to ${count} groups; at most ${mostOfOther} are allowed for one webhook.`
-        : `has ${count} webhooks; at most ${mostOfOther} are allowed for one group. Remove one of them first.`
+        ? `is linked to ${count} groups, which is the limit for one webhook.`
+        : `has ${count} webhooks, which is the limit for one group. Remove one of them first.`
   }
   return errors
 }

@@ -27,7 +27,7 @@ export async function deleteGroup(db: Database, context: RequestContext, named: 
     await inBatches(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
     if (await deleteEmptyGroup(db, context, id, match)) return
   }
-  throw conflict('The group cannot be deleted while monitors are added to it. Try again when that has ended.')
+  throw conflict('The group cannot be deleted while monitors are being added to it. Try again in a moment.')
 }
 
 /**

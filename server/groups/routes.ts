@@ -45,8 +45,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
           operationId: 'createGroup',
           summary: 'Create a group',
           tags,
-          description:
-            'Without a `slug` it is derived from the name. A slug that is taken is a 409, a derived one too.',
+          description: 'If you leave out `slug`, it is derived from the name. Returns 409 if the slug is taken.',
           body: NewGroup,
           response: Answers(201, Group),
         },
@@ -80,7 +79,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
           summary: 'Update a group',
           tags,
           description:
-            'What is absent stays; `webhooks` is replaced whole. By another slug the group is named otherwise from then on; its id stays.',
+            'Fields you leave out keep their values. `webhooks` is replaced as a whole. A new slug replaces the old one in paths and filters; the id stays the same.',
           params,
           body: GroupChange,
           response: Answers(200, Group),
@@ -101,7 +100,8 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
           operationId: 'deleteGroup',
           summary: 'Delete a group',
           tags,
-          description: 'Its monitors move to the default group, which itself cannot be deleted (409).',
+          description:
+            'Moves the monitors of the group to the default group. The default group cannot be deleted (409).',
           params,
           response: Answers(204, NoContent),
         },

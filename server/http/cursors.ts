@@ -23,8 +23,7 @@ export function cursorsOf(seal: Signer, context: string) {
       const [given, value, id] = isOurs && isExact ? JSON.parse(payload) : []
       if (given !== direction) {
         throw invalid({
-          [direction]:
-            'is not a cursor of this list with these filters and this order. Start again from the first page.',
+          [direction]: 'is not a cursor of this list with these filters and this order. Restart from the first page.',
         })
       }
       return { value, id }

@@ -39,7 +39,7 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   request.log.error({ err: error }, 'A request failed with an unexpected error.')
   return send(reply, {
     code: 500,
-    error: 'Internal server error. The error was logged; report the request_id.',
+    error: 'Internal server error. Report the request_id to the operator of the server.',
     request_id: request.id,
   })
 }
@@ -67,7 +67,7 @@ const invalidInput = (errors: Record<string, string>): ErrorBody => ({
 })
 
 const KNOWN: Record<string, ErrorBody> = {
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'does not have the length given in Content-Length.' }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'has another length than Content-Length says.' }),
   FST_ERR_CTP_BODY_TOO_LARGE: {
     code: 413,
     error: 'The request body is too large. The limit is 1 MiB, and 16 MiB for bulk requests.',

@@ -12,11 +12,11 @@ const Healthy = Exactly(
 )
 const Ready = Exactly(
   { status: Type.Literal('ready') },
-  { title: 'Ready', description: 'The server can be used.', examples: [{ status: 'ready' }] },
+  { title: 'Ready', description: 'The server can serve requests.', examples: [{ status: 'ready' }] },
 )
 const NotReady = Exactly(
   { status: Type.Literal('not ready'), problems: Type.Array(Type.String()) },
-  { title: 'NotReady', description: 'What does not work.' },
+  { title: 'NotReady', description: 'The problems.' },
 )
 
 /** `security`: no key is needed. */
@@ -30,8 +30,8 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
     const healthz = {
       ...shared,
       operationId: 'getHealth',
-      summary: 'Whether the process runs',
-      description: 'Also answered while the server starts.',
+      summary: 'Check that the process runs',
+      description: 'Returns 200 as soon as the process accepts connections, also while it starts.',
       response: { 200: Healthy },
     }
     app.get('/healthz', { schema: healthz }, async (request, reply) => {
@@ -43,13 +43,14 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
     const readyz = {
       ...shared,
       operationId: 'getReadiness',
-      summary: 'Whether the server can be used',
-      description: 'The database answers, all migrations have run, and no loop has been silent for 30 seconds.',
+      summary: 'Check that the server can serve requests',
+      description:
+        'Returns 200 while the database answers, all migrations have run and every background loop has reported within 30 seconds. Otherwise returns 503 with the problems.',
       response: {
         200: Ready,
         503: Type.Union([NotReady, ErrorBody], {
           title: 'ReadinessProblem',
-          description: 'What does not work; while the server starts or stops, an Error.',
+          description: 'The problems, or an Error while the server starts or stops.',
           examples: [{ status: 'not ready', problems: ['the database does not answer'] }],
         }),
       },

@@ -20,7 +20,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     for (const name of ['a b', 'x'.repeat(256)]) {
       expect((await post(world)('/groups', name, { name: 'Shop' })).body).toMatchObject({
         code: 400,
-        errors: { 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters, without blanks.' },
+        errors: { 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters without spaces.' },
       })
     }
   })

@@ -58,7 +58,7 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
     const { needsKey, writesNothing } = request.routeOptions.config
     if (given === undefined || request.method !== 'POST' || !needsKey || writesNothing) return
     if (typeof given !== 'string' || !SHAPE.test(given)) {
-      throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters, without blanks.' })
+      throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters without spaces.' })
     }
     const { organizationId, actor } = request.context
     const fingerprint = hash('sha256', `${request.url}\n${request.bodyHash}`)
@@ -92,7 +92,7 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
         await keepRefusal(idempotent, answerOf(reply, payload))
       }
     } catch (err) {
-      request.log.error({ err }, 'The answer to a request with an Idempotency-Key could not be kept.')
+      request.log.error({ err }, 'The response to a request with an Idempotency-Key could not be stored.')
     } finally {
       running.delete(placeOf(idempotent.name))
     }
@@ -274,6 +274,6 @@ function full(reply: FastifyReply, most: number): Problem {
   reply.header('retry-after', '600')
   return new Problem(
     429,
-    `The answers kept for your requests with an Idempotency-Key take ${most} bytes, which is the limit (IDEMPOTENCY_BYTES). They are kept for 24 hours: try again later, or send the request without the header.`,
+    `The stored responses to your requests with an Idempotency-Key take ${most} bytes, which is the limit (IDEMPOTENCY_BYTES). They expire after 24 hours. Try again later, or send the request without the header.`,
   )
 }

@@ -38,7 +38,7 @@ const notJson = (body: string) => new Problem(400, 'The body is not valid JSON. 
 function whyNot(text: string): string {
   try {
     JSON.parse(text)
-    return 'must not have a field called __proto__, nor constructor with prototype.'
+    return 'must not have a field named __proto__, or constructor with prototype.'
   } catch (error) {
     return `is not JSON: ${(error as Error).message}.`
   }

@@ -25,7 +25,7 @@ export function findOversized(input: unknown): FieldErrors | undefined {
       const isList = Array.isArray(value)
       const entries = isList ? value.entries() : Object.entries(value)
       const count = isList ? value.length : (entries as unknown[]).length
-      if (seen + waiting.length + count > MOST_VALUES) return { body: `must hold at most ${MOST_VALUES} values.` }
+      if (seen + waiting.length + count > MOST_VALUES) return { body: `must have at most ${MOST_VALUES} values.` }
       for (const [key, child] of entries) {
         const sentence = typeof key === 'string' && refusalOf(key)
         if (sentence) return { [path || 'body']: `has a field whose name ${sentence}` }
@@ -36,6 +36,6 @@ export function findOversized(input: unknown): FieldErrors | undefined {
 }
 
 function refusalOf(text: string): string | undefined {
-  if (text.includes('\0')) return 'contains the character U+0000, which is not allowed anywhere.'
-  return text.isWellFormed() ? undefined : 'contains half of a surrogate pair, which is no text.'
+  if (text.includes('\0')) return 'contains the character U+0000, which is not allowed.'
+  return text.isWellFormed() ? undefined : 'contains an unpaired surrogate, which is not valid Unicode.'
 }

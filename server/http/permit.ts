@@ -39,7 +39,7 @@ export const mayGive = (by: AgentRole, role: AgentRole): boolean =>
 /** Whoever could make owners could make oneself one. Throws 403. */
 export function refuseToGive(by: AgentRole | undefined, ...roles: AgentRole[]): void {
   if (by !== undefined && roles.every((role) => mayGive(by, role))) return
-  throw forbidden('Only owners can create, change, invite and remove owners. Ask an owner.')
+  throw forbidden('Only owners can invite, change and remove owners. Ask an owner of the organization.')
 }
 
 const keySentence = (changer: Changer) =>
@@ -49,6 +49,7 @@ const keySentence = (changer: Changer) =>
 
 const PERSON_SENTENCES: Record<Changer, (role: AgentRole) => string> = {
   member: () => 'Your role viewer is read-only. Ask an admin of the organization for the role member.',
-  admin: (role) => `This is for admins and owners, and your role is ${role}; ask one of them.`,
-  owner: (role) => `This is for owners, and your role is ${role}; ask one of them.`,
+  admin: (role) =>
+    `This requires the role admin or owner; your role is ${role}. Ask an admin or owner of the organization.`,
+  owner: (role) => `This requires the role owner; your role is ${role}. Ask an owner of the organization.`,
 }

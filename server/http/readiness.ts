@@ -19,7 +19,7 @@ export async function readinessProblems({
   const problems: string[] = []
   const migrated = await isMigrated(db).catch(() => null)
   if (migrated === null) problems.push('the database does not answer')
-  if (migrated === false) problems.push('the database is not migrated')
+  if (migrated === false) problems.push('database migrations are pending')
   for (const loop of loopHealth.silent(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
   return problems
 }

@@ -14,9 +14,13 @@ test('each field at fault is told what is allowed, and what came instead', async
     ['/monitors', { ...MONITOR, frequency: 4 }, { frequency: 'must be from 5 to 120, not 4.' }],
     ['/monitors', { ...MONITOR, frequency: '5' }, { frequency: 'must be a whole number, not "5".' }],
     ['/monitors', { ...MONITOR, notify: null }, { notify: 'must be one of immediately, on_success, after_success.' }],
-    ['/monitors', { ...MONITOR, domain: 'https://example.com/' }, { domain: expect.stringContaining('only the name') }],
+    [
+      '/monitors',
+      { ...MONITOR, domain: 'https://example.com/' },
+      { domain: expect.stringContaining('only the host name') },
+    ],
     ['/monitors/bulk', [MONITOR], { body: 'must be an object with monitors, not a list.' }],
-    ['/monitors/bulk', null, { body: 'is missing: send an object with monitors.' }],
+    ['/monitors/bulk', null, { body: 'is missing. Send an object with monitors.' }],
     ['/groups', { name: 'x', colour: 1 }, { colour: 'is unknown. Allowed: name, slug, webhooks.' }],
     [
       '/groups',
@@ -91,7 +95,7 @@ test('a name must hold more than blanks', async () => {
     [`/agents/${data[0].id}`, 'PATCH'],
   ] as const) {
     const { status, body } = await world.call(path, { method, body: { name: ' \t\u00a0' } })
-    expect([path, status, body.errors]).toEqual([path, 400, { name: expect.stringContaining('not all blank') }])
+    expect([path, status, body.errors]).toEqual([path, 400, { name: expect.stringContaining('not only spaces') }])
   }
 })
 
@@ -106,8 +110,8 @@ test('a field that is changed elsewhere is refused with the place', async () => 
     ['PATCH', webhook, { state: 'active' }, 'POST /webhooks/{webhook}/test'],
     ['POST', '/webhooks', { url: 'http://127.0.0.1:2/', is_active: false }, 'POST /webhooks/{webhook}/disable'],
     ['PATCH', monitor, { current_value: [] }, 'POST /monitors/{monitor}/check'],
-    ['PATCH', monitor, { id: 'mon_1' }, 'leave it out'],
-    ['POST', '/monitors', { ...MONITOR, state: 'VALID' }, 'leave it out'],
+    ['PATCH', monitor, { id: 'mon_1' }, 'Leave it out'],
+    ['POST', '/monitors', { ...MONITOR, state: 'VALID' }, 'Leave it out'],
     ['PATCH', '/groups/default', { monitors: [] }, 'PATCH /monitors/{monitor}'],
     ['PATCH', '/groups/default/monitors', { expected_value: [] }, 'PATCH /monitors/{monitor}'],
     ['PATCH', agent, { is_owner: true }, '`role`'],

@@ -124,7 +124,7 @@ function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }:
   app.addHook('onRequest', async (request, reply) => {
     if (!isStarting() || request.routeOptions.url === '/healthz') return
     reply.header('retry-after', '2')
-    throw new Problem(503, 'The server is starting; try again in 2 seconds.')
+    throw new Problem(503, 'The server is starting. Try again in 2 seconds.')
   })
 }
 
@@ -137,7 +137,7 @@ function refuseWhileStopping(app: FastifyInstance, deps: Deps): void {
   app.addHook('onRequest', async (_request, reply) => {
     if (!isClosing && !deps.isStopping?.()) return
     reply.headers({ 'retry-after': '5', connection: 'close' })
-    throw new Problem(503, 'The server is stopping; try again in 5 seconds.')
+    throw new Problem(503, 'The server is stopping. Try again in 5 seconds.')
   })
 }
 

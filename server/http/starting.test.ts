@@ -14,7 +14,7 @@ test('while the server starts everything but /healthz is to be asked again, and 
     const answer = await ask(path)
     expect(answer.statusCode).toBe(503)
     expect(answer.headers['retry-after']).toBe('2')
-    expect(answer.json()).toEqual({ code: 503, error: 'The server is starting; try again in 2 seconds.' })
+    expect(answer.json()).toEqual({ code: 503, error: 'The server is starting. Try again in 2 seconds.' })
   }
   expect((await ask('/healthz')).statusCode).toBe(200)
 

@@ -130,10 +130,12 @@ function describe(error: ErrorObject, input: unknown, isQuery: boolean): Describ
     case 'maxProperties':
       return { path, code: 'too_long', text: `must have at most ${error.params.limit} entries.` }
     default:
-      return { path, code: 'invalid_value', text: `must be ${schema.description ?? 'valid'}, not ${shown(value)}.` }
+      return { path, code: 'invalid_value', text: `must be ${shapeOf(schema)}, not ${shown(value)}.` }
   }
 }
 
+/** The first sentence of the description: the others say what the field is for. */
+const shapeOf = ({ description = 'valid' }: SchemaAtFault) => description.split('. ')[0]!
 const tooShort = (limit: number) => (limit === 1 ? 'must not be empty.' : `must have at least ${limit} characters.`)
 
 const oneOf = (allowed: unknown[]) => `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}.`
@@ -151,7 +153,7 @@ function unknownField(
 
 function wrongBody(types: string | string[], { required = [] }: SchemaAtFault, value: unknown): string {
   const wanted = `${article(types)}${required.length > 0 ? ` with ${required.join(', ')}` : ''}`
-  return value === null ? `is missing: send ${wanted}.` : `must be ${wanted}, not ${shown(value)}.`
+  return value === null ? `is missing. Send ${wanted}.` : `must be ${wanted}, not ${shown(value)}.`
 }
 
 function outOfRange({ minimum, maximum }: SchemaAtFault, value: unknown): string {

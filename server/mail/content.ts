@@ -38,7 +38,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
     }
     case 'webhook_paused':
       return newMessage(`A webhook of ${quoted(content.organization)} is paused`, [
-        `The webhook ${about} to ${shownUrl(content.url)} is paused because its endpoint ${content.statusCode === 410 ? 'responded with 410 Gone' : 'failed for too long'}.`,
+        `The webhook ${about} to ${shownUrl(content.url)} is paused because its endpoint ${content.statusCode === 410 ? 'responded with 410 Gone' : 'failed for almost two days'}.`,
         `Last error: ${oneLine(content.error).slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
         'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
         dashboard,
@@ -50,7 +50,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
       ])
     case 'webhook_dropped':
       return newMessage(`Requests of a webhook of ${content.organization} were dropped`, [
-        `The webhook ${about} to ${shownUrl(content.url)} had more queued requests than this server stores, or for too long. ${content.dropped} requests were dropped so far, oldest first.`,
+        `The webhook ${about} to ${shownUrl(content.url)} exceeded the limits of this server for queued requests. So far, ${content.dropped} requests were dropped, oldest first.`,
         'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
         dashboard,
       ])

@@ -42,8 +42,8 @@ test('each issue of an invitation has a token of its own, and the hash does not 
 
 test.each([
   [410, 'because its endpoint responded with 410 Gone'],
-  [500, 'because its endpoint failed for too long'],
-  [null, 'because its endpoint failed for too long'],
+  [500, 'because its endpoint failed for almost two days'],
+  [null, 'because its endpoint failed for almost two days'],
 ])("a paused webhook's mail says why, for %j", (statusCode, why) => {
   const failure = { organization: 'Acme', url: 'https://hooks.example.com/', error: 'It did.', statusCode }
 

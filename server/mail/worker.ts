@@ -31,7 +31,7 @@ export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Sig
     name: 'mail',
     table: 'due_mails',
     wakeUp: wakeUps.mails,
-    failure: 'Due emails cannot be read or recorded. Retrying.',
+    failure: 'Due emails could not be read or updated. Retrying.',
     repair: (self) => repairAfterClockStep(db, 'due_mails', self, RETRIES),
     held: () => new Set(), // a pass ends with all of its mails
     pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, post, abandon)) < BATCH }),

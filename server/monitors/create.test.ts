@@ -59,10 +59,10 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
   test('refuses what no records can ever meet, and says what to write instead', async () => {
     const world = await givenApp(engine)
     for (const [given, field, remedy] of [
-      [{ record_type: 'MX', expected_value: ['10'] }, 'expected_value.0', 'write both, as in 10 mail.example.com'],
-      [{ record_type: 'MX', expected_value: ['10 20'] }, 'expected_value.0', 'write one like host.example.com'],
-      [{ record_type: 'PTR', expected_value: ['300.1.1.1'] }, 'expected_value.0', 'write one like host.example.com'],
-      [{ record_type: 'PTR', full_domain: '300.1.1.1' }, 'full_domain', 'for PTR a whole IP address'],
+      [{ record_type: 'MX', expected_value: ['10'] }, 'expected_value.0', 'Use both, as in 10 mail.example.com'],
+      [{ record_type: 'MX', expected_value: ['10 20'] }, 'expected_value.0', 'Use one like host.example.com'],
+      [{ record_type: 'PTR', expected_value: ['300.1.1.1'] }, 'expected_value.0', 'Use one like host.example.com'],
+      [{ record_type: 'PTR', full_domain: '300.1.1.1' }, 'full_domain', 'for PTR, a complete IP address'],
       [{ record_type: 'CNAME', expected_value: ['a.example', 'b.example'] }, 'expected_value', 'expect one value'],
       [{ record_type: 'SPF', expected_value: ['v=spf1 a', 'v=spf1 mx'] }, 'expected_value', 'expect one value'],
     ] as const) {

@@ -8,7 +8,7 @@ const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false, r
 export function parseInclude(text: string | undefined): Inclusion {
   if (text === undefined || text === '') return NOTHING
   // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
-  if (typeof text !== 'string') throw invalid({ include: 'must be given once.' })
+  if (typeof text !== 'string') throw invalid({ include: 'was given more than once. Send it once.' })
   const names = text
     .split(',')
     .map((name) => name.trim().toLowerCase())

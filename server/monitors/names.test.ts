@@ -68,7 +68,7 @@ describe('a PTR monitor takes an address or any reverse name', () => {
 
   test('and no other monitor takes an address', () => {
     const parsed = parseMonitorName({ domain: '192.0.2.10' }, 'A')
-    expect(parsed).toEqual({ ok: false, problems: { domain: expect.stringMatching(/IP address.*PTR.*give a name/) } })
+    expect(parsed).toEqual({ ok: false, problems: { domain: expect.stringMatching(/IP address.*PTR.*use a name/) } })
   })
 })
 
@@ -82,7 +82,7 @@ describe('what is wrong is said for every field at once', () => {
     ],
     [
       { domain: 'https://example.com', subdomain: 'me@' },
-      { domain: /give only the name/, subdomain: /"@" is not/ },
+      { domain: /only the host name/, subdomain: /"@" is not/ },
     ],
     [{ domain: `${'a'.repeat(64)}.com` }, { domain: /63 octets/ }],
     [{ domain: `${'a.'.repeat(127)}com` }, { domain: /255 characters/ }],
@@ -90,7 +90,7 @@ describe('what is wrong is said for every field at once', () => {
     [{ domain: 'example.com', subdomain: `${'a.'.repeat(121)}bb` }, { subdomain: /253 characters/ }],
     [{ full_domain: 'a'.repeat(513) }, { full_domain: /512 characters/ }],
     [{ domain: '', full_domain: '..' }, { full_domain: /empty label/ }],
-    [{ full_domain: '300.1.1.1' }, { full_domain: /ends in a number, which no top-level domain is/ }],
+    [{ full_domain: '300.1.1.1' }, { full_domain: /ends in a number, which is not a top-level domain/ }],
     [{ domain: '1.1', subdomain: '300.1' }, { domain: /ends in a number/ }],
     [{ domain: '.', subdomain: 'a.1' }, { subdomain: /ends in a number/ }],
     [{ domain: 'example..com', subdomain: '0/25' }, { domain: /empty label/ }],

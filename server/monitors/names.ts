@@ -77,7 +77,7 @@ function parseName(field: Field, text: string, takesAddress: boolean): ParsedFie
   if (tooLong) return refused(tooLong)
   const reverse = reverseName(text)
   if (reverse === undefined) return normalizeName(text)
-  if (!takesAddress) return refused(`"${text}" is an IP address, which only a PTR monitor takes; give a name.`)
+  if (!takesAddress) return refused(`"${text}" is an IP address. Only PTR monitors accept one; use a name.`)
   return { ok: true, name: reverse }
 }
 
@@ -112,7 +112,7 @@ function joined(subdomain: string, domain: string): MonitorName {
 }
 
 const noTopLevel = (name: string) =>
-  `"${name}" ends in a number, which no top-level domain is; write a name like www.example.com, or for PTR a whole IP address.`
+  `"${name}" ends in a number, which is not a top-level domain. Use a name like www.example.com or, for PTR, a complete IP address.`
 
 function overlong(field: Field, text: string): string | undefined {
   const allowed = MAX_CHARACTERS[field]

@@ -90,7 +90,7 @@ export function monitorRoutes(deps: Deps): Routes {
           operationId: 'updateGroupMonitors',
           summary: 'Update all monitors of a group',
           tags: ['Groups'],
-          description: 'All of them at once, and nothing else about them. What is absent stays.',
+          description: 'Updates all monitors of the group in one transaction. Fields you leave out keep their values.',
           params: Params('group'),
           body: GroupMonitorsChange,
           response: Answers(204, NoContent),
@@ -113,7 +113,7 @@ export function monitorRoutes(deps: Deps): Routes {
           operationId: 'createMonitor',
           summary: 'Create a monitor',
           tags,
-          description: 'It is checked at once. Two monitors may watch the same record.',
+          description: 'Zonewatch checks a new monitor immediately. Two monitors may check the same record.',
           querystring,
           body: NewMonitor,
           response: Answers(201, MonitorAnswer),
@@ -156,7 +156,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Create many monitors at once',
           tags,
           description:
-            'All or none: if one item is not valid, no monitor is created, and every error is at `monitors.<i>.<field>`. `group`, `notify` and `frequency` beside the list are for the items that lack them. Returns the created monitors, in the order of the request.',
+            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request.',
           querystring,
           body: NewMonitors,
           response: Answers(
@@ -225,7 +225,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Update a monitor',
           tags,
           description:
-            'What is absent stays. Another name or record type clears `current_value`; these and another expectation set `state` to UNSET, and it is checked at once.',
+            'Fields you leave out keep their values. A new name or record type clears `current_value`. A new name, record type or expectation sets `state` to UNSET and starts a check.',
           ...one,
           body: MonitorChange,
           response: Answers(200, MonitorAnswer),
@@ -242,12 +242,12 @@ export function monitorRoutes(deps: Deps): Routes {
     )
 
     for (const [verb, is_active, summary, description] of [
-      ['enable', true, 'Enable a monitor', 'It is checked at once and by its frequency from then on.'],
+      ['enable', true, 'Enable a monitor', 'Starts a check and resumes the schedule.'],
       [
         'disable',
         false,
         'Disable a monitor',
-        'No more checks, and no deliveries of new events. Its configuration and its history stay.',
+        'Stops checks and deliveries of new events. The configuration and history are kept.',
       ],
     ] as const) {
       app.post(
@@ -280,7 +280,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Check a monitor now',
           tags,
           description:
-            'Now, outside its schedule. The answer shows the monitor as it still is: read it again until `last_checked` is a later time. A disabled monitor is a 409.',
+            'Starts a check outside the schedule. The response shows the monitor before the check: read it again until `last_checked` has changed. Returns 409 if the monitor is disabled.',
           ...one,
           response: Answers(202, MonitorAnswer),
         },
@@ -305,7 +305,7 @@ export function monitorRoutes(deps: Deps): Routes {
           operationId: 'deleteMonitor',
           summary: 'Delete a monitor',
           tags,
-          description: 'Its events are deleted too; webhook requests for them are still delivered.',
+          description: 'Deletes the monitor and its events. Webhook requests that already exist are still delivered.',
           params: Params('monitor'),
           response: Answers(204, NoContent),
         },

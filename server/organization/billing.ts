@@ -36,10 +36,10 @@ export async function getBilling(db: Database, { organizationId }: Tenant): Prom
 export function refusalsOfBilling({ country, currency }: BillingChange): FieldErrors {
   const errors: FieldErrors = {}
   if (typeof country === 'string' && !isCountry(country.toUpperCase())) {
-    errors.country = `must be a country by ISO 3166-1, like DE or GB, not "${country}".`
+    errors.country = `must be an ISO 3166-1 country code like DE or GB, not "${country}".`
   }
   if (typeof currency === 'string' && !isCurrency(currency.toUpperCase())) {
-    errors.currency = `must be a currency by ISO 4217, like EUR or USD, not "${currency}".`
+    errors.currency = `must be an ISO 4217 currency code like EUR or USD, not "${currency}".`
   }
   return errors
 }

@@ -139,8 +139,8 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     const { body } = await change({ country: 'DEU', currency: 'euro', email: 'nobody', name: 5 })
     expect(body.errors).toEqual({
       name: 'must be text or null, not 5.',
-      country: 'must be a country, as the two letters of ISO 3166-1, not "DEU".',
-      currency: 'must be a currency, as the three letters of ISO 4217, not "euro".',
+      country: 'must be an ISO 3166-1 country code of two letters, not "DEU".',
+      currency: 'must be an ISO 4217 currency code of three letters, not "euro".',
       email: 'must be an e-mail address, not "nobody".',
     })
   })

@@ -104,7 +104,7 @@ export function openPayments({ secretKey, webhookSecret, apiBase }: NonNullable<
         return { id, about: aboutOf(data.object as unknown as Reported) }
       } catch (error) {
         if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) throw error
-        throw invalid({ 'Stripe-Signature': 'does not match the secret of this endpoint, or is too old.' })
+        throw invalid({ 'Stripe-Signature': 'does not match STRIPE_WEBHOOK_SECRET, or is too old.' })
       }
     },
   }

@@ -42,7 +42,7 @@ export async function choosePlan(
   const { currency } = await getBilling(db, context)
   const price = priceOf(target, { interval: choice.interval, currency })?.stripe_price
   if (choice.interval !== undefined && price === undefined) {
-    throw invalid({ interval: `is not sold for the plan ${target.id}.` })
+    throw invalid({ interval: `is not a price of the plan ${target.id}.` })
   }
   const row = await findSubscriptionRow(db, context)
   const subscription = liveSubscription(row)
@@ -56,7 +56,7 @@ export async function choosePlan(
     case 'none':
       return await getSubscription(db, config.plans, context, deps.clock.now())
     case 'not_for_sale':
-      throw conflict(`The plan ${target.id} is not for sale; ask whoever runs this server.`)
+      throw conflict(`The plan ${target.id} is not for sale. Ask the operator of this server.`)
     case 'cancel':
       return await cancelPlan(deps, payments, context)
     case 'resume':
@@ -74,14 +74,14 @@ export async function choosePlan(
 /** Ends the paid plan when what is paid ends. Throws 409 for a plan that costs nothing. */
 export async function cancelPlan(deps: PurchaseDeps, payments: Payments | null, context: RequestContext) {
   const row = await findSubscriptionRow(deps.db, context)
-  if (liveSubscription(row) === null) throw conflict('There is no paid plan to cancel.')
+  if (liveSubscription(row) === null) throw conflict('You have no paid plan to cancel.')
   return await setCancelled(deps, payments, context, row, true)
 }
 
 /** The address of the customer portal. Throws 409 before anything was bought. */
 export async function openPortal(deps: PurchaseDeps, payments: Payments | null, tenant: Tenant) {
   const row = await findSubscriptionRow(deps.db, tenant)
-  if (!row?.stripe_customer) throw conflict('There are no purchases to manage yet.')
+  if (!row?.stripe_customer) throw conflict('You have no purchases to manage yet.')
   const provider = switchedOn(payments)
   await passOnBilling(deps, payments, tenant)
   return { url: await provider.portal(row.stripe_customer, returnUrlOf(deps)) }

@@ -43,7 +43,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'updateOrganization',
           summary: 'Update the organization',
           tags,
-          description: 'What is absent stays, in `settings` too.',
+          description: 'Fields you leave out keep their values, also within `settings`.',
           body: OrganizationChange,
           response: Answers(200, Organization),
         },
@@ -65,7 +65,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           summary: 'List the audit log',
           tags,
           description:
-            'Who created, changed or deleted what, when, and from which address. Each call is one entry, also where it changed many objects. For admins and owners, and for API keys with the role admin. Entries are deleted after `event_retention_days`.',
+            'Returns who created, changed or deleted what, when, and from which IP address. One call is one entry, even if it changed many objects. Requires the role admin or owner. Entries are deleted after `event_retention_days`.',
           querystring: AuditLogQuery,
           response: Answers(200, PageOf(AuditEntry)),
         },
@@ -95,7 +95,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'updateOrganizationBilling',
           summary: 'Update the billing details',
           tags,
-          description: 'What is absent stays; null clears a field.',
+          description: 'Fields you leave out keep their values. null clears a field.',
           body: BillingChange,
           response: Answers(200, Billing),
         },
@@ -106,7 +106,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         refuse({ ...refusalsOfBilling(body), ...refused })
         const billing = await updateBilling(db, context, body, match)
         await passOnBilling(deps, payments, context).catch((err: unknown) =>
-          log.warn({ err }, 'Billing details could not be passed on; they go along the next time.'),
+          log.warn({ err }, 'Billing details could not be sent to Stripe. They are sent with the next change.'),
         )
         return billing
       },

@@ -39,13 +39,13 @@ async function readSubscription(deps: ReportDeps, payments: Payments, id: string
     if (followed === 'unknown_price') {
       log.error(
         { subscription: id, customer, price },
-        'A subscription is for a price that no plan in PLANS names; its plan stays.',
+        'A subscription has a price that no plan in PLANS has. The plan is not changed.',
       )
     }
     if (followed === 'second') {
       log.error(
         { subscription: id, customer },
-        'A customer has two subscriptions; the newer one counts. Cancel the other in Stripe.',
+        'A customer has two subscriptions. The newer one counts. Cancel the other one in Stripe.',
       )
     }
   }

@@ -41,7 +41,8 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'replaceOrganizationSubscription',
           summary: 'Choose a plan',
           tags,
-          description: 'Where a person has to pay or to confirm: 202 and the address for that. Otherwise 200.',
+          description:
+            'Returns 200 if the plan has changed. Returns 202 with a URL if someone has to pay or confirm in a browser.',
           body: PlanChoice,
           response: ChoiceAnswers,
         },
@@ -59,7 +60,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'deleteOrganizationSubscription',
           summary: 'Cancel the plan at the end of its period',
           tags,
-          description: 'Until then it is as before. Where no plan is paid for, a 409.',
+          description: 'The plan stays active until the end of the paid period. Returns 409 if no plan is paid for.',
           response: Answers(200, Subscription),
         },
       },
@@ -75,7 +76,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           summary: 'Open the customer portal',
           tags,
           description:
-            'Answers an address at the payment provider for payment methods and invoices. Where nothing was bought, a 409.',
+            'Returns a URL of the payment provider to manage payment methods and invoices. Returns 409 if nothing was bought yet.',
           response: Answers(200, PaymentPage),
         },
       },

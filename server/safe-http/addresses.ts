@@ -46,7 +46,9 @@ export function refusalOf(ip: string, allowedNetworks: Networks): string | null 
   if (address === null) return `${ip} is not an IP address.`
   if (allowedNetworks.some((network) => contains(network, address))) return null
   const what = specialNameOf(address)
-  return what === null ? null : `${ip} is ${what}; use a public address, or ask the operator to allow its network.`
+  return what === null
+    ? null
+    : `${ip} is ${what}. Use a public address, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).`
 }
 
 /**
@@ -62,13 +64,13 @@ export function refusalOfUrl(
   // The parser would silently drop them, and then what is shown is not what is called.
   if (/[\p{Cc}\p{Z}\\]/u.test(text)) return 'The URL must not contain blanks, backslashes or control characters.'
   const url = URL.parse(text)
-  if (url === null) return 'The URL cannot be read; write it as https://receiver.example/path.'
+  if (url === null) return 'The URL is malformed. Use one like https://receiver.example/path.'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The URL must begin with https:// or http://.'
   if (url.username !== '' || url.password !== '') {
-    return 'The URL must not contain credentials; put them into a header such as Authorization.'
+    return 'The URL must not contain credentials. Put them in a header such as Authorization.'
   }
   if (deniedPorts.includes(portOf(url)))
-    return `Port ${portOf(url)} belongs to another protocol; use a port that serves HTTP.`
+    return `Port ${portOf(url)} is reserved for another protocol. Use a port that serves HTTP.`
   return refusalOfHost(hostOf(url), allowedNetworks)
 }
 
@@ -85,10 +87,10 @@ export function hostOf(url: URL): string {
 
 function refusalOfHost(host: string, allowedNetworks: Networks): string | null {
   if (!/^(?=.{1,253}$)([^.]{1,63}\.)*[^.]{1,63}$/.test(host)) {
-    return 'The host is no name: it must have 1 to 253 characters, and 1 to 63 between two dots.'
+    return 'The host name is invalid. It must have 1 to 253 characters, and each label 1 to 63.'
   }
   if (host === 'localhost' || host.endsWith('.localhost')) {
-    return 'localhost is refused; write an address such as 127.0.0.1 and ask the operator to allow its network.'
+    return 'localhost is not allowed. Use an address such as 127.0.0.1, and ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).'
   }
   return net.isIP(host) !== 0 ? refusalOf(host, allowedNetworks) : null
 }
@@ -97,7 +99,7 @@ function refusalOfHost(host: string, allowedNetworks: Networks): string | null {
 function parseNetwork(entry: string): Network | string {
   const [ip = '', prefix, ...rest] = entry.split('/')
   const address = ip.includes('%') || rest.length > 0 ? null : parseAddress(ip)
-  if (address === null) return `"${entry}" is not a network; write it as 10.0.0.0/8 or fd00::/8.`
+  if (address === null) return `"${entry}" is not a network. Use a CIDR like 10.0.0.0/8 or fd00::/8.`
   // Mapped blocks were turned into blocks of IPv4, which are 96 bits shorter.
   const shorterBy = net.isIPv6(ip) && address.kind() === 'ipv4' ? 96 : 0
   const width = net.isIPv6(ip) ? 128 : 32
@@ -105,7 +107,7 @@ function parseNetwork(entry: string): Network | string {
   if (length < shorterBy || length > width) return `"${entry}" needs a prefix length of ${shorterBy} to ${width}.`
   const bits = length - shorterBy
   const first = firstAddress(address, bits)
-  if (first !== address.toString()) return `"${entry}" has bits set beyond its prefix; write ${first}/${bits}.`
+  if (first !== address.toString()) return `"${entry}" has bits set beyond its prefix. Use ${first}/${bits}.`
   return { address, bits }
 }
 

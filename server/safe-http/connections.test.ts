@@ -68,8 +68,8 @@ test('a connection is used for a minute, however busy and whatever Keep-Alive sa
 })
 
 test.each([
-  ['10 seconds for the name', 'lookup', 10_000, { reason: 'the name was not resolved within 10 s' }],
-  ['30 seconds for the answer', '', 30_000, { reason: 'no answer came within 30 s' }],
+  ['10 seconds for the name', 'lookup', 10_000, { reason: 'the host name was not resolved within 10 s' }],
+  ['30 seconds for the answer', '', 30_000, { reason: 'no response arrived within 30 s' }],
   ['5 seconds for its body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\npart', 5_000, { excerpt: 'part' }],
 ])('there are %s', async (_what, answer, ms, expected) => {
   const receiver = await givenReceiver(answer)

@@ -21,11 +21,11 @@ const EXCERPT_LIMIT = 4000
 const INTERIM_LIMIT = 16
 
 const UNFINISHED: Record<Phase, string> = {
-  name: 'the name was not resolved',
-  connect: 'no connection was made',
-  tls: 'the TLS handshake did not end',
-  answer: 'no answer came',
-  body: 'the answer did not end',
+  name: 'the host name was not resolved',
+  connect: 'the connection was not established',
+  tls: 'the TLS handshake did not complete',
+  answer: 'no response arrived',
+  body: 'the response did not complete',
 }
 
 /** One request and its answer, with its deadlines. `result` never rejects. */
@@ -68,7 +68,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
 
   /** Gives up: the receiver may have got the request. */
   breakOff(): void {
-    this.#fail('the attempt was broken off because this server is stopping')
+    this.#fail('the attempt was aborted because this server is stopping')
   }
 
   /** Whether the request may be written on the connection that was opened for it. */
@@ -116,7 +116,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) {
       this.#interim++
-      if (this.#interim > INTERIM_LIMIT) this.#fail(`more than ${INTERIM_LIMIT} interim answers (1xx) came`)
+      if (this.#interim > INTERIM_LIMIT) this.#fail(`more than ${INTERIM_LIMIT} interim responses (1xx) arrived`)
       return
     }
     this.entered('body')

@@ -160,19 +160,19 @@ describe('a name', () => {
   test('that does not exist fails', async () => {
     expect(await givenSafeFetch('').post('http://missing.test/', {}, body)).toEqual({
       kind: 'failed',
-      reason: 'the name does not exist or has no address',
+      reason: 'the host name does not exist or has no address',
       timings: { totalMs: expect.any(Number) },
     })
   })
 
   test('that nobody can look up fails with what stood in the way', async () => {
     const safeFetch = givenSafeFetch('', async () => {
-      throw new Error('the name could not be looked up: no name server answered in time')
+      throw new Error('the host name cannot be resolved: no name server answered in time')
     })
 
     expect(await safeFetch.post('http://receiver.test/', {}, body)).toMatchObject({
       kind: 'failed',
-      reason: 'the name could not be looked up: no name server answered in time',
+      reason: 'the host name cannot be resolved: no name server answered in time',
     })
   })
 
@@ -185,7 +185,11 @@ describe('a name', () => {
     late.resolve(['127.0.0.1'])
     await nextTurn()
 
-    expect(result).toMatchObject({ kind: 'timeout', phase: 'name', reason: 'the name was not resolved within 0.1 s' })
+    expect(result).toMatchObject({
+      kind: 'timeout',
+      phase: 'name',
+      reason: 'the host name was not resolved within 0.1 s',
+    })
     expect(connects).not.toHaveBeenCalled()
   })
 })
@@ -208,6 +212,6 @@ test('a connection that nothing answers is a timeout', async () => {
   expect(await givenSafeFetch('127.0.0.0/8').post('http://127.0.0.1:8/', {}, body)).toMatchObject({
     kind: 'timeout',
     phase: 'connect',
-    reason: 'no connection was made within 0.3 s',
+    reason: 'the connection was not established within 0.3 s',
   })
 })

@@ -65,7 +65,7 @@ describe('a receiver that', () => {
     expect(await givenSafeFetch().post(url, {}, body)).toMatchObject({
       kind: 'timeout',
       phase: 'answer',
-      reason: 'no answer came within 0.3 s',
+      reason: 'no response arrived within 0.3 s',
     })
   })
 
@@ -137,16 +137,20 @@ describe('a receiver that', () => {
     [
       'disagrees with itself about the length',
       `HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab`,
-      'contradicts itself',
+      'contradicting lengths',
     ],
     ['answers with chunks that are none', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n', undefined],
     ['sends 20 KiB of headers', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 'larger than 16 KiB'],
     ['sends 10,000 headers', `HTTP/1.1 200 OK\r\n${'x: a\r\n'.repeat(10_000)}\r\n`, 'larger than 16 KiB'],
     ['sends 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', '100 Continue'],
-    ['wants another protocol', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', 'status 101'],
+    [
+      'wants another protocol',
+      'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+      '101 Switching Protocols',
+    ],
     ['sends a status below 100', 'HTTP/1.1 099 X\r\ncontent-length: 0\r\n\r\n', 'the response is not valid HTTP'],
     ['sends 101 without a protocol', 'HTTP/1.1 101 X\r\n\r\n', 'the response is not valid HTTP'],
-    ['sends 1xx without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), 'more than 16 interim answers'],
+    ['sends 1xx without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000), 'more than 16 interim responses'],
   ])('%s fails', async (_what, octets, reason) => {
     const { url, alive } = await givenServer((socket) => socket.write(octets, 'latin1'))
 
@@ -176,7 +180,7 @@ describe('a receiver that', () => {
 
     expect(await givenSafeFetch().post(url, {}, body)).toMatchObject({
       kind: 'failed',
-      reason: 'the connection was closed before an answer came',
+      reason: 'the connection was closed before a response arrived',
     })
   })
 
@@ -194,7 +198,7 @@ describe('a receiver that', () => {
 
     expect(await givenSafeFetch().post(url, {}, body)).toMatchObject({
       kind: 'failed',
-      reason: 'the connection was reset before an answer came',
+      reason: 'the connection was reset before a response arrived',
     })
   })
 

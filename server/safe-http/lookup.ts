@@ -13,7 +13,7 @@ export function lookupThrough(dns: DnsClient): Lookup {
     if (addresses.length > 0) return addresses
     for (const { outcome } of replies) {
       const trouble = troubleOf(outcome)
-      if (trouble !== null) throw new Error(`the name could not be looked up: ${trouble}`)
+      if (trouble !== null) throw new Error(`the host name cannot be resolved: ${trouble}`)
     }
     return []
   }
@@ -28,11 +28,11 @@ function troubleOf(outcome: Outcome): string | null {
     case 'failure':
       return `the name server answered ${outcome.rcode}`
     case 'referral':
-      return 'the name server does not look names up for others'
+      return 'the name server refuses recursive queries'
     case 'lame':
       return outcome.reason
     case 'endless_alias':
-      return 'its CNAME chain does not end at an address'
+      return 'the CNAME chain does not end at an address'
     case 'malformed':
       return outcome.reason
     case 'timeout':

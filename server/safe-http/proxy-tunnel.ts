@@ -41,7 +41,7 @@ function tunnel(proxy: URL, address: string, port: number, exchange: Opening): P
   void promise.catch(() => {}).finally(() => exchange.signal.removeEventListener('abort', abandon))
   // This listener stays: an error that comes when nobody else listens any more would end the process.
   socket.on('error', (error: NodeJS.ErrnoException) => fail(`the proxy cannot be reached (${error.code})`))
-  socket.once('close', () => reject(new ProxyFailure('the proxy closed the connection before it answered')))
+  socket.once('close', () => reject(new ProxyFailure('the proxy closed the connection without a response')))
 
   const authority = `${net.isIPv6(address) ? `[${address}]` : address}:${port}`
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${authorizationFor(proxy)}\r\n`)
@@ -50,13 +50,13 @@ function tunnel(proxy: URL, address: string, port: number, exchange: Opening): P
     head = Buffer.concat([head, chunk])
     const end = head.indexOf('\r\n\r\n')
     if (end < 0) {
-      if (head.length > HEAD_LIMIT_BYTES) fail('what the proxy answered is not HTTP')
+      if (head.length > HEAD_LIMIT_BYTES) fail('the response of the proxy is not valid HTTP')
       return
     }
     socket.off('data', read)
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(head.toString('latin1', 0, end))?.[1]
-    if (status === undefined) return fail('what the proxy answered is not HTTP')
-    if (!status.startsWith('2')) return fail(`the proxy answered ${status} when it was to connect to ${authority}`)
+    if (status === undefined) return fail('the response of the proxy is not valid HTTP')
+    if (!status.startsWith('2')) return fail(`the proxy answered ${status} to CONNECT ${authority}`)
     socket.pause()
     if (head.length > end + 4) socket.unshift(head.subarray(end + 4))
     resolve(socket)

@@ -115,7 +115,7 @@ test('the proxy itself may be anywhere', async () => {
 
   expect(await safeFetch.post('https://receiver.test/', {}, body)).toMatchObject({
     kind: 'failed',
-    reason: 'the proxy answered 403 when it was to connect to [2606:4700::1111]:443',
+    reason: 'the proxy answered 403 to CONNECT [2606:4700::1111]:443',
   })
 })
 
@@ -132,10 +132,10 @@ test('user and password are for the proxy alone', async () => {
 })
 
 test.each([
-  ['HTTP/1.1 403 Forbidden\r\n\r\n', 'the proxy answered 403 when it was to connect to 127.0.0.1:8'],
-  ['SSH-2.0-x\r\n\r\n', 'what the proxy answered is not HTTP'],
-  ['', 'the proxy closed the connection before it answered'],
-  ['x'.repeat(20_000), 'what the proxy answered is not HTTP'],
+  ['HTTP/1.1 403 Forbidden\r\n\r\n', 'the proxy answered 403 to CONNECT 127.0.0.1:8'],
+  ['SSH-2.0-x\r\n\r\n', 'the response of the proxy is not valid HTTP'],
+  ['', 'the proxy closed the connection without a response'],
+  ['x'.repeat(20_000), 'the response of the proxy is not valid HTTP'],
 ])('a proxy that answers %j fails the attempt and is named', async (answer, reason) => {
   const proxy = await givenProxy(answer)
   const safeFetch = givenSafeFetch({ proxy: proxy.url() })
@@ -167,7 +167,7 @@ test('ports that are denied are a setting', async () => {
   const safeFetch = givenSafeFetch({ deniedPorts: [receiver.port] })
 
   expect(await safeFetch.post(receiver.url, {}, body)).toMatchObject({ kind: 'refused' })
-  expect(await safeFetch.refusalOf(receiver.url)).toContain(`Port ${receiver.port} belongs to another protocol`)
+  expect(await safeFetch.refusalOf(receiver.url)).toContain(`Port ${receiver.port} is reserved for another protocol`)
 })
 
 test('the name of a URL is judged before it is saved, as far as it can be', async () => {
@@ -181,6 +181,6 @@ test('the name of a URL is judged before it is saved, as far as it can be', asyn
   expect(await safeFetch.refusalOf('https://fine.test/')).toBeNull()
   expect(await safeFetch.refusalOf('https://none.test/')).toBeNull()
   expect(await safeFetch.refusalOf('https://away.test/')).toBeNull()
-  expect(await safeFetch.refusalOf('https://inside.test/')).toMatch(/^inside\.test has an address that is not public; /)
+  expect(await safeFetch.refusalOf('https://inside.test/')).toMatch(/^inside\.test has an address that is not public. /)
   expect(await safeFetch.refusalOf('ftp://fine.test/')).toBe('The URL must begin with https:// or http://.')
 })

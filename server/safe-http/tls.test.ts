@@ -149,6 +149,6 @@ test('a handshake that does not end is a timeout', async () => {
   expect(await givenSafeFetch({ timeoutMs: 200 }).post(`https://receiver.test:${port}/`, {}, body)).toMatchObject({
     kind: 'timeout',
     phase: 'tls',
-    reason: 'the TLS handshake did not end within 0.2 s',
+    reason: 'the TLS handshake did not complete within 0.2 s',
   })
 })

@@ -84,14 +84,14 @@ export async function vettedAddresses(hostname: string, deps: Deps, exchange: Op
 
 /** Without the address: whoever names a receiver is not told what the names of this network lead to. */
 const refusedName = (hostname: string) =>
-  `${hostname} has an address that is not public; use a public name, or ask the operator to allow its network.`
+  `${hostname} has an address that is not public. Use a public host, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).`
 
 async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Promise<string[]> {
   exchange.entered('name')
   const addresses = await lookup(hostname.replace(/\.$/, ''), exchange.signal).catch((error: Error) => {
     throw new NameFailure(error.message)
   })
-  if (addresses.length === 0) throw new NameFailure('the name does not exist or has no address')
+  if (addresses.length === 0) throw new NameFailure('the host name does not exist or has no address')
   return addresses
 }
 

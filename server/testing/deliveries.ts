@@ -61,7 +61,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     if (answer === 'no connection') return { kind: 'failed', reason: 'the connection was refused', timings }
     if (answer === 'hang') {
       await clock.sleep(30_000, signal)
-      return { kind: 'timeout', phase: 'answer', reason: 'no answer came within 30 s', timings }
+      return { kind: 'timeout', phase: 'answer', reason: 'no response arrived within 30 s', timings }
     }
     const { status, ...more } = typeof answer === 'number' ? { status: answer } : answer
     return { kind: 'response', status, excerpt: `answer ${status}`, timings, ...more }

@@ -57,7 +57,7 @@ export async function startServer(
   }
   const url = `http://127.0.0.1:${port}`
   const hasApi = (settings.ROLES ?? 'api').includes('api')
-  const ready = () => (hasApi ? isReady(url) : Promise.resolve(running.stdout().includes('keeps its data')))
+  const ready = () => (hasApi ? isReady(url) : Promise.resolve(running.stdout().includes('stores its data')))
   const ended = running.ended.then(() => 'ended' as const)
   while (!(await ready())) {
     const outcome = await Promise.race([ended, systemClock.sleep(25)])

@@ -83,10 +83,10 @@ describe('an attempt is', () => {
   test.each([
     [301, 'redirects are not followed'],
     [304, 'redirects are not followed'],
-    [400, 'the receiver answered 400'],
-    [401, 'the receiver answered 401'],
-    [500, 'the receiver answered 500'],
-    [599, 'the receiver answered 599'],
+    [400, 'the endpoint responded with 400'],
+    [401, 'the endpoint responded with 401'],
+    [500, 'the endpoint responded with 500'],
+    [599, 'the endpoint responded with 599'],
   ])('failed by %i', async (status, words) => {
     const { receiver, send } = await givenAttempts()
     receiver.answers({ status, body: status === 304 ? '' : 'why' })
@@ -115,7 +115,7 @@ describe('an attempt is', () => {
       statusCode: null,
       excerpt: null,
       delivered: false,
-      error: 'no answer came within 0.2 s',
+      error: 'no response arrived within 0.2 s',
     })
   })
 

@@ -87,7 +87,7 @@ function askedToWait({ status, retryAfter }: PostResult & { kind: 'response' }, 
 
 function errorOf(status: number): string | null {
   if (status < 300) return null
-  if (status < 400) return `the receiver answered ${status}; redirects are not followed`
+  if (status < 400) return `the endpoint responded with ${status}; Zonewatch does not follow redirects`
   if (status === 410) return 'the endpoint responded with 410 Gone'
-  return `the receiver answered ${status}`
+  return `the endpoint responded with ${status}`
 }

@@ -28,7 +28,7 @@ test.each([
   'webhook-timestamp',
   'webhook-signature',
 ])('%s is set by the service', (name) => {
-  expect(refusalOfHeader(name, 'x')).toBe(`${name} is set by the service; choose another name.`)
+  expect(refusalOfHeader(name, 'x')).toBe(`${name} is set by Zonewatch. Use another name.`)
 })
 
 test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', 'a'.repeat(101), '(x)'])('%j is no name', (name) => {

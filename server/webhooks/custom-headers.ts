@@ -34,9 +34,9 @@ export function refusalOfHeader(name: string, value: string): string | null {
     return `A header's name must have 1 to ${NAME_LIMIT} letters, digits or hyphens.`
   }
   const lower = name.toLowerCase()
-  if (OWN_NAMES.has(lower) || lower.startsWith('proxy-')) return `${name} is set by the service; choose another name.`
+  if (OWN_NAMES.has(lower) || lower.startsWith('proxy-')) return `${name} is set by Zonewatch. Use another name.`
   if (!/^[\t\x20-\x7e]*$/.test(value) || value.length > VALUE_LIMIT) {
-    return `The value of ${name} must be at most ${VALUE_LIMIT} visible ASCII characters, blanks and tabs.`
+    return `The value of ${name} must have at most ${VALUE_LIMIT} visible ASCII characters, spaces or tabs.`
   }
   return null
 }
@@ -69,7 +69,7 @@ export function unmaskedHeaders(
     headers[name] = before !== undefined && value === masked(before) ? before : value
     if (headers[name] === value && isMask(value)) {
       errors[`headers.${name}`] =
-        `${value} is the mask of a value; give the value itself, or the mask that ${name} is shown with to keep it.`
+        `${value} is a masked value. Send the real value, or the mask of ${name} to keep the current value.`
     }
   }
   return { headers, errors }

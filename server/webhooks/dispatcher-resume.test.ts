@@ -224,7 +224,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(attempts.map(({ attempted }) => Date.parse(attempted))).toEqual(webhook.sent().map(({ at }) => at))
     expect(attempts[0]).toMatchObject({
       status_code: 500,
-      error: 'the receiver answered 500',
+      error: 'the endpoint responded with 500',
       response_body: 'answer 500',
     })
 

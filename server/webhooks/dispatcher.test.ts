@@ -71,7 +71,7 @@ onBothEngines('the courier', (fresh) => {
     await world.events(3)
     await world.pass(ALL_RETRIES_MS)
 
-    expect(await webhook.row()).toMatchObject({ state: 'paused', last_error: 'the receiver answered 500' })
+    expect(await webhook.row()).toMatchObject({ state: 'paused', last_error: 'the endpoint responded with 500' })
     const mails = await world.mails()
     expect(mails).toHaveLength(1)
     expect(JSON.parse(mails[0]!.content)).toMatchObject({ kind: 'webhook_paused', url: webhook.url, statusCode: 500 })

@@ -13,7 +13,12 @@ const answered: AttemptResult = {
   delivered: true,
   gone: false,
 }
-const silent: AttemptResult = { ...answered, statusCode: null, error: 'no answer came within 30 s', delivered: false }
+const silent: AttemptResult = {
+  ...answered,
+  statusCode: null,
+  error: 'no response arrived within 30 s',
+  delivered: false,
+}
 
 let made = 0
 

@@ -48,7 +48,7 @@ export function webhookRequestRoutes({ db, clock, seal }: Deps): Routes {
       operationId: 'testWebhook',
       summary: 'Send a test request',
       description:
-        'An invented change of an A record from VALID to MISMATCH, sent once and at once, also to a paused or disabled webhook. Its success resumes a paused one.',
+        'Sends a made-up change of an A record from VALID to MISMATCH, once and immediately, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes.',
       tags,
       params,
       response: Answers(202, WebhookRequest),
@@ -70,7 +70,7 @@ export function webhookRequestRoutes({ db, clock, seal }: Deps): Routes {
       operationId: 'retryWebhookRequest',
       summary: 'Retry a request now',
       description:
-        'One attempt at once, whatever the status of the request, also to a paused or disabled webhook; its success resumes a paused one. The schedule of the request is not touched.',
+        'Makes one attempt immediately, whatever the status of the request, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes. The retry schedule does not change.',
       tags,
       params: both,
       response: Answers(200, WebhookRequest),
@@ -89,7 +89,7 @@ export function webhookRequestRoutes({ db, clock, seal }: Deps): Routes {
       operationId: 'replayWebhook',
       summary: 'Replay the requests of a period',
       description:
-        'The same ids and the same octets, oldest first, each with a new schedule. At most 100,000 in one call; tests are left out.',
+        'Sends the requests again with the same ids and bodies, oldest first, each with a new retry schedule. At most 100,000 requests per call. Test requests are not replayed.',
       tags,
       params,
       body: Replay,

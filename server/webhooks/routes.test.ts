@@ -75,7 +75,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
 
     expect(status).toBe(400)
     expect(told.errors.url).toBe(
-      '10.0.0.1 is a private address; use a public address, or ask the operator to allow its network.',
+      '10.0.0.1 is a private address. Use a public address, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).',
     )
     const fields = ['groups.0', 'groups.2', 'headers.Bad Name', 'headers.Host', 'secret', 'url']
     expect(Object.keys(told.errors).sort()).toEqual(fields)
@@ -111,7 +111,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
 
     const { status, body } = await world.call('/webhooks', { method: 'POST', body: { url: 'https://inside.example/' } })
     expect(status).toBe(400)
-    expect(body.errors.url).toMatch(/^inside\.example has an address that is not public; /)
+    expect(body.errors.url).toMatch(/^inside\.example has an address that is not public. /)
     const webhook = await made(world, { url: 'https://fine.example/' })
     await made(world, { url: 'https://nothing.example/' })
     const change = { method: 'PATCH', body: { url: 'https://inside.example/' } }
@@ -162,7 +162,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
       ['X-Short', '********'],
     ] as const) {
       expect((await patch({ [name]: value })).body.errors).toEqual({
-        [`headers.${name}`]: `${value} is the mask of a value; give the value itself, or the mask that ${name} is shown with to keep it.`,
+        [`headers.${name}`]: `${value} is a masked value. Send the real value, or the mask of ${name} to keep the current value.`,
       })
     }
     expect(await stored()).toHaveProperty('authorization', headers.Authorization)

@@ -75,7 +75,7 @@ export function webhookRoutes(deps: Deps): Routes {
       operationId: 'updateWebhook',
       summary: 'Update a webhook',
       description:
-        'Absent fields stay; headers and groups are replaced whole, and a header given with the masked value that it is shown with keeps its value. A paused webhook whose url or headers change is tried at once.',
+        'Fields you leave out keep their values. `headers` and `groups` are replaced as a whole. A header with its masked value keeps its value. If the url or headers of a paused webhook change, Zonewatch attempts a request immediately.',
       tags,
       params,
       body: WebhookChange,
@@ -91,7 +91,7 @@ export function webhookRoutes(deps: Deps): Routes {
     const remove = {
       operationId: 'deleteWebhook',
       summary: 'Delete a webhook',
-      description: 'Undelivered requests are discarded, and the log of its requests is deleted too.',
+      description: 'Deletes the webhook and the log of its requests. Undelivered requests are discarded.',
       tags,
       params,
       response: Answers(204, NoContent),
@@ -106,8 +106,18 @@ export function webhookRoutes(deps: Deps): Routes {
     )
 
     for (const [verb, isActive, summary, description] of [
-      ['enable', true, 'Enable a webhook', 'Pending requests are sent. A paused webhook is tried at once.'],
-      ['disable', false, 'Disable a webhook', 'No new requests are created; pending ones are kept and not attempted.'],
+      [
+        'enable',
+        true,
+        'Enable a webhook',
+        'Sends pending requests. If the webhook is paused, Zonewatch attempts a request immediately.',
+      ],
+      [
+        'disable',
+        false,
+        'Disable a webhook',
+        'Stops the creation of requests. Pending requests are kept and not attempted.',
+      ],
     ] as const) {
       const schema = {
         operationId: `${verb}Webhook`,
@@ -131,7 +141,7 @@ export function webhookRoutes(deps: Deps): Routes {
       operationId: 'rotateSecretOfWebhook',
       summary: 'Rotate the secret of a webhook',
       description:
-        'Only this answer has the new secret in full. X-Service-Signature uses it from now on; during the grace period webhook-signature has the signatures of both.',
+        'Only this response has the new secret in full. X-Service-Signature uses the new secret from now on. During the grace period, webhook-signature has the signatures of both secrets.',
       tags,
       params,
       body: Nullable(SecretRotation), // a body that is not sent is null

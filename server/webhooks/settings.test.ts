@@ -49,7 +49,7 @@ test('what cannot be used is refused with what is wrong', async () => {
   expect(read({ WEBHOOK_CA_FILE: join(folder, 'none.pem') })).toThrow(
     /WEBHOOK_CA_FILE names a file that cannot be read/,
   )
-  expect(read({ WEBHOOK_CA_FILE: broken })).toThrow(/does not hold certificates in PEM/)
+  expect(read({ WEBHOOK_CA_FILE: broken })).toThrow(/names a file without PEM certificates/)
   expect(read({ WEBHOOK_PROXY: 'socks5://proxy.example' })).toThrow(/WEBHOOK_PROXY must be an address like/)
   expect(read({ WEBHOOK_DENIED_PORTS: '22,http' })).toThrow(/WEBHOOK_DENIED_PORTS must be a whole number/)
   expect(read({ WEBHOOK_CONCURRENCY: '0' })).toThrow(/WEBHOOK_CONCURRENCY must be a whole number from 1/)

@@ -22,7 +22,7 @@ export function refusalOfSecret(secret: string): string | null {
   if (!secret.startsWith(STANDARD_PREFIX)) return null
   const key = secret.slice(STANDARD_PREFIX.length)
   if (key !== '' && standardKey(secret).toString('base64') === key) return null
-  return 'begins with whsec_, and what follows is not base64 with its padding; encode the key, choose a secret without whsec_, or leave it out.'
+  return 'begins with whsec_, but the rest is not padded base64. Use whsec_ with base64, a secret without whsec_, or leave it out to generate one.'
 }
 
 /**

@@ -41,10 +41,10 @@ onBothEngines('limits of webhooks and groups', (_fresh, engine) => {
 
     const fourth = await made(world)
     expect((await patch(`/groups/${crowded}`, { webhooks: [...all, fourth.id] })).body.errors).toEqual({
-      webhooks: 'holds 4; at most 2 webhooks are allowed. Remove some.',
+      webhooks: 'has 4 entries. At most 2 are allowed.',
     })
     expect((await patch(`/webhooks/${fourth.id}`, { groups: ['default', crowded] })).body.errors).toEqual({
-      'groups.1': 'has 3 webhooks; at most 2 are allowed for one group. Remove one of them first.',
+      'groups.1': 'has 3 webhooks, which is the limit for one group. Remove one of them first.',
     })
     const one = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK, groups: [crowded] } })
     expect(one.status).toBe(400)

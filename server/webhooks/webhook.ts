@@ -29,7 +29,8 @@ export async function refusalsOf(
   for (const [name, value] of Object.entries(headers ?? {}).slice(0, MOST_HEADERS)) {
     const header = refusalOfHeader(name, String(value))
     if (header !== null) errors[`headers.${name}`] = header
-    else if (names.has(name.toLowerCase())) errors[`headers.${name}`] = `${name} is there twice, in other letter case.`
+    else if (names.has(name.toLowerCase()))
+      errors[`headers.${name}`] = `${name} appears twice. Letter case does not matter; remove one.`
     names.add(name.toLowerCase())
   }
   return errors

@@ -11,7 +11,7 @@ const MOST_CELL = 65_536
 /** Cells of a record that are kept. */
 const MOST_CELLS = 100
 
-const BAD_QUOTE = 'A quote is not closed, or stands in the middle of a cell; write it twice inside quotes.'
+const BAD_QUOTE = 'A quotation mark is not closed, or is inside a cell. Inside quotation marks, write it twice.'
 
 /** RFC 4180, with the separator that stands most often in the first line. Never throws. */
 export async function* csvRecords(given: string): AsyncGenerator<CsvRecord> {
@@ -55,7 +55,7 @@ function addCell(record: CsvRecord, written: string, isQuoted: boolean): void {
   if (record.cells.length >= MOST_CELLS) return
   const cell = written.endsWith('\r') ? written.slice(0, -1) : written
   if (cell.length > MOST_CELL) {
-    record.wrong ??= `A cell has ${cell.length} characters; at most ${MOST_CELL} are allowed.`
+    record.wrong ??= `A cell has ${cell.length} characters. At most ${MOST_CELL} are allowed.`
     record.cells.push('')
     return
   }

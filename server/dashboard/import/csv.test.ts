@@ -79,11 +79,11 @@ a.example,A,1,,,2.5
 `
   expect((await read(text)).map(({ line, fate, why }) => [line, fate, why])).toEqual([
     [2, 'refuse', 'The type is empty.'],
-    [3, 'refuse', `The type is FOO; it must be one of ${RECORD_TYPES.join(', ')}.`],
-    [4, 'skip', 'DNSKEY records are not watched.'],
-    [5, 'refuse', 'exact is "perhaps"; it must be yes or no.'],
-    [6, 'refuse', 'notify is "sometimes"; it must be one of immediately, on_success, after_success.'],
-    [7, 'refuse', 'frequency is "2.5"; it must be minutes from 5 to 120.'],
+    [3, 'refuse', `The type "FOO" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`],
+    [4, 'skip', 'Zonewatch cannot monitor DNSKEY records.'],
+    [5, 'refuse', 'exact must be yes or no, not "perhaps".'],
+    [6, 'refuse', 'notify must be one of immediately, on_success, after_success, not "sometimes".'],
+    [7, 'refuse', 'frequency must be from 5 to 120 minutes, not "2.5".'],
   ])
   const [row] = await read('name,type,value\na.example,TXT,"say "hi""\n')
   expect([row?.fate, row?.line]).toEqual(['refuse', 2])
@@ -91,9 +91,9 @@ a.example,A,1,,,2.5
 
 test('without column names nothing is guessed', async () => {
   for (const [text, sentence] of [
-    ['', 'is empty; its first line names the columns: name, type, value.'],
-    ['www.example.com,A,192.0.2.1', 'must begin with a line that names the columns; missing: name, type, value.'],
-    ['name,value\n', 'must begin with a line that names the columns; missing: type.'],
+    ['', 'is empty. Its first line must name the columns: name, type, value.'],
+    ['www.example.com,A,192.0.2.1', 'must begin with a line of column names. Missing: name, type, value.'],
+    ['name,value\n', 'must begin with a line of column names. Missing: type.'],
   ] as const) {
     try {
       await read(text)
@@ -120,7 +120,7 @@ test('a cell holds any character inside quotes, and one that cannot be read take
 test('a cell of many lines is one row that is refused', async () => {
   const rows = await read(`name,type,value\na.example,A,"${'192.0.2.1\n'.repeat(125_000)}"\nb.example,A,192.0.2.1`)
   expect(rows.map(({ line, fate, why }) => [line, fate, why])).toEqual([
-    [2, 'refuse', 'A cell has 1250002 characters; at most 65536 are allowed.'],
+    [2, 'refuse', 'A cell has 1250002 characters. At most 65536 are allowed.'],
     [125_003, undefined, undefined],
   ])
 })

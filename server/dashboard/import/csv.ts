@@ -34,7 +34,7 @@ export async function* readCsv(text: string, origin: string | undefined): AsyncG
     if (!columns) columns = columnsOf(cells)
     else yield wrong === undefined ? readLine(named(columns, cells), line, origin) : refused(line, {}, wrong)
   }
-  if (!columns) throw invalid({ csv: 'is empty; its first line names the columns: name, type, value.' })
+  if (!columns) throw invalid({ csv: 'is empty. Its first line must name the columns: name, type, value.' })
 }
 
 function columnsOf(cells: readonly string[]): (Column | undefined)[] {
@@ -48,7 +48,7 @@ function columnsOf(cells: readonly string[]): (Column | undefined)[] {
   ]
   if (missing.length > 0) {
     throw invalid({
-      csv: `must begin with a line that names the columns; missing: ${missing.join(', ')}. Read are name (or domain and subdomain), type, value, priority, exact, group, notify and frequency.`,
+      csv: `must begin with a line of column names. Missing: ${missing.join(', ')}. Allowed: name (or domain and subdomain), type, value, priority, exact, group, notify and frequency.`,
     })
   }
   return found
@@ -71,14 +71,14 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   if (type === '') return refused(line, cells, 'The type is empty.')
   if (!RECORD_TYPES.some((each) => each === type)) {
     if (isUnwatched(type)) return { ...refused(line, cells, whyUnwatched(type)), fate: 'skip' }
-    return refused(line, cells, `The type is ${type}; it must be one of ${RECORD_TYPES.join(', ')}.`)
+    return refused(line, cells, `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
   }
   const { skipped } = findZonedType(type)?.recordType ?? {}
   if (skipped !== undefined && isExact) return { ...refused(line, cells, skipped), fate: 'skip' }
-  if (isExact === undefined) return refused(line, cells, `exact is "${cells.exact}"; it must be yes or no.`)
-  if (!notify) return refused(line, cells, `notify is "${cells.notify}"; it must be one of ${NOTIFY.join(', ')}.`)
+  if (isExact === undefined) return refused(line, cells, `exact must be yes or no, not "${cells.exact}".`)
+  if (!notify) return refused(line, cells, `notify must be one of ${NOTIFY.join(', ')}, not "${cells.notify}".`)
   if (frequency !== undefined && !(Number.isInteger(frequency) && frequency >= 5 && frequency <= 120)) {
-    return refused(line, cells, `frequency is "${cells.frequency}"; it must be minutes from 5 to 120.`)
+    return refused(line, cells, `frequency must be from 5 to 120 minutes, not "${cells.frequency}".`)
   }
   return {
     line,

@@ -56,8 +56,8 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
       why: '',
     })
     expect(txt.expected_value).toEqual(['ab'])
-    expect(bad.why).toBe('"192.0.2" is not an IPv4 address; write one like 192.0.2.1.')
-    expect(many.why).toContain('There are 11 values and a monitor expects at most 10')
+    expect(bad.why).toBe('"192.0.2" is not an IPv4 address. Use one like 192.0.2.1.')
+    expect(many.why).toContain('The record has 11 values. A monitor can have at most 10')
     expect((await world.call('/monitors')).body.data).toEqual([])
     expect((await world.call('/groups/imported')).status).toBe(404)
 
@@ -101,7 +101,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     expect((await world.call(`/monitors/${id}`)).body).toMatchObject({ expected_value: ['192.0.2.2'], state: 'UNSET' })
     expect(fates(await rowsOf('192.0.2.2'))[0]![2]).toBe('exists')
     expect((await send([update])).body.refused).toEqual([
-      { id, why: 'The monitor was changed since the preview. Preview the import again.' },
+      { id, why: 'The monitor has changed since the preview. Preview the import again.' },
     ])
     expect((await world.call('/monitors')).body.data).toHaveLength(4)
   })
@@ -111,7 +111,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1', group: 'elsewhere' }
     await world.call('/monitors', { method: 'POST', body })
     const [equal] = (await plan(world, { zone: 'a.example. A 192.0.2.1' })).body.rows
-    expect(equal).toMatchObject({ fate: 'make', why: 'Group elsewhere has an equal monitor.' })
+    expect(equal).toMatchObject({ fate: 'make', why: 'The group elsewhere already has the same monitor.' })
     const [own] = (await plan(world, { zone: 'a.example. A 192.0.2.1', group: 'elsewhere' })).body.rows
     expect(own).toMatchObject({ fate: 'exists', why: 'An identical monitor already exists.' })
   })
@@ -133,7 +133,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     const twice = 'name,type,value,exact,notify\na.example,A,192.0.2.1,,\na.example,A,192.0.2.1,,on_success\n'
     expect((await plan(world, { csv: twice })).body.rows[1]).toMatchObject({
       fate: 'skip',
-      why: 'It is the same as line 2.',
+      why: 'Duplicate of line 2.',
     })
     const monitor = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1' }
     await world.call('/monitors', { method: 'POST', body: monitor })
@@ -158,8 +158,8 @@ test('what cannot be read at all is a 400 that names the field', async () => {
     [{}, 'body', 'exactly one of zone, csv and domain'],
     [{ zone: 'a. A 192.0.2.1', csv: 'name,type,value' }, 'body', 'exactly one'],
     [{ zone: 'www A 192.0.2.1' }, 'origin', 'is required'],
-    [{ zone }, 'zone', 'comes to more than 5000 monitors'],
-    [{ csv: 'a,b' }, 'csv', 'missing: name, type, value'],
+    [{ zone }, 'zone', 'has more than 5000 monitors'],
+    [{ csv: 'a,b' }, 'csv', 'Missing: name, type, value'],
     [{ domain: 'two words' }, 'domain', 'not allowed'],
     [{ zone: 'x'.repeat(1_048_577) }, 'zone', 'at most 1048576'],
   ] as const) {

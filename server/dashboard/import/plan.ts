@@ -78,7 +78,7 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
   if (given.values.length === 0) return refuse('The value is empty.')
   if (given.values.length > MAX_EXPECTED_VALUES) {
     return refuse(
-      `There are ${given.values.length} values and a monitor expects at most ${MAX_EXPECTED_VALUES}; make one manually, not exact, with those that matter.`,
+      `The record has ${given.values.length} values. A monitor can have at most ${MAX_EXPECTED_VALUES}. Create a flexible monitor with the values that matter.`,
     )
   }
   const parsed = parseMonitor({
@@ -111,7 +111,7 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
     const text = samenessOf(samenesses.get(draft)!)
     const earlier = first.get(text)
     if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
-    else if (earlier) Object.assign(row, { fate: 'skip', why: `It is the same as line ${earlier.line}.` })
+    else if (earlier) Object.assign(row, { fate: 'skip', why: `Duplicate of line ${earlier.line}.` })
     else first.set(text, row)
   }
   const made = judged.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
@@ -126,7 +126,8 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
   })
   const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
   const slugs = await findSlugs(db, { organizationId }, groups)
-  for (const { row, other } of elsewhere) row.why = `Group ${slugs.get(other.group_id) ?? ''} has an equal monitor.`
+  for (const { row, other } of elsewhere)
+    row.why = `The group ${slugs.get(other.group_id) ?? ''} already has the same monitor.`
   for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
 }
 

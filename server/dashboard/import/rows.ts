@@ -31,8 +31,9 @@ const SIGNATURES = new Set(['RRSIG', 'NSEC', 'NSEC3'])
 export const isUnwatched = (type: string) => UNWATCHED.has(type) || /^TYPE\d{1,5}$/.test(type)
 
 export function whyUnwatched(type: string): string {
-  if (type === 'SPF') return 'The record type SPF is retired (RFC 7208); watch the TXT record that begins with v=spf1.'
-  return `${type} records are not watched.`
+  if (type === 'SPF')
+    return 'The record type SPF is obsolete (RFC 7208). Monitor the TXT record that begins with v=spf1.'
+  return `Zonewatch cannot monitor ${type} records.`
 }
 
 /**
@@ -47,7 +48,7 @@ export async function joinRecords(records: AsyncIterable<InputRow>, field: 'zone
     if (row) for (const value of record.values) row.values.push(value)
     else rows.set(key, { ...record, values: [...record.values] })
     if (rows.size > MOST_ROWS) {
-      throw invalid({ [field]: `comes to more than ${MOST_ROWS} monitors; import at most ${MOST_ROWS} at a time.` })
+      throw invalid({ [field]: `has more than ${MOST_ROWS} monitors. Import at most ${MOST_ROWS} at a time.` })
     }
   }
   return withoutParts([...rows.values()])
@@ -69,7 +70,7 @@ function withoutParts(rows: InputRow[]): InputRow[] {
   return rows.map((row) => {
     const part = row.fate === undefined ? unread.get(`${nameOf(row)} ${row.type}`) : undefined
     if (!part) return row
-    return { ...row, fate: 'refuse', why: `Line ${part.line} has the same name and type and cannot be read.` }
+    return { ...row, fate: 'refuse', why: `Line ${part.line} has the same name and type, and is invalid.` }
   })
 }
 

@@ -33,7 +33,7 @@ async function updateOne(
       const isSame =
         row.is_exact_match === (was.is_exact_match ? 1 : 0) &&
         row.expected_values === JSON.stringify(was.expected_value)
-      if (!isSame) throw conflict('The monitor was changed since the preview. Preview the import again.')
+      if (!isSame) throw conflict('The monitor has changed since the preview. Preview the import again.')
       await updateMonitor(transaction, context, id, expectation)
     })
     return undefined

@@ -140,15 +140,15 @@ g
 h A 192.0.2.8
 `
   expect(await refused(read(zone))).toEqual([
-    [2, '$INCLUDE names a file that is not here; paste its lines instead.'],
-    [3, '$GENERATE is not carried out; paste the records that it stands for.'],
-    [4, '$FOO is not known; a zone file has $ORIGIN and $TTL.'],
+    [2, '$INCLUDE is not supported. Paste the lines of that file instead.'],
+    [3, '$GENERATE is not supported. Paste the generated records instead.'],
+    [4, 'Unknown directive $FOO. Supported are $ORIGIN and $TTL.'],
     [5, 'An A record has one IPv4 address.'],
     [6, 'An MX record has a priority and a name.'],
-    [7, 'NONSENSE is no record type.'],
-    [8, 'A quote is not closed on its line.'],
-    [10, 'A parenthesis is closed that was not opened.'],
-    [11, 'It has no record type.'],
+    [7, 'Unknown record type NONSENSE.'],
+    [8, 'A quotation mark is not closed on its line.'],
+    [10, 'A closing parenthesis has no opening one.'],
+    [11, 'The record type is missing.'],
   ])
   expect(await made(zone)).toEqual([
     ['e.example.com.', 'A', '192.0.2.1'],
@@ -157,12 +157,12 @@ h A 192.0.2.8
   expect(await refused(read('a.example. TXT ( "x"\nb.example. A 192.0.2.1'))).toEqual([
     [1, 'A parenthesis is not closed.'],
   ])
-  expect(await refused(read(' A 192.0.2.1'))).toEqual([[1, 'It has no name, and none stands before it.']])
+  expect(await refused(read(' A 192.0.2.1'))).toEqual([[1, 'The first record must have a name.']])
 })
 
 test('a set of which one record cannot be read is no expectation', async () => {
   expect(await refused(read('a.example. A 192.0.2.1\na.example. A 1 2\nb.example. A 192.0.2.2'))).toEqual([
-    [1, 'Line 2 has the same name and type and cannot be read.'],
+    [1, 'Line 2 has the same name and type, and is invalid.'],
     [2, 'An A record has one IPv4 address.'],
   ])
 })
@@ -178,11 +178,11 @@ test('what is longer than any expectation is cut, and takes nothing else with it
 m TXT ( ${'\n "x" "x" "x" "x"'.repeat(2_000)} )\nc A 192.0.2.3\n`
   const rows = await read(zone, 'example.com')
   expect(rows.map(({ name, fate, why }) => [name, fate, why])).toEqual([
-    ['t.example.com.', 'refuse', 'It is longer than 16384 characters.'],
+    ['t.example.com.', 'refuse', 'The record is longer than 16384 characters.'],
     ['a.example.com.', undefined, undefined],
-    ['k.example.com.', 'skip', 'DNSKEY records are not watched.'],
+    ['k.example.com.', 'skip', 'Zonewatch cannot monitor DNSKEY records.'],
     ['b.example.com.', undefined, undefined],
-    ['m.example.com.', 'refuse', 'It is longer than 16384 characters.'],
+    ['m.example.com.', 'refuse', 'The record is longer than 16384 characters.'],
     ['c.example.com.', undefined, undefined],
   ])
 })

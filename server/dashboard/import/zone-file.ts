@@ -30,7 +30,7 @@ export async function* readZone(text: string, origin: string | undefined): Async
     if (record) yield record
   }
   if (reading.needsOrigin) {
-    throw invalid({ origin: 'is required: the file has names without a dot at the end and no $ORIGIN.' })
+    throw invalid({ origin: 'is required, because the file has relative names (without a final dot) and no $ORIGIN.' })
   }
 }
 
@@ -45,20 +45,22 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
     if (reading.origin === undefined && own.raw.endsWith('.') && isSoa(rest)) reading.origin = own.raw
     reading.owner = nameOf(own.raw, reading)
   }
-  if (reading.owner === undefined) return refused(entry, 'It has no name, and none stands before it.')
+  if (reading.owner === undefined) return refused(entry, 'The first record must have a name.')
   const head = readHead(rest)
-  if (head.type === undefined) return refused(entry, 'It has no record type.', reading.owner)
+  if (head.type === undefined) return refused(entry, 'The record type is missing.', reading.owner)
   const known = findZonedType(head.type.toUpperCase())
   const type = known?.type ?? head.type.toUpperCase()
   const record = { line: entry.line, name: reading.owner, type, values: [], isExact: true }
-  if (head.class !== 'IN') return { ...record, fate: 'skip', why: `The class ${head.class} is not watched, only IN.` }
+  if (head.class !== 'IN')
+    return { ...record, fate: 'skip', why: `The class ${head.class} is not supported. Only IN is.` }
   if (!known) {
     if (isUnwatched(type)) return { ...record, fate: 'skip', why: whyUnwatched(type) }
-    return refused(entry, `${type} is no record type.`, reading.owner, type)
+    return refused(entry, `Unknown record type ${type}.`, reading.owner, type)
   }
   const { skipped } = known.recordType
   if (skipped !== undefined) return { ...record, fate: 'skip', why: skipped }
-  if (entry.isCut) return refused(entry, `It is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
+  if (entry.isCut)
+    return refused(entry, `The record is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
   const value = dataText(known.recordType, head.data, reading)
   if (value === undefined) return refused(entry, shapeOf(type, known.recordType), reading.owner, type)
   return { ...record, values: [value] }
@@ -95,15 +97,15 @@ function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
     case '$TTL':
       return undefined
     case '$ORIGIN':
-      if (argument === undefined) return refused(entry, '$ORIGIN has no name behind it.')
+      if (argument === undefined) return refused(entry, '$ORIGIN must be followed by a name.')
       reading.origin = absolute(nameOf(argument, reading))
       return undefined
     case '$INCLUDE':
-      return refused(entry, '$INCLUDE names a file that is not here; paste its lines instead.')
+      return refused(entry, '$INCLUDE is not supported. Paste the lines of that file instead.')
     case '$GENERATE':
-      return refused(entry, '$GENERATE is not carried out; paste the records that it stands for.')
+      return refused(entry, '$GENERATE is not supported. Paste the generated records instead.')
     default:
-      return refused(entry, `${directive} is not known; a zone file has $ORIGIN and $TTL.`)
+      return refused(entry, `Unknown directive ${directive}. Supported are $ORIGIN and $TTL.`)
   }
 }
 

@@ -49,10 +49,10 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
       else if (kept > MOST_CHARACTERS) entry.isCut = true
       else if (quoted !== undefined && close === '"')
         entry.tokens.push({ raw: quoted, isQuoted: true, ...(isGlued && { isGlued }) })
-      else if (quoted !== undefined) entry.wrong ??= 'A quote is not closed on its line.'
+      else if (quoted !== undefined) entry.wrong ??= 'A quotation mark is not closed on its line.'
       else if (plain !== undefined) entry.tokens.push({ raw: plain, isQuoted: false })
-      else entry.wrong ??= 'A backslash stands at the end of a line.'
-      if (depth < 0) entry.wrong ??= 'A parenthesis is closed that was not opened.'
+      else entry.wrong ??= 'A backslash is at the end of a line.'
+      if (depth < 0) entry.wrong ??= 'A closing parenthesis has no opening one.'
     }
     if (!entry || (depth > 0 && !isCut && entry.wrong === undefined)) continue
     // Where the line goes on, what is wrong with its last part may be that it was cut.

@@ -33,7 +33,7 @@ export function publishInvalidations(app: FastifyInstance, { db, clock, log }: L
       if (waiting.has(key)) continue
       const telling = tell(key, context.organizationId, list)
         .catch((err: unknown) =>
-          log.debug({ err }, 'Open pages were not notified of a change. They refresh periodically.'),
+          log.debug({ err }, 'Open pages could not be notified of a change. They refresh periodically.'),
         )
         .finally(() => underWay.delete(telling))
       underWay.add(telling)

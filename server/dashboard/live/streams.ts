@@ -61,15 +61,21 @@ export class LiveStreams {
   open(listener: Listener): Readable {
     const all = [...this.#watched.values()].flatMap(({ streams }) => [...streams])
     if (this.#stop.signal.aborted || all.length >= MOST_IN_ALL) {
-      throw new Problem(503, 'This server has no capacity for another live page; it refreshes by itself meanwhile.')
+      throw new Problem(
+        503,
+        'This server has reached its limit of live pages. This page refreshes periodically instead.',
+      )
     }
     if (all.filter(({ who }) => who === listener.who).length >= MOST_OF_ONE) {
-      throw new Problem(429, `You have ${MOST_OF_ONE} live pages open; close one of them for this one to be live too.`)
+      throw new Problem(
+        429,
+        `You have ${MOST_OF_ONE} pages open with live updates, which is the limit. Close one of them. This page refreshes periodically until then.`,
+      )
     }
     if ((this.#watched.get(listener.organizationId)?.streams.size ?? 0) >= MOST_OF_ORGANIZATION) {
       throw new Problem(
         429,
-        `Your organization has ${MOST_OF_ORGANIZATION} live pages open on this server, which is the limit; this page refreshes by itself meanwhile.`,
+        `Your organization has ${MOST_OF_ORGANIZATION} pages open with live updates on this server, which is the limit. This page refreshes periodically instead.`,
       )
     }
     const now = this.#deps.clock.elapsed()

@@ -87,6 +87,6 @@ function lame(zone: string, nameServers: string[], what: string): Outcome {
     kind: 'lame',
     zone,
     nameServers,
-    reason: `the zone ${zone || '.'} is delegated to ${shown || 'nobody'}, and these servers ${what}`,
+    reason: `the zone ${zone || '.'} is delegated to ${shown || 'no name server'}, and these servers ${what}`,
   }
 }

@@ -16,7 +16,7 @@ const choice = (description: string, codes: Record<string, string>) => ({
 })
 
 export const headers = {
-  'X-Request-Id': text("Names this request; the caller's own where it sent one."),
+  'X-Request-Id': text('The id of this request. The one that the client sent, or a generated one.'),
   'X-RateLimit-Limit': integer('Requests per minute; 2147483647 where there is no limit.'),
   'X-RateLimit-Remaining': integer('Requests left in the window.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the oldest counted request leaves the window.'),
@@ -25,11 +25,13 @@ export const headers = {
   'X-Error-Fields': text(
     `A code for each field at fault, as a dictionary of RFC 9651: \`frequency=out_of_range\`. Of fields that have a plain name, at most 50. Codes:\n\n${listOf(FIELD_CODES)}`,
   ),
-  Allow: text('The methods that the path has.'),
-  Location: text('Where the new resource is.'),
-  ETag: text('Names this representation; for If-None-Match and If-Match.'),
+  Allow: text('The allowed methods.'),
+  Location: text('The URL of the new resource.'),
+  ETag: text('The version of this representation, for If-None-Match and If-Match.'),
   'WWW-Authenticate': text('How to send a key: `ApiKey realm="zonewatch", header="X-Api-Key"`.'),
-  'Idempotent-Replayed': text('`true` when this is the answer to an earlier request with the same Idempotency-Key.'),
+  'Idempotent-Replayed': text(
+    '`true` if this is the stored response to an earlier request with the same Idempotency-Key.',
+  ),
 }
 export type HeaderName = keyof typeof headers
 
@@ -44,11 +46,11 @@ const header = (name: string, description: string, maxLength: number) => ({
 export const parameters = {
   IdempotencyKey: header(
     'Idempotency-Key',
-    'Any text of 1 to 255 visible characters, new for each thing to do. A request that is sent again with the same key gets the first answer again, for 24 hours.',
+    'A unique text of 1 to 255 visible ASCII characters for each operation. A repeated request with the same key returns the first response, for 24 hours.',
     255,
   ),
-  IfMatch: header('If-Match', 'The ETag that was read: refused with 412 when the resource was changed since.', 4_096),
-  IfNoneMatch: header('If-None-Match', 'The ETag that is known: answered with 304 while nothing changed.', 4_096),
+  IfMatch: header('If-Match', 'The ETag that you read. Returns 412 if the resource has changed since.', 4_096),
+  IfNoneMatch: header('If-None-Match', 'The ETag that you know. Returns 304 if the resource has not changed.', 4_096),
 }
 
 export const securitySchemes = {
@@ -56,7 +58,7 @@ export const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'X-Api-Key',
-    description: 'An API key: `zw_` and 43 letters and digits. A `read` key may only read.',
+    description: 'An API key: `zw_` followed by 43 letters and digits. A key with the role `read` can only read.',
   },
 } as const
 
@@ -72,7 +74,7 @@ type Failure = {
 export const failures: Record<number, Failure> = {
   400: {
     name: 'BadRequest',
-    description: 'The input is not valid; `errors` names every field at fault.',
+    description: 'The input is invalid. `errors` has a message for each wrong field.',
     example: {
       error: 'The request is invalid. See errors.',
       errors: { frequency: 'must be from 5 to 120, not 1.' },
@@ -104,21 +106,24 @@ export const failures: Record<number, Failure> = {
   },
   405: {
     name: 'MethodNotAllowed',
-    description: 'The path does not have this method.',
+    description: 'The path does not support this method.',
     headers: ['Allow'],
     example: { error: 'GET is not allowed here. Use POST.' },
   },
   409: {
     name: 'Conflict',
     description:
-      'The state of the resource does not allow this; `error` says why. With Retry-After while the first request with the same Idempotency-Key is still running.',
+      'The state of the resource does not allow this. `error` says why. Has Retry-After while the first request with the same Idempotency-Key is still running.',
     headers: ['Retry-After'],
     example: { error: 'The default group cannot be deleted.' },
   },
   412: {
     name: 'PreconditionFailed',
-    description: 'The resource was changed since the ETag in If-Match was read.',
-    example: { error: 'The resource has changed since you read it, or has no such ETag; read it again, then decide.' },
+    description: 'The resource has changed since you read the ETag in If-Match.',
+    example: {
+      error:
+        'The resource has changed since you read it, or the ETag in If-Match is not one of its own. Read it again, then retry.',
+    },
   },
   413: {
     name: 'ContentTooLarge',
@@ -145,7 +150,7 @@ export const failures: Record<number, Failure> = {
   },
   429: {
     name: 'TooManyRequests',
-    description: 'The limit is reached; wait for Retry-After.',
+    description: 'The rate limit is reached. Wait for Retry-After.',
     headers: ['Retry-After'],
     example: {
       error:
@@ -159,17 +164,17 @@ export const failures: Record<number, Failure> = {
   },
   500: {
     name: 'InternalServerError',
-    description: 'A fault of the server; `request_id` names it.',
+    description: 'An error of the server. `request_id` identifies it in the log.',
     example: {
-      error: 'Internal server error. The error was logged; report the request_id.',
+      error: 'Internal server error. Report the request_id to the operator of the server.',
       request_id: '8f14e45f-ceea-467f-9a3e-1c2d3b4a5968',
     },
   },
   503: {
     name: 'ServiceUnavailable',
-    description: 'The server is stopping, or its database does not answer.',
+    description: 'The server is starting or stopping, or its database is unavailable.',
     headers: ['Retry-After'],
-    example: { error: 'The server is stopping; try again in 5 seconds.' },
+    example: { error: 'The server is stopping. Try again in 5 seconds.' },
   },
 }
 

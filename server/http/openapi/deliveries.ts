@@ -14,7 +14,7 @@ export const webhooks = {
       tags: ['Webhooks'],
       summary: 'Receive a change',
       description:
-        'Sent to the `url` of a webhook for every change in its groups that the `notify` of the monitor lets through. The same request can come several times: remember its `id`. Anything but 2xx within 30 seconds is tried again nine times over almost two days; 410 pauses the webhook.',
+        'Zonewatch sends this request to the `url` of each webhook in the group of a monitor when the monitor changes and its `notify` matches. The same request can arrive more than once: use `id` to detect duplicates. Without a 2xx response within 30 seconds, Zonewatch retries nine times over almost two days. A 410 pauses the webhook immediately.',
       security: [],
       parameters: [
         header(
@@ -25,14 +25,14 @@ export const webhooks = {
         header(
           'X-Webhook-Timestamp',
           'integer',
-          'Unix seconds of this attempt: refuse what is more than 300 seconds off.',
+          'Unix time of this attempt in seconds. Reject requests that are more than 300 seconds off.',
         ),
-        header('webhook-id', 'string', 'As `id` in the body (Standard Webhooks).'),
-        header('webhook-timestamp', 'integer', 'As X-Webhook-Timestamp (Standard Webhooks).'),
+        header('webhook-id', 'string', 'The `id` of the body (Standard Webhooks).'),
+        header('webhook-timestamp', 'integer', 'The value of X-Webhook-Timestamp (Standard Webhooks).'),
         header(
           'webhook-signature',
           'string',
-          'Covers id, time and body; two during the grace of a rotation (Standard Webhooks).',
+          'Signs id, time and body. Has two signatures during the grace period of a rotation (Standard Webhooks).',
         ),
       ],
       requestBody: {
@@ -41,8 +41,8 @@ export const webhooks = {
       },
       responses: {
         '2XX': { description: 'It was received.' },
-        '401': { description: 'Answer so when the signature does not hold.' },
-        '410': { description: 'The endpoint no longer exists: the webhook is paused at once.' },
+        '401': { description: 'Your endpoint rejected the signature. Zonewatch retries.' },
+        '410': { description: 'The endpoint no longer exists. Zonewatch pauses the webhook immediately.' },
       },
     },
   },

@@ -87,9 +87,8 @@ function completeOperation(
   const schema = answer?.[1].content?.['application/json']?.schema
   const answersPage = 'has_more' in (schema?.properties ?? {})
   const answersOne = schema?.type === 'object' && !answersPage
-  if (answersPage) operation.description ??= 'Returns one page, in the requested order. Filters combine.'
-  if (answersOne && method === 'get')
-    operation.description ??= 'Returns 304 while the ETag in If-None-Match is current.'
+  if (answersPage) operation.description ??= 'Returns one page in the requested order. An item must match all filters.'
+  if (answersOne && method === 'get') operation.description ??= 'Returns 304 if the ETag in If-None-Match is current.'
 
   const { 'x-takes-if-match': takesIfMatch, 'x-writes-nothing': writesNothing } = operation
   delete operation['x-takes-if-match']
@@ -101,7 +100,7 @@ function completeOperation(
     operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${parameter}` }]
   }
   if (answer) {
-    if (answer[1].description === 'Default Response') answer[1].description = 'Done.'
+    if (answer[1].description === 'Default Response') answer[1].description = 'Success.'
     const tagged = answersOne && (method === 'get' || versioned.has(schema.title))
     const more: [HeaderName, boolean][] = [
       ['Location', answer[0] === '201' && answersOne],

@@ -13,11 +13,11 @@ export async function readGuide(): Promise<Guide> {
     tags: [
       { name: 'Monitors', description: `${states}\n\n${matching}` },
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
-      { name: 'Events', description: 'What changed, when, and on which evidence. Only checks create events.' },
+      { name: 'Events', description: 'Confirmed changes with their evidence. Only checks create events.' },
       { name: 'Webhooks', description: webhooks! },
-      { name: 'Agents', description: 'The members of the organization, and the people who are invited.' },
+      { name: 'Agents', description: 'The members of the organization and open invitations.' },
       { name: 'Organization', description: 'Settings, billing and the plan.' },
-      { name: 'Health', description: 'For the operator of the server. No key is needed.' },
+      { name: 'Health', description: 'For the operator of the server. These endpoints need no key.' },
     ],
   }
 }

@@ -41,23 +41,24 @@ function parseExpected(family: Family, text: string, isExactMatch: boolean): Par
   const address = canonicalAddress(ip)
   if (address === undefined || more.length > 0 || address.includes(':') !== (family.name === 'IPv6')) {
     const block = isExactMatch ? '' : ` or a block like ${family.block}`
-    return refused(`${quoted(text)} is not an ${family.name} address; write one like ${family.example}${block}.`)
+    return refused(`${quoted(text)} is not an ${family.name} address. Use one like ${family.example}${block}.`)
   }
   if (prefix === undefined) return { ok: true, value: address }
-  if (isExactMatch) return refused(`${quoted(text)} is a block, which needs is_exact_match false; write one address.`)
+  if (isExactMatch)
+    return refused(`${quoted(text)} is a block of addresses. Use a single address, or set is_exact_match to false.`)
   return parseBlock(family, address, prefix)
 }
 
 function parseBlock(family: Family, address: string, prefix: string): ParsedValue {
   if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > family.bits) {
-    return refused(`The prefix "/${prefix.slice(0, 20)}" is not a length from 0 to ${family.bits}.`)
+    return refused(`The prefix "/${prefix.slice(0, 20)}" is invalid. It must be from 0 to ${family.bits}.`)
   }
   const length = Number(prefix)
   const network = networkAddress(address, length)
   // Zeroing the bits would be a guess: the address alone may be meant.
   if (network !== address) {
     return refused(
-      `"${address}/${length}" has bits behind its prefix; write ${network}/${length} for the block or ${address} for the address.`,
+      `"${address}/${length}" has bits set beyond its prefix. Use ${network}/${length} for the block or ${address} for the address.`,
     )
   }
   return { ok: true, value: `${network}/${length}` }

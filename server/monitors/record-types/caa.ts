@@ -56,13 +56,14 @@ function parseExpected(text: string): ParsedValue {
   const property = readProperty(text)
   if (property === undefined) {
     return refused(
-      `${quoted(text)} is no CAA property; write 0 issue "ca.example" or, without flags, issue "ca.example".`,
+      `${quoted(text)} is not a CAA property. Use 0 issue "ca.example" or, without flags, issue "ca.example".`,
     )
   }
   const { flags, tag, value } = property
-  if (tag.length > MAX_TAG) return refused(`The CAA tag of ${quoted(text)} has more than ${MAX_TAG} characters.`)
+  if (tag.length > MAX_TAG)
+    return refused(`The CAA tag of ${quoted(text)} is too long. It must have at most ${MAX_TAG} characters.`)
   if (flags !== undefined && flags > 255)
-    return refused(`The CAA flags of ${quoted(text)} are not a number from 0 to 255.`)
+    return refused(`The CAA flags of ${quoted(text)} are invalid. They must be a number from 0 to 255.`)
   const written = `${tag} ${writtenValue(tag, value)}`
   return { ok: true, value: flags === undefined ? written : `${flags} ${written}` }
 }

@@ -3,39 +3,39 @@ import { expectationOf, MAX_EXPECTED_VALUE, parseExpectedValues } from './expect
 
 test.each([
   ['A', 'www.example.com', true, /not an IPv4 address/],
-  ['A', '2001:db8::1', true, /not an IPv4 address; write one like 192/],
+  ['A', '2001:db8::1', true, /not an IPv4 address. Use one like 192/],
   ['A', '192.0.2.01', true, /not an IPv4 address/],
-  ['A', '192.0.2.0/24', true, /needs is_exact_match false/],
-  ['A', '192.0.2.7/24', false, /write 192\.0\.2\.0\/24 for the block or 192\.0\.2\.7 for the address/],
-  ['A', '192.0.2.0/33', false, /not a length from 0 to 32/],
-  ['A', '192.0.2.0/', false, /not a length from 0 to 32/],
-  ['AAAA', '192.0.2.1', true, /not an IPv6 address; write one like 2001:db8::1/],
+  ['A', '192.0.2.0/24', true, /set is_exact_match to false/],
+  ['A', '192.0.2.7/24', false, /Use 192\.0\.2\.0\/24 for the block or 192\.0\.2\.7 for the address/],
+  ['A', '192.0.2.0/33', false, /must be from 0 to 32/],
+  ['A', '192.0.2.0/', false, /must be from 0 to 32/],
+  ['AAAA', '192.0.2.1', true, /not an IPv6 address. Use one like 2001:db8::1/],
   ['AAAA', 'fe80::1%eth0', true, /not an IPv6 address/],
   ['AAAA', '2001:db8::/129', false, /0 to 128/],
-  ['CNAME', '192.0.2.1', true, /is an address; write a host name/],
-  ['CNAME', 'https://example.com', true, /A URL is not a name; give only the name in it/],
+  ['CNAME', '192.0.2.1', true, /is an IP address. Use a host name/],
+  ['CNAME', 'https://example.com', true, /A URL is not a DNS name. Use only the host name/],
   ['NS', 'ns1..example.net', true, /empty label/],
-  ['NS', '.', true, /no host name/],
+  ['NS', '.', true, /not a host name/],
   ['MX', 'high mail.example.com', true, /number from 0 to 65535/],
   ['MX', '65536 mail.example.com', true, /number from 0 to 65535/],
-  ['MX', '10 192.0.2.1', true, /is an address/],
-  ['SPF', 'v=spf10 -all', true, /begins with "v=spf1"/],
-  ['SPF', 'include:_spf.google.com', false, /begins with "v=spf1"/],
-  ['CAA', 'letsencrypt.org', true, /no CAA property/],
-  ['CAA', '0 issue', true, /no CAA property/],
+  ['MX', '10 192.0.2.1', true, /is an IP address/],
+  ['SPF', 'v=spf10 -all', true, /must begin with "v=spf1"/],
+  ['SPF', 'include:_spf.google.com', false, /must begin with "v=spf1"/],
+  ['CAA', 'letsencrypt.org', true, /not a CAA property/],
+  ['CAA', '0 issue', true, /not a CAA property/],
   ['CAA', '256 issue "ca.example"', true, /0 to 255/],
-  ['CAA', 'issue "a" "b"', true, /no CAA property/],
-  ['TXT', '', true, /an empty TXT record is written ""/],
+  ['CAA', 'issue "a" "b"', true, /not a CAA property/],
+  ['TXT', '', true, /For an empty TXT record, use ""/],
   ['A', ' ', true, /not an IPv4 address/],
   ['CNAME', '', true, /must not be empty/],
-  ['SPF', ' ', true, /begins with "v=spf1"/],
-  ['MX', '10', true, /priority without a host; write both, as in 10 mail\.example\.com/],
+  ['SPF', ' ', true, /must begin with "v=spf1"/],
+  ['MX', '10', true, /priority without a host. Use both, as in 10 mail\.example\.com/],
   ['MX', '10 20', true, /ends in a number/],
   ['MX', '10 mail.300', false, /ends in a number/],
-  ['PTR', '300.1.1.1', true, /ends in a number, which no host name does/],
+  ['PTR', '300.1.1.1', true, /ends in a number, so it is not a host name/],
   ['NS', 'ns1.7.', true, /ends in a number/],
   ['CNAME', '1.1.1', false, /ends in a number/],
-  ['CAA', `${'a'.repeat(256)} "x"`, true, /more than 255 characters/],
+  ['CAA', `${'a'.repeat(256)} "x"`, true, /at most 255 characters/],
   ['TXT', 'x'.repeat(MAX_EXPECTED_VALUE + 1), true, /at most 1000 characters/],
 ] as const)('%s refuses "%s"', (type, text, isExactMatch, reason) => {
   expect(parseExpectedValues(text, type, isExactMatch)).toEqual({
@@ -68,7 +68,7 @@ test('duplicates are folded, and the order in which they were written is kept', 
 
 test.each(['CNAME', 'SPF'] as const)('two %s values are refused in exact mode, since a name has one', (type) => {
   const values = type === 'CNAME' ? ['a.example', 'b.example'] : ['v=spf1 mx', 'v=spf1 a']
-  const sentence = `A name has one ${type} record; expect one value, or set is_exact_match to false.`
+  const sentence = `A name has only one ${type} record. Use one expected value, or set is_exact_match to false.`
   expect(parseExpectedValues(values, type, true)).toEqual({ ok: false, problems: { expected_value: sentence } })
   expect(parseExpectedValues([values[0]!, values[0]!], type, true)).toMatchObject({ ok: true })
   expect(parseExpectedValues(values, type, false)).toEqual({ ok: true, values })
@@ -85,7 +85,7 @@ test('every value at fault is named by its place', () => {
 
 test.each([0, 11])('%i values are refused', (count) => {
   const parsed = parseExpectedValues(new Array(count).fill('192.0.2.1'), 'A', true)
-  expect(parsed).toEqual({ ok: false, problems: { expected_value: expect.stringMatching(/1 to 10 are allowed/) } })
+  expect(parsed).toEqual({ ok: false, problems: { expected_value: expect.stringMatching(/Use 1 to 10/) } })
 })
 
 test.each([

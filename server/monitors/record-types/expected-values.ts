@@ -24,7 +24,7 @@ export function parseExpectedValues(
 ): ParsedExpectedValues {
   const texts = typeof given === 'string' ? [given] : given
   if (texts.length < 1 || texts.length > MAX_EXPECTED_VALUES) {
-    const reason = `There are ${texts.length} expected values; 1 to ${MAX_EXPECTED_VALUES} are allowed.`
+    const reason = `There are ${texts.length} expected values. Use 1 to ${MAX_EXPECTED_VALUES}.`
     return { ok: false, problems: { expected_value: reason } }
   }
   const problems: ExpectedValueProblems = {}
@@ -35,7 +35,7 @@ export function parseExpectedValues(
     else problems[typeof given === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
   }
   if (values.size > 1 && isExactMatch && RECORD_TYPE_TEXTS[recordType].isSingle) {
-    problems.expected_value = `A name has one ${recordType} record; expect one value, or set is_exact_match to false.`
+    problems.expected_value = `A name has only one ${recordType} record. Use one expected value, or set is_exact_match to false.`
   }
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
 }
@@ -71,5 +71,5 @@ function isOverlong(text: string): boolean {
 }
 
 function overlong(text: string): ParsedValue {
-  return refused(`${quoted(text)} is too long; a value has at most ${MAX_EXPECTED_VALUE} characters.`)
+  return refused(`${quoted(text)} is too long. A value has at most ${MAX_EXPECTED_VALUE} characters.`)
 }

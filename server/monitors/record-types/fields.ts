@@ -62,7 +62,7 @@ function parseFields(own: FieldRecord, text: string, isExactMatch: boolean): Par
   const data = tokensOf(text)
   if (!data || !isOfLength(data, fields)) {
     return refused(
-      `${quoted(text)} is no ${queryType} record; write ${parts}, as in ${RECORD_TYPE_TEXTS[queryType].example}.`,
+      `${quoted(text)} is not a valid ${queryType} record. Use ${parts}, as in ${RECORD_TYPE_TEXTS[queryType].example}.`,
     )
   }
   const values: string[] = []
@@ -87,7 +87,7 @@ function parseFields(own: FieldRecord, text: string, isExactMatch: boolean): Par
 export function parseField(field: Field, token: Token, isExactMatch: boolean): ParsedValue {
   if (token.raw !== ANY || token.isQuoted) return field.parse(token)
   if (!isExactMatch) return { ok: true, value: ANY }
-  return refused('A field left open with * needs is_exact_match false; write all of the record.')
+  return refused('A field with * needs is_exact_match false. Use the complete record, or set is_exact_match to false.')
 }
 
 function isOfLength(data: readonly Token[], fields: readonly Field[]): boolean {
@@ -106,7 +106,7 @@ export function numberField(label: string, bits: keyof Reads, mnemonics: Readonl
       const named = Object.hasOwn(mnemonics, raw.toUpperCase()) ? mnemonics[raw.toUpperCase()] : undefined
       const value = named ?? (/^\d{1,10}$/.test(raw) ? Number(raw) : Number.NaN)
       if (value <= most) return { ok: true, value: String(value) }
-      return refused(`The ${label} ${quoted(raw)} is not a number from 0 to ${most}.`)
+      return refused(`The ${label} ${quoted(raw)} is invalid. It must be a number from 0 to ${most}.`)
     },
   }
 }
@@ -134,7 +134,7 @@ export const hostField: Field = {
     const host = parseHostOrRoot(raw)
     // Stored, it would be taken for a field that is left open.
     return host.ok && host.value === ANY
-      ? refused(`${quoted(raw)} is no host name; write one like host.example.com.`)
+      ? refused(`${quoted(raw)} is not a host name. Use one like host.example.com.`)
       : host
   },
   isName: true,
@@ -148,7 +148,7 @@ export function stringField(label: string, { isUpperCase = false } = {}): Field 
     parse: ({ raw }) => {
       const octets = unescaped(raw)
       if (octets.length <= 255) return { ok: true, value: written(octets) }
-      return refused(`The ${label} have ${octets.length} octets; at most 255 are allowed.`)
+      return refused(`The ${label} have ${octets.length} octets. At most 255 are allowed.`)
     },
   }
 }
@@ -163,7 +163,7 @@ export function hexField(label: string): Field {
     },
     parse: ({ raw }) => {
       if (/^(?:[0-9a-f]{2})+$/i.test(raw)) return { ok: true, value: raw.toLowerCase() }
-      return refused(`The ${label} ${quoted(raw)} is not in hexadecimal; write two digits from 0 to f for each octet.`)
+      return refused(`The ${label} ${quoted(raw)} is not hexadecimal. Use two digits from 0 to f for each octet.`)
     },
     isRest: true,
   }
@@ -178,5 +178,5 @@ export function digestMisfit(
 ): string | undefined {
   const wanted = kind === undefined ? undefined : octets[kind]
   if (wanted === undefined || digest === undefined || digest.length === 2 * wanted) return undefined
-  return `The ${label} has ${digest.length / 2} octets; one of type ${kind} has ${wanted}.`
+  return `The ${label} has ${digest.length / 2} octets. Type ${kind} has ${wanted}.`
 }

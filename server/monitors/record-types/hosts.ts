@@ -23,12 +23,12 @@ export function hostRecord(
 export function parseHost(text: string): ParsedValue {
   const written = text.trim()
   if (canonicalAddress(written)) {
-    return refused(`${quoted(written)} is an address; write a host name like host.example.com.`)
+    return refused(`${quoted(written)} is an IP address. Use a host name like host.example.com.`)
   }
-  if (written === '.') return refused('The root "." is no host name; write one like host.example.com.')
+  if (written === '.') return refused('The root "." is not a host name. Use one like host.example.com.')
   const parsed = normalizeName(withOctets(written))
   if (parsed.ok && endsInNumber(parsed.name)) {
-    return refused(`${quoted(written)} ends in a number, which no host name does; write one like host.example.com.`)
+    return refused(`${quoted(written)} ends in a number, so it is not a host name. Use one like host.example.com.`)
   }
   return parsed.ok ? { ok: true, value: parsed.name } : parsed
 }

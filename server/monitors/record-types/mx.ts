@@ -28,13 +28,13 @@ export const mx: RecordType = {
 function parseExpected(text: string): ParsedValue {
   const [first = '', second, ...more] = text.trim().split(/\s+/)
   if (second === undefined && /^\d+$/.test(first)) {
-    return refused(`${quoted(text)} is a priority without a host; write both, as in 10 mail.example.com.`)
+    return refused(`${quoted(text)} is a priority without a host. Use both, as in 10 mail.example.com.`)
   }
   if (second === undefined) return parseHostOrRoot(first)
   const priority = Number(first)
   if (more.length > 0 || !/^\d{1,5}$/.test(first) || priority > 65_535) {
     return refused(
-      `${quoted(text)} is not "priority host"; the priority is a number from 0 to 65535, as in 10 mail.example.com.`,
+      `${quoted(text)} is not "priority host". The priority is a number from 0 to 65535, as in 10 mail.example.com.`,
     )
   }
   const host = parseHostOrRoot(second)

@@ -24,9 +24,12 @@ testRecordType('NAPTR', {
     ['1 1 "" "ü" "" .', '1 1 "" "\\195\\188" "" .'],
   ],
   refused: [
-    ['100 10 "u" "E2U+sip" .', 'is no NAPTR record; write an order, a preference, flags, services, an expression and'],
-    [`100 10 "u" "${'x'.repeat(256)}" "" .`, 'The services have 256 octets; at most 255 are allowed.'],
-    ['100 10 "u" "E2U+sip" "!^.*$! .', 'is no NAPTR record'],
+    [
+      '100 10 "u" "E2U+sip" .',
+      'is not a valid NAPTR record. Use an order, a preference, flags, services, an expression and',
+    ],
+    [`100 10 "u" "${'x'.repeat(256)}" "" .`, 'The services have 256 octets. At most 255 are allowed.'],
+    ['100 10 "u" "E2U+sip" "!^.*$! .', 'is not a valid NAPTR record'],
   ],
   flexible: [
     ['* * "U" "E2U+sip" * .', [SIP, HTTP], true],

@@ -31,13 +31,11 @@ const record = fieldRecord({
 export const soa: RecordType = {
   ...record,
   skipped:
-    'SOA is not imported: its serial changes with every change of the zone. Create a monitor with * in its place.',
+    'SOA is not imported because the serial changes with every change of the zone. Create a monitor with * for the serial.',
   parseExpected: (text, isExactMatch) => {
     const parsed = record.parseExpected(text, isExactMatch)
     if (!parsed.ok || isExactMatch || withoutSerial(parsed.value) === parsed.value) return parsed
-    return refused(
-      'A serial needs is_exact_match true, as it changes with every change of the zone; write * in its place.',
-    )
+    return refused('The serial changes with every change of the zone. Use * for it, or set is_exact_match to true.')
   },
   asExpected: (value, isExactMatch) => (isExactMatch ? value : withoutSerial(value)),
   flexibleView: withoutSerial,

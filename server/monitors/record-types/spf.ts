@@ -30,7 +30,7 @@ function parseExpected(text: string): ParsedValue {
   const value = collapsed(readPasted(text).replace(/\s/g, ' '))
   if (isSpf(value)) return { ok: true, value }
   return refused(
-    `${quoted(text)} is no SPF record; it begins with "v=spf1", as in v=spf1 include:_spf.example.com -all.`,
+    `${quoted(text)} is not an SPF record. It must begin with "v=spf1", as in v=spf1 include:_spf.example.com -all.`,
   )
 }
 

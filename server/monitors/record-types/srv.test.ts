@@ -19,14 +19,20 @@ testRecordType('SRV', {
     ['10 5 5060 john\\.doe.example.com', '10 5 5060 john\\046doe.example.com'],
   ],
   refused: [
-    ['sip.example.com', '"sip.example.com" is no SRV record; write a priority, a weight, a port and a target, as in'],
-    ['10 5 5060 sip.example.com 1', 'is no SRV record'],
-    ['10 5 65536 sip.example.com', 'The port "65536" is not a number from 0 to 65535.'],
-    ['1e1 5 1 sip.example.com', 'The priority "1e1" is not a number'],
-    ['10 5 5060 *.', '"*." is no host name'],
-    ['10 5 5060 192.0.2.1', 'is an address; write a host name'],
-    ['* 5 5060 sip.example.com', 'A field left open with * needs is_exact_match false; write all of the record.'],
-    ['10 5 5060 "sip', 'is no SRV record'],
+    [
+      'sip.example.com',
+      '"sip.example.com" is not a valid SRV record. Use a priority, a weight, a port and a target, as in',
+    ],
+    ['10 5 5060 sip.example.com 1', 'is not a valid SRV record'],
+    ['10 5 65536 sip.example.com', 'The port "65536" is invalid. It must be a number from 0 to 65535.'],
+    ['1e1 5 1 sip.example.com', 'The priority "1e1" is invalid'],
+    ['10 5 5060 *.', '"*." is not a host name'],
+    ['10 5 5060 192.0.2.1', 'is an IP address. Use a host name'],
+    [
+      '* 5 5060 sip.example.com',
+      'A field with * needs is_exact_match false. Use the complete record, or set is_exact_match to false.',
+    ],
+    ['10 5 5060 "sip', 'is not a valid SRV record'],
   ],
   flexible: [
     ['* * 5060 sip.example.com', ['10 5 5060 sip.example.com', '20 0 5060 backup.example.com'], true],

@@ -51,7 +51,7 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
   const [priority, target, ...rest] = tokensOf(text) ?? []
   if (!priority || !target) {
     return refused(
-      `${quoted(text)} is no ${type} record; write a priority, a target and parameters, as in 1 . alpn=h2,h3.`,
+      `${quoted(text)} is not a valid ${type} record. Use a priority, a target and parameters, as in 1 . alpn=h2,h3.`,
     )
   }
   const [first, second] = [parseField(PRIORITY, priority, isExactMatch), parseField(hostField, target, isExactMatch)]
@@ -60,8 +60,8 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
   const params = new Map<number, string>()
   for (const { key, raw } of paramsOf(rest)) {
     const number = keyNumber(key)
-    if (number === undefined) return refused(`${quoted(key)} is no parameter; write one like alpn, port or key65400.`)
-    if (params.has(number)) return refused(`The parameter ${key} is there twice; write it once.`)
+    if (number === undefined) return refused(`${quoted(key)} is not a parameter. Use one like alpn, port or key65400.`)
+    if (params.has(number)) return refused(`The parameter ${key} appears twice. Remove one.`)
     const { write, read: readBack, wants } = kindOf(number)
     const octets = write(unescaped(raw))
     const value = octets && readBack(octets)
@@ -77,13 +77,11 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
 /** What no client would accept. A flexible expectation may leave parameters out. RFC 9460 sections 2.4.2, 7.1.1 and 8. */
 function misfit(priority: string, params: ReadonlyMap<number, string>, isExactMatch: boolean): string | undefined {
   if (priority === '0' && params.size > 0)
-    return 'A record with priority 0 is an alias and has no parameters; leave them out.'
+    return 'A record with priority 0 is an alias and has no parameters. Remove them.'
   if (!isExactMatch) return undefined
-  if (params.has(2) && !params.has(1)) return 'no-default-alpn needs alpn; write both, or neither.'
+  if (params.has(2) && !params.has(1)) return 'no-default-alpn needs alpn. Use both or neither.'
   const absent = (params.get(0)?.split(',') ?? []).find((key) => !params.has(keyNumber(key)!))
-  return absent === undefined
-    ? undefined
-    : `mandatory names ${absent}, which is not among the parameters; write it too.`
+  return absent === undefined ? undefined : `mandatory names ${absent}, which is not among the parameters. Add it.`
 }
 
 type Binding = { priority: string; target: string; params: ReadonlyMap<string, readonly string[]> }

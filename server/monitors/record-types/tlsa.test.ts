@@ -22,12 +22,12 @@ testRecordType('TLSA', {
     [`\\# 35 030101${SHA_256}`, `3 1 1 ${SHA_256}`],
   ],
   refused: [
-    ['3 1 1', 'is no TLSA record; write a usage, a selector, a matching type and data in hexadecimal'],
-    ['3 1 1 0c72', 'The digest has 2 octets; one of type 1 has 32.'],
-    [`3 1 2 ${SHA_256}`, 'The digest has 32 octets; one of type 2 has 64.'],
-    ['3 1 0 0c7', 'The data "0c7" is not in hexadecimal'],
-    ['3 1 0 xy', 'The data "xy" is not in hexadecimal'],
-    [`256 1 1 ${SHA_256}`, 'The usage "256" is not a number from 0 to 255.'],
+    ['3 1 1', 'is not a valid TLSA record. Use a usage, a selector, a matching type and data in hexadecimal'],
+    ['3 1 1 0c72', 'The digest has 2 octets. Type 1 has 32.'],
+    [`3 1 2 ${SHA_256}`, 'The digest has 32 octets. Type 2 has 64.'],
+    ['3 1 0 0c7', 'The data "0c7" is not hexadecimal'],
+    ['3 1 0 xy', 'The data "xy" is not hexadecimal'],
+    [`256 1 1 ${SHA_256}`, 'The usage "256" is invalid. It must be a number from 0 to 255.'],
   ],
   flexible: [
     [`3 1 1 ${SHA_256}`, [`3 1 1 ${SHA_256}`, `3 1 1 ${OTHER}`], true],

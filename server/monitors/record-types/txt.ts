@@ -12,7 +12,7 @@ export const txt: RecordType = {
   likelyAt: ['apex', 'host', 'service'],
   read,
   parseExpected: (text) => {
-    if (text === '') return refused('The text is empty; an empty TXT record is written "".')
+    if (text === '') return refused('The text is empty. For an empty TXT record, use "".')
     return { ok: true, value: writtenText(readPasted(text)) }
   },
   observe: observeAll,
