@@ -1,14 +1,13 @@
-import type { Config } from '../config/config.ts'
-import type { Database } from '../database/database.ts'
+import type { Deps } from '../deps.ts'
 
-type OperatorSettings = Pick<Config, 'operators' | 'signUp' | 'smtp'>
+type OperatorSettings = Pick<Deps['config'], 'operators' | 'signUp' | 'smtp'>
 
 /**
  * Whether a person operates this server. OPERATORS names them by address, which must be confirmed wherever strangers could claim
  * it. Without that setting they are the owners of the first organization, unless anyone may sign up.
  */
 export async function isOperator(
-  { db, config }: { db: Database; config: OperatorSettings },
+  { db, config }: { db: Deps['db']; config: OperatorSettings },
   personId: string,
 ): Promise<boolean> {
   const { operators, signUp, smtp } = config
