@@ -170,7 +170,7 @@ function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
   })
   return bySamples(check, sources, {
     isByZone: false,
-    names: [],
+    names: () => [],
     agreed: () => resolversAgree(check),
     divided: () => {
       const outcomes = replies.map(({ outcome }) => outcome)

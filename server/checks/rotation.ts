@@ -12,10 +12,15 @@ export type Rotation = {
   total: number
   members: Record<string, Member>
   copies: Record<string, number>
+  /** Through caches: when the copies of the first check that differed expire, in UTC epoch milliseconds. */
+  firstCopiesUntil?: number
 }
 
-/** `seen`: independent answers that held it. `last`: the number of the last one that did. `servers`: up to two that gave it. */
-export type Member = { seen: number; last: number; servers: string[] }
+/**
+ * `seen`: independent answers that held it. `last`: the number of the last one that did. `servers`: up to two that gave it.
+ * `copiesUntil`: through caches, when the latest copy that held it expires, in UTC epoch milliseconds.
+ */
+export type Member = { seen: number; last: number; servers: string[]; copiesUntil?: number }
 
 /** One answer to be counted. `expiresAt`: for a cached copy, in UTC epoch milliseconds; undefined from an authoritative server. */
 export type Sighting = { answer: Answer; server: string; at: number; expiresAt?: number }
@@ -51,59 +56,71 @@ export function addSightings(rotation: Rotation, sightings: readonly Sighting[])
   const next = copyOf(rotation)
   for (const sighting of sightings) addSighting(next, sighting)
   if (next.answers > MOST_ANSWERS) halve(next)
-  return next
+  return { ...next, members: Object.fromEntries(next.members) }
 }
 
-function copyOf(rotation: Rotation): Rotation {
-  // Values come from outside: `__proto__` is one like any other.
-  const members: Rotation['members'] = Object.create(null)
-  for (const [key, { seen, last, servers }] of Object.entries(rotation.members)) {
-    members[key] = { seen, last, servers: [...servers] }
+/** While answers are counted. */
+type Counting = Omit<Rotation, 'members'> & { members: Map<string, Member> }
+
+function copyOf(rotation: Rotation): Counting {
+  const members = new Map<string, Member>()
+  for (const [key, member] of Object.entries(rotation.members)) {
+    members.set(key, { ...member, servers: [...member.servers] })
   }
   return { ...rotation, members, copies: { ...rotation.copies } }
 }
 
-function addSighting(rotation: Rotation, { answer, server, at, expiresAt }: Sighting): void {
+function addSighting(rotation: Counting, { answer, server, at, expiresAt }: Sighting): void {
   const { members, copies } = rotation
   const isIndependent = expiresAt === undefined || at >= (copies[server] ?? 0)
   if (expiresAt !== undefined && isIndependent) copies[server] = expiresAt
-  const keys = new Set(keysOf(answer))
   if (isIndependent) {
     rotation.answers += 1
     rotation.total += 1
   }
-  for (const key of keys) {
-    if (!Object.hasOwn(members, key)) {
-      if (Object.keys(members).length >= MOST_MEMBERS) dropGone(rotation)
-      const known = Object.keys(members)
-      if (known.length >= MOST_MEMBERS || known.reduce((sum, { length }) => sum + length, key.length) > MOST_CHARACTERS)
-        continue
-      members[key] = { seen: 0, last: 0, servers: [] }
-    }
-    const member = members[key]!
-    if (isIndependent || member.seen === 0) member.seen += 1
+  for (const key of keysOf(answer)) {
+    const member = members.get(key) ?? newMember(rotation, key)
+    if (!member) continue
+    // An answer may hold the same value twice.
+    if (isIndependent ? member.last < rotation.total : member.seen === 0) member.seen += 1
     member.last = rotation.total
+    if (expiresAt !== undefined) member.copiesUntil = Math.max(member.copiesUntil ?? 0, expiresAt)
     if (member.servers.length < 2 && !member.servers.includes(server)) member.servers.push(server)
   }
 }
 
+/** Undefined where there is no place for one more. */
+function newMember(rotation: Counting, key: string): Member | undefined {
+  const { members } = rotation
+  if (members.size >= MOST_MEMBERS) dropGone(rotation)
+  if (members.size >= MOST_MEMBERS) return undefined
+  const length = [...members.keys()].reduce((sum, known) => sum + known.length, key.length)
+  if (length > MOST_CHARACTERS) return undefined
+  const member: Member = { seen: 0, last: 0, servers: [] }
+  members.set(key, member)
+  return member
+}
+
 /** Members that are gone leave their places to new ones. */
-function dropGone(rotation: Rotation): void {
-  for (const [key, member] of Object.entries(rotation.members)) {
-    if (chanceStillThere(rotation, member) < REPORT_CHANCE) delete rotation.members[key]
+function dropGone(rotation: Counting): void {
+  for (const [key, member] of rotation.members) {
+    if (chanceStillThere(rotation, member) < REPORT_CHANCE) rotation.members.delete(key)
   }
 }
 
-function halve(rotation: Rotation): void {
+function halve(rotation: Counting): void {
   rotation.answers = Math.ceil(rotation.answers / 2)
-  for (const member of Object.values(rotation.members)) member.seen = Math.ceil(member.seen / 2)
+  for (const member of rotation.members.values()) member.seen = Math.ceil(member.seen / 2)
 }
 
 /**
  * The chance that a member which is still there stays unseen for as long as it has been: of `seen` in the answers before, then
  * in none of `absent` answers, by the rule of succession (a beta-binomial with a uniform prior).
  */
-export function chanceStillThere({ answers, total }: Rotation, { seen, last }: Member): number {
+export function chanceStillThere(
+  { answers, total }: Pick<Rotation, 'answers' | 'total'>,
+  { seen, last }: Member,
+): number {
   const absent = total - last
   if (absent === 0) return 1
   const before = Math.max(answers - absent, seen)
@@ -156,9 +173,15 @@ export function answerWith(like: Answer, keys: readonly string[]): Answer {
   return { ...like, rrset: { ...rrset, values: values.sort() }, chain: links.filter(({ name }) => name !== rrset.name) }
 }
 
+/** The keys of an RRset's own values, without the names on the way. */
+export function keysOfValues(type: string, owner: string, values: readonly string[]): string[] {
+  if (type !== 'CNAME') return [...values]
+  return values.map((target) => `${owner} ${target === '.' ? '' : target}`)
+}
+
 /** What counts as a member: a value; where the names on the way count, each CNAME record. */
-function keysOf({ rrset, chain }: Answer): string[] {
-  if (rrset.type !== 'CNAME') return rrset.values
-  const own = rrset.values.map((target) => `${rrset.name} ${target === '.' ? '' : target}`)
+export function keysOf({ rrset, chain }: Answer): string[] {
+  const own = keysOfValues(rrset.type, rrset.name, rrset.values)
+  if (rrset.type !== 'CNAME') return own
   return [...own, ...chain.map(({ name, target }) => `${name} ${target}`)]
 }

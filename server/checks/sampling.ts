@@ -13,23 +13,15 @@ import {
   untrusted,
   type ZoneReply,
 } from './check.ts'
-import {
-  type Answer,
-  areSame,
-  distinct,
-  isAnswer,
-  isFailure,
-  isGood,
-  isSameSet,
-  majority,
-  unionOf,
-} from './outcomes.ts'
+import { type Answer, areSame, isAnswer, isFailure, isGood, isSameSet, majority, unionOf } from './outcomes.ts'
 import { type Decided, REASONS } from './reasons.ts'
 import {
   ANSWERS_TO_PROVE_ABSENCE,
   addSightings,
   answerWith,
   DOUBT_CHANCE,
+  keysOf,
+  keysOfValues,
   newRotation,
   REPORT_CHANCE,
   type Rotation,
@@ -37,13 +29,13 @@ import {
   sortMembers,
   without,
 } from './rotation.ts'
-import { fingerprint } from './verdict.ts'
+import { asPool, fingerprint } from './verdict.ts'
 
 /** One server that can be asked again and again. `rounds`: how often it was. */
 export type Source = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
 
 /** `agreed`: the reason where all say the same. `divided`: the verdict where each server keeps to its own answer. */
-export type Sampling = { isByZone: boolean; names: string[]; agreed(): Decided; divided(): Step }
+export type Sampling = { isByZone: boolean; names(): string[]; agreed(): Decided; divided(): Step }
 
 /** Answers of all servers together in one check. */
 export const MOST_SAMPLES = 72
@@ -66,8 +58,7 @@ const ROTATING_TYPES: readonly MonitorRecordType[] = ['A', 'AAAA', 'CNAME']
 export function bySamples(check: Check, asked: readonly Source[], sampling: Sampling): Step {
   const { recorded, observations, now } = check
   const sources = recorded.isRotating ? withoutDeniers(asked) : asked
-  const said = sources.map((source) => source.said.map(({ outcome }) => outcome).filter(isGood))
-  const all = said.flat()
+  const all = sources.flatMap((source) => source.said.map(({ outcome }) => outcome).filter(isGood))
   const rounds = Math.max(...sources.map((source) => source.rounds))
   const start = observations.findLast(({ query }) => query.purpose !== 'sample' && query.purpose !== 'zone_sample')!
   const isSilent = rounds > 1 && isLastRoundSilent(check, sources)
@@ -75,7 +66,7 @@ export function bySamples(check: Check, asked: readonly Source[], sampling: Samp
   const more = ask(...sources.flatMap(({ next }) => next ?? []))
   if (recorded.isRotating && sampling.isByZone && mayAsk && all.length < USUAL_SAMPLES) return more
   const isSteady = areSame(all)
-  const takesTurns = said.some((own) => !areSame(own))
+  const takesTurns = sources.some(({ said }) => !areSame(said.map(({ outcome }) => outcome).filter(isGood)))
   const answers = all.filter(isAnswer)
   const hasDenial = answers.length < all.length
   const isKnownToRotate = !hasDenial && mayRotate(recorded, answers, sampling.isByZone)
@@ -90,9 +81,9 @@ export function bySamples(check: Check, asked: readonly Source[], sampling: Samp
   }
   if (hasDenial) {
     if (mayAsk && 0.5 ** all.length >= REPORT_CHANCE) return more
-    if (isSteady) return report(check, all[0]!, sampling.agreed(), sampling.names)
+    if (isSteady) return report(check, all[0]!, sampling.agreed(), sampling.names())
     return isExhausted(check)
-      ? report(check, mostOf(all), REASONS.flapping, sampling.names)
+      ? report(check, mostOf(all), REASONS.flapping, sampling.names())
       : inconclusive(check, REASONS.flapping)
   }
   if (isSteady && !isKnownToRotate) {
@@ -172,7 +163,7 @@ function steady(
       return more && isByZone ? more : inconclusive(check, REASONS.missingUnproven, rotation)
     }
   }
-  return report(check, outcome, agreed(), names)
+  return report(check, outcome, agreed(), names())
 }
 
 function rotating(
@@ -190,33 +181,31 @@ function rotating(
   const { present, candidates, gone, doubtful } = sortMembers(rotation, sources.length)
   const isOpen = candidates.length > 0 || doubtful.length > 0
   // A network that answers every query with an address of its own must not become a member.
-  const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(recorded.rotation?.members ?? {}, key))
+  const before = recorded.rotation?.members ?? {}
+  const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(before, key))
   const captive = isNew ? untrusted(check, 'report', true) : undefined
   if (captive) return captive
-  const isChanging = fingerprint(answerWith(answers[0]!, present)) !== recorded.fingerprint
+  const whole = answerWith(answers[0]!, present)
+  const isChanging = fingerprint(whole) !== recorded.fingerprint
   // The copy that a cache gave says no more when it is given again.
   const isHeard = areSame(answers) || answers.length >= USUAL_SAMPLES
   const isCached = !isByZone && isHeard && answers.some(({ rrset }) => rrset.ttl > 0)
   if (more && !isCached && (isOpen || isChanging)) return more
-  if (!isByZone && isAging(check, rotation, answers)) {
-    const old = answers.find((answer) => fingerprint(answer) === recorded.fingerprint)!
-    return isExhausted(check)
-      ? report(check, old, REASONS.resolversDivided, [], rotation)
-      : inconclusive(check, REASONS.resolversDiffer, rotation)
-  }
   // Through caches a doubt lasts for as long as the copies: what was given whole until then is a change, not a rotation.
   const isOld = recorded.inconclusive >= MOST_INCONCLUSIVE_MEMBERS && !isByZone && !recorded.isRotating
-  const certain = isOld ? present.filter((key) => !doubtful.includes(key)) : present
-  const kept = without(rotation, isOld ? [...gone, ...doubtful] : gone)
+  const replaced = isCached ? replacedMembers(check, rotation, answers) : []
+  const outdated = isOld ? [...doubtful, ...replaced] : replaced
+  const certain = outdated.length > 0 ? present.filter((key) => !outdated.includes(key)) : present
+  const kept = without(rotation, [...gone, ...outdated])
   // The CNAME records on the way to values that are not confirmed are no RRset.
   const holdsValue = (keys: readonly string[]) => answerWith(answers[0]!, keys).rrset.values.length > 0
   const members = holdsValue(certain) ? certain : isExhausted(check) ? [...certain, ...candidates] : []
   if (!holdsValue(members)) return inconclusive(check, REASONS.rotatingUnproven, rotation)
-  const union = answerWith(answers[0]!, members)
+  const union = members === present ? whole : answerWith(answers[0]!, members)
   const isUniform = areSame([union, ...answers])
-  const isWhole = isUniform && chanceOfOneMore(answers) < DOUBT_CHANCE
-  const outcome: Answer = isWhole ? union : { ...union, pool: 'whole' }
-  const result = report(check, outcome, isWhole ? REASONS.wholeAgain : REASONS.rotating, names, isWhole ? null : kept)
+  const isWhole = isUniform && (replaced.length > 0 || chanceOfOneMore(answers) < DOUBT_CHANCE)
+  const outcome = isWhole ? union : asPool(union)
+  const result = report(check, outcome, isWhole ? REASONS.wholeAgain : REASONS.rotating, names(), isWhole ? null : kept)
   // A member that is new beside the recorded ones makes a rotation only when it is certain.
   const isCertain = recorded.isRotating || candidates.length === 0 || isWhole
   const isRecorded = fingerprint(outcome) === recorded.fingerprint && isCertain
@@ -233,15 +222,35 @@ function rotating(
     : // A change that spreads from one machine of a server to the next looks like a rotation for some minutes.
       !isExhausted(check) || (isOpen && recorded.inconclusive < MOST_INCONCLUSIVE_MEMBERS)
   // Caches that hold the old RRset beside the new one look like a rotation until the last old copy expires.
-  const ttl = Math.max(...answers.map(({ rrset }) => rrset.ttl))
-  const isSpreading =
-    !isByZone && !recorded.isRotating && !isUniform && check.now.at - rotation.since < ttl * 1_000 + PROPAGATION_MS
+  const isReplacement = isUniform && fingerprint(union) !== recorded.fingerprint
+  const isSpreading = !isByZone && !recorded.isRotating && !isReplacement && check.now.at < oldCopiesUntil(rotation)
   if (isUnsettled || isSpreading) return inconclusive(check, REASONS.rotatingUnproven, rotation)
   const isByAbsence = meaning.state === 'MISMATCH' && (!recorded.isExactMatch || meaning.extra.length === 0)
   const isAlarm = isByAbsence && recorded.state !== 'MISMATCH'
   return isAlarm && !isAbsenceProven(check, rotation, isByZone)
     ? inconclusive(check, REASONS.missingUnproven, rotation)
     : result
+}
+
+/** A cache fetched what was recorded before another one fetched something else, or from a slow name server. */
+function oldCopiesUntil({ since, firstCopiesUntil = since }: Rotation): number {
+  return firstCopiesUntil + PROPAGATION_MS
+}
+
+/**
+ * What was recorded beside something else is a change, not a rotation, where all answers are the same once no old copy can be
+ * left, and no cache fetched the other one since. Which of both is left out.
+ */
+function replacedMembers({ recorded, now }: Check, rotation: Rotation, answers: readonly Answer[]): string[] {
+  const until = oldCopiesUntil(rotation)
+  const { fingerprint: known, isRotating, recordType, owner, values } = recorded
+  if (isRotating || known === null || now.at < until || !areSame(answers)) return []
+  const given = keysOf(answers[0]!)
+  const others = Object.keys(rotation.members).filter((key) => !given.includes(key))
+  if (others.some((key) => (rotation.members[key]!.copiesUntil ?? 0) >= until)) return []
+  const before = keysOfValues(recordType, owner, values ?? [])
+  const isOneOfTwo = fingerprint(answers[0]!) === known || others.every((key) => before.includes(key))
+  return isOneOfTwo ? others : []
 }
 
 /** What is known of the RRset's members with the answers of this check. */
@@ -258,7 +267,12 @@ function withAnswers(
       return isByZone ? [sighting] : [{ ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 }]
     })
   })
-  return addSightings(rememberedOf(recorded, isByZone) ?? newRotation(now.at, whole), sightings)
+  const remembered = rememberedOf(recorded, isByZone)
+  if (remembered) return addSightings(remembered, sightings)
+  const rotation = addSightings(newRotation(now.at, whole), sightings)
+  return isByZone
+    ? rotation
+    : { ...rotation, firstCopiesUntil: Math.max(...sightings.map(({ expiresAt = 0 }) => expiresAt)) }
 }
 
 /** What every answer held until now. For a CNAME the names on the way are members too, and are not recorded. */
@@ -295,16 +309,6 @@ function anyAnswer({ observations }: Check): Answer | undefined {
 /** Every member came often enough for another one to have shown. */
 function isWellKnown({ answers, members }: Rotation): boolean {
   return answers >= 20 && Object.values(members).every(({ seen }) => seen >= 4)
-}
-
-/** Caches that hold the recorded RRset beside others that hold a new one: wait until the last of the old expires. */
-function isAging({ recorded }: Check, rotation: Rotation, answers: readonly Answer[]): boolean {
-  const said = distinct(answers)
-  const old = said.find((answer) => fingerprint(answer) === recorded.fingerprint)
-  if (!old || said.length !== 2 || recorded.isRotating) return false
-  const { members, copies } = rotation
-  const most = 2 * Math.max(1, Object.keys(copies).length)
-  return isAnswer(old) && old.rrset.values.every((value) => (members[value]?.seen ?? 0) <= most)
 }
 
 /** An RRset that is given in parts counts as one answer. */

@@ -19,7 +19,7 @@ const MOST_CUTS = 4
 
 export function viewOf(check: Check): View {
   // The zone's servers are sampled only when this is settled.
-  if (check.observations.some(({ query }) => query.purpose === 'zone_sample')) return
+  if (check.observations.findLast(({ query }) => query.purpose === 'zone_sample')) return
   const { good } = check.zone
   const resolver = first(check)!
   // A server that says that it blocks or forges has no view of its own.

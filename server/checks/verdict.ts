@@ -83,6 +83,13 @@ export function fingerprint(outcome: Outcome): number {
   return found
 }
 
+/** The answer as all members of a rotating RRset; its fingerprint is the same. */
+export function asPool(answer: Answer): Answer {
+  const pool: Answer = { ...answer, pool: 'whole' }
+  fingerprints.set(pool, fingerprint(answer))
+  return pool
+}
+
 // The rules of a check compare the same outcomes again and again.
 const fingerprints = new WeakMap<Outcome, number>()
 

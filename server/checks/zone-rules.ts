@@ -4,7 +4,6 @@ import {
   type Check,
   type CheckSoFar,
   first,
-  type Observation,
   type Query,
   report,
   type Step,
@@ -82,37 +81,47 @@ export function decideByZone(check: Check): Step {
     recorded,
     zone: { good },
   } = check
-  const names = namesOf(good)
+  const names = () => namesOf(good)
   const outcomes = good.map(({ outcome }) => outcome)
-  const isRecorded = outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)
-  if (isRecorded && !mayRotate(recorded, outcomes, true))
-    return report(check, good[0]!.outcome, serversAgree(names), names)
+  const isRecorded = () => outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)
+  if (!mayRotate(recorded, outcomes, true) && isRecorded())
+    return report(check, good[0]!.outcome, serversAgree(names()), names())
   const sources = zoneSources(check, good)
   return bySamples(check, sources, {
     isByZone: true,
     names,
-    agreed: () => serversAgree(names),
+    agreed: () => serversAgree(names()),
     divided: () => {
       // A server that answered in place of a silent one counts once.
       const votes = onePerServer(good).map(({ outcome }) => outcome)
       const found = majority(votes, recorded.fingerprint, [first(check)!.outcome]) ?? votes[0]!
       const supporters = namesOf(good.filter(({ outcome }) => isSame(outcome, found)))
-      return report(check, found, REASONS.zoneDivided(names, supporters), supporters)
+      return report(check, found, REASONS.zoneDivided(names(), supporters), supporters)
     },
   })
 }
 
 /** Each answer counts for the server that gave it, which is another one than was asked where that one failed. */
 function zoneSources({ observations }: Check, good: readonly ZoneReply[]): Source[] {
-  const samples = observations.filter((one) => one.query.purpose === 'zone_sample' && 'zone' in one)
-  const all = [...good, ...samples.map((one) => (one as Extract<Observation, { zone: ZoneReply }>).zone)]
+  const said = new Map<string | undefined, ZoneReply[]>()
+  const add = (reply: ZoneReply) => {
+    const own = said.get(reply.nameServer)
+    if (own) own.push(reply)
+    else said.set(reply.nameServer, [reply])
+  }
+  let samples = 0
+  for (const reply of good) add(reply)
+  for (const one of observations) {
+    if (one.query.purpose !== 'zone_sample' || !('zone' in one)) continue
+    samples += 1
+    add(one.zone)
+  }
   const asked = new Map(onePerServer(good).map((reply) => [reply.nameServer, reply.server]))
-  const rounds = samples.length / asked.size + 1
-  return [...new Set(all.map(({ nameServer }) => nameServer))].flatMap((name): Source[] => {
-    const said = all.filter(({ nameServer }) => nameServer === name)
+  const rounds = samples / asked.size + 1
+  return [...said].map(([name, own]): Source => {
     const server = asked.get(name)
     const next: Query | undefined = server === undefined ? undefined : { purpose: 'zone_sample', server }
-    return [{ server: name ?? '', said, rounds, next }]
+    return { server: name ?? '', said: own, rounds, next }
   })
 }
 

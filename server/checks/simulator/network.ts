@@ -30,6 +30,7 @@ export function createNetwork(world: World, random: Random) {
   )
   const given = new Map<string, number>()
   const answers = new Map<string, Outcome>()
+  const names = world.nameServers.map(({ name }) => name)
   const poison = [...world.poisoned]
   let turn = 0
   let sent = 0
@@ -156,7 +157,6 @@ export function createNetwork(world: World, random: Random) {
   function askZone(first: number, time: number): { zone: ZoneReply; ms: number } {
     const evidence: Evidence[] = []
     const { nameServers } = world
-    const names = nameServers.map(({ name }) => name)
     let ms = 0
     let outcome: Outcome = TIMEOUT
     let nameServer: string | undefined
@@ -237,7 +237,7 @@ export function createNetwork(world: World, random: Random) {
           return askZone(query.server, time)
         case 'zone_delegation': {
           const zone = zoneOf(query.name)
-          const nameServers = zone === ZONE ? world.nameServers.map(({ name }) => name) : [`ns1.${zone}`]
+          const nameServers = zone === ZONE ? names : [`ns1.${zone}`]
           return { ms: SERVER_MS, delegation: { ...askZone(0, time).zone, zone, nameServers } }
         }
         case 'zone_reachable': {
@@ -274,28 +274,50 @@ function periodOf(periods: readonly Period[], time: number, delay: number): Peri
 }
 
 /** Some members, those of greater weight more often, sorted. */
-function draw({ members, size }: Period, random: Random): string[] {
-  if (size >= members.length) return members.map(({ value }) => value).sort()
-  if (members.every(({ weight }) => weight === 1)) return drawEqual(members, size, random)
-  const left = [...members]
-  const drawn: string[] = []
-  while (drawn.length < size) {
+function draw(period: Period, random: Random): string[] {
+  const { members, size } = period
+  const { sorted, places, isEqual } = orderOf(period)
+  if (size >= members.length) return [...sorted]
+  if (isEqual && size === 1) return [random.pick(members).value]
+  const isDrawn = new Uint8Array(members.length)
+  if (isEqual) drawEqual(members.length, size, random, (at) => (isDrawn[places[at]!] = 1))
+  else drawWeighted(members, size, random, (at) => (isDrawn[places[at]!] = 1))
+  return sorted.filter((_, at) => isDrawn[at] === 1)
+}
+
+function drawWeighted(members: Period['members'], size: number, random: Random, take: (at: number) => void): void {
+  const left = members.map(({ weight }, at) => ({ weight, at }))
+  for (let count = 0; count < size; count++) {
     let point = random.next() * left.reduce((sum, { weight }) => sum + weight, 0)
     let at = 0
     while (at < left.length - 1 && point >= left[at]!.weight) point -= left[at++]!.weight
-    drawn.push(left.splice(at, 1)[0]!.value)
+    take(left.splice(at, 1)[0]!.at)
   }
-  return drawn.sort()
 }
 
-function drawEqual(members: Period['members'], size: number, random: Random): string[] {
-  if (size === 1) return [random.pick(members).value]
-  const drawn: string[] = []
-  for (let at = 0; drawn.length < size; at++) {
-    if (random.below(members.length - at) < size - drawn.length) drawn.push(members[at]!.value)
+function drawEqual(count: number, size: number, random: Random, take: (at: number) => void): void {
+  let drawn = 0
+  for (let at = 0; drawn < size; at++) {
+    if (random.below(count - at) >= size - drawn) continue
+    take(at)
+    drawn += 1
   }
-  return drawn.sort()
 }
+
+type Order = { sorted: string[]; places: number[]; isEqual: boolean }
+
+/** The values in order, where each member is among them, and whether all come equally often. Drawn millions of times. */
+function orderOf({ members }: Period): Order {
+  const known = orders.get(members)
+  if (known) return known
+  const sorted = members.map(({ value }) => value).sort()
+  const places = members.map(({ value }) => sorted.indexOf(value))
+  const made = { sorted, places, isEqual: members.every(({ weight }) => weight === 1) }
+  orders.set(members, made)
+  return made
+}
+
+const orders = new WeakMap<Period['members'], Order>()
 
 function evidenceOf(server: string, outcome: Outcome, ms: number): Evidence {
   const isBogus = outcome === BOGUS

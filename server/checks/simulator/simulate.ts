@@ -134,10 +134,11 @@ export function simulate(
       let last = now
       for (const query of step.queries) {
         const sentAt = Math.max(now, query.notBefore ?? now)
-        const { ms, ...result } = network.answer(query, sentAt)
-        last = Math.max(last, sentAt + ms)
-        if (trace) note(sentAt, `${describeQuery(query)} ← ${describe(result)}`)
-        observations.push({ query, ...result, at: START + sentAt + ms + wall, elapsed: sentAt + ms } as Observation)
+        const answered = network.answer(query, sentAt)
+        const elapsed = sentAt + answered.ms
+        last = Math.max(last, elapsed)
+        if (trace) note(sentAt, `${describeQuery(query)} ← ${describe(answered)}`)
+        observations.push(Object.assign(answered, { query, at: START + elapsed + wall, elapsed }) as Observation)
         const first = observations[0]!
         if (observations.length === 1 && 'reply' in first && isAsRecorded(recorded, first.reply)) break
       }

@@ -31,7 +31,7 @@ export function addressRecord(family: Family): RecordType {
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 const ADDRESSES: Comparison<string | [Address, number], string> = {
-  expected: (text) => (text.includes('/') ? ipaddr.parseCIDR(text) : text),
+  expected: (text) => (text.includes('/') ? familyOf(text).parseCIDR(text) : text),
   observed: (text) => text,
   meets: (wanted, found) => (typeof wanted === 'string' ? wanted === found : isInBlock(found, wanted)),
 }
@@ -65,12 +65,15 @@ function parseBlock(family: Family, address: string, prefix: string): ParsedValu
 }
 
 function networkAddress(address: string, length: number): string {
-  const family = address.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
-  const network = family.networkAddressFromCIDR(`${address}/${length}`).toString()
+  const network = familyOf(address).networkAddressFromCIDR(`${address}/${length}`).toString()
   return canonicalAddress(network) ?? network
 }
 
 function isInBlock(text: string, [network, length]: [Address, number]): boolean {
-  const address = ipaddr.parse(text)
+  const address = familyOf(text).parse(text)
   return address.kind() === network.kind() && address.match(network, length)
+}
+
+function familyOf(text: string): typeof ipaddr.IPv4 | typeof ipaddr.IPv6 {
+  return text.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4
 }
