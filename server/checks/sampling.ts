@@ -19,9 +19,11 @@ import {
   ANSWERS_TO_PROVE_ABSENCE,
   addSightings,
   answerWith,
+  chanceStillThere,
   DOUBT_CHANCE,
   keysOf,
   keysOfValues,
+  type Member,
   newRotation,
   REPORT_CHANCE,
   type Rotation,
@@ -48,6 +50,8 @@ const ROUNDS_OF_OWN_WITH_DENIAL = 3
 const USUAL_SAMPLES = 8
 /** Longer than `MOST_INCONCLUSIVE`: members that may be gone or new are waited for. */
 const MOST_INCONCLUSIVE_MEMBERS = 8
+/** Two hours: answers that hold none of the members that are recorded are waited for, as the copies in caches are few. */
+const MOST_INCONCLUSIVE_REPLACED = 60
 
 /** So long at most do the name servers of a zone take to give a change, all of them. */
 const PROPAGATION_MS = 15 * 60_000
@@ -193,7 +197,13 @@ function rotating(
   if (more && !isCached && (isOpen || isChanging)) return more
   // Through caches a doubt lasts for as long as the copies: what was given whole until then is a change, not a rotation.
   const isOld = recorded.inconclusive >= MOST_INCONCLUSIVE_MEMBERS && !isByZone && !recorded.isRotating
-  const replaced = isCached ? replacedMembers(check, rotation, answers) : []
+  const known = recordedMembers(recorded, rotation, answers)
+  const chanceOfReturn = chanceStillThere(rotation, asOne(rotation, known))
+  const isProven = chanceOfReturn < REPORT_CHANCE
+  if (known.length > 0 && !isProven && recorded.inconclusive < MOST_INCONCLUSIVE_REPLACED) {
+    return inconclusive(check, REASONS.rotatingUnproven, rotation)
+  }
+  const replaced = isProven ? known : isCached ? replacedMembers(check, rotation, answers) : []
   const outdated = isOld ? [...doubtful, ...replaced] : replaced
   const certain = outdated.length > 0 ? present.filter((key) => !outdated.includes(key)) : present
   const kept = without(rotation, [...gone, ...outdated])
@@ -203,7 +213,8 @@ function rotating(
   if (!holdsValue(members)) return inconclusive(check, REASONS.rotatingUnproven, rotation)
   const union = members === present ? whole : answerWith(answers[0]!, members)
   const isUniform = areSame([union, ...answers])
-  const isWhole = isUniform && (replaced.length > 0 || chanceOfOneMore(answers) < DOUBT_CHANCE)
+  const isReplaced = replaced.length > 0 && candidates.every((key) => replaced.includes(key))
+  const isWhole = isUniform && (isReplaced || chanceOfOneMore(answers) < DOUBT_CHANCE)
   const outcome = isWhole ? union : asPool(union)
   const result = report(check, outcome, isWhole ? REASONS.wholeAgain : REASONS.rotating, names(), isWhole ? null : kept)
   // A member that is new beside the recorded ones makes a rotation only when it is certain.
@@ -230,6 +241,21 @@ function rotating(
   return isAlarm && !isAbsenceProven(check, rotation, isByZone)
     ? inconclusive(check, REASONS.missingUnproven, rotation)
     : result
+}
+
+/** The members of a rotation that is recorded, where no answer holds any of them: they are gone together, or all of them return. */
+function recordedMembers(recorded: Recorded, rotation: Rotation, answers: readonly Answer[]): string[] {
+  const { isRotating, recordType, owner, values } = recorded
+  if (!isRotating) return []
+  const known = keysOfValues(recordType, owner, values ?? []).filter((key) => Object.hasOwn(rotation.members, key))
+  const given = new Set(answers.flatMap(keysOf))
+  return known.some((key) => given.has(key)) ? [] : known
+}
+
+/** Members of which each answer held one until they were seen last. */
+function asOne({ answers, total, members }: Rotation, keys: readonly string[]): Member {
+  const last = keys.length === 0 ? total : Math.max(...keys.map((key) => members[key]!.last))
+  return { seen: answers - (total - last), last, servers: [] }
 }
 
 /** A cache fetched what was recorded before another one fetched something else, or from a slow name server. */
@@ -260,13 +286,17 @@ function withAnswers(
   isByZone: boolean,
   whole = wholeValues(recorded),
 ): Rotation {
-  const sightings = sources.flatMap(({ server, said }) => {
-    return said.flatMap(({ outcome }): Sighting[] => {
-      if (!isAnswer(outcome)) return []
+  // In the order in which they were received: all answers of one server in a row would look like the end of the others' members.
+  const rounds = Math.max(...sources.map(({ said }) => said.length))
+  const sightings: Sighting[] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const { server, said } of sources) {
+      const outcome = said[round]?.outcome
+      if (!outcome || !isAnswer(outcome)) continue
       const sighting = { answer: outcome, server, at: now.at }
-      return isByZone ? [sighting] : [{ ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 }]
-    })
-  })
+      sightings.push(isByZone ? sighting : { ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 })
+    }
+  }
   const remembered = rememberedOf(recorded, isByZone)
   if (remembered) return addSightings(remembered, sightings)
   const rotation = addSightings(newRotation(now.at, whole), sightings)

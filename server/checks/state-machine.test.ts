@@ -13,10 +13,12 @@ test('the document lists the rules in their order, with their reasons', () => {
   expect(rows).toEqual(RULES.map(({ name, because }) => [name, because]))
 })
 
-test('the document has the rule for each case that nobody can decide', () => {
+test('the document has the rule for each case that nobody can decide, and its share', () => {
   const section = document.slice(document.indexOf('## What cannot be known'), document.indexOf('## Private names'))
-  const rows = [...section.matchAll(/^\| (?!Case|---)(.+?) \| .+ \|$/gm)].map(([, name]) => name)
-  expect(rows).toEqual(UNDECIDABLE.map((each) => each.case))
+  const rows = [...section.matchAll(/^\| (?!Case|---)(.+?) \| .+ \| (.+) % \|$/gm)]
+  expect(rows.map(([, name, share]) => [name, Number(share)])).toEqual(
+    UNDECIDABLE.map((each) => [each.case, each.mostPercent]),
+  )
 })
 
 test('the diagram shows each rule once, in their order, and leads to every kind of result', () => {

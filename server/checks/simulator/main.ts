@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { shrink } from './shrink.ts'
 import { type Delay, type Report, simulate } from './simulate.ts'
+import { UNDECIDABLE } from './truth.ts'
 
 /** The figures of many worlds together. Delays and queries are those of worlds in which a strategy can be right. */
 type Figures = {
@@ -12,7 +13,7 @@ type Figures = {
   checks: number
   events: number
   kinds: Record<Kind, { queries: number; days: number; delays: Delay[] }>
-  undecidable: Record<string, number>
+  undecidable: Record<string, { worlds: number; days: number }>
   failed: { seed: number; faults: Report['faults'] }[]
 }
 type Kind = 'quiet' | 'changing' | 'disturbed' | 'rotating'
@@ -55,7 +56,9 @@ async function main(): Promise<void> {
   const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
   const figures = merge(parts)
   print(table(figures, seconds, threads))
-  if (figures.failed.length > 0) process.exitCode = 1
+  const tooMany = tooManyUndecidable(figures)
+  for (const each of tooMany) print(`\nMore worlds than permitted are classed as not decidable: ${each}`)
+  if (figures.failed.length > 0 || tooMany.length > 0) process.exitCode = 1
 }
 
 function replay(seed: number): void {
@@ -103,7 +106,10 @@ function run(from: number, worlds: number): Figures {
     figures.days += report.world.days
     figures.checks += report.checks
     figures.events += report.events
-    for (const each of report.undecidable) figures.undecidable[each] = (figures.undecidable[each] ?? 0) + 1
+    for (const each of report.undecidable) {
+      const known = figures.undecidable[each] ?? { worlds: 0, days: 0 }
+      figures.undecidable[each] = { worlds: known.worlds + 1, days: known.days + report.world.days }
+    }
     const kind = figures.kinds[kindOf(report)]
     if (report.undecidable.length === 0) kind.delays.push(...report.delays)
     kind.queries += report.queries
@@ -147,8 +153,10 @@ function merge(parts: readonly Figures[]): Figures {
       kind.days += part.kinds[name].days
       for (const delay of part.kinds[name].delays) kind.delays.push(delay)
     }
-    for (const [why, count] of Object.entries(part.undecidable))
-      all.undecidable[why] = (all.undecidable[why] ?? 0) + count
+    for (const [why, { worlds, days }] of Object.entries(part.undecidable)) {
+      const known = all.undecidable[why] ?? { worlds: 0, days: 0 }
+      all.undecidable[why] = { worlds: known.worlds + worlds, days: known.days + days }
+    }
   }
   return all
 }
@@ -169,12 +177,27 @@ function table(figures: Figures, seconds: number, threads: number): string {
       [`a change is found, ${kind}`, times(delays.map(({ sinceKnowable }) => sinceKnowable))],
       [`  since the next regular check`, times(delays.map(({ sinceCheck }) => sinceCheck))],
     ]),
-    ...Object.entries(undecidable).map(([why, times]) => [`not decidable: ${why}`, String(times)]),
+    ...UNDECIDABLE.map(({ case: why, mostPercent }) => {
+      const { worlds: count, days: length } = undecidable[why] ?? { worlds: 0, days: 0 }
+      const percent = ((100 * count) / worlds).toFixed(2)
+      return [`not decidable: ${why}`, `${count} worlds, ${length} days, ${percent} % (at most ${mostPercent} %)`]
+    }),
   ]
   const width = Math.max(...rows.map(([name]) => name!.length))
   const lines = rows.map(([name, value]) => `${name!.padEnd(width)}  ${value}`)
   const faults = failed.slice(0, 20).map((each) => `\n${failureText(each)}`)
   return [...lines, ...faults].join('\n')
+}
+
+/** Fewer worlds say little of the share. */
+const LEAST_WORLDS = 5_000
+
+/** The cases in which more worlds are than docs/checks.md permits. */
+function tooManyUndecidable({ worlds, undecidable }: Figures): string[] {
+  if (worlds < LEAST_WORLDS) return []
+  return UNDECIDABLE.filter((each) => {
+    return 100 * (undecidable[each.case]?.worlds ?? 0) > each.mostPercent * worlds
+  }).map((each) => each.case)
 }
 
 function failureText({ seed, faults: [fault] }: Figures['failed'][number]): string {

@@ -111,7 +111,7 @@ export function newWorld(seed: number, random: Random): World {
   if (random.chance(0.2)) addChains(world, random)
   if (world.periods.every(({ size: given }) => given === 1) && random.chance(0.3)) watchCname(world)
   if (random.chance(0.06)) truncate(world, random)
-  if (!isRotating && nameServers.length > 1 && random.chance(0.03)) addRegions(world, random)
+  if (nameServers.length > 1 && random.chance(0.03)) addRegions(world, random)
   return world
 }
 
@@ -158,7 +158,7 @@ function truncate(world: World, random: Random): void {
   }
 }
 
-/** One name server gives other records than the others, or each of them its own. */
+/** One name server gives other records than the others, or each of them its own; where the others rotate, that one does not. */
 function addRegions({ nameServers, recordType }: World, random: Random): void {
   const odd = random.below(nameServers.length)
   const isEach = random.chance(0.5)
