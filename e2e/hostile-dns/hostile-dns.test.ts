@@ -14,7 +14,14 @@ import { POOLS } from './scenarios-of-pools.ts'
 import { RECORDS } from './scenarios-of-records.ts'
 import { VIEWS } from './scenarios-of-views.ts'
 
-const ALL = [...FOOLED, ...MISSED, ...RECORDS, ...DELEGATION, ...NETWORKS, ...VIEWS, ...POOLS]
+const DRAWN = [...FOOLED, ...MISSED, ...RECORDS, ...DELEGATION, ...NETWORKS, ...VIEWS, ...POOLS]
+/** Of the servers that answer at random, where a verdict was wrong once: played in each run. */
+const ONCE_WRONG: Record<string, number> = { 'a pool of 2, 1 at a time: nothing happens': 4_292_491_256 }
+const REPLAYED = DRAWN.filter(({ name }) => name in ONCE_WRONG).map((scenario): Scenario & { seed: number } => {
+  const seed = ONCE_WRONG[scenario.name]! + DRAWN.indexOf(scenario)
+  return { ...scenario, name: `${scenario.name}, as it was wrong once`, seed }
+})
+const ALL: (Scenario & { seed?: number })[] = [...DRAWN, ...REPLAYED]
 /** PostgreSQL differs in how it records, not in what is asked: a sample of every kind will do. */
 const SAMPLE = ALL.filter((_, at) => at % 8 === 0)
 const AT_ONCE = 20
@@ -29,9 +36,10 @@ const isDiagnosis = ajv.compile(Diagnosis)
 test('the laboratory holds many scenarios, each under a name of its own', () => {
   expect(ALL.length).toBeGreaterThanOrEqual(150)
   expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length)
+  expect(REPLAYED).toHaveLength(Object.keys(ONCE_WRONG).length)
 })
 
-describe.each<[Engine, Scenario[]]>([
+describe.each<[Engine, typeof ALL]>([
   ['sqlite', ALL],
   ['postgres', SAMPLE],
 ])('on %s', (engine, scenarios) => {
@@ -45,7 +53,10 @@ describe.each<[Engine, Scenario[]]>([
     const waiting = [...scenarios]
     const playNext = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        courses.set(next.name, await play(db, id, next, SEED + ALL.indexOf(next)).catch((error: Error) => error))
+        courses.set(
+          next.name,
+          await play(db, id, next, next.seed ?? SEED + ALL.indexOf(next)).catch((error: Error) => error),
+        )
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, playNext))

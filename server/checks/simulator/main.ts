@@ -12,7 +12,7 @@ type Figures = {
   days: number
   checks: number
   events: number
-  kinds: Record<Kind, { queries: number; days: number; delays: Delay[] }>
+  kinds: Record<Kind, { queries: number; days: number; delays: (Delay & { seed: number })[] }>
   undecidable: Record<string, { worlds: number; days: number }>
   failed: { seed: number; faults: Report['faults'] }[]
 }
@@ -111,7 +111,7 @@ function run(from: number, worlds: number): Figures {
       figures.undecidable[each] = { worlds: known.worlds + 1, days: known.days + report.world.days }
     }
     const kind = figures.kinds[kindOf(report)]
-    if (report.undecidable.length === 0) kind.delays.push(...report.delays)
+    if (report.undecidable.length === 0) kind.delays.push(...report.delays.map((delay) => ({ ...delay, seed })))
     kind.queries += report.queries
     kind.days += report.world.days
     if (report.faults.length > 0) figures.failed.push({ seed, faults: report.faults })
@@ -171,11 +171,12 @@ function table(figures: Figures, seconds: number, threads: number): string {
     ['events', String(events)],
     ['false events', String(count('false event'))],
     ['missed changes', String(count('missed change'))],
+    ['late changes', String(count('late change'))],
     ['checks without an end', String(count('endless check'))],
     ...Object.entries(kinds).flatMap(([kind, { queries, days: length, delays }]) => [
       [`queries a day, ${kind}`, length === 0 ? '-' : (queries / length).toFixed(1)],
-      [`a change is found, ${kind}`, times(delays.map(({ sinceKnowable }) => sinceKnowable))],
-      [`  since the next regular check`, times(delays.map(({ sinceCheck }) => sinceCheck))],
+      [`a change is found, ${kind}`, times(delays.map(({ sinceKnowable, seed }) => [sinceKnowable, seed]))],
+      [`  since the next regular check`, times(delays.map(({ sinceCheck, seed }) => [sinceCheck, seed]))],
     ]),
     ...UNDECIDABLE.map(({ case: why, mostPercent }) => {
       const { worlds: count, days: length } = undecidable[why] ?? { worlds: 0, days: 0 }
@@ -204,13 +205,16 @@ function failureText({ seed, faults: [fault] }: Figures['failed'][number]): stri
   return `${fault!.kind}: ${fault!.what}\n  npm run simulate -- --seed ${seed}`
 }
 
-function times(delays: number[]): string {
-  delays.sort((one, other) => one - other)
+/** `delays`: milliseconds, and the seed of the world. */
+function times(delays: [ms: number, seed: number][]): string {
+  if (delays.length === 0) return '-'
+  delays.sort(([one], [other]) => one - other)
   const minutes = (share: number) => {
-    const at = delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]
-    return at === undefined ? '-' : `${(at / 60_000).toFixed(1)} min`
+    const [ms] = delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]!
+    return `${(ms / 60_000).toFixed(1)} min`
   }
-  return `p50 ${minutes(0.5)}, p99 ${minutes(0.99)}, longest ${minutes(1)} (${delays.length} changes)`
+  const [, seed] = delays.at(-1)!
+  return `p50 ${minutes(0.5)}, p99 ${minutes(0.99)}, longest ${minutes(1)} (seed ${seed}; ${delays.length} changes)`
 }
 
 function print(text: string): void {

@@ -28,7 +28,11 @@ export type Report = {
   undecidable: string[]
   trace: string[]
 }
-export type Fault = { kind: 'false event' | 'missed change' | 'endless check'; at: number; what: string }
+export type Fault = {
+  kind: 'false event' | 'missed change' | 'late change' | 'endless check'
+  at: number
+  what: string
+}
 
 /** Runs the rules of a check against the world of a seed for its days. `trace`: keep every query and answer. */
 export function simulate(
@@ -102,6 +106,7 @@ export function simulate(
       const knowable = Math.max(world.slot, knowableAt(world, period))
       const check = Math.ceil((knowable - world.slot) / interval) * interval + world.slot
       report.delays.push({ sinceKnowable: Math.max(0, time - knowable), sinceCheck: Math.max(0, time - check) })
+      noteLate(period, knowable)
     }
     const upcoming = world.periods.find(({ from }) => from > time && from <= next)
     if (upcoming || next >= end) noteMissed(period, upcoming?.from ?? end)
@@ -150,6 +155,13 @@ export function simulate(
 
   function nextSlot(now: number): number {
     return Math.floor((now - world.slot) / interval + 1) * interval + world.slot
+  }
+
+  function noteLate(period: Period, knowable: number): void {
+    const isLate = time - knowable > patience(world, period) && !isDisturbed(world, knowable, time)
+    if (!isLate || report.undecidable.length > 0) return
+    const what = `${period.kind} ${shown(period)} since ${clockText(period.from)}, found at ${clockText(time)}`
+    report.faults.push({ kind: 'late change', at: time, what })
   }
 
   function noteMissed(period: Period, until: number): void {
