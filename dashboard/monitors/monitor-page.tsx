@@ -56,6 +56,20 @@ export function MonitorPage() {
             <Evidence paths={monitor.diagnosis.paths} />
           </Section>
         )}
+        {monitor.diagnosis?.latest && (
+          <Section
+            title="Latest confirmation"
+            hint={
+              <>
+                The latest check that sent more than one query and found no change. {monitor.diagnosis.latest.decided}{' '}
+                <EvidenceDate at={monitor.diagnosis.latest.at} />
+              </>
+            }
+            isFlush
+          >
+            <Evidence paths={monitor.diagnosis.latest.paths} />
+          </Section>
+        )}
         <MonitorHistory monitor={monitor} />
       </div>
       <MonitorEvent monitor={id} />

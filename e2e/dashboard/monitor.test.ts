@@ -66,6 +66,18 @@ test('an event has an address of its own, which shows its evidence', async () =>
   expect(other.page.url()).not.toContain('event=')
 })
 
+test('a check that asked more and found no change is shown beside the evidence of the last change', async () => {
+  const { dns, page } = await givenMonitor()
+  let turn = 0
+  dns.rotate(NAME, 'A', ['203.0.113.10', '203.0.113.11'], 1, () => (turn++ % 2 === 0 ? 0.9 : 0.1))
+  const latest = page.locator('section', { has: page.getByRole('heading', { name: 'Latest confirmation' }) })
+  expect(await latest.count()).toBe(0)
+  await page.getByRole('button', { name: 'Check now' }).click()
+  await latest.getByText(/^The latest check .* Collected .*\d{4}/).waitFor()
+  expect(await latest.getByText('203.0.113.11').count()).toBeGreaterThan(0)
+  expect(await verdictOf(page).getByText('Valid', { exact: true }).count()).toBe(1)
+})
+
 test('the timeline is walked with the arrow keys, and its range stands in the address', async () => {
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: '30 d' }).click()

@@ -60,7 +60,7 @@ describe.each<[Engine, typeof ALL]>([
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, playNext))
-  }, 240_000)
+  }, 900_000)
 
   afterAll(() => end?.())
 
