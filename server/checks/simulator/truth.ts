@@ -176,8 +176,9 @@ export const UNDECIDABLE: readonly Undecidable[] = [
       return odd > 0 && (isClose || world.closed.length > 0 || world.truncates === true)
     },
     permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
-    mostEvents: ({ roots, periods, loss, outages, captive, closed }) => {
-      const isCalm = loss === 0 && outages.length + captive.length + closed.length === 0
+    mostEvents: (world) => {
+      const { roots, periods, loss, outages, captive, closed } = world
+      const isCalm = loss === 0 && outages.length + captive.length + closed.length === 0 && !hasTooManyMembers(world)
       return roots && isCalm && periods.length === 1 ? 1 : undefined
     },
   },
@@ -200,7 +201,7 @@ export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'More than 64 members',
     mostPercent: 0.5,
-    isIn: ({ periods }) => periods.some(({ members }) => members.length > MOST_MEMBERS),
+    isIn: hasTooManyMembers,
   },
   {
     case: 'A rotation that is seen only through caches',
@@ -235,6 +236,12 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     },
   },
 ]
+
+/** More are given than a check tells apart. */
+function hasTooManyMembers({ periods, nameServers }: World): boolean {
+  const regions = nameServers.filter(({ region }) => region !== undefined).length
+  return periods.some(({ members }) => members.length + regions > MOST_MEMBERS)
+}
 
 /** As many name servers does a check ask. */
 const MOST_ASKED = 4
