@@ -10,6 +10,7 @@ import {
 import type { Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
 import { type Database, forUpdate } from './database/database.ts'
+import { narrowestIndex, withIndex } from './database/index-hints.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
 import { listPage, type Page } from './http/pagination.ts'
 import { isoOf, parseTimes } from './http/times.ts'
@@ -197,13 +198,17 @@ export async function listAuditLog(
 ): Promise<Page<AuditEntry>> {
   const { actor, action, object } = query
   const { occurred_after: above, occurred_before: below } = parseTimes(query, ['occurred_after', 'occurred_before'])
-  let rows = db.selectFrom('audit_log').selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
-  if (actor !== undefined) rows = rows.where('actor_id', '=', actor)
-  if (action !== undefined) rows = rows.where('action', '=', action)
-  if (object !== undefined) {
-    const isType = (AUDIT_OBJECTS as readonly string[]).includes(object)
-    rows = rows.where(isType ? 'object_type' : 'object_id', '=', object)
-  }
+  const isType = object !== undefined && (AUDIT_OBJECTS as readonly string[]).includes(object)
+  const filters = [
+    ...(actor === undefined ? [] : [filterBy('audit_log_by_actor', 'actor_id', organizationId, actor)]),
+    ...(action === undefined ? [] : [filterBy('audit_log_by_action', 'action', organizationId, action)]),
+    ...(object === undefined || isType ? [] : [filterBy('audit_log_by_object', 'object_id', organizationId, object)]),
+    ...(isType ? [filterBy('audit_log_by_object_type', 'object_type', organizationId, object)] : []),
+  ]
+  const index = (await narrowestIndex(db, 'audit_log', filters))?.way
+  const table = index ? (withIndex('audit_log', index) as never as 'audit_log') : 'audit_log'
+  let rows = db.selectFrom(table).selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
+  for (const { columns, values } of filters) rows = rows.where(columns[1], '=', values[1])
   // By the id only entries of that time are read.
   if (above !== undefined) rows = rows.where('occurred_at', '>', above).where('id', '>=', lowestIdAt('aud', above))
   if (below !== undefined) {
@@ -218,6 +223,14 @@ export async function listAuditLog(
   })
   return { ...page, data: page.data.map(toAuditEntry) }
 }
+
+type FilterColumn = 'actor_id' | 'action' | 'object_type' | 'object_id'
+
+const filterBy = (index: string, column: FilterColumn, organizationId: string, value: string) => ({
+  index,
+  columns: ['organization_id', column] as const,
+  values: [organizationId, value] as const,
+})
 
 function toAuditEntry(row: Selectable<AuditLogTable>): AuditEntry {
   return {
