@@ -75,11 +75,11 @@ test('docs/reference/cli.md lists every command', async () => {
   const commandsOf = async (...group: string[]) => {
     const { stdout } = await runCommand([...group, '--help'], {})
     const [, list = ''] = stdout.split('Commands:\n')
-    return [...list.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => [...group, name].join(' '))
+    return [...list.matchAll(/^ {2}([\w-]+)/gm)].map(([, name]) => [...group, name].join(' '))
   }
   const commands = [...(await commandsOf()), ...(await commandsOf('keys'))]
   const real = commands.filter((name) => !/^keys$|help$/.test(name))
-  const named = [...readFileSync('docs/reference/cli.md', 'utf8').matchAll(/^\| `([a-z ]+)` \|/gm)].map(
+  const named = [...readFileSync('docs/reference/cli.md', 'utf8').matchAll(/^\| `([a-z][a-z -]*)` \|/gm)].map(
     ([, name]) => name!,
   )
 
