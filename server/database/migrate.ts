@@ -6,6 +6,7 @@ import { lastBackup } from './migrations/0003-last-backup.ts'
 import { accounts } from './migrations/0004-accounts.ts'
 import { operations } from './migrations/0005-operations.ts'
 import { secretRotation } from './migrations/0006-secret-rotation.ts'
+import { neighbours } from './migrations/0007-neighbours.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -20,10 +21,26 @@ export type Dialect = {
   CLUSTERED: string
 }
 
-export type Migration = { name: string; statements: (words: Dialect) => string[] }
+export type Migration = {
+  name: string
+  statements: (words: Dialect) => string[]
+  /**
+   * How many migrations a program must know to work with the database afterwards. 0 for one that only adds. One that removes
+   * or renames gives the number of the migration since which nothing uses that any more.
+   */
+  needs?: number
+}
 
 /** In order, never changed once released; the number of a migration is its place here, from 1. */
-const MIGRATIONS: Migration[] = [baseline, auditLog, lastBackup, accounts, operations, secretRotation]
+export const MIGRATIONS: readonly Migration[] = [
+  baseline,
+  auditLog,
+  lastBackup,
+  accounts,
+  operations,
+  secretRotation,
+  neighbours,
+]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
@@ -50,9 +67,12 @@ const LOCK = 7_209_461
 /** The migrations of the database are not those of this program: another version made it. */
 export class OtherVersion extends Error {}
 
+/** The number of the migration that gave the table of the migrations its column `needs`. */
+const NEEDS_SINCE = 7
+
 /**
- * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran.
- * Throws `OtherVersion` when the database has migrations that this program does not know.
+ * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran. A database
+ * of a newer version stays as it is. Throws `OtherVersion` when this program cannot work with that.
  */
 export async function migrate(db: Database, now: number): Promise<string[]> {
   const words = WORDS[engineOf(db)]
@@ -60,19 +80,29 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
     const applied = await readApplied(transaction, words)
     const unknown = findUnknownMigration(applied)
-    if (unknown !== undefined)
+    if (unknown !== undefined && !(await isNeighbour(transaction, applied)))
       throw new OtherVersion(`This version of Zonewatch does not know the migration "${unknown}".`)
     const names: string[] = []
-    for (const [index, { name, statements }] of MIGRATIONS.slice(applied.length).entries()) {
+    for (const [index, { name, statements, needs = 0 }] of MIGRATIONS.slice(applied.length).entries()) {
       for (const statement of statements(words)) await sql.raw(statement).execute(transaction)
       const number = applied.length + index + 1
       await sql`insert into migrations (number, name, applied_at) values (${number}, ${name}, ${now})`.execute(
         transaction,
       )
+      if (number >= NEEDS_SINCE)
+        await sql`update migrations set needs = ${needs} where number = ${number}`.execute(transaction)
       names.push(name)
     }
     return names
   })
+}
+
+/** Whether a newer version made the database, and left everything there that this program uses. */
+async function isNeighbour(db: Database, applied: readonly string[]): Promise<boolean> {
+  if (MIGRATIONS.some(({ name }, index) => applied[index] !== name)) return false
+  const { rows } = await sql<{ needs: number | null }>`select needs from migrations
+    where number > ${MIGRATIONS.length}`.execute(db)
+  return rows.every(({ needs }) => needs !== null && needs <= MIGRATIONS.length)
 }
 
 /** The first of the migrations of a database, in order, that this program does not have: a newer version made it. */
@@ -91,10 +121,10 @@ export async function listMigrations(db: Database): Promise<{ names: string[]; k
   return { names: rows.map(({ name }) => name), known: MIGRATIONS.length }
 }
 
-/** Whether every migration has run; for readiness. */
+/** Whether every migration of this program has run, and perhaps some of a newer version; for readiness. */
 export async function isMigrated(db: Database): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from migrations`.execute(db)
-  return rows[0]?.count === MIGRATIONS.length
+  return (rows[0]?.count ?? 0) >= MIGRATIONS.length
 }
 
 /** The names of the migrations that have run, in order. */
