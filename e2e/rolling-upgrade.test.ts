@@ -51,7 +51,7 @@ async function nextVersion(): Promise<string> {
   await symlink(join(PROJECT, 'node_modules'), join(folder, 'node_modules'))
   const file = join(folder, 'server/database/migrate.ts')
   const source = await readFile(file, 'utf8')
-  const changed = source.replace(/(export const MIGRATIONS: [^=]*= \[[^\]]*)\]/, `$1, ${NEXT}]`)
+  const changed = source.replace(/(export const MIGRATIONS: [^=]*= \[[^\]]*?),?\s*\]/, `$1, ${NEXT}]`)
   expect(changed).not.toBe(source)
   await writeFile(file, changed)
   return folder
