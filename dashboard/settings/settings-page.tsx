@@ -11,7 +11,7 @@ import { PlanAndUsage } from './plan-and-usage.tsx'
 
 const route = getRouteApi('/inside/settings')
 
-type Name = 'organization' | 'keys' | 'subscription' | 'billing' | 'notices' | 'audit-log'
+type Name = 'organization' | 'keys' | 'subscription' | 'billing' | 'emails' | 'audit-log'
 
 export function SettingsPage() {
   const { can, organization } = useSession()
@@ -25,7 +25,7 @@ export function SettingsPage() {
     // Mails hold links that let people in.
     ...(can('manage')
       ? ([
-          { value: 'notices', label: 'Emails', content: <Notices /> },
+          { value: 'emails', label: 'Emails', content: <Notices /> },
           { value: 'audit-log', label: 'Audit log', content: <AuditLog /> },
         ] as const)
       : []),

@@ -82,7 +82,7 @@ export const PAGES: readonly Shown[] = [
       await page.getByText('Request id').waitFor()
     },
   },
-  { name: 'settings-notices', path: '/dashboard/settings?tab=notices' },
+  { name: 'settings-emails', path: '/dashboard/settings?tab=emails' },
   { name: 'server', path: '/dashboard/server' },
   {
     name: 'server-degraded',
