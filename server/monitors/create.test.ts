@@ -63,8 +63,8 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
       [{ record_type: 'MX', expected_value: ['10 20'] }, 'expected_value.0', 'Use one like host.example.com'],
       [{ record_type: 'PTR', expected_value: ['300.1.1.1'] }, 'expected_value.0', 'Use one like host.example.com'],
       [{ record_type: 'PTR', full_domain: '300.1.1.1' }, 'full_domain', 'for PTR, a complete IP address'],
-      [{ record_type: 'CNAME', expected_value: ['a.example', 'b.example'] }, 'expected_value', 'expect one value'],
-      [{ record_type: 'SPF', expected_value: ['v=spf1 a', 'v=spf1 mx'] }, 'expected_value', 'expect one value'],
+      [{ record_type: 'CNAME', expected_value: ['a.example', 'b.example'] }, 'expected_value', 'Use one expected value'],
+      [{ record_type: 'SPF', expected_value: ['v=spf1 a', 'v=spf1 mx'] }, 'expected_value', 'Use one expected value'],
     ] as const) {
       const body = { full_domain: 'www.example.com', expected_value: ['host.example.com'], ...given }
       const answer = await world.call('/monitors', { method: 'POST', body })
@@ -189,7 +189,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     expect((await world.call('/groups?limit=100')).body.data).toHaveLength(51)
     expect((await world.call('/groups/g7')).body.monitors).toBe(20)
     for (const [count, error] of [
-      [0, 'needs at least 1 entry.'],
+      [0, 'must have at least 1 entry.'],
       [1001, 'must have at most 1000 entries.'],
     ] as const) {
       const refused = await post(world, '/monitors/bulk', many(count))

@@ -100,7 +100,7 @@ async function refuseTooMany(db: Database, webhookId: string, period: Period, mo
     count += rows.length
     from = rows.at(-1)
     if (count > most) {
-      throw invalid({ since: `has more than ${most} requests in this period. Replay shorter periods.` })
+      throw invalid({ since: `The period has more than ${most} requests. Replay shorter periods.` })
     }
     if (rows.length < COUNTED_AT_ONCE) return
     await turn()
