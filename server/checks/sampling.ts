@@ -75,8 +75,8 @@ export function bySamples(check: Check, asked: readonly Source[], sampling: Samp
   const hasDenial = answers.length < all.length
   const isKnownToRotate = !hasDenial && mayRotate(recorded, answers, sampling.isByZone)
 
-  // Through caches a rotation looks like this too: each resolver gives its copy.
-  if (!isSteady && !takesTurns && (sampling.isByZone || !isKnownToRotate)) {
+  // A rotation looks like this too: through caches, where each resolver gives its copy, and for some rounds by chance.
+  if (!isSteady && !takesTurns && (sampling.isByZone ? hasDenial || !recorded.isRotating : !isKnownToRotate)) {
     const isSure = rounds > (hasDenial ? ROUNDS_OF_OWN_WITH_DENIAL : ROUNDS_OF_OWN)
     if (mayAsk && !isSure) return more
     if (isSure || !isKnownToRotate) {

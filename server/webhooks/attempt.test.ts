@@ -81,8 +81,8 @@ describe('an attempt is', () => {
   })
 
   test.each([
-    [301, 'redirects are not followed'],
-    [304, 'redirects are not followed'],
+    [301, 'does not follow redirects'],
+    [304, 'does not follow redirects'],
     [400, 'the endpoint responded with 400'],
     [401, 'the endpoint responded with 401'],
     [500, 'the endpoint responded with 500'],

@@ -28,7 +28,9 @@ async function textOf(file: string): Promise<string> {
   return text
     .replace(/^# .*\n+/, '')
     .replaceAll(/^```mermaid\n[^`]*```\n+/gm, '')
-    .replaceAll(/\]\((?!\w+:|[#/])([^)\s]+)\)/g, (_link, path: string) => `](${pageOf(path)})`)
+    .replaceAll(/\]\(([\w./-]+(?:#[\w-]+)?)\)/g, (link, path: string) =>
+      path.startsWith('/') ? link : `](${pageOf(path)})`,
+    )
 }
 
 /** The page of a document, for a link as it is written in docs/reference/. */
