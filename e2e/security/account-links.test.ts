@@ -25,7 +25,7 @@ onBothEngines('whoever once knew the password', (_fresh, engine) => {
     const opened = await thief.call('/dashboard/auth/verify-email', { body: { token } })
     expect([opened.status, opened.body.errors]).toEqual([
       400,
-      { token: expect.stringContaining('The link was used or has expired') },
+      { token: expect.stringContaining('The link was used, has expired') },
     ])
     await signIn(openBrowser(world), 'ada@example.com', NEW_PASSWORD)
   })

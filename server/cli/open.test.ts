@@ -34,7 +34,7 @@ test('a restore without the secret is refused in one sentence, and leaves no sec
   await rm(file)
   const again = () => start(settings)
   await expect(again()).rejects.toThrow(
-    /^\S+data\/secret is missing. It holds the secret that sqlite:\S+ was made under; restore it from the backup of the data folder, or set SECRET to that secret\.$/,
+    /^\S+data\/secret is missing. It holds the secret that sqlite:\S+ was created with\. Restore the file from the backup of the data folder, or set SECRET to that secret\.$/,
   )
   await expect(again()).rejects.toThrow('is missing')
   await writeFile(file, 'x'.repeat(40))
@@ -51,7 +51,7 @@ test('a PostgreSQL database is refused under another SECRET, without its passwor
   await start({ ...settings, SECRET: 'x'.repeat(40) })
   const { host } = new URL(url)
   await expect(start({ ...settings, SECRET: 'y'.repeat(40) })).rejects.toThrow(
-    `The database at ${host} was made under another SECRET; set SECRET to that one.`,
+    `The database at ${host} was created with another SECRET. Set SECRET to that value.`,
   )
   await start({ ...settings, SECRET: 'x'.repeat(40) })
 })

@@ -97,6 +97,6 @@ test('it ends after so many events, and says so', async () => {
   const { id } = await world.organization()
   const csv = await text(await eventsCsv(world.deps, { organizationId: id }, {}, 5))
   expect(csv.trimEnd().split('\r\n')).toHaveLength(1 + 5 + 1)
-  expect(csv).toContain('The export is limited than these 5 events')
+  expect(csv).toContain('The export is limited to 5 events')
   expect(await text(await eventsCsv(world.deps, { organizationId: id }, {}, 7))).not.toContain('The export is limited')
 })

@@ -72,7 +72,7 @@ onBothEngines('open streams', (fresh) => {
     const open = (organizationId: string, who: string) =>
       live.open({ organizationId, who, isWelcome: async () => true })
     for (let number = 0; number < 100; number++) open('org_1', `key_${number}`)
-    expect(() => open('org_1', 'key_100')).toThrow('Your organization has 100 live pages open')
+    expect(() => open('org_1', 'key_100')).toThrow('Your organization has 100 pages open with live updates')
     expect(open('org_2', 'key_1').destroyed).toBe(false)
   })
 })
