@@ -19,7 +19,9 @@ test('a data folder that cannot be written is said in one sentence', async () =>
   const file = join(await givenFolder(), 'a-file')
   await writeFile(file, '')
   const said = await refused({ DATA_DIR: join(file, 'data') })
-  expect(said).toMatch(/^The data folder \S+a-file\/data cannot be written \(.+\); set DATA_DIR to one that can\.\n$/)
+  expect(said).toMatch(
+    /^The data folder \S+a-file\/data cannot be written \(.+\)\. Set DATA_DIR to a writable folder\.\n$/,
+  )
 })
 
 test('a PostgreSQL that does not answer is said in one sentence, without its password', async () => {

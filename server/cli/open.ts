@@ -89,7 +89,9 @@ export async function prepareDatabase(
     if (error instanceof CliError) throw error
     if (error instanceof OtherVersion)
       throw new CliError(`${error.message} Start the version that created it, or restore a backup.`)
-    throw new CliError(`${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and whether the database is running.`)
+    throw new CliError(
+      `${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and whether the database is running.`,
+    )
   }
 }
 

@@ -245,8 +245,7 @@ function shareOf(config: Config, roles: Config['roles']): Config {
 function refuseToListen({ host, port }: Config) {
   return (error: unknown): never => {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE')
-      throw new CliError(`Port ${port} on ${host} is already in use. Set PORT to a free port.`)
+    if (code === 'EADDRINUSE') throw new CliError(`Port ${port} on ${host} is already in use. Set PORT to a free port.`)
     throw new CliError(`Port ${port} on ${host} cannot be opened (${reasonOf(error)}). Check HOST and PORT.`)
   }
 }

@@ -63,7 +63,11 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
       [{ record_type: 'MX', expected_value: ['10 20'] }, 'expected_value.0', 'Use one like host.example.com'],
       [{ record_type: 'PTR', expected_value: ['300.1.1.1'] }, 'expected_value.0', 'Use one like host.example.com'],
       [{ record_type: 'PTR', full_domain: '300.1.1.1' }, 'full_domain', 'for PTR, a complete IP address'],
-      [{ record_type: 'CNAME', expected_value: ['a.example', 'b.example'] }, 'expected_value', 'Use one expected value'],
+      [
+        { record_type: 'CNAME', expected_value: ['a.example', 'b.example'] },
+        'expected_value',
+        'Use one expected value',
+      ],
       [{ record_type: 'SPF', expected_value: ['v=spf1 a', 'v=spf1 mx'] }, 'expected_value', 'Use one expected value'],
     ] as const) {
       const body = { full_domain: 'www.example.com', expected_value: ['host.example.com'], ...given }

@@ -55,7 +55,10 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     expect(body.backup).toMatchObject({ error: null, octets: 5 })
     expect(body.database).toMatchObject({ engine, octets: expect.any(Number) })
     expect(body.database.octets).toBeGreaterThan(10_000)
-    expect(body.settings.find(({ name }: { name: string }) => name === 'SECRET')).toMatchObject({ value: '(hidden)', is_default: false })
+    expect(body.settings.find(({ name }: { name: string }) => name === 'SECRET')).toMatchObject({
+      value: '(hidden)',
+      is_default: false,
+    })
     expect((await owner.call('/dashboard/api/me')).body.operator).toBe(true)
   })
 }
