@@ -38,9 +38,11 @@ test('a restore without the secret is refused in one sentence, and leaves no sec
   )
   await expect(again()).rejects.toThrow('is missing')
   await writeFile(file, 'x'.repeat(40))
-  await expect(again()).rejects.toThrow(/^\S+data\/secret is not the secret that sqlite:\S+ was made under; restore it/)
+  await expect(again()).rejects.toThrow(
+    /^\S+data\/secret is not the secret that sqlite:\S+ was created with\. Restore the file/,
+  )
   await expect(start({ ...settings, SECRET: 'y'.repeat(40) })).rejects.toThrow(
-    /^sqlite:\S+ was made under another SECRET; set SECRET to that one\. /,
+    /^sqlite:\S+ was created with another SECRET\. Set SECRET to that value\. /,
   )
 })
 
