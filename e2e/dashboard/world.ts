@@ -73,6 +73,7 @@ export function shareDashboard(settings: Settings = {}) {
     const given = { name: OWNER.organization, email, passwordHash: await passwordHash }
     await insertOrganization(db, given, Date.now())
     world.receiver.reset()
+    world.dns.reset()
     const browse = browseWith(browser, world.server.url)
     const { page, context } = await browse()
     const headers = { origin: world.server.url }
