@@ -179,13 +179,14 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     mostEvents: (world) => {
       const { roots, periods, loss, outages, captive, closed } = world
       const isCalm = loss === 0 && outages.length + captive.length + closed.length === 0 && !hasTooManyMembers(world)
-      return roots && isCalm && periods.length === 1 ? 1 : undefined
+      // A member that hardly ever comes is a change of its own, again and again.
+      return roots && isCalm && !hasRareMember(world) && periods.length === 1 ? 1 : undefined
     },
   },
   {
     case: 'A member that comes with less than 5 % of the answers',
     mostPercent: 1,
-    isIn: ({ periods }) => periods.some((period) => usualMembers(period).length < period.members.length),
+    isIn: hasRareMember,
     permits: (world, { state, values = [] }) => {
       const isUsual = (value: string) => world.periods.every((period) => usualMembers(period).includes(value))
       const isRare = world.expected.every((value) => values.includes(value) || !isUsual(value))
@@ -236,6 +237,10 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     },
   },
 ]
+
+function hasRareMember({ periods }: World): boolean {
+  return periods.some((period) => usualMembers(period).length < period.members.length)
+}
 
 /** More are given than a check tells apart. */
 function hasTooManyMembers({ periods, nameServers }: World): boolean {
