@@ -41,7 +41,7 @@ test('the main job, through the pages alone', async () => {
   dns.set('www.shop.example', 'A', ['198.51.100.66'])
   await page.getByRole('button', { name: 'Check now' }).click()
   // Without reloading the page.
-  await verdict.getByText('www.shop.example answers 198.51.100.66; 203.0.113.10 was expected.').first().waitFor()
+  await verdict.getByText('www.shop.example answers 198.51.100.66 instead of 203.0.113.10.').first().waitFor()
   await verdict.getByText('Mismatch', { exact: true }).first().waitFor()
   await receiver.waitFor(2)
 
