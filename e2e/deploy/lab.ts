@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /**
  * Machines on a network of their own: each is a network namespace with one address, and all of them are on one switch. The test
@@ -72,7 +72,7 @@ export function startLab(): Lab {
     folder,
     hub: newMachine(HUB),
     addMachine(number) {
-      const space = `zonewatch-${process.pid}-${number}`
+      const space = `${basename(folder)}-${number}`
       const address = machineAddress(number)
       const port = `port${number}`
       ip('netns', 'add', space)
