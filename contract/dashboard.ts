@@ -83,7 +83,7 @@ export type Overview = Static<typeof Overview>
 
 /**
  * `GET /dashboard/api/live?organization=…` (server-sent events). Event `change`: data is a LiveChange; the page fetches what it
- * shows anew. Event `checked`: ids of monitors whose last_checked moved, at most once a second. Event `beat` every 5 s
+ * shows again. Event `checked`: ids of monitors whose last_checked moved, at most once a second. Event `beat` every 5 s
  * while the database answers: what was fetched and not told of is current.
  */
 export const LiveChange = Exactly({

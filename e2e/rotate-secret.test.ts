@@ -153,7 +153,7 @@ test(
     nodes = [nodes[0]!, await restarted(nodes[1]!, both)]
     const rotated = await runCommand(['rotate-secret'], both)
     expect(rotated).toMatchObject({ code: 0, stderr: '' })
-    expect(rotated.stdout).toMatch(/^The new SECRET is in use.*\n[1-9]\d* values were encrypted anew\./)
+    expect(rotated.stdout).toMatch(/^The new SECRET is in use.*\n[1-9]\d* values were re-encrypted\./)
     expect(await all()).toEqual([good, good])
 
     nodes = [await restarted(nodes[0]!, { ...settings, SECRET }), await restarted(nodes[1]!, { ...settings, SECRET })]

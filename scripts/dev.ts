@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 
 /**
- * `npm run dev`: the server, started anew when its sources change, and the dashboard on http://127.0.0.1:5173/dashboard/,
+ * `npm run dev`: the server, started again when its sources change, and the dashboard on http://127.0.0.1:5173/dashboard/,
  * where a change shows at once.
  */
 const server = spawn(

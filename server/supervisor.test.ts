@@ -152,7 +152,7 @@ test('the metrics are those of all processes, each under its name, and one of th
   await running
 })
 
-test('a process that does not report is down, and a problem; those of the others are told once', async () => {
+test('a process that does not report is down, and a problem; problems of the others are listed once', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   for (const each of forked) each.reports({ kind: 'ready', instance: 1 })

@@ -18,7 +18,7 @@ type ReviewProps = {
 export function ImportReview({ title, hint, actions, rows, dropped, onDrop }: ReviewProps) {
   const [filter, setFilter] = useState<Fate>()
   const counts = useMemo(() => countsOf(rows), [rows])
-  // What is filtered for may be gone after the plan was made anew.
+  // What is filtered for may be gone after the plan was made again.
   const fate = filter && counts[filter] > 0 ? filter : undefined
   const shown = useMemo(() => (fate ? rows.filter(({ row }) => row.fate === fate) : rows), [rows, fate])
   return (

@@ -10,8 +10,8 @@ export type Chain = {
 }
 
 /**
- * The list as far as its pages are known: each page names the cursor of the one after it. A page that was fetched anew and
- * ends elsewhere names another cursor, so what followed it is left out until it is fetched anew too: nothing is shown twice
+ * The list as far as its pages are known: each page names the cursor of the one after it. A page that was fetched again and
+ * ends elsewhere names another cursor, so what followed it is left out until it is fetched again too: nothing is shown twice
  * and nothing is skipped.
  */
 export function chainOf(pageAt: (cursor: string | null) => MonitorPage | undefined): Chain {

@@ -21,7 +21,7 @@ export type MonitorList = Chain & {
 
 /**
  * The monitors that a search finds, page by page. Only pages on the screen are observed, so that a change costs one or two
- * requests however far someone scrolled; the others are fetched anew when they come into view again.
+ * requests however far someone scrolled; the others are fetched again when they come into view again.
  */
 export function useMonitorList(search: ListSearch): MonitorList {
   const { organization } = useSession()

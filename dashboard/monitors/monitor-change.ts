@@ -66,6 +66,6 @@ export function changeOf(monitor: MonitorDetails, draft: Draft): MonitorChange {
   }
 }
 
-/** Whether the state begins anew: another record, or another expectation. */
+/** Whether the state starts over: another record, or another expectation. */
 export const isNewQuestion = ({ full_domain, record_type, expected_value, is_exact_match }: MonitorChange): boolean =>
   [full_domain, record_type, expected_value, is_exact_match].some((field) => field !== undefined)

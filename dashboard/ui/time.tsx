@@ -68,6 +68,6 @@ function useNow(isMoving: boolean): number {
     const timer = setInterval(tick, 30_000)
     return () => clearInterval(timer)
   }, [isMoving])
-  // Read anew each time: what just happened must not seem to lie ahead.
+  // Read again each time: what just happened must not seem to lie ahead.
   return Date.now()
 }

@@ -19,7 +19,7 @@ function whyNotLinear(pattern: RegExp): string[] {
 }
 
 /**
- * A match that fails behind a repetition is begun anew one character later. Where the repetition consumes what a match can
+ * A match that fails behind a repetition is started over one character later. Where the repetition consumes what a match can
  * begin with, each of its characters costs as much as all that follow: quadratic. The library sees the plain forms of this only.
  */
 function restarts({ pattern, flags }: Parsed): string[] {

@@ -26,7 +26,7 @@ onBothEngines('whoever has the password', (_fresh, engine) => {
     expect(reached.map(({ status }) => status).sort()).toEqual([200, 401, 401])
   })
 
-  test('needs a code again in a browser that was trusted before the second factor was set up anew', async () => {
+  test('needs a code again in a browser that was trusted before the second factor was set up again', async () => {
     const { world, uri, browser } = await givenSecondFactor(await givenApp(engine))
     const thief = await givenHalfSignedIn(world)
     await confirm(thief, nextCode(uri), { trustDevice: true })

@@ -31,7 +31,7 @@ onBothEngines('tries at a secret', (fresh) => {
     expect(await countAttempt(db, ADA, NOW + 15 * SECOND)).toBeUndefined()
   })
 
-  test('begin anew after an hour without one, and when they are forgotten', async () => {
+  test('start over after an hour without one, and when they are forgotten', async () => {
     const db = await fresh()
     const isFree = async (now: number) => (await countAttempt(db, ADA, now)) === undefined
     for (let number = 0; number < 3; number++) await isFree(NOW)

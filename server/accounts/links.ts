@@ -89,7 +89,7 @@ export async function resetPassword(
   })
 }
 
-/** Nothing that was allowed by the password before holds any longer. The person is told by mail. */
+/** Ends every session and link that the old password permitted, and notifies the person by mail. */
 export async function replacePassword(
   transaction: Database,
   { id, email }: { id: string; email: string },

@@ -44,7 +44,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     }
   })
 
-  test('is slowed down by person, however often the password is entered anew', async () => {
+  test('is slowed down by person, however often the password is entered again', async () => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const statuses: number[] = []
     for (let number = 0; number < 7; number++) {

@@ -81,7 +81,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await tryWrong(world, '198.51.100.9', 'bob@example.com')).status).toBe(401)
   })
 
-  test('begins anew once the password is right', async () => {
+  test('starts over once the password is right', async () => {
     const world = await givenApp(engine)
     const { email } = await givenPerson(world, { name: 'Ada' })
     for (let round = 0; round < 2; round++) {

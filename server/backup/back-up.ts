@@ -74,7 +74,7 @@ async function copy({ source, secret, version, now }: BackupOptions, partial: st
   const from = new DatabaseSync(source, { readOnly: true, timeout: 5_000 })
   let rows: Record<string, number>
   try {
-    // One snapshot for all steps: without it SQLite begins anew whenever another process writes, which a server does always.
+    // One snapshot for all steps: without it SQLite starts over whenever another process writes, which a server does always.
     from.exec('begin')
     rows = countRows(from)
     await backup(from, partial, { rate: PAGES_PER_STEP, progress: pause })

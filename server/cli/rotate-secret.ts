@@ -24,7 +24,7 @@ export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?
     const isBegun = await needsPrevious(db)
     const next = nextKey(secret, seal, isBegun)
     const count = await rotate({ db, seal, clock: systemClock, say }, next)
-    say(`${count} values were encrypted anew. Nothing in the database needs the previous SECRET any more.`)
+    say(`${count} values were re-encrypted. Nothing in the database needs the previous SECRET any more.`)
     say(finish(secret, forgetPrevious))
   } finally {
     await db.destroy()

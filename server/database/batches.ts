@@ -10,7 +10,7 @@ const MOST_TRIES = 10
 
 /**
  * Works through many rows in short transactions of their own, in the order of their ids. `work` gets the id to begin
- * after and how many to take, and returns the ids that it took. Whoever is interrupted begins anew, so repeating must be harmless.
+ * after and how many to take, and returns the ids that it took. Whoever is interrupted starts over, so repeating must be harmless.
  */
 export async function inBatches(
   db: Database,

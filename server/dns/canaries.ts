@@ -79,7 +79,7 @@ async function stateOf(dns: DnsClient, names: readonly string[]): Promise<Networ
   )
 }
 
-/** What comes out of a cache that could not ask anew says nothing about the way out. */
+/** What comes out of a cache that could not ask again says nothing about the way out. */
 function isResolved(reply: Reply): boolean {
   return (reply.outcome.kind === 'answer' || reply.outcome.kind === 'nodata') && !isStale(reply)
 }

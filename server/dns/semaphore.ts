@@ -12,7 +12,7 @@ export type Semaphore = {
   close(reason: Error): void
   /** Whether nobody holds a place or waits for one. */
   isIdle(): boolean
-  /** How many hold a place, those that stepped aside included, and how many wait for one. */
+  /** How many hold a permit, slow ones that no longer count against the limit included, and how many wait for one. */
   counts(): { held: number; waiting: number }
 }
 

@@ -29,7 +29,7 @@ test('whoever has heard the result and asks again asks afresh', async () => {
   expect(await Promise.all(again)).toEqual([2, 2])
 })
 
-test("a failure is everybody's, and the next one begins anew", async () => {
+test("a failure is everybody's, and the next one starts over", async () => {
   const { singleFlight, begin, begun } = givenWork()
   const asking = [1, 2].map(() => expect(singleFlight('a', undefined, begin)).rejects.toThrow('closed'))
   begun[0]!.reject(new Error('closed'))

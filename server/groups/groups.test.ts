@@ -129,7 +129,7 @@ onBothEngines('groups', (_fresh, engine) => {
     const before = await places(world)
     await change(world, '/groups/shop/monitors', { frequency: 60, notify: 'on_success', is_active: true })
     expect(await places(world)).toEqual(before)
-    // Those that are being checked are checked again, those that are not are planned anew.
+    // Those that are being checked are checked again, those that are not are planned again.
     await change(world, '/groups/shop/monitors', { frequency: 10 })
     const again = await claimDue(world.deps.db, 'due_checks', { now: world.deps.clock.now(), process: 1, limit: 500 })
     expect(again).toHaveLength(450)

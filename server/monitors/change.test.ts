@@ -120,7 +120,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     expect((await patch(world, 'mon_1', {})).status).toBe(404)
   })
 
-  test("another interval plans anew, never later than before; a group move keeps both groups' counts", async () => {
+  test("another interval plans again, never later than before; a group move keeps both groups' counts", async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     const { due_at } = await place(world)

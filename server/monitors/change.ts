@@ -10,7 +10,7 @@ type Columns = Partial<Updateable<MonitorsTable>>
 /** What a change comes to. `columns`: of `monitors`, only those that differ. */
 export type Changed = {
   columns: Columns
-  /** The place in the schedule starts anew: what is under way is discarded, and the monitor is due at once. */
+  /** The place in the schedule starts over: what is under way is discarded, and the monitor is due at once. */
   isNewQuestion: boolean
   isSwitched: boolean
   isReplanned: boolean
@@ -18,7 +18,7 @@ export type Changed = {
   group: string | null
 }
 
-/** Judges a change as if the monitor were made anew: stored expected values must suit a new type or mode too. Pure. */
+/** Judges a change as if the monitor were made again: stored expected values must suit a new type or mode too. Pure. */
 export function parseChange(
   row: MonitorRow,
   given: MonitorChange,

@@ -7,8 +7,8 @@ import { headersContext, secretContext } from '../webhooks/webhook.ts'
 const BATCH = 200
 
 /**
- * Seals everything anew that was sealed under another key than the one in use, a batch at a time, and returns how many values
- * there were. What somebody changes meanwhile is left to them: they seal with the new key. May be broken off and begun again.
+ * Re-encrypts, in batches, every value that another key than the current one encrypted, and returns how many. A value that changes
+ * meanwhile is skipped, because whoever writes it uses the current key. Can be interrupted and run again.
  */
 export async function reencrypt(
   db: Database,
@@ -47,7 +47,7 @@ async function webhooks(db: Database, seal: Seal, [after = '']: string[]): Promi
       if (before === null || seal.isCurrent(before)) continue
       const { numUpdatedRows } = await db
         .updateTable('webhooks')
-        .set({ [column]: anew(seal, before, contexts[column]) })
+        .set({ [column]: resealed(seal, before, contexts[column]) })
         .where('id', '=', id)
         .where(column, '=', before)
         .executeTakeFirst()
@@ -80,7 +80,7 @@ async function idempotentRequests(db: Database, seal: Seal, after: string[]): Pr
       if (before === null || seal.isCurrent(before)) continue
       const { numUpdatedRows } = await db
         .updateTable('idempotent_requests')
-        .set({ [column]: anew(seal, before, contexts[column]) })
+        .set({ [column]: resealed(seal, before, contexts[column]) })
         .where('organization_id', '=', organization_id)
         .where('key_id', '=', key_id)
         .where('name', '=', its)
@@ -106,7 +106,7 @@ async function secondFactors(db: Database, seal: Seal, [after = '']: string[]): 
     if (seal.isCurrent(sealed)) continue
     const { numUpdatedRows } = await db
       .updateTable('second_factors')
-      .set({ sealed: anew(seal, sealed, secondFactorContext(person_id)) })
+      .set({ sealed: resealed(seal, sealed, secondFactorContext(person_id)) })
       .where('person_id', '=', person_id)
       .where('sealed', '=', sealed)
       .executeTakeFirst()
@@ -115,4 +115,4 @@ async function secondFactors(db: Database, seal: Seal, [after = '']: string[]): 
   return { count, next: rows.length === BATCH ? [rows.at(-1)!.person_id] : undefined }
 }
 
-const anew = (seal: Seal, sealed: Uint8Array, context: string) => seal.close(seal.open(sealed, context), context)
+const resealed = (seal: Seal, sealed: Uint8Array, context: string) => seal.close(seal.open(sealed, context), context)

@@ -25,7 +25,7 @@ const IN_FLIGHT_MS = 5_000
 /**
  * Seals everything with the key `next`, while processes work. Every process opens both keys before any seals with the new
  * one, so that nothing is unreadable at any moment. Where it is broken off it can be begun again. Returns how many values it
- * sealed anew.
+ * sealed again.
  */
 export async function rotate(deps: RotationDeps, next: string): Promise<number> {
   const { db, seal, clock, say, onBatch } = deps

@@ -15,7 +15,7 @@ export type ClaimedRequest = {
   standing: Standing
   attempts: number
   deliveredAt: number | null
-  /** As it was when it was claimed; it is read anew before it is used. */
+  /** As it was when it was claimed; it is read again before it is used. */
   target: Target
   stored: StoredBody
 }

@@ -15,7 +15,7 @@ export type AuthoritativeClient = {
   trouble(): Promise<RootTrouble | undefined>
   /**
    * What the name's own zone says. `firstServer` n begins with the n-th name server of every zone. `fresh` asks for the way
-   * anew instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
+   * again instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
    * asked once: the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AuthoritativeClientOptions): Promise<AuthoritativeReply>

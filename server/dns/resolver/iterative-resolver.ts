@@ -21,7 +21,7 @@ export type ResolverDeps = {
 export type Resolution = {
   /** Which of a zone's servers is asked first. */
   firstServer: number
-  /** Whether the way is asked for anew, whatever was learned before; to the targets of aliases too. */
+  /** Whether the way is asked for again, whatever was learned before; to the targets of aliases too. */
   fresh: boolean
   giveUpAt: number
   startedAt: number
