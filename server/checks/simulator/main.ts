@@ -16,7 +16,7 @@ type Figures = {
   undecidable: Record<string, { worlds: number; days: number }>
   failed: { seed: number; faults: Report['faults'] }[]
 }
-type Kind = 'quiet' | 'changing' | 'disturbed' | 'rotating'
+type Kind = 'quiet' | 'changing' | 'broken' | 'rotating'
 
 /** Seeds that one thread runs at a time. */
 type Block = { from: number; worlds: number }
@@ -121,7 +121,7 @@ function run(from: number, worlds: number): Figures {
 
 function kindOf({ world }: Report): Kind {
   if (world.periods.some(({ members, size }) => size < members.length)) return 'rotating'
-  const isDisturbed =
+  const isBroken =
     world.loss > 0 ||
     world.geo !== undefined ||
     world.truncates === true ||
@@ -129,13 +129,13 @@ function kindOf({ world }: Report): Kind {
     world.nameServers.some(({ region }) => region !== undefined) ||
     world.outages.length + world.captive.length + world.closed.length > 0 ||
     [...world.nameServers, ...world.resolvers].some(({ status }) => status !== 'ok')
-  if (isDisturbed) return 'disturbed'
+  if (isBroken) return 'broken'
   return world.periods.length > 1 ? 'changing' : 'quiet'
 }
 
 function noFigures(): Figures {
   const none = () => ({ queries: 0, days: 0, delays: [] })
-  const kinds = { quiet: none(), changing: none(), disturbed: none(), rotating: none() }
+  const kinds = { quiet: none(), changing: none(), broken: none(), rotating: none() }
   return { worlds: 0, days: 0, checks: 0, events: 0, kinds, undecidable: {}, failed: [] }
 }
 
