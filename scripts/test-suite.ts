@@ -37,9 +37,11 @@ function enterOwnNetwork(): void {
   if (process.env.ZONEWATCH_OWN_NETWORK) return
   const self = [process.execPath, ...process.argv.slice(1)]
   const env = { ...process.env, ZONEWATCH_OWN_NETWORK: '1' }
+  // The first process must be one that reaps orphans, as a shell does: Patroni waits until a PostgreSQL that ended is gone.
+  const first = ['sh', '-c', '"$@"; exit "$?"', 'sh']
   const { status } = spawnSync(
     'unshare',
-    ['--net', '--mount', '--pid', '--mount-proc', '--fork', '--kill-child', ...self],
+    ['--net', '--mount', '--pid', '--mount-proc', '--fork', '--kill-child', ...first, ...self],
     { stdio: 'inherit', env },
   )
   process.exit(status ?? 1)

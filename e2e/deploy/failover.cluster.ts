@@ -16,7 +16,7 @@ import {
 } from './postgres-cluster.ts'
 import { Workload } from './workload.ts'
 
-/** FAULTS=kill,freeze runs these alone; .ci/run has no time for all of them. */
+/** FAULTS=kill,freeze runs these alone; .ci/run has time for one of them. */
 const chosen = process.env.FAULTS?.split(',')
 /** From the new primary on, until a write is acknowledged, checked and reported again. */
 const RESUMED_MS = 30_000
