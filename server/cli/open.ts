@@ -80,7 +80,7 @@ export async function prepareDatabase(
 ): Promise<void> {
   const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
   try {
-    await migrate(db, systemClock.now())
+    await migrateWithoutTimeout(db, databaseUrl)
     const adopted = await adoptKey(db, seal)
     if (adopted === 'other secret') throw new CliError(otherSecret(where, secret))
     if (adopted === 'previous secret missing') throw new CliError(previousMissing(where, secret))
@@ -92,6 +92,17 @@ export async function prepareDatabase(
     throw new CliError(
       `${where} cannot be used: ${reasonOf(error)}. Check DATABASE_URL and whether the database is running.`,
     )
+  }
+}
+
+/** A migration rewrites large tables in one statement, or waits for another node that does. */
+async function migrateWithoutTimeout(db: Database, databaseUrl: string): Promise<void> {
+  if (engineOf(db) === 'sqlite') return void (await migrate(db, systemClock.now()))
+  const patient = openDatabase(databaseUrl, { connections: 1, timeoutMs: 0 })
+  try {
+    await migrate(patient, systemClock.now())
+  } finally {
+    await patient.destroy()
   }
 }
 

@@ -12,17 +12,25 @@ export type Database = Kysely<Tables>
 /** Is told how long each statement took, in milliseconds, and of each retry for SQLite's write lock. */
 export type StatementObserver = { statement(ms: number, isFailed: boolean): void; busyRetry(): void }
 
-/**
- * `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. `connections`: PostgreSQL's, at most
- * this many.
- */
+/** A request must end when PostgreSQL hangs. As long as a lease, and longer than any statement takes but those of migrations. */
+const TIMEOUT_MS = 60_000
+
+type OpenOptions = {
+  /** PostgreSQL's, at most this many. */
+  connections?: number
+  /** After which a statement on PostgreSQL fails; 0: never. */
+  timeoutMs?: number
+  observer?: StatementObserver
+}
+
+/** `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. */
 export function openDatabase(
   url: string,
-  { connections = 10, observer }: { connections?: number; observer?: StatementObserver } = {},
+  { connections = 10, timeoutMs = TIMEOUT_MS, observer }: OpenOptions = {},
 ): Database {
   const path = pathOf(url)
   const dialect =
-    path === undefined ? postgresDialect(url, connections) : sqliteDialect(path, () => observer?.busyRetry())
+    path === undefined ? postgresDialect(url, connections, timeoutMs) : sqliteDialect(path, () => observer?.busyRetry())
   if (!observer) return new Kysely<Tables>({ dialect })
   const log = ({ level, queryDurationMillis }: LogEvent) => observer.statement(queryDurationMillis, level === 'error')
   return new Kysely<Tables>({ dialect, log })

@@ -61,6 +61,7 @@ export class PostgresSignals {
     const client: Client = new pg.Client({
       connectionString: url,
       connectionTimeoutMillis: 5_000,
+      query_timeout: 5_000,
       application_name: 'zonewatch',
     })
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()

@@ -1,9 +1,13 @@
 import { type Dialect, PostgresDialect } from 'kysely'
 import type { PoolClient } from 'pg'
-import { isReadOnly } from './unavailable.ts'
+import { isReadOnly, isTimedOut } from './unavailable.ts'
 
-/** PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. */
-export function postgresDialect(url: string, connections: number): Dialect {
+/**
+ * PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. `timeoutMs`: how long a statement waits for its
+ * result; 0: without end. Measured here and not by PostgreSQL's `statement_timeout`, which reports a commit as successful that no
+ * standby has.
+ */
+export function postgresDialect(url: string, connections: number, timeoutMs = 0): Dialect {
   return new PostgresDialect({
     pool: async () => {
       const { default: pg } = await import('pg')
@@ -13,6 +17,7 @@ export function postgresDialect(url: string, connections: number): Dialect {
         connectionString: url,
         max: connections,
         connectionTimeoutMillis: 5_000,
+        query_timeout: timeoutMs,
         application_name: 'zonewatch',
         keepAlive: true,
         keepAliveInitialDelayMillis: 10_000,
@@ -21,21 +26,24 @@ export function postgresDialect(url: string, connections: number): Dialect {
       pool.on('error', () => {})
       pool.on('connect', (client) => {
         client.on('error', () => {})
-        leaveStandbys(client)
+        leaveUnusable(client)
       })
       return pool
     },
   })
 }
 
-/** A primary that has become a standby keeps its connections. One that is ended is not used again by the pool. */
-function leaveStandbys(client: PoolClient): void {
+/**
+ * A primary that has become a standby keeps its connections, and one that hangs may answer the last statement when the next one
+ * waits. A connection that is ended is not used again by the pool.
+ */
+function leaveUnusable(client: PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
   const watched = async (...args: unknown[]) => {
     try {
       return await query(...args)
     } catch (error) {
-      if (isReadOnly(error)) void client.end()
+      if (isReadOnly(error) || isTimedOut(error)) void client.end()
       throw error
     }
   }

@@ -16,7 +16,8 @@ const UNREACHABLE = new Set([
 const AWAY = /^(08...|53...|57P0[1-5]|58030|25006)$/
 /** SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL. */
 const LOCKED_OR_FULL = new Set([5, 10, 13])
-/** What `pg` says of a connection that is no more carries no code. */
+/** What `pg` says of a statement without a result in time, and of a connection that is no more, carries no code. */
+const TIMED_OUT = 'Query read timeout'
 const BROKEN = /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended/
 
 /** Whether a statement failed because the database could not be reached or written for now: the same may work later. */
@@ -24,7 +25,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errcode = 0 } = error as Error & { code?: string; errcode?: number }
   if (code !== undefined && (UNREACHABLE.has(code) || AWAY.test(code))) return true
-  return LOCKED_OR_FULL.has(errcode & 0xff) || BROKEN.test(error.message)
+  return LOCKED_OR_FULL.has(errcode & 0xff) || BROKEN.test(error.message) || isTimedOut(error)
+}
+
+/** Whether PostgreSQL did not answer in time. What was to be written may be written or not. */
+export function isTimedOut(error: unknown): boolean {
+  return error instanceof Error && error.message === TIMED_OUT
 }
 
 /** Whether the connection itself leads to a server that is no primary any more: another connection may lead to the new one. */
