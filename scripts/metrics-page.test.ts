@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
+import { readConfig } from '#server/config/config.ts'
 import { Metrics } from '#server/metrics/metrics.ts'
 import { ServerMetrics } from '#server/metrics/server-metrics.ts'
 import { DatabaseMetrics } from '#server/operations/database-metrics.ts'
@@ -8,7 +9,11 @@ import { freshDatabase } from '#server/testing/database.ts'
 
 test('docs/reference/metrics.md lists every metric with its type and labels, and no other', async () => {
   const db = await freshDatabase('sqlite')
-  const ofDatabase = new DatabaseMetrics({ db, clock: systemClock, config: { databaseUrl: 'sqlite:/nowhere.db' } })
+  const ofDatabase = new DatabaseMetrics({
+    db,
+    clock: systemClock,
+    config: readConfig({ DATABASE_URL: 'sqlite:/nowhere.db' }),
+  })
   const ofProcess = await new Metrics().collect()
   const families = [...ofProcess, ...(await ofDatabase.collect()), ...(await new ServerMetrics().collect())]
   const registered = families.map(({ name, type }) => `${name} ${type}`)

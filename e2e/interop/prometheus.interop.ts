@@ -64,6 +64,37 @@ test('the rules and the example of a configuration load', async () => {
   await run('promtool', ['check', 'config', RULES.replace('zonewatch.rules.yml', 'prometheus.yml')])
 })
 
+test('alerts about backups: one that failed, one that is too old, and none where all is well or none is scheduled', async () => {
+  const alerting = (rows: [string, number][], alerts: string[], minutes = 30) => ({
+    interval: '1m',
+    input_series: rows.map(([name, value]) => ({ series: `${name}{instance="a"}`, values: `${value}x${minutes}` })),
+    alert_rule_test: ['ZonewatchBackupFailed', 'ZonewatchBackupOld'].map((alertname) => ({
+      eval_time: `${minutes}m`,
+      alertname,
+      exp_alerts: alerts.filter((name) => name === alertname).map(() => ({ exp_labels: EXPECTED[alertname] })),
+    })),
+  })
+  const at: [string, number] = ['zonewatch_last_backup_timestamp_seconds', 0]
+  const failed = (value: number): [string, number] => ['zonewatch_last_backup_failed', value]
+  const every = (seconds: number): [string, number] => ['zonewatch_backup_interval_seconds', seconds]
+  const file = join(folder, 'rules-test.yml')
+  const tests = [
+    alerting([at, failed(0), every(3_600)], []),
+    alerting([at, failed(0)], [], 600),
+    alerting([at, failed(1), every(3_600)], ['ZonewatchBackupFailed']),
+    alerting([at, failed(0), every(300)], ['ZonewatchBackupOld']),
+  ]
+  const withoutAnnotations = (await readFile(RULES, 'utf8')).replace(/^ +annotations:\n +summary: .*\n/gm, '')
+  await writeFile(join(folder, 'bare-rules.yml'), withoutAnnotations)
+  await writeFile(file, JSON.stringify({ rule_files: ['bare-rules.yml'], evaluation_interval: '1m', tests }))
+  expect(await run('promtool', ['test', 'rules', file])).toContain('SUCCESS')
+})
+
+const EXPECTED: Record<string, object> = {
+  ZonewatchBackupFailed: { severity: 'warning' },
+  ZonewatchBackupOld: { severity: 'critical' },
+}
+
 test('a scrape is clean', async () => {
   const text = await (await fetch(`${metricsUrl}/metrics`)).text()
   const file = join(folder, 'metrics.txt')

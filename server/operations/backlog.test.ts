@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
+import { recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
+import { readConfig } from '../config/config.ts'
+import { expose } from '../metrics/exposition.ts'
+import { createManualClock } from '../testing/clock.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import type { Settings } from '../testing/server-process.ts'
 import { readBacklog } from './backlog.ts'
+import { DatabaseMetrics } from './database-metrics.ts'
 import { readSizes, recordSize } from './database-size.ts'
 
 const NOW = 1_000_000_000_000
@@ -36,6 +42,29 @@ onBothEngines('the backlog', (fresh, engine) => {
       .execute()
 
     expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 4, overdue_checks: 2, check_age: 90_000 })
+  })
+
+  test('the metrics say when the last backup was made, how large it is, and that a later one failed', async () => {
+    const db = await fresh()
+    const clock = createManualClock(NOW)
+    const backups = async (settings: Settings) => {
+      const config = readConfig({ DATABASE_URL: 'sqlite:/nowhere.db', ...settings })
+      const { text } = await expose([{ families: await new DatabaseMetrics({ db, clock, config }).collect() }])
+      return text.split('\n').filter((line) => /^zonewatch_(last_)?backup/.test(line))
+    }
+    const every = 'zonewatch_backup_interval_seconds 3600'
+    expect(await backups({})).toEqual([])
+    const scheduled = { BACKUP_DIR: '/backups', BACKUP_EVERY: '1h' }
+    expect(await backups(scheduled)).toEqual(['zonewatch_last_backup_timestamp_seconds 0', every])
+
+    await recordMadeBackup(db, { at: NOW - 5_000, path: '/backups/one', octets: 77, durationMs: 1 })
+    const [at, size] = [
+      `zonewatch_last_backup_timestamp_seconds ${NOW / 1_000 - 5}`,
+      'zonewatch_last_backup_size_bytes 77',
+    ]
+    expect(await backups(scheduled)).toEqual([at, 'zonewatch_last_backup_failed 0', size, every])
+    await recordFailedBackup(db, 'the disk is full', NOW)
+    expect(await backups({})).toEqual([at, 'zonewatch_last_backup_failed 1', size])
   })
 
   test('counts no further than 10,000', async () => {

@@ -1,5 +1,7 @@
 import { Gauge, Registry } from 'prom-client'
+import { findLastBackup } from '../backup/last-backup.ts'
 import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { Family } from '../metrics/fast.ts'
 import { familiesOf } from '../metrics/metrics.ts'
@@ -35,9 +37,15 @@ const BACKLOG: [keyof Backlog, string, string][] = [
   ['mail_age', 'zonewatch_mail_queue_age_seconds', 'For how long the oldest due email has been due.'],
 ]
 
+type DatabaseMetricsDeps = {
+  db: Database
+  clock: Clock
+  config: Pick<Config, 'databaseUrl' | 'backupDir' | 'backupEveryMs'>
+}
+
 /** Gauges over the database: the same on every process, so that one process of a server reports them. */
 export class DatabaseMetrics {
-  readonly #deps: { db: Database; clock: Clock; config: { databaseUrl: string } }
+  readonly #deps: DatabaseMetricsDeps
   readonly #registry = new Registry()
   readonly #backlog = BACKLOG.map(([field, name, help]) => ({ field, gauge: this.#gauge(name, help) }))
   readonly #size = this.#gauge('zonewatch_database_size_bytes', 'Size of the database.')
@@ -52,9 +60,22 @@ export class DatabaseMetrics {
     'When each process that shares the database was seen last, in seconds since 1970.',
     ['id'],
   )
+  readonly #backupAt = this.#gauge(
+    'zonewatch_last_backup_timestamp_seconds',
+    'When the last backup was made, in seconds since 1970; 0: none was made. Absent where none is scheduled or was tried.',
+  )
+  readonly #backupFailed = this.#gauge(
+    'zonewatch_last_backup_failed',
+    'Whether the last backup failed: 1 or 0. Absent where none was tried.',
+  )
+  readonly #backupSize = this.#gauge('zonewatch_last_backup_size_bytes', 'Size of the last backup that was made.')
+  readonly #backupEvery = this.#gauge(
+    'zonewatch_backup_interval_seconds',
+    'BACKUP_EVERY; absent where no backup is scheduled.',
+  )
   #kept: { families: Promise<Family[]>; until: number } | undefined
 
-  constructor(deps: { db: Database; clock: Clock; config: { databaseUrl: string } }) {
+  constructor(deps: DatabaseMetricsDeps) {
     this.#deps = deps
   }
 
@@ -85,10 +106,28 @@ export class DatabaseMetrics {
     }
     this.#heartbeat.reset()
     for (const { id, seen_at } of instances) this.#heartbeat.set({ id: String(id) }, seen_at / 1_000)
+    await this.#readBackup()
     return await familiesOf(this.#registry)
+  }
+
+  async #readBackup(): Promise<void> {
+    const { db, config } = this.#deps
+    const isScheduled = config.backupDir !== null
+    const last = await findLastBackup(db)
+    const made = last?.made
+    set(this.#backupEvery, isScheduled ? config.backupEveryMs / 1_000 : undefined)
+    set(this.#backupAt, made ? made.at / 1_000 : isScheduled || last ? 0 : undefined)
+    set(this.#backupFailed, last && (last.error === null ? 0 : 1))
+    set(this.#backupSize, made?.octets)
   }
 
   #gauge<L extends string = never>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
     return new Gauge({ name, help, labelNames, registers: [this.#registry] })
   }
+}
+
+/** A gauge without a value is not listed. */
+function set(gauge: Gauge, value: number | undefined): void {
+  if (value === undefined) gauge.remove()
+  else gauge.set(value)
 }

@@ -17,6 +17,26 @@ test('whoever sends the token reads the metrics, and nobody else', async () => {
   expect(text).toContain('zonewatch_http_requests_total{method="GET",route="/metrics",status="401"} 7')
 })
 
+test('a network that sends wrong tokens is refused for a minute, with the right one too, and others are not', async () => {
+  const { call, pass } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
+  const asked = (token: string, from: string) =>
+    call('/metrics', { key: null, headers: { authorization: `Bearer ${token}` }, from })
+  const statuses: number[] = []
+  for (let guess = 0; guess < 25; guess++) statuses.push((await asked(`guess-${guess}`, '2001:db8::1')).status)
+  expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
+
+  // The same network, as whoever has one address of it has them all.
+  const { status, headers, body } = await asked(TOKEN, '2001:db8::2')
+  expect([status, body.error]).toEqual([
+    429,
+    expect.stringMatching(/^Too many wrong tokens\. Try again in \d+ seconds\.$/),
+  ])
+  expect(Number(headers['retry-after'])).toBeGreaterThan(0)
+  expect((await asked(TOKEN, '2001:db8:0:1::1')).status).toBe(200)
+  pass(60_000)
+  expect((await asked(TOKEN, '2001:db8::1')).status).toBe(200)
+})
+
 test('an API key is no token, and without METRICS_TOKEN there are no metrics on this port', async () => {
   const { call, key } = await givenApp('sqlite')
   const { key: admin } = await key('admin')
