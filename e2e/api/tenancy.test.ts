@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '#server/database/database.ts'
 import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
-import { readDocument } from './document.ts'
+import { isAcrossOrganizations, tenantTablesOf } from '#server/testing/tenant-tables.ts'
+import { type Operation, readDocument } from './document.ts'
 import { bodyOf, givenFixtures, pathOf } from './fixtures.ts'
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']
@@ -48,6 +49,19 @@ test.each(ENGINES)('no route shows or changes what another organization has (%s)
   }
   expect(leaks).toEqual([])
   expect(await everythingOf(world, foreign.organization)).toEqual(before)
+
+  for (const path of DASHBOARD) {
+    const { status } = await world.call(pathOf({ ...operations[0]!, path }, own.ids), { key: own.key })
+    expect([path, status]).toEqual([path, 200])
+  }
+  // With its own ids too, and what deletes last.
+  const isDeletion = ({ method }: Operation) => (method === 'DELETE' ? 1 : 0)
+  for (const operation of operations.toSorted((one, other) => isDeletion(one) - isDeletion(other))) {
+    await ask(operation.id, pathOf(operation, own.ids), operation.method, bodyOf(operation, own.ids))
+  }
+  expect(leaks).toEqual([])
+  const tables = await tenantTablesOf(world.deps.db)
+  expect([...world.statements].filter((statement) => isAcrossOrganizations(statement, tables))).toEqual([])
 })
 
 test.each(ENGINES)('a reference in a body to what another organization has is refused (%s)', async (engine) => {
@@ -81,6 +95,20 @@ test('a cursor of another organization is refused', async () => {
     expect([operation.id, (await world.call(path, { key: own.key })).status]).toEqual([operation.id, 400])
   }
 })
+
+/** What the dashboard reads beside the API. */
+const DASHBOARD = [
+  '/dashboard/api/overview',
+  '/dashboard/api/events',
+  '/dashboard/api/events.csv',
+  '/dashboard/api/monitors/counts',
+  '/dashboard/api/monitors/{monitor}/timeline',
+  '/dashboard/api/monitors/{monitor}/difference',
+  '/dashboard/api/webhooks/{webhook}/requests',
+  '/dashboard/api/webhooks/{webhook}/requests/{request}/body',
+  '/dashboard/api/webhooks/{webhook}/replay?since=2026-01-01T00:00:00Z',
+  '/dashboard/api/webhooks/{webhook}/kept',
+]
 
 const ABOUT = [
   'monitors',

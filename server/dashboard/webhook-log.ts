@@ -27,6 +27,7 @@ export function webhookLogRoutes({ db, clock, seal }: Deps): Routes {
       const page = await listRequests(db, seal, listed, clock.now())
       const attempts = await countAttempts(
         db,
+        context,
         webhook,
         page.data.map(({ id }) => id),
       )

@@ -7,6 +7,7 @@ import { accounts } from './migrations/0004-accounts.ts'
 import { operations } from './migrations/0005-operations.ts'
 import { secretRotation } from './migrations/0006-secret-rotation.ts'
 import { neighbours } from './migrations/0007-neighbours.ts'
+import { organizationKeys } from './migrations/0008-organization-keys.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   operations,
   secretRotation,
   neighbours,
+  organizationKeys,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -249,6 +249,8 @@ export type WebhookRequestsTable = {
 
 /** Attempts before a request's last one, which stands in the request itself. */
 export type WebhookAttemptsTable = {
+  /** Empty where a program of the version before wrote it. */
+  organization_id: Once<string>
   request_id: Once<string>
   number: Once<number>
   attempted_at: Once<number>

@@ -50,6 +50,7 @@ async function updateSlice(
   const switched = changed.filter(({ isSwitched }) => isSwitched)
   const monitors = changed.map(({ row, wanted }) => ({
     id: row.id,
+    organization_id: organizationId,
     new_frequency: wanted.frequency,
     new_notify: wanted.notify,
     new_version: 1,
@@ -59,7 +60,11 @@ async function updateSlice(
   await updateEach(
     db,
     { table: 'monitors', key: ID, set: { is_active: 'bigint' } },
-    switched.map(({ row, wanted }) => ({ id: row.id, new_is_active: wanted.is_active })),
+    switched.map(({ row, wanted }) => ({
+      id: row.id,
+      organization_id: organizationId,
+      new_is_active: wanted.is_active,
+    })),
   )
   const places = changed.filter(({ isSwitched, isReplanned }) => isSwitched || isReplanned)
   await updateEach(
@@ -75,7 +80,7 @@ async function updateSlice(
   return { seen: rows.map(({ id }) => id), changed: changed.map(({ row }) => row.id) }
 }
 
-const ID = { id: 'text' } as const
+const ID = { id: 'text', organization_id: 'text' } as const
 const PLACE = { slot: 'bigint' } as const
 
 /** The monitors and their places. In two statements, so that monitors are locked before any place, as checks lock them. */

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os'
+import type { LogEvent } from 'kysely'
 import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import { insertKey, type KeyRole } from '../accounts/api-keys.ts'
@@ -36,7 +37,9 @@ export type Call = {
 
 /** The API without its loops and without a port, on a database of the test's own, with a clock that the test moves. */
 export async function givenApp(engine: Engine, settings: Settings = {}, sharedUrl?: string) {
-  const borrowed = sharedUrl === undefined ? await borrowDatabase(engine) : undefined
+  const statements = new Set<string>()
+  const log = ({ query }: LogEvent) => void statements.add(query.sql)
+  const borrowed = sharedUrl === undefined ? await borrowDatabase(engine, log) : undefined
   const url = borrowed?.url ?? sharedUrl
   let passed = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed }
@@ -52,8 +55,8 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     ...settings,
   })
   const logged: string[] = []
-  const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
-  const deps: Deps = openDeps(config, config.secret!, log, clock)
+  const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
+  const deps: Deps = openDeps(config, config.secret!, logger, clock)
   if (borrowed) deps.db = borrowed.db
   else await migrate(deps.db, clock.now())
   const passwords = createCheapPasswords()
@@ -86,6 +89,8 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     passwords,
     /** Every error that the server logged, as JSON. */
     logged,
+    /** The text of every statement so far; none with a `sharedUrl`. */
+    statements,
     organization,
     close,
     pass: (ms: number) => {

@@ -1,4 +1,4 @@
-import { type DatabaseConnection, type Dialect, type Driver, Kysely, sql } from 'kysely'
+import { type DatabaseConnection, type Dialect, type Driver, Kysely, type LogEvent, sql } from 'kysely'
 import type { Database, Engine } from '../database/database.ts'
 import { postgresDialect } from '../database/postgres.ts'
 import type { Tables } from '../database/schema.ts'
@@ -26,13 +26,14 @@ const MOST_ROWS: Record<Engine, number> = { sqlite: Number.POSITIVE_INFINITY, po
 const CONNECTIONS = 10
 const GIVEN_BACK_MS = 5_000
 
-/** A migrated database without rows. The test destroys `db` as any other, and then calls `giveBack`. */
+/** A migrated database without rows. The test destroys `db` as any other, and then calls `giveBack`. `log` is told each statement. */
 export async function borrowDatabase(
   engine: Engine,
+  log?: (event: LogEvent) => void,
 ): Promise<{ db: Database; url: string; giveBack(): Promise<void> }> {
   const shared = idle[engine].pop() ?? (await newShared(engine))
   return {
-    db: new Kysely<Tables>({ dialect: borrowedDialect(shared) }),
+    db: new Kysely<Tables>({ dialect: borrowedDialect(shared), ...(log ? { log } : {}) }),
     url: shared.url,
     giveBack: async () => {
       if (await isEmptied(shared, engine)) idle[engine].push(shared)

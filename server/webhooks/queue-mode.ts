@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import type { DueRequestsTable } from '../database/schema.ts'
@@ -38,6 +39,7 @@ export type NextAttempts = ReadonlyMap<string, number | null>
 
 export async function readNextAttempts(
   db: Database,
+  { organizationId }: Tenant,
   webhookId: string,
   requestIds: readonly string[],
   now: number,
@@ -47,6 +49,7 @@ export async function readNextAttempts(
     .selectFrom('due_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'due_webhooks.webhook_id')
     .select(['webhook_id', 'is_active', 'state', 'probe_at', 'drain_after', 'drain_to'])
+    .where('organization_id', '=', organizationId)
     .where('webhook_id', '=', webhookId)
     .executeTakeFirst()
   const waiting = await db

@@ -136,8 +136,10 @@ async function writeRequests(db: Database, items: readonly Attempted[]): Promise
 async function keepEarlier(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const columns = sql.raw('status_code, error, response_body, timings')
-  await sql`insert into webhook_attempts (request_id, number, attempted_at, ${columns})
-    select id, attempts, last_attempt_at, ${columns} from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
+  await sql`insert into webhook_attempts (organization_id, request_id, number, attempted_at, ${columns})
+    select organization_id, id, attempts, last_attempt_at, ${columns} from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(
+    db,
+  )
 }
 
 const REQUEST = {

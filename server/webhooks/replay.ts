@@ -31,7 +31,7 @@ export async function newReplay(
   most = MOST_REPLAYED,
 ): Promise<Replaying> {
   const { url } = await getWebhookRow(db, context, webhookId)
-  await refuseTooMany(db, webhookId, period, most)
+  await refuseTooMany(db, { ...context, webhookId }, period, most)
   return { period, count: 0, auditId: newAuditId(context), url }
 }
 
@@ -41,8 +41,8 @@ export async function newReplay(
  */
 export async function replaySome(db: Database, context: RequestContext, webhookId: string, replaying: Replaying) {
   const { period, count, auditId, url, from } = replaying
-  const rows = await readSome(db, webhookId, period, from, AT_ONCE)
-  if (rows.length > 0) await putBack(db, webhookId, rows, context.now)
+  const rows = await readSome(db, { ...context, webhookId }, period, from, AT_ONCE)
+  if (rows.length > 0) await putBack(db, { ...context, webhookId }, rows, context.now)
   const { since, until, statuses } = period
   await addToAudit(db, context, auditId, {
     action: 'webhook.replayed',
@@ -66,6 +66,7 @@ export async function countByStatus(
   const ofPeriod = () =>
     db
       .selectFrom('webhook_requests')
+      .where('organization_id', '=', tenant.organizationId)
       .where('webhook_id', '=', webhookId)
       .where('created_at', '>=', since)
       .where('created_at', '<', until)
@@ -93,10 +94,12 @@ export async function countByStatus(
 
 type Place = { id: string; created_at: number }
 
-async function refuseTooMany(db: Database, webhookId: string, period: Period, most: number): Promise<void> {
+type OfWebhook = Tenant & { webhookId: string }
+
+async function refuseTooMany(db: Database, webhook: OfWebhook, period: Period, most: number): Promise<void> {
   let count = 0
   for (let from: Place | undefined; ; ) {
-    const rows = await readSome(db, webhookId, period, from, COUNTED_AT_ONCE)
+    const rows = await readSome(db, webhook, period, from, COUNTED_AT_ONCE)
     count += rows.length
     from = rows.at(-1)
     if (count > most) {
@@ -110,7 +113,7 @@ async function refuseTooMany(db: Database, webhookId: string, period: Period, mo
 /** The next ones of the period, in the order of an index. */
 async function readSome(
   db: Database,
-  webhookId: string,
+  { organizationId, webhookId }: OfWebhook,
   { since, until, statuses }: Period,
   from: Place | undefined,
   limit: number,
@@ -118,6 +121,7 @@ async function readSome(
   let rows = db
     .selectFrom('webhook_requests')
     .select(['id', 'created_at'])
+    .where('organization_id', '=', organizationId)
     .where('webhook_id', '=', webhookId)
     .where('created_at', '<', until)
     .where('event_id', 'is not', null)
@@ -129,7 +133,12 @@ async function readSome(
 }
 
 /** Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. */
-async function putBack(db: Database, webhookId: string, rows: readonly Place[], now: number): Promise<void> {
+async function putBack(
+  db: Database,
+  { organizationId, webhookId }: OfWebhook,
+  rows: readonly Place[],
+  now: number,
+): Promise<void> {
   const underWay = await db
     .selectFrom('due_requests')
     .select('request_id')
@@ -163,8 +172,14 @@ async function putBack(db: Database, webhookId: string, rows: readonly Place[], 
   const set = { status: 'text', retries: 'bigint', next_attempt_at: 'bigint' } as const
   await updateEach(
     db,
-    { table: 'webhook_requests', key: { id: 'text' }, set },
-    queued.map(({ id }) => ({ id, new_status: 'PENDING', new_retries: 0, new_next_attempt_at: now })),
+    { table: 'webhook_requests', key: { id: 'text', organization_id: 'text' }, set },
+    queued.map(({ id }) => ({
+      id,
+      organization_id: organizationId,
+      new_status: 'PENDING',
+      new_retries: 0,
+      new_next_attempt_at: now,
+    })),
   )
   await wakeDispatcher(db, [webhookId], now)
 }

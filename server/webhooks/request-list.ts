@@ -56,7 +56,7 @@ export async function listRequests(
     scope: ['requests', webhookId, EQUALITIES.map((field) => query[field] ?? null), times],
   })
   const ids = page.data.map(({ id }) => id)
-  const next = await readNextAttempts(db, webhookId, ids, now)
+  const next = await readNextAttempts(db, { organizationId }, webhookId, ids, now)
   return { ...page, data: page.data.map((row) => toRequest(row, next)) }
 }
 

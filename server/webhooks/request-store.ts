@@ -36,7 +36,7 @@ export async function getRequest(
   now: number,
 ): Promise<WebhookRequest> {
   const row = await getRequestRow(db, tenant, webhookId, id)
-  return toRequest(row, await readNextAttempts(db, webhookId, [id], now))
+  return toRequest(row, await readNextAttempts(db, tenant, webhookId, [id], now))
 }
 
 /** With its payload and attempts. Throws `not_found`, also for another webhook's request. */
@@ -51,6 +51,7 @@ export async function getRequestInFull(
   const earlier = await db
     .selectFrom('webhook_attempts')
     .selectAll()
+    .where('organization_id', 'in', [tenant.organizationId, ''])
     .where('request_id', '=', id)
     .orderBy('number', 'desc')
     .limit(MOST_ATTEMPTS - 1)
@@ -58,7 +59,7 @@ export async function getRequestInFull(
   const { attempts: number, last_attempt_at: attempted_at, timings } = row
   const last = attempted_at === null || timings === null ? [] : [{ ...row, number, attempted_at, timings }]
   return {
-    ...toRequest(row, await readNextAttempts(db, webhookId, [id], now)),
+    ...toRequest(row, await readNextAttempts(db, tenant, webhookId, [id], now)),
     payload: JSON.parse((await readBody(db, row)).toString()),
     attempts: [...earlier.reverse(), ...last].map((attempt) => ({
       number: attempt.number,
@@ -79,6 +80,7 @@ export async function getRequestBody(db: Database, tenant: Tenant, webhookId: st
 /** How many attempts of each of these requests were made, manual retries included. */
 export async function countAttempts(
   db: Database,
+  { organizationId }: Tenant,
   webhookId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
@@ -86,6 +88,7 @@ export async function countAttempts(
   const rows = await db
     .selectFrom('webhook_requests')
     .select(['id', 'attempts'])
+    .where('organization_id', '=', organizationId)
     .where('webhook_id', '=', webhookId)
     .where('id', 'in', ids)
     .execute()
