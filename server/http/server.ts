@@ -61,7 +61,10 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
-  app.setSerializerCompiler(({ schema }) => serializerOf(schema))
+  app.setSerializerCompiler(({ schema }) => {
+    const serializer = serializerOf(schema)
+    return (value) => serializer()(value)
+  })
   app.addHook('onRequest', async (request, reply) => {
     const now = clock.now()
     reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))

@@ -24,8 +24,9 @@ export class InvalidInput extends Error {
 
 export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const isQuery = httpPart === 'querystring'
-  const validate = compile(schema)
+  const compiled = compile(schema)
   return (input: unknown) => {
+    const validate = compiled()
     if (isQuery) readTexts(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
     const impossible = findOversized(value)
