@@ -4,7 +4,7 @@ import { CliError } from './cli-error.ts'
 import type { Clock } from './clock.ts'
 import type { Role } from './config/parse.ts'
 import { type Exposition, expose, type Part } from './metrics/exposition.ts'
-import type { Family } from './metrics/fast.ts'
+import type { Family } from './metrics/families.ts'
 import { ServerMetrics } from './metrics/server-metrics.ts'
 import type { Topic } from './wake-up.ts'
 
@@ -225,7 +225,7 @@ export class Supervisor {
       else state.parts.push({ families: answer.families, process }, { families: answer.whole })
       state.problems.push(...(answer?.problems ?? []))
     }
-    state.parts.push({ families: await this.#metrics.collect() })
+    state.parts.push({ families: this.#metrics.collect() })
     return { ...state, problems: [...new Set(state.problems)] }
   }
 

@@ -1,5 +1,4 @@
-import { AggregatorRegistry, Registry } from 'prom-client'
-import type { Family } from './fast.ts'
+import type { Family } from './families.ts'
 
 /** What is answered to a scrape. */
 export type Exposition = { contentType: string; text: string }
@@ -9,6 +8,7 @@ export type Part = { families: Family[]; process?: string }
 
 /** The families of several processes as one text, in the format that `accept` asks for. */
 export async function expose(parts: readonly Part[], accept = ''): Promise<Exposition> {
+  const { AggregatorRegistry, Registry } = await import('prom-client')
   const isOpen = accept.includes('application/openmetrics-text')
   const families = parts.map((part) =>
     part.families.map((family) => ({

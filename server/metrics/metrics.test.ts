@@ -6,7 +6,7 @@ const RESOLVER = '192.0.2.53:53'
 const answered = { server: RESOLVER, transport: 'udp', rcode: 'NOERROR', outcome: { kind: 'answer' }, ms: 4 }
 
 async function seriesOf(metrics: Metrics, name: string): Promise<string[]> {
-  const { text } = await expose([{ families: await metrics.collect() }])
+  const { text } = await expose([{ families: metrics.collect() }])
   return text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
 }
 
@@ -67,7 +67,7 @@ test('a scraper that knows OpenMetrics gets it, with counters under one suffix',
   const metrics = new Metrics()
   metrics.events(2)
   const { contentType, text } = await expose(
-    [{ families: await metrics.collect(), process: 'api' }],
+    [{ families: metrics.collect(), process: 'api' }],
     'application/openmetrics-text;version=1.0.0,text/plain;q=0.5',
   )
 

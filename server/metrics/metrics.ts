@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { type Family, FastCounter, FastHistogram } from './fast.ts'
+import { type Family, Registry } from './families.ts'
 import { Recent, type RecentActivity } from './recent.ts'
 
 /** What a DNS client says about one upstream at this moment. `setAside`: question types for which it is queried last. */
@@ -66,7 +65,7 @@ const AUTHORITATIVE = 'authoritative'
  * Every metric is described in docs/reference/metrics.md.
  */
 export class Metrics {
-  readonly registry = new Registry()
+  readonly #registry = new Registry()
   /** The queries of the last minute to each configured resolver. */
   readonly #upstreams: ReadonlyMap<string, Recent>
   readonly #recentLateness = new Recent()
@@ -76,34 +75,34 @@ export class Metrics {
   constructor(upstreams: readonly string[] = []) {
     this.#upstreams = new Map(upstreams.map((address) => [address, new Recent()]))
     // A rate needs a first value.
-    for (const outcome of CHECK_OUTCOMES) this.#checks.inc({ outcome }, 0)
-    for (const result of DELIVERY_RESULTS) this.#deliveries.inc({ result }, 0)
+    for (const outcome of CHECK_OUTCOMES) this.#checks.add(0, outcome)
+    for (const result of DELIVERY_RESULTS) this.#deliveries.add(0, result)
   }
 
   // Checks
 
-  readonly #checks = this.#counter('zonewatch_checks_total', 'Checks, by what they came to.', ['outcome'])
-  readonly #lateness = new FastHistogram(
-    this.registry,
-    {
-      name: 'zonewatch_check_lateness_seconds',
-      help: 'Time from when a check was due to when a process claimed it and sent the first query.',
-    },
+  readonly #checks = this.#registry.counter('zonewatch_checks_total', 'Checks, by what they came to.', ['outcome'])
+  readonly #lateness = this.#registry.histogram(
+    'zonewatch_check_lateness_seconds',
+    'Time from when a check was due to when a process claimed it and sent the first query.',
     LATENESS,
   )
-  readonly #confirmations = this.#counter(
+  readonly #confirmations = this.#registry.counter(
     'zonewatch_confirmations_total',
     'Checks that needed more than the first query, by reason.',
     ['reason'],
   )
-  readonly #events = this.#counter('zonewatch_events_total', 'Events recorded: confirmed changes and first results.')
+  readonly #events = this.#registry.counter(
+    'zonewatch_events_total',
+    'Events recorded: confirmed changes and first results.',
+  )
 
   checks(outcome: CheckOutcome, count: number): void {
-    this.#checks.inc({ outcome }, count)
+    this.#checks.add(count, outcome)
   }
 
   confirmation(reason: ConfirmationReason): void {
-    this.#confirmations.inc({ reason })
+    this.#confirmations.add(1, reason)
   }
 
   late(ms: number): void {
@@ -113,33 +112,36 @@ export class Metrics {
   }
 
   events(count: number): void {
-    this.#events.inc(count)
+    this.#events.add(count)
   }
 
   // DNS
 
-  readonly #queries = new FastCounter(
-    this.registry,
-    {
-      name: 'zonewatch_dns_queries_total',
-      help: 'DNS queries, by upstream, transport and response code, or what came instead of a response.',
-    },
+  readonly #queries = this.#registry.counter(
+    'zonewatch_dns_queries_total',
+    'DNS queries, by upstream, transport and response code, or what came instead of a response.',
     ['upstream', 'transport', 'rcode'],
   )
-  readonly #queryDuration = new FastHistogram(
-    this.registry,
-    { name: 'zonewatch_dns_query_duration_seconds', help: 'Time from a DNS query to its response or its timeout.' },
+  readonly #queryDuration = this.#registry.histogram(
+    'zonewatch_dns_query_duration_seconds',
+    'Time from a DNS query to its response or its timeout.',
     NETWORK,
-    'upstream',
+    ['upstream'],
   )
-  readonly #canaries = this.#gauge('zonewatch_canary_state', 'Whether canary names resolve: 1 for the current state.', [
-    'state',
-  ])
-  readonly #inFlight = this.#gauge('zonewatch_dns_queries_in_flight', 'DNS queries that wait for a response.', [
+  readonly #canaries = this.#registry.gauge(
+    'zonewatch_canary_state',
+    'Whether canary names resolve: 1 for the current state.',
+    ['state'],
+  )
+  readonly #inFlight = this.#registry.gauge(
+    'zonewatch_dns_queries_in_flight',
+    'DNS queries that wait for a response.',
+    ['upstream'],
+  )
+  readonly #queued = this.#registry.gauge('zonewatch_dns_queries_queued', 'DNS queries that wait to be sent.', [
     'upstream',
   ])
-  readonly #queued = this.#gauge('zonewatch_dns_queries_queued', 'DNS queries that wait to be sent.', ['upstream'])
-  readonly #setAside = this.#gauge(
+  readonly #setAside = this.#registry.gauge(
     'zonewatch_dns_upstream_set_aside',
     'Question types for which an upstream is queried last because it keeps failing.',
     ['upstream'],
@@ -150,7 +152,7 @@ export class Metrics {
     recent?.add(ms, rcode === null && outcome !== null)
     const upstream = recent ? server : AUTHORITATIVE
     const result = rcode === null ? (outcome?.kind ?? 'other') : RCODES.has(rcode) ? rcode : 'other'
-    this.#queries.inc(upstream, transport, result)
+    this.#queries.add(1, upstream, transport, result)
     this.#queryDuration.observe(ms, upstream)
   }
 
@@ -160,31 +162,33 @@ export class Metrics {
 
   // Webhooks and mail
 
-  readonly #deliveries = this.#counter('zonewatch_deliveries_total', 'Delivery attempts, by result.', ['result'])
-  readonly #deliveryDuration = this.#histogram(
+  readonly #deliveries = this.#registry.counter('zonewatch_deliveries_total', 'Delivery attempts, by result.', [
+    'result',
+  ])
+  readonly #deliveryDuration = this.#registry.histogram(
     'zonewatch_delivery_duration_seconds',
     'Time of one delivery attempt, from connecting to the end of the response.',
     DELIVERY,
   )
-  readonly #mails = this.#counter('zonewatch_mails_total', 'Attempts to send an email, by result.', ['result'])
+  readonly #mails = this.#registry.counter('zonewatch_mails_total', 'Attempts to send an email, by result.', ['result'])
 
   delivery(result: DeliveryResult, ms?: number): void {
-    this.#deliveries.inc({ result })
-    if (ms !== undefined) this.#deliveryDuration.observe(ms / 1_000)
+    this.#deliveries.add(1, result)
+    if (ms !== undefined) this.#deliveryDuration.observe(ms)
   }
 
   mail(result: 'sent' | 'kept' | 'waiting' | 'failed'): void {
-    this.#mails.inc({ result })
+    this.#mails.add(1, result)
   }
 
   // API
 
-  readonly #requests = this.#counter('zonewatch_http_requests_total', 'HTTP requests, by route and status code.', [
-    'method',
-    'route',
-    'status',
-  ])
-  readonly #requestDuration = this.#histogram(
+  readonly #requests = this.#registry.counter(
+    'zonewatch_http_requests_total',
+    'HTTP requests, by route and status code.',
+    ['method', 'route', 'status'],
+  )
+  readonly #requestDuration = this.#registry.histogram(
     'zonewatch_http_request_duration_seconds',
     'Time from an HTTP request to the end of its response.',
     DELIVERY,
@@ -193,30 +197,30 @@ export class Metrics {
 
   /** `route`: its pattern, never the path that was requested. */
   request(method: string, route: string | undefined, status: number, ms: number): void {
-    const labels = { method, route: route ?? 'unmatched' }
-    this.#requests.inc({ ...labels, status: String(status) })
-    this.#requestDuration.observe(labels, ms / 1_000)
+    const pattern = route ?? 'unmatched'
+    this.#requests.add(1, method, pattern, String(status))
+    this.#requestDuration.observe(ms, method, pattern)
   }
 
   // Database
 
-  readonly #statements = this.#histogram(
+  readonly #statements = this.#registry.histogram(
     'zonewatch_database_statement_duration_seconds',
     'Time of one statement, including the wait for a connection or for the write lock.',
     STATEMENT,
     ['result'],
   )
-  readonly #busy = this.#counter(
+  readonly #busy = this.#registry.counter(
     'zonewatch_database_busy_retries_total',
     'Retries of a write because another process held the write lock (SQLite).',
   )
 
   statement(ms: number, isFailed: boolean): void {
-    this.#statements.observe({ result: isFailed ? 'error' : 'ok' }, ms / 1_000)
+    this.#statements.observe(ms, isFailed ? 'error' : 'ok')
   }
 
   busyRetry(): void {
-    this.#busy.inc()
+    this.#busy.add(1)
   }
 
   /** The last minute of this process, for the page of the operators. `elapsed`: `Clock.elapsed()`. */
@@ -234,58 +238,39 @@ export class Metrics {
 
   // The process itself
 
-  readonly #startTime = this.#gauge('process_start_time_seconds', 'When the process started, in seconds since 1970.')
-  readonly #memory = this.#gauge('process_resident_memory_bytes', 'Resident memory of the process.')
-  readonly #heap = this.#gauge('nodejs_heap_used_bytes', "Used part of V8's heap.")
-  readonly #cpu = this.#counter('process_cpu_seconds_total', 'User and system CPU time of the process.')
-  readonly #active = this.#counter(
+  readonly #startTime = this.#registry.gauge(
+    'process_start_time_seconds',
+    'When the process started, in seconds since 1970.',
+  )
+  readonly #memory = this.#registry.gauge('process_resident_memory_bytes', 'Resident memory of the process.')
+  readonly #heap = this.#registry.gauge('nodejs_heap_used_bytes', "Used part of V8's heap.")
+  readonly #cpu = this.#registry.counter('process_cpu_seconds_total', 'User and system CPU time of the process.')
+  readonly #active = this.#registry.counter(
     'nodejs_eventloop_active_seconds_total',
     'Time in which the event loop worked; its rate is the part of the time in which it was busy.',
   )
 
-  /** The counts so far, as prom-client's JSON, which travels between processes. */
-  async collect(): Promise<Family[]> {
+  /** The counts so far. */
+  collect(): Family[] {
     this.#readDns()
     this.#startTime.set(performance.timeOrigin / 1_000)
     this.#memory.set(process.memoryUsage.rss())
     this.#heap.set(process.memoryUsage().heapUsed)
     const { user, system } = process.cpuUsage()
-    setTotal(this.#cpu, (user + system) / 1e6)
-    setTotal(this.#active, performance.eventLoopUtilization().active / 1_000)
-    return await familiesOf(this.registry)
+    this.#cpu.set((user + system) / 1e6)
+    this.#active.set(performance.eventLoopUtilization().active / 1_000)
+    return this.#registry.collect()
   }
 
   #readDns(): void {
     const { upstreams, canaries } = this.#dnsStatus()
     for (const state of ['well', 'captive', 'gone'] as const) {
-      if (canaries !== undefined) this.#canaries.set({ state }, canaries === state ? 1 : 0)
+      if (canaries !== undefined) this.#canaries.set(canaries === state ? 1 : 0, state)
     }
     for (const { address: upstream, inFlight, queued, setAside } of upstreams) {
-      this.#inFlight.set({ upstream }, inFlight)
-      this.#queued.set({ upstream }, queued)
-      this.#setAside.set({ upstream }, setAside)
+      this.#inFlight.set(inFlight, upstream)
+      this.#queued.set(queued, upstream)
+      this.#setAside.set(setAside, upstream)
     }
   }
-
-  #counter<L extends string = never>(name: string, help: string, labelNames: L[] = []): Counter<L> {
-    return new Counter({ name, help, labelNames, registers: [this.registry] })
-  }
-
-  #gauge<L extends string = never>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
-    return new Gauge({ name, help, labelNames, registers: [this.registry] })
-  }
-
-  #histogram<L extends string = never>(name: string, help: string, buckets: number[], labelNames: L[] = []) {
-    return new Histogram<L>({ name, help, labelNames, buckets, registers: [this.registry] })
-  }
-}
-
-/** The one place that believes prom-client's shape of them. */
-export const familiesOf = async (registry: Registry): Promise<Family[]> =>
-  (await registry.getMetricsAsJSON()) as unknown as Family[]
-
-/** A total that is counted elsewhere. */
-function setTotal(counter: Counter, value: number): void {
-  counter.reset()
-  counter.inc(value)
 }

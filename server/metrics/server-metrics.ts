@@ -1,44 +1,36 @@
-import { Counter, Gauge, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Family } from './fast.ts'
-import { familiesOf } from './metrics.ts'
+import { type Family, Registry } from './families.ts'
 
 /** What the supervisor knows of the processes of a server. */
 export class ServerMetrics {
   readonly #registry = new Registry()
-  readonly #up = new Gauge({
-    name: 'zonewatch_process_up',
-    help: 'Whether a process of the server is ready and answers: 1, else 0.',
-    labelNames: ['process', 'roles'],
-    registers: [this.#registry],
-  })
-  readonly #restarts = new Counter({
-    name: 'zonewatch_process_restarts_total',
-    help: 'How often a process of the server ended unexpectedly and was started again.',
-    labelNames: ['process'],
-    registers: [this.#registry],
-  })
+  readonly #up = this.#registry.gauge(
+    'zonewatch_process_up',
+    'Whether a process of the server is ready and answers: 1, else 0.',
+    ['process', 'roles'],
+  )
+  readonly #restarts = this.#registry.counter(
+    'zonewatch_process_restarts_total',
+    'How often a process of the server ended unexpectedly and was started again.',
+    ['process'],
+  )
 
   constructor() {
-    const labels = { version: packageJson.version, node: process.versions.node }
-    new Gauge({
-      name: 'zonewatch_build_info',
-      help: 'Always 1; the version of Zonewatch and of Node.',
-      labelNames: ['version', 'node'],
-      registers: [this.#registry],
-    }).set(labels, 1)
+    this.#registry
+      .gauge('zonewatch_build_info', 'Always 1; the version of Zonewatch and of Node.', ['version', 'node'])
+      .set(1, packageJson.version, process.versions.node)
   }
 
   up(process: string, roles: readonly string[], isUp: boolean): void {
-    this.#up.set({ process, roles: roles.join() }, isUp ? 1 : 0)
-    this.#restarts.inc({ process }, 0) // so that it is there before the first restart
+    this.#up.set(isUp ? 1 : 0, process, roles.join())
+    this.#restarts.add(0, process) // so that it is there before the first restart
   }
 
   restarted(process: string): void {
-    this.#restarts.inc({ process })
+    this.#restarts.add(1, process)
   }
 
-  collect(): Promise<Family[]> {
-    return familiesOf(this.#registry)
+  collect(): Family[] {
+    return this.#registry.collect()
   }
 }

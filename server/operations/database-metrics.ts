@@ -1,10 +1,8 @@
-import { Gauge, Registry } from 'prom-client'
 import { findLastBackup } from '../backup/last-backup.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
-import type { Family } from '../metrics/fast.ts'
-import { familiesOf } from '../metrics/metrics.ts'
+import { type Family, type Numbers, Registry } from '../metrics/families.ts'
 import { type Backlog, readBacklog } from './backlog.ts'
 import { databaseSize } from './database-size.ts'
 import { ALIVE_MS, readInstances } from './instances.ts'
@@ -47,29 +45,35 @@ type DatabaseMetricsDeps = {
 export class DatabaseMetrics {
   readonly #deps: DatabaseMetricsDeps
   readonly #registry = new Registry()
-  readonly #backlog = BACKLOG.map(([field, name, help]) => ({ field, gauge: this.#gauge(name, help) }))
-  readonly #size = this.#gauge('zonewatch_database_size_bytes', 'Size of the database.')
-  readonly #log = this.#gauge('zonewatch_database_wal_bytes', "Size of SQLite's write-ahead log; absent on PostgreSQL.")
-  readonly #instances = this.#gauge(
+  readonly #backlog = BACKLOG.map(([field, name, help]) => ({ field, gauge: this.#registry.gauge(name, help) }))
+  readonly #size = this.#registry.gauge('zonewatch_database_size_bytes', 'Size of the database.')
+  readonly #log = this.#registry.gauge(
+    'zonewatch_database_wal_bytes',
+    "Size of SQLite's write-ahead log; absent on PostgreSQL.",
+  )
+  readonly #instances = this.#registry.gauge(
     'zonewatch_instances',
     'Processes that share the database and are alive, by role.',
     ['role'],
   )
-  readonly #heartbeat = this.#gauge(
+  readonly #heartbeat = this.#registry.gauge(
     'zonewatch_instance_last_heartbeat_timestamp_seconds',
     'When each process that shares the database was seen last, in seconds since 1970.',
     ['id'],
   )
-  readonly #backupAt = this.#gauge(
+  readonly #backupAt = this.#registry.gauge(
     'zonewatch_last_backup_timestamp_seconds',
     'When the last backup was made, in seconds since 1970; 0: none was made. Absent where none is scheduled or was tried.',
   )
-  readonly #backupFailed = this.#gauge(
+  readonly #backupFailed = this.#registry.gauge(
     'zonewatch_last_backup_failed',
     'Whether the last backup failed: 1 or 0. Absent where none was tried.',
   )
-  readonly #backupSize = this.#gauge('zonewatch_last_backup_size_bytes', 'Size of the last backup that was made.')
-  readonly #backupEvery = this.#gauge(
+  readonly #backupSize = this.#registry.gauge(
+    'zonewatch_last_backup_size_bytes',
+    'Size of the last backup that was made.',
+  )
+  readonly #backupEvery = this.#registry.gauge(
     'zonewatch_backup_interval_seconds',
     'BACKUP_EVERY; absent where no backup is scheduled.',
   )
@@ -97,17 +101,17 @@ export class DatabaseMetrics {
     }
     const { octets, log } = await databaseSize(db, config.databaseUrl)
     this.#size.set(octets)
-    if (log === null) this.#log.remove()
+    if (log === null) this.#log.clear()
     else this.#log.set(log)
     const instances = await readInstances(db)
     const alive = instances.filter(({ seen_at }) => seen_at >= now - ALIVE_MS)
     for (const role of ROLES) {
-      this.#instances.set({ role }, alive.filter(({ report }) => report?.roles.includes(role)).length)
+      this.#instances.set(alive.filter(({ report }) => report?.roles.includes(role)).length, role)
     }
-    this.#heartbeat.reset()
-    for (const { id, seen_at } of instances) this.#heartbeat.set({ id: String(id) }, seen_at / 1_000)
+    this.#heartbeat.clear()
+    for (const { id, seen_at } of instances) this.#heartbeat.set(seen_at / 1_000, String(id))
     await this.#readBackup()
-    return await familiesOf(this.#registry)
+    return this.#registry.collect()
   }
 
   async #readBackup(): Promise<void> {
@@ -120,14 +124,10 @@ export class DatabaseMetrics {
     set(this.#backupFailed, last && (last.error === null ? 0 : 1))
     set(this.#backupSize, made?.octets)
   }
-
-  #gauge<L extends string = never>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
-    return new Gauge({ name, help, labelNames, registers: [this.#registry] })
-  }
 }
 
 /** A gauge without a value is not listed. */
-function set(gauge: Gauge, value: number | undefined): void {
-  if (value === undefined) gauge.remove()
+function set(gauge: Numbers, value: number | undefined): void {
+  if (value === undefined) gauge.clear()
   else gauge.set(value)
 }
