@@ -1,10 +1,10 @@
 import { type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
 import type { Config } from './config/config.ts'
 
 /** One line for each thing worth knowing, on standard output; secrets and payloads are never logged. */
-export function createLog({ logLevel, logFormat }: Pick<Config, 'logLevel' | 'logFormat'>): Logger {
+export async function createLog({ logLevel, logFormat }: Pick<Config, 'logLevel' | 'logFormat'>): Promise<Logger> {
   if (logFormat === 'json') return pino({ level: logLevel, base: null })
+  const { default: pretty } = await import('pino-pretty')
   return pino(
     { level: logLevel, base: null },
     pretty({ sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }),

@@ -7,7 +7,7 @@ import { backUp, type MadeBackup } from '../backup/back-up.ts'
 import { recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
 import { shownOctets } from '../backup/octets.ts'
 import { backupNameOf, deleteOldBackups, deleteUnfinished } from '../backup/schedule.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError, reasonOf } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, openDatabase } from '../database/database.ts'
@@ -16,7 +16,7 @@ import { createLog } from '../log.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { findSecret, reasonOf } from './open.ts'
+import { findSecret } from './open.ts'
 
 export type BackupCommandOptions = { secret: boolean; json?: boolean }
 
@@ -38,7 +38,7 @@ ${
 /** One scheduled backup, in a process of its own: verifying takes as long as reading the whole database. */
 export async function scheduledBackup(): Promise<void> {
   const config = loadConfig()
-  const log = createLog(config)
+  const log = await createLog(config)
   const { backupDir: folder, backupKeep } = config
   if (folder === null) throw new CliError('BACKUP_DIR is not set.')
   setPriority(constants.priority.PRIORITY_LOW)

@@ -52,7 +52,7 @@ function onlyFrom(server: string, config: Config): Config {
 type Checked = Awaited<ReturnType<typeof checkOnce>>
 
 async function checkWith(watched: Watched, expectedValues: string[], config: Config): Promise<Checked> {
-  const checking = openChecking(config, createLog({ logLevel: 'silent', logFormat: 'json' }))
+  const checking = openChecking(config, await createLog({ logLevel: 'silent', logFormat: 'json' }))
   try {
     const deps = { ...checking, clock: systemClock }
     return await checkOnce({ ...watched, expectedValues }, deps, new AbortController().signal)

@@ -47,7 +47,7 @@ async function findAll(): Promise<Finding[]> {
   const deps = openDeps(
     config,
     splitSecrets(secret ?? 'without a secret nothing is opened here'),
-    createLog({ ...config, logLevel: 'silent' }),
+    await createLog({ ...config, logLevel: 'silent' }),
   )
   try {
     // Alone: reading the whole file holds up everything else of this process.

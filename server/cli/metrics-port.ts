@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http'
-import { CliError } from '../cli-error.ts'
+import { CliError, reasonOf } from '../cli-error.ts'
 import type { Supervisor } from '../supervisor.ts'
-import { reasonOf } from './open.ts'
 
 type Answer = { status: number; type: string; text: string }
 

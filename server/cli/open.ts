@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CliError } from '../cli-error.ts'
+import { CliError, reasonOf } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, engineOf, openDatabase } from '../database/database.ts'
@@ -133,9 +133,4 @@ export async function withDatabase<T>(work: (db: Database, config: Config) => Pr
   } finally {
     await db.destroy()
   }
-}
-
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
-  return error instanceof Error ? error.message || error.name : String(error)
 }

@@ -2,14 +2,14 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Manifest } from '../backup/archive.ts'
 import { refuseDatabase, restore } from '../backup/restore.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError, reasonOf } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { pathOf } from '../database/url.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
 import { shownRows } from './backup.ts'
 import { loadConfig } from './load-config.ts'
-import { findSecret, makeDataFolder, reasonOf } from './open.ts'
+import { findSecret, makeDataFolder } from './open.ts'
 
 /** `zonewatch restore FILE`: the database and the secret of a backup, in a folder that has neither. */
 export async function restoreBackup(file: string): Promise<void> {

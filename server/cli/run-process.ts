@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { CliError } from '../cli-error.ts'
+import { CliError, reasonOf } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
@@ -21,7 +21,7 @@ import type { Collected, Order, Report } from '../supervisor.ts'
 import { createWakeUps, type Topic } from '../wake-up.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, prepareDatabase, prepareDataFolder, readSecrets, reasonOf, type Secret } from './open.ts'
+import { loadSecret, prepareDatabase, prepareDataFolder, readSecrets, type Secret } from './open.ts'
 
 /** What is in progress at SIGTERM is finished within this, then given up and left to be done again. */
 const DRAIN_MS = 6_000
@@ -67,7 +67,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   })
   supervisor.onWake((topic) => wakeUps[topic].receive())
   const deps = {
-    ...openDeps(shareOf(config, roles), [secret.text, ...secret.previous], createLog(config)),
+    ...openDeps(shareOf(config, roles), [secret.text, ...secret.previous], await createLog(config)),
     loopHealth: supervisor.loopHealth,
     wakeUps,
     isStarting: () => !isServing,
@@ -207,7 +207,7 @@ async function tracingOf({ tracesEndpoint }: Config) {
 function metricsReporter(deps: Deps): Collect {
   const ofDatabase = new DatabaseMetrics(deps)
   return async (isWhole) => ({
-    families: await deps.metrics.collect(),
+    families: deps.metrics.collect(),
     whole: isWhole ? await ofDatabase.collect() : [],
     problems: await readinessProblems(deps),
   })

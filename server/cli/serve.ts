@@ -1,13 +1,11 @@
 import { fork } from 'node:child_process'
 import type { Logger } from 'pino'
-import { runSchedule } from '../backup/schedule.ts'
 import { systemClock } from '../clock.ts'
 import { startCheckpoints } from '../database/sqlite-checkpoints.ts'
 import { pathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
-import { serveMetrics } from './metrics-port.ts'
 import { notifyServiceManager } from './service-manager.ts'
 
 /** With V8's default of 16 MB a check took a fifth more CPU time under load. */
@@ -16,7 +14,7 @@ const EXEC_ARGV = ['--max-semi-space-size=64']
 /** `zonewatch serve`: starts the server's processes, keeps them running until a signal comes, and ends them. */
 export async function serve(): Promise<void> {
   const config = loadConfig()
-  const log = createLog(config)
+  const log = await createLog(config)
   const stop = new AbortController()
   let stopCheckpoints = () => {}
   const supervisor = new Supervisor({
@@ -38,7 +36,9 @@ export async function serve(): Promise<void> {
       supervisor.stop()
     })
   }
-  const metrics = config.metricsPort ? await serveMetrics(supervisor, config.metricsPort) : undefined
+  const metrics = config.metricsPort
+    ? await (await import('./metrics-port.ts')).serveMetrics(supervisor, config.metricsPort)
+    : undefined
   await supervisor.run()
   stop.abort()
   metrics?.close()
@@ -61,5 +61,6 @@ async function runBackups(folder: string, everyMs: number, log: Logger, stop: Ab
         resolve(code === 0)
       })
     })
+  const { runSchedule } = await import('../backup/schedule.ts')
   await runSchedule({ folder, everyMs, clock: systemClock, run }, stop)
 }

@@ -1,4 +1,4 @@
-import { type buildConnector, Client } from 'undici'
+import type { buildConnector, Client } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { Opening } from './vetted-connect.ts'
 
@@ -41,8 +41,8 @@ export class Connections {
     this.#lifeMs = lifeMs
   }
 
-  take(origin: string, user: Opening): Line {
-    const kept = this.#freeOne(origin) ?? this.#newOne(origin)
+  async take(origin: string, user: Opening): Promise<Line> {
+    const kept = this.#freeOne(origin) ?? (await this.#newOne(origin))
     kept.isFree = false
     kept.user = user
     return { client: kept.client, giveBack: () => this.#giveBack(kept) }
@@ -63,7 +63,8 @@ export class Connections {
     return undefined
   }
 
-  #newOne(origin: string): Kept {
+  async #newOne(origin: string): Promise<Kept> {
+    const { Client } = await import('undici') // a tenth of the start of a process that may never send anything
     const connect: buildConnector.connector = (target, callback) => this.#options.connect(target, kept.user, callback)
     const client = new Client(origin, { ...this.#options, connect })
     const kept: Kept = { client, origin, madeAt: this.#clock.elapsed(), isFree: false, user: undefined }

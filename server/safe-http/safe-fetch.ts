@@ -122,13 +122,13 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const post: SafeFetch['post'] = async (url, headers, body, signal, mayWrite) => {
     const to = judged(url)
     if (to.refusal !== null) return { kind: 'refused', reason: to.refusal, timings: { totalMs: 0 } } as const
-    const send = (connections: Connections) => {
+    const send = async (connections: Connections) => {
       const exchange = new Exchange(clock, deadlines, limits, mayWrite)
-      const { client, giveBack } = connections.take(to.origin, exchange)
+      const { client, giveBack } = await connections.take(to.origin, exchange)
       exchange.onEnd(giveBack)
       if (signal) breaks.watch(signal, exchange)
       exchange.dispatch(client, to.path, headers, body)
-      return exchange.result
+      return await exchange.result
     }
     const result = await send(keptAlive)
     if (result.kind !== 'stale') return result
