@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config/config.ts'
+import type { Tenant } from './context.ts'
 import { type Database, openDatabase } from './database/database.ts'
+import { ReadReplica, readList } from './database/read-replica.ts'
 import { type Canaries, createCanaries } from './dns/canaries.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
 import type { Evidence } from './dns/outcome.ts'
@@ -23,6 +25,10 @@ export type Deps = {
   clock: Clock
   log: Logger
   db: Database
+  /** Where lists are read from while it has all that their organization changed; undefined without one. */
+  replica: ReadReplica | undefined
+  /** Reads a list of an organization from the replica, or where that lacks something, from the primary. */
+  readList<T>(tenant: Tenant, read: (db: Database) => Promise<T>): Promise<T>
   dns: DnsClient
   /** Undefined where recursive servers alone decide. */
   authorities: AuthoritativeClient | undefined
@@ -62,18 +68,24 @@ export function openDeps(
     ...(config.webhookAuthorities === null ? {} : { authorities: config.webhookAuthorities }),
     ...(config.webhookProxy === null ? {} : { proxy: config.webhookProxy }),
   })
-  return {
+  const deps: Deps = {
     config,
     clock,
     log,
     db: openDatabase(config.databaseUrl, { observer: metrics }),
+    replica:
+      config.databaseReadUrl === null
+        ? undefined
+        : new ReadReplica({ url: config.databaseReadUrl, clock, observer: metrics }),
     ...checking,
     safeFetch,
     seal: createSeal(own, ...previous),
     loopHealth: new LoopHealth(),
     metrics,
     wakeUps: createWakeUps(),
+    readList: (tenant, read) => readList(deps, tenant, read),
   }
+  return deps
 }
 
 type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'canaries' | 'closeDns'>
@@ -125,7 +137,7 @@ function outageNotes(log: Logger, names: readonly string[]) {
   }
 }
 
-export async function closeDeps({ closeDns, safeFetch, db }: Deps): Promise<void> {
-  await Promise.allSettled([closeDns(), safeFetch.close()])
+export async function closeDeps({ closeDns, safeFetch, db, replica }: Deps): Promise<void> {
+  await Promise.allSettled([closeDns(), safeFetch.close(), replica?.close()])
   await db.destroy()
 }

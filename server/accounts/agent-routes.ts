@@ -35,7 +35,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Answers(200, PageOf(Agent)),
         },
       },
-      ({ query, context }) => listAgents(db, seal, context, query),
+      ({ query, context }) => deps.readList(context, (db) => listAgents(db, seal, context, query)),
     )
 
     app.get(
@@ -93,7 +93,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Answers(200, PageOf(Invitation)),
         },
       },
-      ({ query, context }) => listInvitations(db, seal, context, query, clock.now()),
+      ({ query, context }) => deps.readList(context, (db) => listInvitations(db, seal, context, query, clock.now())),
     )
 
     app.post(

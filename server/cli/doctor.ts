@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { systemServers } from '../dns/servers.ts'
-import { findDatabase } from '../doctor/database.ts'
+import { findDatabase, findReplica } from '../doctor/database.ts'
 import { type Finding, failure, findingsOf, ok, warning } from '../doctor/finding.ts'
 import { findPlaces, findSettings } from '../doctor/places.ts'
 import { findProxy } from '../doctor/proxy.ts'
@@ -91,7 +91,11 @@ function settings(): Config | Finding[] {
 
 async function findAllOfDatabase({ db, config, clock }: Deps, secret: string | undefined): Promise<Finding[]> {
   const found = await findDatabase({ db, config, clock })
-  return [...found, ...(await findingsOf('secret', () => findSecretCheck(db, secret)))]
+  return [
+    ...found,
+    ...(await findReplica({ config, clock })),
+    ...(await findingsOf('secret', () => findSecretCheck(db, secret))),
+  ]
 }
 
 const noDatabase = ({ databaseUrl }: Config) =>

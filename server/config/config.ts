@@ -44,6 +44,8 @@ export type Config = DnsSettings &
     dataDir: string
     /** `sqlite:<path>` or `postgres://…`. */
     databaseUrl: string
+    /** A replica of that PostgreSQL for lists. Null: there is none. */
+    databaseReadUrl: string | null
     roles: ReadonlySet<Role>
     /** Processes for checks and deliveries. 0: one process has all roles. */
     workers: number
@@ -130,6 +132,12 @@ class Settings {
       'sqlite:<file>, or postgres://user:password@host/database',
       parseDatabaseUrl,
     )
+    const readUrl = this.#read(
+      'DATABASE_READ_URL',
+      '',
+      'a streaming replica of the PostgreSQL in DATABASE_URL; lists are read from it',
+      (text) => (text === '' ? '' : parseDatabaseUrl(text)),
+    )
     const config: Config = {
       lines: this.lines,
       host,
@@ -137,6 +145,7 @@ class Settings {
       baseUrl,
       dataDir,
       databaseUrl,
+      databaseReadUrl: readUrl === '' ? null : readUrl,
       roles: this.#read('ROLES', ROLES.join(','), 'what this server runs: api, checker, courier', parseRoles),
       workers: this.#read(
         'WORKERS',
@@ -192,6 +201,9 @@ class Settings {
     if (databaseUrl.startsWith('postgres') && config.secret === null && this.#errors.SECRET === undefined) {
       this.#errors.SECRET =
         'is required with PostgreSQL, because all nodes share it. Set it to at least 32 random characters.'
+    }
+    if (readUrl !== '' && !(readUrl.startsWith('postgres') && databaseUrl.startsWith('postgres'))) {
+      this.#errors.DATABASE_READ_URL ??= 'is for a replica of PostgreSQL. Set DATABASE_URL to its primary.'
     }
     if (databaseUrl.startsWith('postgres') && config.backupDir !== null) {
       this.#errors.BACKUP_DIR ??=

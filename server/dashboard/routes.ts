@@ -65,7 +65,8 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     app.get(
       '/dashboard/api/overview',
       { schema: { querystring: OfOrganization, response: Answers(200, Overview) } },
-      ({ context }) => inTurn(context.organizationId, () => readOverview(deps, context)),
+      ({ context }) =>
+        inTurn(context.organizationId, () => deps.readList(context, (db) => readOverview({ ...deps, db }, context))),
     )
 
     app.post(
@@ -95,7 +96,7 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
       { schema: { querystring: EventsQuery, response: Answers(200, PageOf(Event)) } },
       ({ query, context }) => {
         const { organization: _, is_change: isChange = false, ...wanted } = query
-        return listEvents(deps.db, deps.seal, context, wanted, { isChange })
+        return deps.readList(context, (db) => listEvents(db, deps.seal, context, wanted, { isChange }))
       },
     )
 
@@ -113,13 +114,14 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     app.get(
       '/dashboard/api/monitors/counts',
       { schema: { querystring: CountsQuery, response: Answers(200, MonitorCounts) } },
-      ({ query, context }) => countMonitors(deps.db, context, query, MOST_COUNTED),
+      ({ query, context }) => deps.readList(context, (db) => countMonitors(db, context, query, MOST_COUNTED)),
     )
 
     app.get(
       '/dashboard/api/monitors/:monitor/timeline',
       { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Answers(200, Timeline) } },
-      ({ params, query, context }) => readTimeline(deps, context, params.monitor, query.range),
+      ({ params, query, context }) =>
+        deps.readList(context, (db) => readTimeline({ ...deps, db }, context, params.monitor, query.range)),
     )
 
     app.get(

@@ -17,22 +17,21 @@ const { since, until } = ReplaySelection.properties
 const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false })
 
 /** What a webhook was sent, with what the API's representations leave out. */
-export function webhookLogRoutes({ db, clock, seal }: Deps): Routes {
+export function webhookLogRoutes(deps: Deps): Routes {
+  const { db, clock, seal } = deps
   return async (app) => {
     const path = '/dashboard/api/webhooks/:webhook'
 
     const list = { params, querystring: WebhookRequestQuery, response: Answers(200, PageOf(LoggedRequest)) }
-    app.get(`${path}/requests`, { schema: list }, async ({ params: { webhook }, query, context }) => {
-      const listed = { organizationId: context.organizationId, webhookId: webhook, query }
-      const page = await listRequests(db, seal, listed, clock.now())
-      const attempts = await countAttempts(
-        db,
-        context,
-        webhook,
-        page.data.map(({ id }) => id),
-      )
-      return { ...page, data: page.data.map((request) => ({ ...request, attempts: attempts.get(request.id) ?? 0 })) }
-    })
+    app.get(`${path}/requests`, { schema: list }, ({ params: { webhook }, query, context }) =>
+      deps.readList(context, async (db) => {
+        const listed = { organizationId: context.organizationId, webhookId: webhook, query }
+        const page = await listRequests(db, seal, listed, clock.now())
+        const ids = page.data.map(({ id }) => id)
+        const attempts = await countAttempts(db, context, webhook, ids)
+        return { ...page, data: page.data.map((request) => ({ ...request, attempts: attempts.get(request.id) ?? 0 })) }
+      }),
+    )
 
     const body = { params: Params('webhook', 'request'), response: Answers(200, SentBody) }
     app.get(`${path}/requests/:request/body`, { schema: body }, async ({ params: { webhook, request }, context }) => ({

@@ -3,7 +3,7 @@ import { findLastBackup } from '../backup/last-backup.ts'
 import { shownOctets } from '../backup/octets.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Database, engineOf } from '../database/database.ts'
+import { type Database, engineOf, openDatabase } from '../database/database.ts'
 import { findUnknownMigration, listMigrations } from '../database/migrate.ts'
 import { type Finding, failure, findingsOf, ok, warning } from './finding.ts'
 
@@ -29,6 +29,35 @@ export async function findDatabase({ db, config, clock }: DatabaseDeps): Promise
   if (engine === 'sqlite') found.push(...(await findingsOf('backup', () => findBackup({ db, config, clock }))))
   found.push(...(await findingsOf('clocks', () => findClocks(db, clock))))
   return found
+}
+
+/** Above this lists are read from the primary instead. */
+const FAR_BEHIND_MS = 10_000
+
+/** Whether the database of DATABASE_READ_URL is a replica, and how far behind the primary it is. */
+export async function findReplica({ config, clock }: Omit<DatabaseDeps, 'db'>): Promise<Finding[]> {
+  if (config.databaseReadUrl === null) return []
+  const check = 'read replica'
+  const db = openDatabase(config.databaseReadUrl, { connections: 1 })
+  try {
+    const { rows } = await sql<{ is_replica: boolean; seen_at: number | null }>`
+      select pg_is_in_recovery() as is_replica, (select max(seen_at) from processes) as seen_at`.execute(db)
+    const { is_replica, seen_at } = rows[0]!
+    if (!is_replica) {
+      return [warning(check, 'DATABASE_READ_URL leads to a primary', 'Set it to a streaming replica, or remove it.')]
+    }
+    // Processes write when they were last alive every 2 s, so without one nothing can be said.
+    if (seen_at === null) return [warning(check, 'no process of a server has reported itself yet', 'Start the server.')]
+    const behindMs = Math.max(0, clock.now() - seen_at - BEAT_MS)
+    const line = `${(behindMs / 1_000).toFixed(1)} s behind`
+    if (behindMs <= FAR_BEHIND_MS) return [ok(check, line)]
+    return [warning(check, line, 'Lists are read from the primary. Check pg_stat_replication on the primary.')]
+  } catch (error) {
+    const remedy = 'Lists are read from the primary. Check DATABASE_READ_URL and that the replica runs.'
+    return [failure(check, error instanceof Error ? error.message || error.name : String(error), remedy)]
+  } finally {
+    await db.destroy()
+  }
 }
 
 type Version = { text: string; number: number }

@@ -8,7 +8,8 @@ import { getEvent } from './store.ts'
 
 const tags = ['Monitors']
 
-export function eventRoutes({ db, seal }: Deps): Routes {
+export function eventRoutes(deps: Deps): Routes {
+  const { db, seal } = deps
   return async (app) => {
     app.get(
       '/events',
@@ -21,7 +22,7 @@ export function eventRoutes({ db, seal }: Deps): Routes {
           response: Answers(200, PageOf(Event)),
         },
       },
-      ({ query, context }) => listEvents(db, seal, context, query),
+      ({ query, context }) => deps.readList(context, (db) => listEvents(db, seal, context, query)),
     )
 
     app.get(
@@ -36,10 +37,11 @@ export function eventRoutes({ db, seal }: Deps): Routes {
           response: Answers(200, PageOf(Event)),
         },
       },
-      async ({ params, query, context }) => {
-        const { id } = await getMonitor(db, context, params.monitor)
-        return await listEvents(db, seal, context, { ...query, monitor_id: id })
-      },
+      ({ params, query, context }) =>
+        deps.readList(context, async (db) => {
+          const { id } = await getMonitor(db, context, params.monitor)
+          return await listEvents(db, seal, context, { ...query, monitor_id: id })
+        }),
     )
 
     app.get(

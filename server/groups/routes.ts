@@ -12,7 +12,8 @@ import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup }
 const tags = ['Groups']
 
 /** A group is named by its id or by its slug. */
-export function groupRoutes({ db, seal, config }: Deps): Routes {
+export function groupRoutes(deps: Deps): Routes {
+  const { db, seal, config } = deps
   return async (app) => {
     const params = Params('group')
     // What the schema refuses and what only we can judge are reported together.
@@ -34,7 +35,7 @@ export function groupRoutes({ db, seal, config }: Deps): Routes {
           response: Answers(200, PageOf(Group)),
         },
       },
-      ({ query, context }) => listGroups(db, seal, context, query),
+      ({ query, context }) => deps.readList(context, (db) => listGroups(db, seal, context, query)),
     )
 
     app.post(

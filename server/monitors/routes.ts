@@ -9,6 +9,7 @@ import {
   NewMonitor,
   NewMonitors,
 } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { refuseUnknownIds } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
@@ -41,10 +42,10 @@ export function monitorRoutes(deps: Deps): Routes {
     // What the schema refuses and what only we can judge are reported together.
     const attachValidation = true
 
-    const listed = async (organizationId: string, { include, ...query }: MonitorQuery, groupId?: string) => {
+    const listed = async (db: Deps['db'], tenant: Tenant, { include, ...query }: MonitorQuery, groupId?: string) => {
       const included = parseInclude(include)
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
-      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, { organizationId }, wanted))
+      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, tenant, wanted))
     }
     const shown = async (db: Deps['db'], organizationId: string, id: string, include: string | undefined) => {
       const included = parseInclude(include)
@@ -62,7 +63,7 @@ export function monitorRoutes(deps: Deps): Routes {
           response: Answers(200, MonitorPage),
         },
       },
-      ({ query, context }) => listed(context.organizationId, query),
+      ({ query, context }) => deps.readList(context, (db) => listed(db, context, query)),
     )
 
     app.get(
@@ -77,10 +78,11 @@ export function monitorRoutes(deps: Deps): Routes {
           response: Answers(200, MonitorPage),
         },
       },
-      async ({ params, query, context }) => {
-        const { id } = await getGroupRow(db, context, params.group)
-        return await listed(context.organizationId, query, id)
-      },
+      ({ params, query, context }) =>
+        deps.readList(context, async (db) => {
+          const { id } = await getGroupRow(db, context, params.group)
+          return await listed(db, context, query, id)
+        }),
     )
 
     app.patch(

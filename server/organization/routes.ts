@@ -70,7 +70,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           response: Answers(200, PageOf(AuditEntry)),
         },
       },
-      ({ query, context }) => listAuditLog(db, seal, context, query),
+      ({ query, context }) => deps.readList(context, (db) => listAuditLog(db, seal, context, query)),
     )
 
     app.get(

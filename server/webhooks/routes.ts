@@ -39,7 +39,9 @@ export function webhookRoutes(deps: Deps): Routes {
       querystring: WebhookQuery,
       response: Answers(200, PageOf(Webhook)),
     }
-    app.get('/webhooks', { schema: list }, ({ query, context }) => listWebhooks(db, seal, context, query))
+    app.get('/webhooks', { schema: list }, ({ query, context }) =>
+      deps.readList(context, (db) => listWebhooks(db, seal, context, query)),
+    )
 
     const create = {
       operationId: 'createWebhook',

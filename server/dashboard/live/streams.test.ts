@@ -16,7 +16,7 @@ async function givenStreams(fresh: () => ReturnType<typeof import('../../testing
     },
   }
   const db = await fresh()
-  const live = new LiveStreams({ db, clock, log: pino({ level: 'silent' }) })
+  const live = new LiveStreams({ db, replica: undefined, clock, log: pino({ level: 'silent' }) })
   onTestFinished(() => live.close())
   return { live, db, elapsed: () => passed }
 }

@@ -3,12 +3,13 @@ import type { Logger } from 'pino'
 import type { LiveChange } from '#contract/dashboard.ts'
 import type { Clock } from '../../clock.ts'
 import type { Database } from '../../database/database.ts'
+import { type ReadReplica, readList } from '../../database/read-replica.ts'
 import { Problem } from '../../problem.ts'
 import { WakeUp } from '../../wake-up.ts'
 import { differenceOf, type Snapshot } from './snapshot.ts'
 import { monitorsOfEvents, readSnapshot } from './store.ts'
 
-export type LiveDeps = { db: Database; clock: Clock; log: Logger }
+export type LiveDeps = { db: Database; replica: ReadReplica | undefined; clock: Clock; log: Logger }
 
 /** How often the database is looked at while somebody watches. */
 const POLL_MS = 500
@@ -119,12 +120,15 @@ export class LiveStreams {
   }
 
   async #look(organizationId: string, watched: Watched): Promise<void> {
-    const { db, clock, log } = this.#deps
+    const { clock, log } = this.#deps
     try {
-      const now = await readSnapshot(db, organizationId)
-      const before = watched.snapshot ?? now
-      const { lists, events, checked } = differenceOf(before, now)
-      const monitors = await monitorsOfEvents(db, organizationId, events)
+      // From where the lists are read: a page that is told of an event must find it.
+      const { now, difference, monitors } = await readList(this.#deps, { organizationId }, async (db) => {
+        const now = await readSnapshot(db, organizationId)
+        const difference = differenceOf(watched.snapshot ?? now, now)
+        return { now, difference, monitors: await monitorsOfEvents(db, organizationId, difference.events) }
+      })
+      const { lists, checked } = difference
       watched.snapshot = now
       watched.readAt = clock.elapsed()
       for (const id of checked) watched.checked.add(id)
