@@ -7,7 +7,7 @@ export type AgentRole = (typeof AGENT_ROLES)[number]
 /** Deliberately loose: whether an address exists shows only when mail arrives there. */
 const PART = '[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069@<>,;:"()\\[\\]\\\\]+'
 export const EMAIL = `^${PART}@${PART}$`
-export const Email = Type.String({ maxLength: 254, pattern: EMAIL, description: 'an e-mail address' })
+export const Email = Type.String({ maxLength: 254, pattern: EMAIL, description: 'an email address' })
 
 const role = Type.Enum(AGENT_ROLES, {
   description:

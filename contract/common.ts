@@ -28,11 +28,20 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 const UNSEEN = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
 export const ONE_LINE = `^[^${UNSEEN}]*$`
 
+export const NAME = `^(?=.*\\S)[^${UNSEEN}]*$`
 export const Name = Type.String({
   minLength: 1,
   maxLength: 250,
-  pattern: `^(?=.*\\S)[^${UNSEEN}]*$`,
+  pattern: NAME,
   description: '1 to 250 characters in one line, not only spaces and without control characters',
+})
+
+export const SLUG = '^[a-z0-9]+(-[a-z0-9]+)*$'
+export const Slug = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: SLUG,
+  description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
 })
 
 /** ISO 8601 in UTC with milliseconds and `Z`. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import type { CauseReason } from './causes.ts'
 import { Exactly, Instant, Nullable } from './common.ts'
 import { Event } from './events.ts'
 import { STATES } from './monitors.ts'
@@ -7,10 +8,12 @@ import { REQUEST_STATUSES, Replay, WebhookRequest } from './webhooks.ts'
 
 /** What the dashboard asks beside the API, of one organization. Not part of the public API. */
 
-/** Monitors with the same trouble, told together: by the zone where several names of it fail alike, else by the monitor. */
+/** Monitors with the same failure, as one: by the zone where several names of it fail alike, else by the monitor. */
 const Cause = Exactly({
-  /** What is wrong, in one sentence for people ("3 records of example.com answer 198.51.100.7 instead of 192.0.2.1."). */
-  title: Type.String(),
+  /** What is wrong: "3 records of example.com answer 198.51.100.7 instead of 192.0.2.1." */
+  reason: Type.Unsafe<CauseReason>(
+    Exactly({ code: Type.String(), params: Type.Object({}, { additionalProperties: true }), text: Type.String() }),
+  ),
   state: Type.Enum(STATES),
   domain: Type.String(),
   /** Since when the first of them is in this state; null where no event of it is kept. */

@@ -6,7 +6,7 @@ export const ERROR_CODES = {
   invalid_request: '400. Fields are invalid. `errors` names them, and `X-Error-Fields` has a code for each.',
   invalid_json: '400. The body is not JSON.',
   unauthorized: '401. The API key or session is missing, unknown, revoked or expired.',
-  plan_limit_reached: '402. The plan allows no more of this.',
+  plan_limit_reached: '402. The limit of the plan is reached. `error` says which one.',
   forbidden: '403. The role of the key or agent does not allow this.',
   not_found: '404. The resource does not exist in this organization.',
   method_not_allowed: '405. `Allow` lists the methods of the path.',
@@ -30,20 +30,3 @@ export const ERROR_CODES = {
     '503. The server is starting or stopping, or its database is unavailable. Try again after `Retry-After`.',
 } as const
 export type ErrorCode = keyof typeof ERROR_CODES
-
-/** What `X-Error-Fields` says about a field. */
-export const FIELD_CODES = {
-  required: 'The field is missing.',
-  unknown_field: 'There is no such field or parameter.',
-  read_only: 'The field is set by Zonewatch or changed elsewhere.',
-  invalid_type: 'The value has the wrong JSON type.',
-  invalid_choice: 'The value is none of the allowed ones.',
-  out_of_range: 'The number is too small or too large.',
-  too_short: 'The text or list is too short.',
-  too_long: 'The text or list is too long.',
-  repeated: 'A query parameter was sent more than once.',
-  unknown_reference: 'The id or slug names nothing in this organization.',
-  taken: 'Another resource has this value.',
-  invalid_value: 'The value is wrong in another way. `errors` says how.',
-} as const
-export type FieldCode = keyof typeof FIELD_CODES

@@ -65,16 +65,25 @@ export const Event = Exactly(
 )
 export type Event = Static<typeof Event>
 
+const reason = Type.Optional(
+  Type.Union([VerdictReasonAnswer, Type.Null()], {
+    description:
+      'Why the monitor changed to `new_state`, as a code with parameters; null where none is kept. With `?include=reason`.',
+  }),
+)
+
+/** An event of a list, with its reason where `?include=reason` asks for it. */
+export const ListedEvent = Type.Object(
+  { ...Event.properties, reason },
+  { title: 'ListedEvent', additionalProperties: false, examples: [exampleOf(Event)] },
+)
+export type ListedEvent = Static<typeof ListedEvent>
+
 /** An event with the fields that `?include=…` adds. */
 export const EventAnswer = Type.Object(
   {
     ...Event.properties,
-    reason: Type.Optional(
-      Type.Union([VerdictReasonAnswer, Type.Null()], {
-        description:
-          'Why the monitor changed to `new_state`, as a code with parameters; null where none is kept. With `?include=reason`.',
-      }),
-    ),
+    reason,
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
         description: 'The evidence behind `new_state`; null where none is kept. With `?include=diagnosis`.',
@@ -97,7 +106,10 @@ export const eventFilters = {
   old_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes from this state.' })),
   new_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes to this state.' })),
 }
-export const MonitorEventQuery = Exactly({ ...pageQuery('MonitorEventOrder', ['occurred']), ...eventFilters })
+const include = Type.Optional(
+  Type.Enum(['reason'], { description: 'Adds to each event its reason, as a code with parameters.' }),
+)
+export const MonitorEventQuery = Exactly({ ...pageQuery('MonitorEventOrder', ['occurred']), ...eventFilters, include })
 export const EventQuery = Exactly({
   ...pageQuery('EventOrder', ['occurred', 'recorded']),
   order_by: Type.Optional(
@@ -117,6 +129,7 @@ export const EventQuery = Exactly({
     }),
   ),
   ...eventFilters,
+  include,
   group: Type.Optional(
     Type.String({
       description:

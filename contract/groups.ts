@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
 
 export const Group = Exactly(
   {
@@ -29,12 +29,6 @@ export const Group = Exactly(
 )
 export type Group = Static<typeof Group>
 
-const slug = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-  description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
-})
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
   maxItems: MOST_NAMED,
   description:
@@ -50,7 +44,7 @@ const elsewhere = {
 export const NewGroup = Exactly(
   {
     name: Name,
-    slug: Type.Optional(slug),
+    slug: Type.Optional(Slug),
     webhooks: Type.Optional(webhooks),
   },
   { title: 'NewGroup', examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': elsewhere },
@@ -60,7 +54,7 @@ export type NewGroup = Static<typeof NewGroup>
 export const GroupChange = Exactly(
   {
     name: Type.Optional(Name),
-    slug: Type.Optional(slug),
+    slug: Type.Optional(Slug),
     webhooks: Type.Optional(Type.Union([webhooks, Type.Null()])),
   },
   {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Email } from './agents.ts'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE } from './common.ts'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, Slug } from './common.ts'
 
 const settings = {
   timezone: Type.String({ description: 'An IANA name.', examples: ['Europe/Berlin'], maxLength: 64 }),
@@ -42,14 +42,7 @@ export type Organization = Static<typeof Organization>
 export const OrganizationChange = Exactly(
   {
     name: Type.Optional(Name),
-    slug: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 100,
-        pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-        description: 'lower-case letters, digits and single hyphens, 1 to 100 characters',
-      }),
-    ),
+    slug: Type.Optional(Slug),
     settings: Type.Optional(
       Exactly({
         timezone: Type.Optional(settings.timezone),

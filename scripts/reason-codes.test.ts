@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
+import { FIELD_ERRORS } from '#contract/field-errors.ts'
 import {
   CONFIRMATION_REASONS,
   textOf,
@@ -30,4 +31,14 @@ test('the example of the document is a reason, with the text of its code', () =>
 test('no code stands for a verdict and for a confirmation', () => {
   const shared = Object.keys(VERDICT_REASONS).filter((code) => code in CONFIRMATION_REASONS)
   expect(shared).toEqual(['unclassified'])
+})
+
+test('each template of a field error is a sentence that uses its parameters', () => {
+  for (const [code, { params, text }] of Object.entries(FIELD_ERRORS)) {
+    const given = Object.fromEntries(params.map((name) => [name, `<${name}>`]))
+    const sentence = (text as (params: object) => string)(given)
+    expect([code, sentence]).toEqual([code, expect.stringMatching(/\.$/)])
+    const unused = params.filter((name) => !sentence.includes(`<${name}>`) && name !== 'resource')
+    expect([code, unused]).toEqual([code, []])
+  }
 })

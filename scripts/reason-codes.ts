@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { ERROR_CODES, FIELD_CODES } from '#contract/error-codes.ts'
+import { CAUSES } from '#contract/causes.ts'
+import { ERROR_CODES } from '#contract/error-codes.ts'
+import { FIELD_ERRORS } from '#contract/field-errors.ts'
 import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
@@ -10,7 +12,8 @@ export function codeTables(): Record<string, string> {
     verdicts: reasonTable(VERDICT_REASONS),
     confirmations: reasonTable(CONFIRMATION_REASONS),
     errors: codeTable(ERROR_CODES),
-    fields: codeTable(FIELD_CODES),
+    fields: paramsTable(FIELD_ERRORS),
+    causes: paramsTable(CAUSES),
   }
 }
 
@@ -27,6 +30,13 @@ function reasonTable(catalogue: Catalogue): string {
 function codeTable(codes: Record<string, string>): string {
   const rows = Object.entries(codes).map(([code, about]) => `| \`${code}\` | ${about} |`)
   return ['| Code | Meaning |', '|---|---|', ...rows, ''].join('\n')
+}
+
+function paramsTable(codes: Record<string, { about: string; params: readonly string[] }>): string {
+  const rows = Object.entries(codes).map(([code, { about, params }]) => {
+    return `| \`${code}\` | ${about} | ${params.map((name) => `\`${name}\``).join(', ')} |`
+  })
+  return ['| Code | Meaning | Parameters |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
 /** The document with these tables in the place of those that it has. */

@@ -1,7 +1,6 @@
-import type { ErrorCode, FieldCode } from '#contract/error-codes.ts'
+import type { ErrorCode } from '#contract/error-codes.ts'
+import type { FieldError } from '#contract/field-errors.ts'
 
-/** What is wrong with a field, what is allowed and what to do, in a sentence. A sentence without a code is an `invalid_value`. */
-export type FieldError = string | { code: FieldCode; text: string }
 /** The path of each field at fault (`expected_value.2`). */
 export type FieldErrors = Record<string, FieldError>
 
@@ -43,28 +42,54 @@ const CODES: Record<number, ErrorCode> = {
   503: 'unavailable',
 }
 
-export const fieldText = (error: FieldError): string => (typeof error === 'string' ? error : error.text)
-const fieldCode = (error: FieldError): FieldCode => (typeof error === 'string' ? 'invalid_value' : error.code)
-
 export function fieldTexts(errors: FieldErrors): Record<string, string> {
   // Without a prototype, so that a field called `constructor` is a field like any other.
   const texts: Record<string, string> = Object.create(null)
-  for (const [field, error] of Object.entries(errors)) texts[field] = fieldText(error)
+  for (const [field, error] of Object.entries(errors)) texts[field] = error.text
   return texts
 }
 
-/** Fields that one header names. */
+/** Fields that one header names, and its characters. */
 const MOST_FIELDS = 50
+const MOST_CHARACTERS = 4_096
+/** Characters of a parameter. */
+const MOST_OF_PARAM = 60
 /** The keys of a dictionary, RFC 9651 section 3.2. */
 const KEY = /^[a-z*][a-z0-9_.*-]*$/
 
-/** `X-Error-Fields`, a dictionary of RFC 9651. Fields whose names cannot be keys, and those beyond 50, are only in the body. */
+/**
+ * `X-Error-Fields`, a dictionary of RFC 9651: `frequency=out_of_range;min=5;max=120`. Fields whose names cannot be keys, and those
+ * beyond the limits, are only in the body.
+ */
 export function fieldCodesHeader(errors: FieldErrors): string {
   const named = Object.entries(errors).filter(([field]) => KEY.test(field) && field.length <= 100)
-  return named
-    .slice(0, MOST_FIELDS)
-    .map(([field, error]) => `${field}=${fieldCode(error)}`)
-    .join(', ')
+  let header = ''
+  for (const [field, { code, params }] of named.slice(0, MOST_FIELDS)) {
+    const written = Object.entries(params).map(([name, value]) => `;${name}=${bareItem(value)}`)
+    const next = `${header === '' ? '' : ', '}${field}=${code}${written.join('')}`
+    if (header.length + next.length > MOST_CHARACTERS) break
+    header += next
+  }
+  return header
+}
+
+/** An integer, a string, or a display string where there is more than ASCII: RFC 9651 sections 3.3.1, 3.3.3 and 3.3.8. */
+function bareItem(value: string | number): string {
+  if (Math.abs(Number(value)) < 1e15 && Number.isInteger(value)) return String(value)
+  const text = Array.from(
+    String(value)
+      .slice(0, 2 * MOST_OF_PARAM)
+      .toWellFormed(),
+  )
+    .slice(0, MOST_OF_PARAM)
+    .join('')
+  if (/^[\x20-\x7e]*$/.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
+  const octets = Array.from(Buffer.from(text), (octet) => {
+    const character = String.fromCharCode(octet)
+    const isPlain = octet >= 0x20 && octet <= 0x7e && character !== '%' && character !== '"'
+    return isPlain ? character : `%${octet.toString(16).padStart(2, '0')}`
+  })
+  return `%"${octets.join('')}"`
 }
 
 export function invalid(errors: FieldErrors): Problem {

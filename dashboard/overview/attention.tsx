@@ -45,7 +45,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
             <WebhookLine key={webhook.id} webhook={webhook} />
           ))}
           {attention.map((cause) => (
-            <CauseLine key={`${cause.domain} ${cause.state} ${cause.title}`} cause={cause} />
+            <CauseLine key={`${cause.domain} ${cause.state} ${cause.reason.text}`} cause={cause} />
           ))}
         </ul>
       )}
@@ -123,16 +123,16 @@ function Line({ icon: Icon, tone, word, sentence, isLink, below, children }: Lin
 const stretched = 'rounded-sm after:absolute after:inset-0'
 
 function CauseLine({ cause }: { cause: Cause }) {
-  const { title, state, since, monitors, count } = cause
+  const { reason, state, since, monitors, count } = cause
   const { icon, tone, word } = STATE_LOOKS[state]
   const [only] = monitors
   const isLink = count === 1 && only !== undefined
   const sentence = isLink ? (
     <Link to="/monitors/$monitor" params={{ monitor: only.id }} className={stretched}>
-      {title}
+      {reason.text}
     </Link>
   ) : (
-    title
+    reason.text
   )
   return (
     <Line

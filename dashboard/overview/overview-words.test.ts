@@ -19,7 +19,7 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   ...more,
 })
 const cause = {
-  title: 'www.example.com does not exist.',
+  reason: { code: 'name_not_found' as const, params: {}, text: 'www.example.com does not exist (NXDOMAIN).' },
   state: 'NOT_FOUND' as const,
   domain: 'example.com',
   since: null,

@@ -11,6 +11,7 @@ import {
   Welcome,
 } from '#contract/account.ts'
 import { Nullable } from '#contract/common.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { originOf } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
@@ -162,7 +163,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
 /** Without a session they make the account. Throws 400. */
 function nameAndPassword({ name, password }: Acceptance): { name: string; password: string } {
   if (name !== undefined && password !== undefined) return { name, password }
-  const missing = 'is required. Sign in first, or choose a name and a password for a new account.'
+  const missing = fieldError('required_for_new_account')
   throw invalid({
     ...(name === undefined ? { name: missing } : {}),
     ...(password === undefined ? { password: missing } : {}),

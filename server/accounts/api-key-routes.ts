@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { type ApiKey, ApiKeys, MadeApiKey, Mails, NewApiKey } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
 import { Exactly } from '#contract/common.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import type { Deps } from '../deps.ts'
@@ -88,7 +89,7 @@ function expiryOf(text: string | null | undefined, now: number): number | undefi
   if (text === null || text === undefined) return undefined
   const instant = parseTime('expires', text)
   if (instant > now) return instant
-  throw invalid({ expires: 'must be a time in the future, like 2027-01-31T12:00:00.000Z.' })
+  throw invalid({ expires: fieldError('not_in_future') })
 }
 
 /** Throws 403. */

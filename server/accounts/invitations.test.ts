@@ -54,7 +54,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect((await invite({ email: 'bob@example.com' })).status).toBe(409)
     expect((await invite({ email: 'ADA@example.com' })).status).toBe(409)
     expect((await invite({ email: 'not an address' })).body.errors.email).toBe(
-      'must be an e-mail address, not "not an address".',
+      'must be an email address, not "not an address".',
     )
   })
 

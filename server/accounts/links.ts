@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
 import type { Origin } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
@@ -159,7 +160,4 @@ async function sendLink(
   await queueMail(transaction, null, { about: id, recipients: [recipient], content }, now)
 }
 
-const badLink = () =>
-  invalid({
-    token: 'is invalid. The link was used, has expired, or the account has changed; request a new one.',
-  })
+const badLink = () => invalid({ token: fieldError('invalid_link') })

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as contract from '#contract/account.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
 import { originOf } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
@@ -31,7 +32,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
     work: (transaction: Database, account: Account, prepared: P | undefined) => Promise<T>,
   ): Promise<T> => {
     const { personId } = signedIn(request)
-    const wrong = () => invalid({ [field]: 'is wrong.' })
+    const wrong = () => invalid({ [field]: fieldError('wrong_password') })
     return await guarded(deps, reply, byPerson('password', personId, request.ip), async () => {
       const hash = (await findAccountById(db, personId))?.passwordHash
       if (!hash || !(await passwords.verify({ hash, password }))) throw wrong()

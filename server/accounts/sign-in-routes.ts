@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import * as contract from '#contract/account.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
 import { originOf } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
@@ -149,10 +150,8 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
             const account = await lockAccount(transaction, personId)
             const taken = await takeCode(transaction, seal, { personId, code }, clock.now())
             if (taken === 'none' || !account) throw noSecondFactor()
-            if (taken === 'wrong')
-              throw invalid({ code: 'is wrong or expired. Enter the current code of your authenticator app.' })
-            if (taken === 'used')
-              throw invalid({ code: 'was already used. Wait for the next code in your authenticator app.' })
+            if (taken === 'wrong') throw invalid({ code: fieldError('wrong_code') })
+            if (taken === 'used') throw invalid({ code: fieldError('used_code') })
             if (!request.session) return await completeSignIn(transaction, request, personId, request.body.trustDevice)
             // The first code of somebody who is signed in turns the second factor on.
             if (account.hasSecondFactor) return {}
@@ -178,7 +177,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
             await lockAccount(transaction, personId)
             const taken = await takeBackupCode(transaction, seal, { personId, code })
             if (taken === 'none') throw noSecondFactor()
-            if (taken === 'wrong') throw invalid({ code: 'is wrong or already used.' })
+            if (taken === 'wrong') throw invalid({ code: fieldError('wrong_backup_code') })
             return request.session ? {} : await completeSignIn(transaction, request, personId, trustDevice)
           }),
         )

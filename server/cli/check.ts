@@ -16,6 +16,7 @@ import { toDiagnosis } from '../monitors/diagnosis.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { fieldTexts } from '../problem.ts'
 import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './load-config.ts'
 
@@ -39,7 +40,7 @@ function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
   const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
   if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
-  if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
+  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
   return { owner: parsed.name.owner, recordType, isExactMatch }
 }
 
@@ -103,7 +104,7 @@ function valuesFound(recordType: MonitorRecordType, isExactMatch: boolean, outco
 function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {
   if (expected.length === 0) return []
   const parsed = parseExpectedValues(expected, recordType, isExactMatch)
-  if (!parsed.ok) throw new CliError(Object.values(parsed.problems).join('\n'))
+  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
   return parsed.values
 }
 

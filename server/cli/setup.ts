@@ -15,7 +15,7 @@ export type SetupOptions = { organization: string; email: string; password?: str
 export async function setup({ organization, email, password: given, json }: SetupOptions): Promise<void> {
   if (organization.trim() === '' || organization.length > 250)
     throw new CliError('--organization needs a name of 1 to 250 characters.')
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`--email: "${email}" is not an e-mail address.`)
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`--email: "${email}" is not an email address.`)
   const password = given ?? (await readPassword())
   if (password.length < 8) throw new CliError('The password must have at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {

@@ -249,7 +249,7 @@ class Settings {
       '',
       'email address of the first owner, created once in an empty database',
       (text) => {
-        if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an e-mail address.')
+        if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an email address.')
         return text
       },
     )

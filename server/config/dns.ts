@@ -87,7 +87,7 @@ function parseCanaries(text: string): readonly string[] {
     .filter((each) => each !== '')
     .map((each) => {
       const parsed = normalizeName(each)
-      if (!parsed.ok) throw new Refusal(`has an invalid name: ${parsed.reason}`)
+      if (!parsed.ok) throw new Refusal(`has an invalid name: ${parsed.reason.text}`)
       return parsed.name
     })
 }

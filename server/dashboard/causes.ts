@@ -1,3 +1,4 @@
+import type { CauseReason } from '#contract/causes.ts'
 import type { Cause } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
 import type { MonitorState } from '#contract/monitors.ts'
@@ -5,7 +6,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { isoOrNull } from '../http/times.ts'
-import { titleOf } from './cause-title.ts'
+import { reasonOf } from './cause-reason.ts'
 import {
   type FailingMonitor,
   failingMonitors,
@@ -18,8 +19,8 @@ import {
 /** Causes that are shown, and monitors of each. */
 const MOST = 20
 const SHOWN = 5
-/** Monitors of one domain in one state that are told apart by what they answer; more are one cause. */
-const TOLD_APART = 50
+/** Monitors of one domain in one state that are grouped by what they answer; more are one cause. */
+const MOST_GROUPED = 50
 /** Troubles that have just begun. */
 const MOST_NEW = 10
 
@@ -37,17 +38,17 @@ export async function attentionOf(
   const { organizationId } = tenant
   const { troubles: largest, all } = await largestTroubles(db, tenant, MOST)
   const troubles = [...largest, ...(await newest(db, organizationId, largest, recent))]
-  const monitors = await failingMonitors(db, tenant, troubles, TOLD_APART)
+  const monitors = await failingMonitors(db, tenant, troubles, MOST_GROUPED)
   const ofPlace = Map.groupBy(monitors, ({ place }) => place)
   const groups = troubles
     .flatMap((trouble, place) => apart(trouble, ofPlace.get(place) ?? []))
     .map((group) => ({ ...group, since: sinceOf(group) }))
     .sort((one, other) => other.count - one.count || (other.since ?? 0) - (one.since ?? 0))
   const shown = groups.slice(0, MOST)
-  const told = shown.flatMap(({ trouble, monitors: [first], count }) =>
-    count === 1 && first && TELLING.has(trouble.state) ? [first.id] : [],
+  const single = shown.flatMap(({ trouble, monitors: [first], count }) =>
+    count === 1 && first && HAS_OWN_REASON.has(trouble.state) ? [first.id] : [],
   )
-  const reasons = await reasonsOf(db, tenant, told)
+  const reasons = await reasonsOf(db, tenant, single)
   return {
     attention: shown.map((group) => toCause(group, reasons)),
     more: Math.max(0, all - troubles.length) + groups.length - shown.length,
@@ -55,8 +56,8 @@ export async function attentionOf(
 }
 
 const isFailing = (state: MonitorState) => state !== 'VALID' && state !== 'UNSET'
-/** Of these the check's own sentence says more than the state: the cause, or the name behind a CNAME that is missing. */
-const TELLING: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
+/** Of these the reason of the check says more than the state: the cause, or the name behind a CNAME that is missing. */
+const HAS_OWN_REASON: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
 
 /** Troubles that began lately and are too small to be among the largest. */
 async function newest(
@@ -92,7 +93,7 @@ function sinceOf({ monitors }: Group): number | null {
   return known.length === 0 ? null : Math.min(...known)
 }
 
-function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<string, string>): Cause {
+function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<string, CauseReason>): Cause {
   const { trouble, monitors, count, since } = group
   const [first] = monitors
   const isWhole = count === monitors.length
@@ -100,7 +101,7 @@ function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<s
   const expected = isWhole ? same(monitors.map(({ expected_values }) => expected_values)) : undefined
   const reason = first && reasons.get(first.id)
   return {
-    title: titleOf({
+    reason: reasonOf({
       ...trouble,
       count,
       owner: first?.owner || '.',

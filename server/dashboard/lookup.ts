@@ -1,4 +1,5 @@
 import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { judge } from '../checks/verdict.ts'
@@ -25,7 +26,7 @@ export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequ
   const pasted = pastedName(name)
   const isAddress = pasted.endsWith('.arpa') && !name.trim().toLowerCase().includes('.arpa')
   if (isAddress && record_type !== undefined && record_type !== 'PTR') {
-    throw invalid({ record_type: 'must be PTR for an IP address. For another type, use a name.' })
+    throw invalid({ record_type: fieldError('ptr_required') })
   }
   const parsed = parseMonitorName({ full_domain: pasted }, 'PTR')
   if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { CauseReason } from '#contract/causes.ts'
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { toDiagnosis } from '../monitors/diagnosis.ts'
+import { toReason } from '../monitors/diagnosis.ts'
 
 // In the words of the migration, so that the partial index is used.
 const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
@@ -131,7 +132,7 @@ export async function reasonsOf(
   db: Database,
   { organizationId }: Tenant,
   ids: readonly string[],
-): Promise<Map<string, string>> {
+): Promise<Map<string, CauseReason>> {
   if (ids.length === 0) return new Map()
   const rows = await db
     .selectFrom('monitors')
@@ -139,7 +140,12 @@ export async function reasonsOf(
     .where('organization_id', '=', organizationId)
     .where('id', 'in', ids)
     .execute()
-  return new Map(rows.flatMap(({ id, diagnosis }) => (diagnosis ? [[id, toDiagnosis(diagnosis).reason]] : [])))
+  return new Map(
+    rows.flatMap(({ id, diagnosis }) => {
+      const reason = toReason(diagnosis)
+      return reason ? [[id, reason]] : []
+    }),
+  )
 }
 
 /** Late checks of all organizations that are looked up one by one; with more of them the table is read through. */

@@ -93,7 +93,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     ])
     const { body } = await world.call(PATH)
     expect(body).toMatchObject({ states: { VALID: 2, UNSET: 1, NO_DATA: 1 }, active: 4, disabled: 3 })
-    expect(body.attention.map(({ title }: Cause) => title)).toEqual(['g.example.com has no A record.'])
+    expect(body.attention.map(({ reason }: Cause) => reason.text)).toEqual(['g.example.com has no A record.'])
     expect((await world.call(PATH, { key })).body).toMatchObject({ states: { TIMEOUT: 1 }, active: 1, disabled: 0 })
   })
 
@@ -122,7 +122,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     }
   })
 
-  test('tells what fails by cause: one domain, one way of failing, one answer', async () => {
+  test('groups what fails by cause: one domain, one way of failing, one answer', async () => {
     const world = await givenApp(engine)
     const wrong = { state: 'MISMATCH' as const, current: ['198.51.100.7'] }
     const ids = await givenMonitors(world, [
@@ -138,7 +138,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       { full_domain: 'www.example.org' },
     ])
     const { attention, more } = (await world.call(PATH)).body
-    expect(attention.map(({ title, count }: Cause) => [count, title])).toEqual([
+    expect(attention.map(({ reason, count }: Cause) => [count, reason.text])).toEqual([
       [3, '3 records of example.com answer 198.51.100.7 instead of 192.0.2.1.'],
       [2, '2 names of example.net do not exist (NXDOMAIN).'],
       [1, 'd.example.com (A) answers 203.0.113.9 instead of 192.0.2.1.'],
@@ -147,6 +147,9 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       [1, 'example.org cannot be resolved: the query failed (SERVFAIL).'],
     ])
     expect(attention[0]).toMatchObject({ state: 'MISMATCH', domain: 'example.com' })
+    const params = { count: 3, domain: 'example.com', observed: ['198.51.100.7'], expected: ['192.0.2.1'] }
+    expect(attention[0].reason).toMatchObject({ code: 'records_answer_instead', params })
+    expect(attention[5].reason).toMatchObject({ code: 'unclassified' })
     expect(new Set(attention[0].monitors.map(({ id }: { id: string }) => id))).toEqual(new Set(ids.slice(0, 3)))
     expect(attention[0].monitors[0]).toMatchObject({ record_type: 'A', name: 'c.example.com' })
     const since = Date.parse(attention[0].since)

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
 import { LoggedRequest, MOST_COUNTED, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { KeptRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { inSteps } from '../http/idempotency.ts'
@@ -68,6 +69,6 @@ export function webhookLogRoutes(deps: Deps): Routes {
 function periodOf(given: Pick<ReplaySelection, 'since' | 'until'>, now: number): Period {
   const times = parseTimes(given, ['since', 'until'])
   const period = { since: times.since!, until: times.until ?? now }
-  if (period.until <= period.since) throw invalid({ until: 'must be later than since.' })
+  if (period.until <= period.since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
   return period
 }

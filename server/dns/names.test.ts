@@ -45,7 +45,10 @@ describe('what is not a name is refused with the reason', () => {
     ['ü/.de', /internationalized/],
     ['xn--a.\u00ad', /internationalized/],
   ])('%s', (text, reason) => {
-    expect(normalizeName(text)).toEqual({ ok: false, reason: expect.stringMatching(reason) })
+    expect(normalizeName(text)).toEqual({
+      ok: false,
+      reason: expect.objectContaining({ text: expect.stringMatching(reason) }),
+    })
   })
 })
 

@@ -1,8 +1,9 @@
 import { domainToASCII } from 'node:url'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { addressOctets } from './addresses.ts'
 
-/** `name` is canonical: lower case, A-labels, no trailing dot, the root as the empty string. `reason` is a sentence. */
-export type ParsedName = { ok: true; name: string } | { ok: false; reason: string }
+/** `name` is canonical: lower case, A-labels, no trailing dot, the root as the empty string. */
+export type ParsedName = { ok: true; name: string } | { ok: false; reason: FieldError }
 
 /** RFC 1035 section 2.3.4, in octets; 255 on the wire are 253 characters of text. */
 export const MAX_LABEL = 63
@@ -27,9 +28,9 @@ export const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, oct
 export function normalizeName(text: string): ParsedName {
   const dotted = text.replace(/[\u3002\uff0e\uff61]/g, '.')
   if (dotted === '.') return { ok: true, name: '' }
-  if (text === '') return refused('A name must not be empty. For the root, use a single dot.')
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return refused('A URL is not a DNS name. Use only the host name.')
-  if (text.length > 4 * MAX_NAME) return refused(`A name has at most ${MAX_NAME} characters.`)
+  if (text === '') return refused(fieldError('empty_name'))
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return refused(fieldError('url_as_name'))
+  if (text.length > 4 * MAX_NAME) return refused(fieldError('name_too_long', { max: MAX_NAME, length: text.length }))
   const underArpa = /\.arpa\.?$/i.test(dotted)
   const labels: string[] = []
   let octets = 0
@@ -39,7 +40,7 @@ export function normalizeName(text: string): ParsedName {
     labels.push(parsed.name)
     octets += octetsIn(parsed.name) + 1
   }
-  if (octets - 1 > MAX_NAME) return refused(`A name has at most ${MAX_NAME} characters; this one has ${octets - 1}.`)
+  if (octets - 1 > MAX_NAME) return refused(fieldError('name_too_long', { max: MAX_NAME, length: octets - 1 }))
   return { ok: true, name: labels.join('.') }
 }
 
@@ -92,16 +93,15 @@ export function writeName(packet: Buffer, from: number, name: string): number {
 }
 
 function normalizeLabel(label: string, underArpa: boolean): ParsedName {
-  if (label === '') return refused('A name must not have an empty label. Remove the leading or the double dot.')
+  if (label === '') return refused(fieldError('empty_label'))
   const ascii = isAscii(label) ? label : aLabel(label)
-  if (ascii === undefined) return refused(`The label "${label}" is not valid in an internationalized name.`)
+  if (ascii === undefined) return refused(fieldError('invalid_international_name', { label }))
   const wrong = ascii.replace(/\\(?:[01]\d\d|2[0-4]\d|25[0-5])/g, '').match(/[^a-z0-9_*/+=~!#&'-]/i)
-  if (wrong) return refused(`The character "${wrong[0]}" is not allowed in a name. Use a name like www.example.com.`)
-  if (ascii.includes('/') && !underArpa)
-    return refused('The character "/" is not allowed in a name. Use only the host name, without a URL or path.')
+  if (wrong) return refused(fieldError('invalid_character', { character: wrong[0] }))
+  if (ascii.includes('/') && !underArpa) return refused(fieldError('slash_in_name'))
   const name = ascii.toLowerCase().replace(/\\(\d{3})/g, (_, octet: string) => OCTET_TEXT[Number(octet)]!)
   const octets = octetsIn(name)
-  if (octets > MAX_LABEL) return refused(`A label has 1 to ${MAX_LABEL} octets; "${name}" has ${octets}.`)
+  if (octets > MAX_LABEL) return refused(fieldError('label_too_long', { label: name, max: MAX_LABEL, length: octets }))
   return { ok: true, name }
 }
 
@@ -129,6 +129,6 @@ function isAscii(text: string): boolean {
   return !/[\u0080-\uffff]/.test(text)
 }
 
-function refused(reason: string): ParsedName {
+function refused(reason: FieldError): ParsedName {
   return { ok: false, reason }
 }

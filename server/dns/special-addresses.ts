@@ -3,20 +3,20 @@ import ipaddr from 'ipaddr.js'
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** What ipaddr.js calls the blocks of the IANA special-purpose registries, in words. Those not listed here are `reserved`. */
+/** What ipaddr.js calls the blocks of the IANA special-purpose registries, as people call them. Those not listed here are `reserved`. */
 const WORDS: Record<string, string> = {
-  unspecified: 'an address of "this network"',
-  broadcast: 'the broadcast address',
-  multicast: 'a multicast address',
-  linkLocal: 'a link-local address',
-  loopback: 'a loopback address',
-  carrierGradeNat: 'an address of carrier-grade NAT',
-  private: 'a private address',
-  uniqueLocal: 'a private (unique local) address',
-  deprecatedSiteLocal: 'a private (site-local) address',
-  discard: 'an address of the discard block',
-  teredo: 'a Teredo address',
-  benchmarking: 'an address for benchmarks',
+  unspecified: 'this network',
+  broadcast: 'broadcast',
+  multicast: 'multicast',
+  linkLocal: 'link-local',
+  loopback: 'loopback',
+  carrierGradeNat: 'carrier-grade NAT',
+  private: 'private',
+  uniqueLocal: 'private, unique local',
+  deprecatedSiteLocal: 'private, site-local',
+  discard: 'discard',
+  teredo: 'Teredo',
+  benchmarking: 'benchmarking',
 }
 
 /** Reaches a platform's internals from inside its network although the registries call it ordinary. */
@@ -42,25 +42,25 @@ export function parseAddress(ip: string): Address | null {
 }
 
 /**
- * What the address is, in words, when requests must not go there by default; null for an ordinary public one.
+ * The range of the address, when requests must not go there by default; null for an ordinary public one.
  * Mapped addresses are expected in their IPv4 form.
  */
 export function specialNameOf(address: Address): string | null {
   if (address instanceof ipaddr.IPv6) return specialNameOfIpv6(address)
-  if (address.toString() === AZURE_PLATFORM) return "the platform's own address at Azure"
+  if (address.toString() === AZURE_PLATFORM) return 'Azure platform'
   return wordsOf(address.range())
 }
 
 function specialNameOfIpv6(address: ipaddr.IPv6): string | null {
   const carried = carriedIpv4(address)
   if (carried !== null) {
-    const what = specialNameOf(carried)
-    return what === null ? null : `another form of ${carried}, ${what}`
+    const range = specialNameOf(carried)
+    return range === null ? null : `${range} ${carried}`
   }
   const what = wordsOf(address.range())
   if (what !== null) return what
   // RFC 4291 section 2.4 calls the rest of the space unicast too, but nothing is assigned there.
-  return address.match(GLOBAL_UNICAST) ? null : 'outside the public address space 2000::/3'
+  return address.match(GLOBAL_UNICAST) ? null : 'outside 2000::/3'
 }
 
 /** RFC 6052 section 2.1 keeps the IPv4 address in the last 32 bits of 64:ff9b::/96, RFC 3056 in bits 16 to 47 of 2002::/16. */
@@ -73,5 +73,5 @@ function carriedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
 
 function wordsOf(range: string): string | null {
   if (range === 'unicast') return null
-  return WORDS[range] ?? 'a reserved address'
+  return WORDS[range] ?? 'reserved'
 }

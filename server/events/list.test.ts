@@ -94,6 +94,13 @@ onBothEngines('events', (_fresh, engine) => {
     await world.deps.db.updateTable('events').set({ diagnosis }).where('id', '=', events[0]!.id).execute()
     const text = 'shop.example.com timed out: no name server answered in time.'
     expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: { ...verdict, text } })
+    const lists = ['/events', `/monitors/${shop}/events`]
+    for (const list of lists) {
+      const { data } = (await world.call(`${list}?include=Reason`)).body
+      expect(data.find(({ id }: { id: string }) => id === plain.id)).toEqual({ ...plain, reason: { ...verdict, text } })
+      expect(data.filter((event: object) => !('reason' in event))).toEqual([])
+      expect((await world.call(`${list}?include=diagnosis`)).body.errors).toEqual({ include: 'must be reason.' })
+    }
     await world.deps.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
     expect((await world.call(`${path}?include=diagnosis`)).body).toEqual({ ...plain, diagnosis: null })
     expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: null })

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { Event, EventQuery } from '#contract/events.ts'
+import type { EventQuery, ListedEvent } from '#contract/events.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
@@ -8,9 +9,10 @@ import { findGroupRow } from '../groups/store.ts'
 import type { Builder } from '../http/keyset-query.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
+import { toReason } from '../monitors/diagnosis.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { type ShownEvent, toEvent } from './store.ts'
+import { type EventRow, type ShownEvent, toEvent } from './store.ts'
 
 /**
  * The organization's events, or those of one monitor, in the order in which they occurred. `isChange`: without first results,
@@ -22,7 +24,7 @@ export async function listEvents(
   { organizationId }: Tenant,
   query: EventQuery,
   { isChange = false }: { isChange?: boolean } = {},
-): Promise<Page<Event>> {
+): Promise<Page<ListedEvent>> {
   const order_by = query.order_by ?? (query.after_id === undefined ? 'occurred' : 'recorded')
   const { occurred_after: above, occurred_before: below } = parseTimes(
     query,
@@ -32,12 +34,16 @@ export async function listEvents(
   const filters = await filtersOf(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
   const events = index === undefined ? 'events' : (withIndex('events', { index }) as never as 'events')
-  let rows = db.selectFrom(events).select(SHOWN).where('events.organization_id', '=', organizationId)
+  const hasReason = query.include === 'reason'
+  let rows = db
+    .selectFrom(events)
+    .select(hasReason ? [...SHOWN, 'events.diagnosis'] : SHOWN)
+    .where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
   }
   if (isChange) rows = rows.where(IS_CHANGE)
-  const page = await listPage<ShownEvent>(rows as unknown as Builder<ShownEvent>, {
+  const page = await listPage<Listed>(rows as unknown as Builder<Listed>, {
     seal,
     query: { ...query, order_by },
     id: 'events.id',
@@ -47,21 +53,22 @@ export async function listEvents(
     },
     scope: ['events', organizationId, Object.entries(filters), above, below, query.after_id, isChange],
   })
-  return { ...page, data: page.data.map(toEvent) }
+  const data = page.data.map((row) => (hasReason ? { ...toEvent(row), reason: toReason(row.diagnosis) } : toEvent(row)))
+  return { ...page, data }
 }
+
+type Listed = ShownEvent & Pick<EventRow, 'diagnosis'>
 
 /** In the order in which they were recorded there is an index of all events, and none of those that a filter wants. */
 function refusedOf({ order_by, after_id, ...query }: EventQuery): FieldErrors {
   if (order_by !== 'recorded') {
-    return after_id === undefined ? {} : { order_by: 'must be recorded together with after_id; leave it out.' }
+    return after_id === undefined ? {} : { order_by: fieldError('order_conflict') }
   }
   const given = FILTERS.filter((name) => query[name] !== undefined)
-  return Object.fromEntries(given.map((name) => [name, ONLY_WHEN_OCCURRED]))
+  return Object.fromEntries(given.map((name) => [name, fieldError('filter_conflict')]))
 }
 
 const FILTERS = ['old_state', 'new_state', 'group', 'monitor_id', 'occurred_after', 'occurred_before'] as const
-const ONLY_WHEN_OCCURRED =
-  'cannot be given together with after_id or order_by=recorded; leave it out, and filter the events that come back.'
 
 // In the words of the migration, so that the partial index is used.
 const IS_CHANGE = sql<boolean>`events.old_state <> 'UNSET'`

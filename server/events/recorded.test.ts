@@ -85,14 +85,14 @@ onBothEngines('events in the order in which they are recorded', (_fresh, engine)
     const { id } = await givenEvent(world)
     const errors = async (query: string) => (await world.call(`/events?${query}`)).body.errors
     const filter =
-      'cannot be given together with after_id or order_by=recorded; leave it out, and filter the events that come back.'
+      'cannot be combined with after_id or order_by=recorded. Leave it out, and filter the events that are returned.'
     expect(await errors(`after_id=${id}&new_state=VALID&occurred_after=1`)).toEqual({
       new_state: filter,
       occurred_after: filter,
     })
     expect(await errors('order_by=recorded&group=default')).toEqual({ group: filter })
     expect(await errors(`after_id=${id}&order_by=occurred`)).toEqual({
-      order_by: 'must be recorded together with after_id; leave it out.',
+      order_by: 'must be recorded when after_id is sent. Leave it out.',
     })
     expect(Object.keys(await errors('after_id=evt_1'))).toEqual(['after_id'])
     expect(await read(world, '', 'order_by=recorded')).toEqual([id])

@@ -1,5 +1,5 @@
 import { PageOf } from '#contract/common.ts'
-import { Event, EventAnswer, EventQuery, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
+import { EventAnswer, EventQuery, ListedEvent, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
@@ -14,12 +14,13 @@ export function eventRoutes(deps: Deps): Routes {
     app.get(
       '/events',
       {
+        serializerCompiler: asItIs,
         schema: {
           operationId: 'listEvents',
           summary: 'List events',
           tags: ['Events'],
           querystring: EventQuery,
-          response: Answers(200, PageOf(Event)),
+          response: Answers(200, PageOf(ListedEvent)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listEvents(db, seal, context, query)),
@@ -28,13 +29,14 @@ export function eventRoutes(deps: Deps): Routes {
     app.get(
       '/monitors/:monitor/events',
       {
+        serializerCompiler: asItIs,
         schema: {
           operationId: 'listMonitorEvents',
           summary: 'List the events of a monitor',
           tags,
           params: Params('monitor'),
           querystring: MonitorEventQuery,
-          response: Answers(200, PageOf(Event)),
+          response: Answers(200, PageOf(ListedEvent)),
         },
       },
       ({ params, query, context }) =>

@@ -55,7 +55,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect(taken.body).toEqual({
       code: 409,
       error: 'The slug "kunden-partner" is taken by another group. Use another slug.',
-      errors: { slug: 'is taken by another group. Use another slug.' },
+      errors: { slug: 'is already in use. Use another one.' },
     })
     for (const [body, field] of [
       [{ name: '' }, 'name'],

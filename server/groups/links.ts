@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import { MOST_GROUPS } from '#contract/webhooks.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
@@ -75,7 +76,7 @@ async function refusalsOf(
       ? (['webhooks', webhooksPerGroup, MOST_GROUPS] as const)
       : (['groups', MOST_GROUPS, webhooksPerGroup] as const)
   if (wanted.size > most && wanted.size > before) {
-    errors[field] = `has ${wanted.size} entries. At most ${most} are allowed.`
+    errors[field] = fieldError('too_many_links', { count: wanted.size, max: most })
   }
   const column = side === 'group' ? 'webhook_id' : 'group_id'
   const counts = await db
@@ -89,8 +90,8 @@ async function refusalsOf(
     if (count < mostOfOther) continue
     errors[wanted.get(id)!] =
       side === 'group'
-        ? `is linked to ${count} groups, which is the limit for one webhook.`
-        : `has ${count} webhooks, which is the limit for one group. Remove one of them first.`
+        ? fieldError('webhook_has_most_groups', { count })
+        : fieldError('group_has_most_webhooks', { count })
   }
   return errors
 }

@@ -1,4 +1,4 @@
-import type { FieldError } from '../problem.ts'
+import { fieldError } from '#contract/field-errors.ts'
 
 export const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/
 export const MAX_SLUG = 100
@@ -9,13 +9,9 @@ export const isSlug = (text: string): boolean => text.length <= MAX_SLUG && SLUG
 export const isGroupName = (text: string): boolean => isSlug(text) || isGroupId(text)
 export const isGroupId = (given: unknown): boolean => typeof given === 'string' && /^grp_[0-9a-z]{26}$/.test(given)
 
-export const GROUP_RULE =
-  "must be a group's id, or a slug of lower-case letters, digits and single hyphens (1 to 100 characters)."
+export const INVALID_GROUP_NAME = fieldError('invalid_group_name')
 
-export const NO_SUCH_GROUP: FieldError = {
-  code: 'unknown_reference',
-  text: 'Unknown group. Use the id or slug of an existing group.',
-}
+export const NO_SUCH_GROUP = fieldError('unknown_reference', { resource: 'group' })
 
 /** A slug made from a name: `Kunden & Partner` becomes `kunden-partner`; `group` where no letter or digit is left. */
 export function slugOf(name: string): string {

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Group, GroupChange } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -9,7 +10,7 @@ import type { GroupsTable } from '../database/schema.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { conflict, type FieldError, type FieldErrors, notFound, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
 import { isGroupName, slugOf } from './slug.ts'
@@ -214,14 +215,11 @@ async function toGroups(db: Database, organizationId: string, rows: GroupRow[]):
   })
 }
 
-const UNKNOWN_WEBHOOK: FieldError = {
-  code: 'unknown_reference',
-  text: 'Unknown webhook. Use the id of an existing webhook.',
-}
+const UNKNOWN_WEBHOOK = fieldError('unknown_reference', { resource: 'webhook' })
 
 const slugTaken = (slug: string) =>
   conflict(
     `The slug "${slug}" is taken by another group. Use another slug.`,
-    { slug: { code: 'taken', text: 'is taken by another group. Use another slug.' } },
+    { slug: fieldError('taken') },
     'slug_taken',
   )

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { invalid } from '../problem.ts'
 import { SIGNATURE_OCTETS, type Signer } from '../seal.ts'
 
@@ -23,7 +24,7 @@ export function cursorsOf(seal: Signer, context: string) {
       const [given, value, id] = isOurs && isExact ? JSON.parse(payload) : []
       if (given !== direction) {
         throw invalid({
-          [direction]: 'is not a cursor of this list with these filters and this order. Restart from the first page.',
+          [direction]: fieldError('invalid_cursor'),
         })
       }
       return { value, id }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fieldError } from '#contract/field-errors.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { conflict, invalid, Problem } from '../problem.ts'
@@ -58,7 +59,7 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
     const { needsKey, writesNothing } = request.routeOptions.config
     if (given === undefined || request.method !== 'POST' || !needsKey || writesNothing) return
     if (typeof given !== 'string' || !SHAPE.test(given)) {
-      throw invalid({ 'Idempotency-Key': 'must have 1 to 255 visible ASCII characters without spaces.' })
+      throw invalid({ 'Idempotency-Key': fieldError('invalid_idempotency_key') })
     }
     const { organizationId, actor } = request.context
     const fingerprint = hash('sha256', `${request.url}\n${request.bodyHash}`)
@@ -266,7 +267,7 @@ function stillRunning(reply: FastifyReply): Problem {
 
 function otherRequest(): Problem {
   return new Problem(422, 'This Idempotency-Key was used for another request. Use a new key.', {
-    'Idempotency-Key': 'was used with another path or another body within the last 24 hours.',
+    'Idempotency-Key': fieldError('used_for_another_request'),
   })
 }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { Problem } from '../problem.ts'
 
 declare module 'fastify' {
@@ -18,7 +19,7 @@ export function takeJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
     if (isPacked(request)) return done(packed())
-    if (!isUtf8(body)) return done(notJson('is not UTF-8.'))
+    if (!isUtf8(body)) return done(notJson(fieldError('invalid_utf8')))
     if (request.headers['idempotency-key'] !== undefined) request.bodyHash = hash('sha256', body)
     const text = body.toString()
     parse(request, text, (error, value) => (error ? done(notJson(whyNot(text))) : done(null, value)))
@@ -32,14 +33,15 @@ export function takeJsonOnly(app: FastifyInstance): void {
 const isPacked = ({ headers }: FastifyRequest) =>
   (headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity'
 const packed = () => new Problem(415, 'Content-Encoding is not supported. Send the body uncompressed.')
-const notJson = (body: string) => new Problem(400, 'The body is not valid JSON. See errors.', { body }, 'invalid_json')
+const notJson = (body: FieldError) =>
+  new Problem(400, 'The body is not valid JSON. See errors.', { body }, 'invalid_json')
 
 /** Where it goes wrong, as the runtime says it. What can be read after all holds a name that is refused. */
-function whyNot(text: string): string {
+function whyNot(text: string): FieldError {
   try {
     JSON.parse(text)
-    return 'must not have a field named __proto__, or constructor with prototype.'
+    return fieldError('forbidden_name')
   } catch (error) {
-    return `is not JSON: ${(error as Error).message}.`
+    return fieldError('invalid_json', { detail: (error as Error).message })
   }
 }

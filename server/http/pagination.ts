@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
 import { cursorsOf, type Position } from './cursors.ts'
@@ -59,7 +60,7 @@ export async function listPage<R extends Listed>(rows: Builder<R>, options: List
 /** The name of the order asked for, or of the first. Throws a 400 where the place to start from is named twice. */
 export function orderOf({ query, orders }: Pick<ListOptions, 'query' | 'orders'>): string {
   if (query.after !== undefined && query.before !== undefined) {
-    throw invalid({ before: 'cannot be combined with after. Send one of them.' })
+    throw invalid({ before: fieldError('two_cursors') })
   }
   return query.order_by ?? Object.keys(orders)[0]!
 }

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import type { FieldErrors } from '../problem.ts'
 
 /** Deeper than anything that a schema of ours describes. */
@@ -18,24 +19,27 @@ export function findOversized(input: unknown): FieldErrors | undefined {
     if (!place) return undefined
     const { value, path, depth } = place
     if (typeof value === 'string') {
-      const sentence = refusalOf(value)
-      if (sentence) return { [path || 'body']: sentence }
+      const fault = faultOf(value)
+      if (fault) return { [path || 'body']: fieldError(fault) }
     } else if (value !== null && typeof value === 'object') {
-      if (depth >= MOST_DEPTH) return { body: `must not be nested deeper than ${MOST_DEPTH} levels.` }
+      if (depth >= MOST_DEPTH) return { body: fieldError('too_deep', { max: MOST_DEPTH }) }
       const isList = Array.isArray(value)
       const entries = isList ? value.entries() : Object.entries(value)
       const count = isList ? value.length : (entries as unknown[]).length
-      if (seen + waiting.length + count > MOST_VALUES) return { body: `must have at most ${MOST_VALUES} values.` }
+      if (seen + waiting.length + count > MOST_VALUES)
+        return { body: fieldError('too_many_values', { max: MOST_VALUES }) }
       for (const [key, child] of entries) {
-        const sentence = typeof key === 'string' && refusalOf(key)
-        if (sentence) return { [path || 'body']: `has a field whose name ${sentence}` }
+        const fault = typeof key === 'string' && faultOf(key)
+        if (fault) return { [path || 'body']: fieldError(IN_NAME[fault]) }
         waiting.push({ value: child, path: path === '' ? String(key) : `${path}.${key}`, depth: depth + 1 })
       }
     }
   }
 }
 
-function refusalOf(text: string): string | undefined {
-  if (text.includes('\0')) return 'contains the character U+0000, which is not allowed.'
-  return text.isWellFormed() ? undefined : 'contains an unpaired surrogate, which is not valid Unicode.'
+const IN_NAME = { nul_character: 'nul_in_name', unpaired_surrogate: 'surrogate_in_name' } as const
+
+function faultOf(text: string): keyof typeof IN_NAME | undefined {
+  if (text.includes('\0')) return 'nul_character'
+  return text.isWellFormed() ? undefined : 'unpaired_surrogate'
 }

@@ -11,6 +11,7 @@ import {
   fastify,
   LogController,
 } from 'fastify'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
 import { authenticateAndLimit, count, type Gate } from './auth-and-rate-limit.ts'
@@ -157,8 +158,8 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
 function refuseOddHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     const { host, expect } = request.headers
-    if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: 'is required.' })
-    if (hasTwoHosts(request.raw)) throw invalid({ Host: 'was given more than once. Send it once.' })
+    if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: fieldError('required') })
+    if (hasTwoHosts(request.raw)) throw invalid({ Host: fieldError('repeated') })
     if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
       throw new Problem(417, 'Unsupported Expect header. Only 100-continue is allowed.')
     }

@@ -48,10 +48,10 @@ test.each([
   '20261121T',
   '20261121T246000Z',
   '1795253400000',
-])('"%s" is no time, and the field is told what is', (text) => {
+])('"%s" is no time, and the error says what is allowed', (text) => {
   expect(() => parseTime('since', text)).toThrow(
     expect.objectContaining({
-      errors: { since: 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.' },
+      errors: { since: expect.objectContaining({ code: 'invalid_time' }) },
     }),
   )
 })
@@ -60,6 +60,6 @@ test('every field that is no time is named at once, and what is not given stays 
   expect(parseTimes({ since: '2026-11-21', until: undefined }, ['since', 'until'])).toEqual({ since: 1795219200000 })
   expect(parseTimes({ since: 20261121 }, ['since'])).toEqual({ since: 20261121000 })
   expect(() => parseTimes({ since: 'x', until: -1 }, ['since', 'until'])).toThrow(
-    expect.objectContaining({ errors: { since: expect.any(String), until: expect.any(String) } }),
+    expect.objectContaining({ errors: { since: expect.anything(), until: expect.anything() } }),
   )
 })

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { type FieldErrors, refuse } from '../problem.ts'
 
 const DAY_MS = 86_400_000
@@ -56,7 +57,7 @@ export function parseTimes<F extends string>(
     if (given[field] === undefined) continue
     const instant = instantOf(given[field])
     if (Number.isNaN(instant)) {
-      errors[field] = 'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.'
+      errors[field] = fieldError('invalid_time')
     } else times[field] = instant
   }
   refuse({ ...errors, ...refused })

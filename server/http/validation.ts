@@ -1,7 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
-import type { SchemaOptions } from '#contract/common.ts'
-import type { FieldCode } from '#contract/error-codes.ts'
+import { EMAIL } from '#contract/agents.ts'
+import { NAME, ONE_LINE, type SchemaOptions, SLUG } from '#contract/common.ts'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
 import { oncePerSchema } from './compiled.ts'
 import { findOversized } from './payload-limits.ts'
@@ -70,7 +71,7 @@ function fieldErrors(errors: ErrorObject[], input: unknown, isQuery: boolean): F
     // Of a choice of shapes the one that has the right type says what is wrong; where none has, the choice does.
     if (OTHER_TYPE.test(error.schemaPath)) continue
     if (error.keyword === 'anyOf' && mismatches.get(error.instancePath) !== error.parentSchema?.anyOf.length) continue
-    const { path, ...described } = describe(error, input, isQuery)
+    const { path, error: described } = describe(error, input, isQuery)
     fields[path || (isQuery ? 'query' : 'body')] ??= described
   }
   return fields
@@ -88,100 +89,85 @@ type SchemaAtFault = SchemaOptions & {
   maximum?: number
 }
 
-type Described = { path: string; code: FieldCode; text: string }
+type Described = { path: string; error: FieldError }
 
 function describe(error: ErrorObject, input: unknown, isQuery: boolean): Described {
   const path = keysOf(error.instancePath).join('.')
+  const value = valueAt(input, error.instancePath)
+  if (isQuery && Array.isArray(value)) return { path, error: fieldError('repeated') }
+  const { missingProperty, additionalProperty } = error.params
   const inside = (name: string) => (path === '' ? name : `${path}.${name}`)
   const schema = error.parentSchema as SchemaAtFault
-  const value = valueAt(input, error.instancePath)
-  if (isQuery && Array.isArray(value)) {
-    return { path, code: 'repeated', text: 'was given more than once. Send it once.' }
+  if (error.keyword === 'required') return { path: inside(missingProperty), error: fieldError('required') }
+  if (error.keyword === 'additionalProperties') {
+    return { path: inside(additionalProperty), error: unknownField(schema, additionalProperty) }
   }
-  switch (error.keyword) {
-    case 'required':
-      return { path: inside(error.params.missingProperty), code: 'required', text: 'is required.' }
-    case 'additionalProperties':
-      return {
-        path: inside(error.params.additionalProperty),
-        ...unknownField(schema, error.params.additionalProperty),
-      }
+  return { path, error: path === '' && error.keyword === 'type' ? wrongBody(schema, value) : wrongValue(error, value) }
+}
+
+function wrongValue({ keyword, params, parentSchema }: ErrorObject, value: unknown): FieldError {
+  const schema = parentSchema as SchemaAtFault
+  const given = shown(value)
+  switch (keyword) {
     case 'anyOf':
-      return { path, code: 'invalid_type', text: wrongType(schema.anyOf?.map(({ type }) => type) ?? [], value) }
-    case 'type': {
-      const isBody = path === ''
-      if (isBody) return { path, code: 'invalid_type', text: wrongBody(error.params.type, schema, value) }
-      if (schema.enum) return { path, code: 'invalid_choice', text: oneOf(schema.enum) }
-      return { path, code: 'invalid_type', text: wrongType(error.params.type, value) }
-    }
+      return fieldError('invalid_type', { allowed: (schema.anyOf ?? []).map(({ type }) => type).join(','), given })
+    case 'type':
+      if (schema.enum) return fieldError('invalid_choice', { allowed: schema.enum.join(', ') })
+      return fieldError('invalid_type', { allowed: [params.type].flat().join(','), given })
     case 'enum':
-      return { path, code: 'invalid_choice', text: oneOf(error.params.allowedValues) }
+      return fieldError('invalid_choice', { allowed: params.allowedValues.join(', ') })
     case 'minimum':
     case 'maximum':
-      return { path, code: 'out_of_range', text: outOfRange(schema, value) }
+      return outOfRange(schema, given)
     case 'minLength':
-      return { path, code: 'too_short', text: tooShort(error.params.limit) }
+      return params.limit === 1 ? fieldError('empty') : fieldError('too_short', { min: params.limit })
     case 'maxLength':
-      return { path, code: 'too_long', text: `must have at most ${error.params.limit} characters.` }
-    case 'minItems': {
-      const entries = error.params.limit === 1 ? 'entry' : 'entries'
-      return { path, code: 'too_short', text: `must have at least ${error.params.limit} ${entries}.` }
-    }
+      return fieldError('too_long', { max: params.limit })
+    case 'minItems':
+      return fieldError('too_few', { min: params.limit })
     case 'maxItems':
     case 'maxProperties':
-      return { path, code: 'too_long', text: `must have at most ${error.params.limit} entries.` }
-    default:
-      return { path, code: 'invalid_value', text: `must be ${shapeOf(schema)}, not ${shown(value)}.` }
+      return fieldError('too_many', { max: params.limit })
+    default: {
+      const code = FORMATS.get(params.pattern)
+      return code ? fieldError(code, { given }) : fieldError('invalid_format', { format: formatOf(schema), given })
+    }
   }
 }
+
+const FORMATS = new Map<string, 'invalid_email' | 'invalid_slug' | 'invalid_text' | 'control_characters'>([
+  [EMAIL, 'invalid_email'],
+  [SLUG, 'invalid_slug'],
+  [NAME, 'invalid_text'],
+  [ONE_LINE, 'control_characters'],
+])
 
 /** The first sentence of the description: the others say what the field is for. */
-const shapeOf = ({ description = 'valid' }: SchemaAtFault) => description.split('. ')[0]!
-const tooShort = (limit: number) => (limit === 1 ? 'must not be empty.' : `must have at least ${limit} characters.`)
+const formatOf = ({ description = 'valid' }: SchemaAtFault) => description.split('. ')[0]!
 
-const oneOf = (allowed: unknown[]) => `must be ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}.`
-const wrongType = (types: string | string[], value: unknown) => `must be ${article(types)}, not ${shown(value)}.`
-
-function unknownField(
-  { properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault,
-  name: string,
-): Omit<Described, 'path'> {
-  if (Object.hasOwn(elsewhere, name)) return { code: 'read_only', text: elsewhere[name]! }
-  const known = Object.keys(properties)
-  const text = known.length === 0 ? 'is unknown. Remove it.' : `is unknown. Allowed: ${known.join(', ')}.`
-  return { code: 'unknown_field', text }
+function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault, name: string): FieldError {
+  if (Object.hasOwn(elsewhere, name)) return { ...fieldError('read_only'), text: elsewhere[name]! }
+  return fieldError('unknown_field', { allowed: Object.keys(properties).join(', ') })
 }
 
-function wrongBody(types: string | string[], { required = [] }: SchemaAtFault, value: unknown): string {
-  const wanted = `${article(types)}${required.length > 0 ? ` with ${required.join(', ')}` : ''}`
-  return value === null ? `is missing. Send ${wanted}.` : `must be ${wanted}, not ${shown(value)}.`
+function wrongBody({ required = [] }: SchemaAtFault, value: unknown): FieldError {
+  const fields = required.join(', ')
+  return value === null
+    ? fieldError('body_required', { fields })
+    : fieldError('invalid_body', { fields, given: shown(value) })
 }
 
-function outOfRange({ minimum, maximum }: SchemaAtFault, value: unknown): string {
-  if (minimum === undefined) return `must be at most ${maximum}, not ${shown(value)}.`
-  if (maximum === undefined) return `must be at least ${minimum}, not ${shown(value)}.`
-  return `must be from ${minimum} to ${maximum}, not ${shown(value)}.`
+function outOfRange({ minimum, maximum }: SchemaAtFault, given: string | number): FieldError {
+  if (minimum === undefined) return fieldError('too_large', { max: maximum!, given })
+  if (maximum === undefined) return fieldError('too_small', { min: minimum, given })
+  return fieldError('out_of_range', { min: minimum, max: maximum, given })
 }
 
-function article(type: string | string[]): string {
-  const names: Record<string, string> = {
-    string: 'text',
-    integer: 'a whole number',
-    number: 'a number',
-    boolean: 'true or false',
-    array: 'a list',
-    object: 'an object',
-    null: 'null',
-  }
-  return [type]
-    .flat()
-    .map((each) => names[each] ?? each)
-    .join(' or ')
-}
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' && value !== null ? 'an object' : `${JSON.stringify(value)?.slice(0, 40)}`
+/** JSON of a value; of a list or an object only the type. */
+function shown(value: unknown): string | number {
+  if (Number.isInteger(value)) return value as number
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'object' && value !== null ? 'object' : `${JSON.stringify(value)?.slice(0, 40)}`
 }
 
 function valueAt(input: unknown, pointer: string): unknown {

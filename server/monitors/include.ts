@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { INCLUDES } from '#contract/monitors.ts'
 import { invalid } from '../problem.ts'
 import type { Inclusion } from './monitor.ts'
@@ -8,13 +9,13 @@ const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false, r
 export function parseInclude(text: string | undefined): Inclusion {
   if (text === undefined || text === '') return NOTHING
   // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
-  if (typeof text !== 'string') throw invalid({ include: 'was given more than once. Send it once.' })
+  if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
   const names = text
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '')
   if (names.some((name) => !INCLUDES.some((known) => known === name))) {
-    throw invalid({ include: `must be a comma-separated list of ${INCLUDES.join(', ')}.` })
+    throw invalid({ include: fieldError('invalid_list', { allowed: INCLUDES.join(', ') }) })
   }
   return {
     frequency: names.includes('frequency'),

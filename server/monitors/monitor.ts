@@ -3,7 +3,7 @@ import type { MonitorAnswer, MonitorState, NewMonitor, Notify } from '#contract/
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
-import { GROUP_RULE, isGroupName } from '../groups/slug.ts'
+import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 import { toDiagnosis, toReason } from './diagnosis.ts'
@@ -62,7 +62,7 @@ export function parseMonitor(given: NewMonitor): ParsedMonitor {
   const errors: FieldErrors = {}
   if (name && !name.ok) Object.assign(errors, name.problems)
   if (expected && !expected.ok) Object.assign(errors, expected.problems)
-  if (typeof group === 'string' && !isGroupName(group)) errors.group = GROUP_RULE
+  if (typeof group === 'string' && !isGroupName(group)) errors.group = INVALID_GROUP_NAME
   if (!name?.ok || !recordType || !expected?.ok || Object.keys(errors).length > 0) return { ok: false, errors }
   return {
     ok: true,

@@ -1,4 +1,5 @@
 import { parse as splitAtPublicSuffix } from 'tldts'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { endsInNumber, normalizeName, reverseName } from '../dns/names.ts'
 
@@ -15,13 +16,12 @@ export type MonitorName = { domain: string; subdomain: string; owner: string }
 /** A monitor meets the filter when each given part equals its own. */
 export type NameFilter = { owner?: string; domain?: string; subdomain?: string }
 
-/** The field at fault → one sentence: what is wrong and what is allowed. */
-export type NameProblems = Record<string, string>
+export type NameProblems = Record<string, FieldError>
 
 const MAX_CHARACTERS = { domain: 255, subdomain: 255, full_domain: 512 }
 
 type Field = keyof typeof MAX_CHARACTERS
-type ParsedField = { ok: true; name: string } | { ok: false; reason: string }
+type ParsedField = { ok: true; name: string } | { ok: false; reason: FieldError }
 
 /** The name to watch. For PTR an IP address is accepted as `domain` or `full_domain` and becomes its reverse name. */
 export function parseMonitorName(
@@ -68,7 +68,7 @@ export function parseNameFilter(
 }
 
 function parseDomain(text: string | undefined, recordType: MonitorRecordType): ParsedField {
-  if (text === undefined) return refused('Either domain or full_domain is required.')
+  if (text === undefined) return refused(fieldError('name_required'))
   return parseName('domain', text, recordType === 'PTR')
 }
 
@@ -77,7 +77,7 @@ function parseName(field: Field, text: string, takesAddress: boolean): ParsedFie
   if (tooLong) return refused(tooLong)
   const reverse = reverseName(text)
   if (reverse === undefined) return normalizeName(text)
-  if (!takesAddress) return refused(`"${text}" is an IP address. Only PTR monitors accept one; use a name.`)
+  if (!takesAddress) return refused(fieldError('address_not_allowed', { value: text }))
   return { ok: true, name: reverse }
 }
 
@@ -111,15 +111,14 @@ function joined(subdomain: string, domain: string): MonitorName {
   return { domain: domain || '.', subdomain, owner: [subdomain, domain].filter((part) => part !== '').join('.') }
 }
 
-const noTopLevel = (name: string) =>
-  `"${name}" ends in a number, which is not a top-level domain. Use a name like www.example.com or, for PTR, a complete IP address.`
+const noTopLevel = (value: string) => fieldError('no_top_level_domain', { value })
 
-function overlong(field: Field, text: string): string | undefined {
+function overlong(field: Field, text: string): FieldError | undefined {
   const allowed = MAX_CHARACTERS[field]
   if (text.length <= allowed || (text.length <= 2 * allowed && Array.from(text).length <= allowed)) return undefined
-  return `A ${field} has at most ${allowed} characters.`
+  return fieldError('too_long', { max: allowed })
 }
 
-function refused(reason: string): ParsedField {
+function refused(reason: FieldError): ParsedField {
   return { ok: false, reason }
 }

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
@@ -12,10 +13,10 @@ export type NameRange = readonly [from: string, to: string]
 /** Sorts behind every character of a stored name. */
 const LAST = '\u007f'
 
-/** What begins like this text, written as people write names. Throws a 400 for a blank one. */
+/** What begins like this text, written as people write names. Throws a 400 for an empty one. */
 export function parseSearch(text: string): NameRange {
   const pasted = pastedName(text)
-  if (pasted === '') throw invalid({ search: 'must not be blank. Enter the start of a name.' })
+  if (pasted === '') throw invalid({ search: fieldError('blank_search') })
   const whole = normalizeName(pasted)
   const prefix = whole.ok && whole.name !== '' ? whole.name : pasted.toLowerCase()
   // What ends in a dot is a label that is complete: `www.` does not begin `www2.example.com`.

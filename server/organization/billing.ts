@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import type { Billing, BillingChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -36,10 +37,10 @@ export async function getBilling(db: Database, { organizationId }: Tenant): Prom
 export function refusalsOfBilling({ country, currency }: BillingChange): FieldErrors {
   const errors: FieldErrors = {}
   if (typeof country === 'string' && !isCountry(country.toUpperCase())) {
-    errors.country = `must be an ISO 3166-1 country code like DE or GB, not "${country}".`
+    errors.country = fieldError('invalid_country', { given: JSON.stringify(country) })
   }
   if (typeof currency === 'string' && !isCurrency(currency.toUpperCase())) {
-    errors.currency = `must be an ISO 4217 currency code like EUR or USD, not "${currency}".`
+    errors.currency = fieldError('invalid_currency', { given: JSON.stringify(currency) })
   }
   return errors
 }

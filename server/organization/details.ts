@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -22,7 +23,7 @@ export async function getOrganizationDetails(db: Database, { organizationId }: T
 export function refusalsOfOrganization({ settings }: OrganizationChange): FieldErrors {
   const timezone = settings?.timezone
   if (typeof timezone !== 'string' || findTimeZone(timezone) !== undefined) return {}
-  return { 'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.' }
+  return { 'settings.timezone': fieldError('invalid_time_zone') }
 }
 
 /** `change`: judged already. What is absent stays. Throws 409 when the slug is taken, 402 when the plan keeps events for a shorter time. */

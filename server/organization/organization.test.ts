@@ -52,7 +52,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       slug: 'must be lower-case letters, digits and single hyphens, 1 to 100 characters, not "No Slug".',
       'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.',
       'settings.event_retention_days': 'must be from 1 to 36500, not 0.',
-      'settings.alert_emails.1': 'must be an e-mail address, not "nobody".',
+      'settings.alert_emails.1': 'must be an email address, not "nobody".',
       'settings.colour': 'is unknown. Allowed: timezone, event_retention_days, alert_emails.',
     })
   })
@@ -141,7 +141,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       name: 'must be text or null, not 5.',
       country: 'must be an ISO 3166-1 country code of two letters, not "DEU".',
       currency: 'must be an ISO 4217 currency code of three letters, not "euro".',
-      email: 'must be an e-mail address, not "nobody".',
+      email: 'must be an email address, not "nobody".',
     })
   })
 

@@ -1,4 +1,5 @@
 import Stripe from 'stripe'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Billing } from '#contract/organization.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
@@ -104,7 +105,7 @@ export function openPayments({ secretKey, webhookSecret, apiBase }: NonNullable<
         return { id, about: aboutOf(data.object as unknown as Reported) }
       } catch (error) {
         if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) throw error
-        throw invalid({ 'Stripe-Signature': 'does not match STRIPE_WEBHOOK_SECRET, or is too old.' })
+        throw invalid({ 'Stripe-Signature': fieldError('invalid_signature') })
       }
     },
   }

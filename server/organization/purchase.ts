@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import type { PaymentPage, PlanChoice, Subscription } from '#contract/subscription.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
@@ -38,11 +39,12 @@ export async function choosePlan(
   const { organizationId } = context
   const { db, config } = deps
   const target = config.plans.find(({ id }) => id === choice.plan)
-  if (!target) throw invalid({ plan: `must be one of ${config.plans.map(({ id }) => id).join(', ')}.` })
+  if (!target)
+    throw invalid({ plan: fieldError('invalid_choice', { allowed: config.plans.map(({ id }) => id).join(', ') }) })
   const { currency } = await getBilling(db, context)
   const price = priceOf(target, { interval: choice.interval, currency })?.stripe_price
   if (choice.interval !== undefined && price === undefined) {
-    throw invalid({ interval: `is not a price of the plan ${target.id}.` })
+    throw invalid({ interval: fieldError('no_such_price', { plan: target.id }) })
   }
   const row = await findSubscriptionRow(db, context)
   const subscription = liveSubscription(row)

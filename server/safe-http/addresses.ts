@@ -1,5 +1,6 @@
 import net from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type Address, parseAddress, specialNameOf } from '../dns/special-addresses.ts'
 
 /** A block of addresses that the operator allows although it is special. */
@@ -34,43 +35,40 @@ export function parseNetworks(text: string): { ok: true; networks: Networks } | 
 }
 
 /**
- * Says why requests must not go to the address, or null where they may. Special are the addresses of the IANA registries
+ * Why requests must not go to the address, or null where they may. Special are the addresses of the IANA registries
  * (RFC 6890 and its updates), and in IPv6 everything outside 2000::/3. An allowed network lifts the refusal.
  *
  * IPv4-mapped addresses are the IPv4 address they carry: the kernel connects to that one. NAT64 (RFC 6052) and 6to4
  * (RFC 3056) addresses are refused with what they carry, but allowed only by a block of IPv6: a gateway elsewhere unwraps
  * them, so 64:ff9b::127.0.0.1 is not the 127.0.0.1 that the operator allowed.
  */
-export function refusalOf(ip: string, allowedNetworks: Networks): string | null {
+export function refusalOf(ip: string, allowedNetworks: Networks): FieldError | null {
   const address = parseAddress(ip)
-  if (address === null) return `${ip} is not an IP address.`
+  if (address === null) return fieldError('not_an_address', { value: ip })
   if (allowedNetworks.some((network) => contains(network, address))) return null
-  const what = specialNameOf(address)
-  return what === null
-    ? null
-    : `${ip} is ${what}. Use a public address, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).`
+  const range = specialNameOf(address)
+  return range === null ? null : fieldError('address_not_public', { address: ip, range })
 }
 
 /**
- * Says why a receiver's URL is refused, in one sentence, or null. Literal addresses are judged here, in any spelling that
+ * Why a receiver's URL is refused, or null. Literal addresses are judged here, in any spelling that
  * a URL allows; names are judged by their addresses when they are connected to.
  */
 export function refusalOfUrl(
   text: string,
   allowedNetworks: Networks,
   deniedPorts: readonly number[] = DENIED_PORTS,
-): string | null {
-  if (text === '' || text.length > URL_LIMIT) return `The URL must have 1 to ${URL_LIMIT} characters.`
+): FieldError | null {
+  if (text === '' || text.length > URL_LIMIT) return fieldError('invalid_url_length', { max: URL_LIMIT })
   // The parser would silently drop them, and then what is shown is not what is called.
-  if (/[\p{Cc}\p{Z}\\]/u.test(text)) return 'The URL must not contain blanks, backslashes or control characters.'
+  if (/[\p{Cc}\p{Z}\\]/u.test(text)) return fieldError('invalid_url_character')
   const url = URL.parse(text)
-  if (url === null) return 'The URL is malformed. Use one like https://receiver.example/path.'
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The URL must begin with https:// or http://.'
+  if (url === null) return fieldError('malformed_url')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return fieldError('unsupported_scheme')
   if (url.username !== '' || url.password !== '') {
-    return 'The URL must not contain credentials. Put them in a header such as Authorization.'
+    return fieldError('credentials_in_url')
   }
-  if (deniedPorts.includes(portOf(url)))
-    return `Port ${portOf(url)} is reserved for another protocol. Use a port that serves HTTP.`
+  if (deniedPorts.includes(portOf(url))) return fieldError('port_not_allowed', { port: portOf(url) })
   return refusalOfHost(hostOf(url), allowedNetworks)
 }
 
@@ -85,12 +83,12 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$|\.$/g, '')
 }
 
-function refusalOfHost(host: string, allowedNetworks: Networks): string | null {
+function refusalOfHost(host: string, allowedNetworks: Networks): FieldError | null {
   if (!/^(?=.{1,253}$)([^.]{1,63}\.)*[^.]{1,63}$/.test(host)) {
-    return 'The host name is invalid. It must have 1 to 253 characters, and each label 1 to 63.'
+    return fieldError('invalid_url_host')
   }
   if (host === 'localhost' || host.endsWith('.localhost')) {
-    return 'localhost is not allowed. Use an address such as 127.0.0.1, and ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).'
+    return fieldError('localhost_not_allowed')
   }
   return net.isIP(host) !== 0 ? refusalOf(host, allowedNetworks) : null
 }

@@ -167,7 +167,9 @@ test('ports that are denied are a setting', async () => {
   const safeFetch = givenSafeFetch({ deniedPorts: [receiver.port] })
 
   expect(await safeFetch.post(receiver.url, {}, body)).toMatchObject({ kind: 'refused' })
-  expect(await safeFetch.refusalOf(receiver.url)).toContain(`Port ${receiver.port} is reserved for another protocol`)
+  expect((await safeFetch.refusalOf(receiver.url))?.text).toContain(
+    `Port ${receiver.port} is reserved for another protocol`,
+  )
 })
 
 test('the name of a URL is judged before it is saved, as far as it can be', async () => {
@@ -181,6 +183,8 @@ test('the name of a URL is judged before it is saved, as far as it can be', asyn
   expect(await safeFetch.refusalOf('https://fine.test/')).toBeNull()
   expect(await safeFetch.refusalOf('https://none.test/')).toBeNull()
   expect(await safeFetch.refusalOf('https://away.test/')).toBeNull()
-  expect(await safeFetch.refusalOf('https://inside.test/')).toMatch(/^inside\.test has an address that is not public. /)
-  expect(await safeFetch.refusalOf('ftp://fine.test/')).toBe('The URL must begin with https:// or http://.')
+  expect((await safeFetch.refusalOf('https://inside.test/'))?.text).toMatch(
+    /^inside\.test has an address that is not public. /,
+  )
+  expect((await safeFetch.refusalOf('ftp://fine.test/'))?.text).toBe('The URL must begin with https:// or http://.')
 })

@@ -1,3 +1,4 @@
+import type { FieldError } from '#contract/field-errors.ts'
 import type { Clock } from '../clock.ts'
 import { createDeadlines } from '../dns/deadlines.ts'
 import { DENIED_PORTS, hostOf, type Networks, refusalOfUrl } from './addresses.ts'
@@ -46,7 +47,7 @@ export type SafeFetch = {
    * Why the URL would be refused, in one sentence, or null. Its name is looked up; one that cannot be is not refused, since
    * it may exist later and is judged again at every connection.
    */
-  refusalOf(url: string): Promise<string | null>
+  refusalOf(url: string): Promise<FieldError | null>
   /** Breaks off what is under way (each ends as `failed`) and closes every connection. */
   close(): Promise<void>
 }
@@ -80,10 +81,10 @@ const HEADERS_LIMIT_BYTES = 16_384
 const MOST_KNOWN = 10_000
 
 /** What a URL itself tells, without any lookup: that does not change while the server runs. */
-type Judged = { refusal: string | null; origin: string; path: string }
+type Judged = { refusal: FieldError | null; origin: string; path: string }
 const NOWHERE = { origin: '', pathname: '', search: '' }
 
-/** Whoever saves a webhook waits no longer for the look at its name. */
+/** Saving a webhook waits no longer for the lookup of its host name. */
 const SAVING_LOOKUP_MS = 3000
 
 /** HTTP/1.1 to receivers that strangers name: every address is vetted, redirects are not followed, all is bounded. */
@@ -121,7 +122,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 
   const post: SafeFetch['post'] = async (url, headers, body, signal, mayWrite) => {
     const to = judged(url)
-    if (to.refusal !== null) return { kind: 'refused', reason: to.refusal, timings: { totalMs: 0 } } as const
+    if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
     const send = async (connections: Connections) => {
       const exchange = new Exchange(clock, deadlines, limits, mayWrite)
       const { client, giveBack } = await connections.take(to.origin, exchange)
@@ -143,7 +144,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
       await vettedAddresses(hostOf(url), options, exchange)
       return null
     } catch (error) {
-      return error instanceof RefusedAddress ? error.message : null
+      return error instanceof RefusedAddress ? error.refusal : null
     }
   }
 

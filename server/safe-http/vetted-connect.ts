@@ -1,6 +1,7 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type Networks, refusalOf } from './addresses.ts'
 import type { Connect } from './connections.ts'
 import { tunnelTo } from './proxy-tunnel.ts'
@@ -23,7 +24,14 @@ export type Opening = {
 }
 
 /** The address, or one of the name's addresses, must not be connected to. The message says why. */
-export class RefusedAddress extends Error {}
+export class RefusedAddress extends Error {
+  readonly refusal: FieldError
+
+  constructor(refusal: FieldError) {
+    super(refusal.text)
+    this.refusal = refusal
+  }
+}
 /** The name led to no address. The message says why. */
 export class NameFailure extends Error {}
 /** undici asked for a connection on behalf of an exchange that is over. */
@@ -83,8 +91,7 @@ export async function vettedAddresses(hostname: string, deps: Deps, exchange: Op
 }
 
 /** Without the address: whoever names a receiver is not told what the names of this network lead to. */
-const refusedName = (hostname: string) =>
-  `${hostname} has an address that is not public. Use a public host, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).`
+const refusedName = (host: string) => fieldError('host_not_public', { host })
 
 async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Promise<string[]> {
   exchange.entered('name')

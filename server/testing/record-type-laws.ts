@@ -73,7 +73,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
         fc.property(written, fc.boolean(), (text, isExactMatch) => {
           const parsed = parseExpectedValues(text, type, isExactMatch)
           if (parsed.ok) expect(parseExpectedValues(parsed.values, type, isExactMatch)).toEqual(parsed)
-          else expect(parsed.problems.expected_value).toMatch(/^.+\.$/su)
+          else expect(parsed.problems.expected_value?.text).toMatch(/^.+\.$/su)
         }),
         { numRuns: 500 },
       )
@@ -120,7 +120,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
 
     if (refused.length > 0) {
       test.each(refused)('%s is refused: %s', (written, reason) => {
-        const problems = { expected_value: expect.stringContaining(reason) }
+        const problems = { expected_value: expect.objectContaining({ text: expect.stringContaining(reason) }) }
         expect(parseExpectedValues(written, type, true)).toEqual({ ok: false, problems })
       })
     }

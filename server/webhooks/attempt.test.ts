@@ -122,7 +122,7 @@ describe('an attempt is', () => {
   test('failed without a connection when the address is refused', async () => {
     const { send } = await givenAttempts({ url: 'http://169.254.169.254/' })
 
-    expect(await send()).toMatchObject({ statusCode: null, error: expect.stringContaining('a link-local address') })
+    expect(await send()).toMatchObject({ statusCode: null, error: expect.stringContaining('(link-local)') })
   })
 })
 

@@ -1,3 +1,4 @@
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { VALUE_LIMIT } from '#contract/webhooks.ts'
 import type { FieldErrors } from '../problem.ts'
 
@@ -27,16 +28,16 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
 
 const NAME_LIMIT = 100
 
-/** Says in one sentence why a webhook must not have this header, or null. */
-export function refusalOfHeader(name: string, value: string): string | null {
+/** Why a webhook must not have this header, or null. */
+export function refusalOfHeader(name: string, value: string): FieldError | null {
   // A token, RFC 9110 section 5.6.2.
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || name.length > NAME_LIMIT) {
-    return `A header's name must have 1 to ${NAME_LIMIT} letters, digits or hyphens.`
+    return fieldError('invalid_header_name', { max: NAME_LIMIT })
   }
   const lower = name.toLowerCase()
-  if (OWN_NAMES.has(lower) || lower.startsWith('proxy-')) return `${name} is set by Zonewatch. Use another name.`
+  if (OWN_NAMES.has(lower) || lower.startsWith('proxy-')) return fieldError('reserved_header', { header: name })
   if (!/^[\t\x20-\x7e]*$/.test(value) || value.length > VALUE_LIMIT) {
-    return `The value of ${name} must have at most ${VALUE_LIMIT} visible ASCII characters, spaces or tabs.`
+    return fieldError('invalid_header_value', { header: name, max: VALUE_LIMIT })
   }
   return null
 }
@@ -68,8 +69,7 @@ export function unmaskedHeaders(
     const before = storedValues.get(name.toLowerCase())
     headers[name] = before !== undefined && value === masked(before) ? before : value
     if (headers[name] === value && isMask(value)) {
-      errors[`headers.${name}`] =
-        `${value} is a masked value. Send the real value, or the mask of ${name} to keep the current value.`
+      errors[`headers.${name}`] = fieldError('masked_value', { header: name, value })
     }
   }
   return { headers, errors }

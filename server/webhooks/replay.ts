@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { fieldError } from '#contract/field-errors.ts'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { addToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -103,7 +104,7 @@ async function refuseTooMany(db: Database, webhook: OfWebhook, period: Period, m
     count += rows.length
     from = rows.at(-1)
     if (count > most) {
-      throw invalid({ since: `The period has more than ${most} requests. Replay shorter periods.` })
+      throw invalid({ since: fieldError('period_too_large', { max: most }) })
     }
     if (rows.length < COUNTED_AT_ONCE) return
     await turn()

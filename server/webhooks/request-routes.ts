@@ -1,4 +1,5 @@
 import { PageOf } from '#contract/common.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { Replay, Replayed, WebhookRequest, WebhookRequestInFull, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { inSteps, once } from '../http/idempotency.ts'
@@ -103,7 +104,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const refused = schemaErrors(request)
       const times = parseTimes(body, ['since', 'until'], refused)
       const [since, until] = [times.since!, times.until ?? now]
-      if (until <= since) throw invalid({ until: 'must be later than since.' })
+      if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
       const replayed = await inSteps(request, reply, db, {
         start: () => newReplay(db, context, params.webhook, period),

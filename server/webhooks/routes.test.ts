@@ -75,7 +75,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
 
     expect(status).toBe(400)
     expect(told.errors.url).toBe(
-      '10.0.0.1 is a private address. Use a public address, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).',
+      '10.0.0.1 is not a public address (private). Use another one, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).',
     )
     const fields = ['groups.0', 'groups.2', 'headers.Bad Name', 'headers.Host', 'secret', 'url']
     expect(Object.keys(told.errors).sort()).toEqual(fields)

@@ -12,7 +12,7 @@ onBothEngines('what is secret about a webhook', (_fresh, engine) => {
     const world = await givenApp(engine)
     const send = (path: string, body: object) => world.call(path, { method: 'POST', body })
     const sentence =
-      'begins with whsec_, but the rest is not padded base64. Use whsec_ with base64, a secret without whsec_, or leave it out to generate one.'
+      'begins with whsec_, but the rest is not padded Base64. Use whsec_ with Base64, a secret without whsec_, or leave it out to generate one.'
     const { id } = (await send('/webhooks', { url: 'http://127.0.0.1:2/hook' })).body
     for (const secret of [
       'whsec_this is not base64',

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 
 const STANDARD_PREFIX = 'whsec_'
 
@@ -17,12 +18,12 @@ export function newWebhookSecret(): string {
   return STANDARD_PREFIX + randomBytes(32).toString('base64')
 }
 
-/** Says in one sentence why this cannot be a secret, or null: what follows `whsec_` is the base64 of a key. */
-export function refusalOfSecret(secret: string): string | null {
+/** Why this cannot be a secret, or null: what follows `whsec_` is the base64 of a key. */
+export function refusalOfSecret(secret: string): FieldError | null {
   if (!secret.startsWith(STANDARD_PREFIX)) return null
   const key = secret.slice(STANDARD_PREFIX.length)
   if (key !== '' && standardKey(secret).toString('base64') === key) return null
-  return 'begins with whsec_, but the rest is not padded base64. Use whsec_ with base64, a secret without whsec_, or leave it out to generate one.'
+  return fieldError('invalid_webhook_secret')
 }
 
 /**

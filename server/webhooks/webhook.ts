@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import { MOST_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
@@ -29,8 +30,7 @@ export async function refusalsOf(
   for (const [name, value] of Object.entries(headers ?? {}).slice(0, MOST_HEADERS)) {
     const header = refusalOfHeader(name, String(value))
     if (header !== null) errors[`headers.${name}`] = header
-    else if (names.has(name.toLowerCase()))
-      errors[`headers.${name}`] = `${name} appears twice. Letter case does not matter; remove one.`
+    else if (names.has(name.toLowerCase())) errors[`headers.${name}`] = fieldError('repeated_header', { header: name })
     names.add(name.toLowerCase())
   }
   return errors

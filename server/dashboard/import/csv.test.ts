@@ -99,7 +99,7 @@ test('without column names nothing is guessed', async () => {
       await read(text)
       expect(text).toBe('refused')
     } catch (error) {
-      expect((error as Problem).errors?.csv).toContain(sentence)
+      expect((error as Problem).errors?.csv?.text).toContain(sentence)
     }
   }
 })

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { findZonedType } from '../../monitors/record-types/record-types.ts'
@@ -34,7 +35,7 @@ export async function* readCsv(text: string, origin: string | undefined): AsyncG
     if (!columns) columns = columnsOf(cells)
     else yield wrong === undefined ? readLine(named(columns, cells), line, origin) : refused(line, {}, wrong)
   }
-  if (!columns) throw invalid({ csv: 'is empty. Its first line must name the columns: name, type, value.' })
+  if (!columns) throw invalid({ csv: fieldError('csv_empty') })
 }
 
 function columnsOf(cells: readonly string[]): (Column | undefined)[] {
@@ -47,9 +48,7 @@ function columnsOf(cells: readonly string[]): (Column | undefined)[] {
     ...(['type', 'value'] as const).filter((column) => !found.includes(column)),
   ]
   if (missing.length > 0) {
-    throw invalid({
-      csv: `must begin with a line of column names. Missing: ${missing.join(', ')}. Allowed: name (or domain and subdomain), type, value, priority, exact, group, notify and frequency.`,
-    })
+    throw invalid({ csv: fieldError('csv_columns_missing', { missing: missing.join(', ') }) })
   }
   return found
 }

@@ -56,7 +56,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
       why: '',
     })
     expect(txt.expected_value).toEqual(['ab'])
-    expect(bad.why).toBe('"192.0.2" is not an IPv4 address. Use one like 192.0.2.1.')
+    expect(bad.why).toContain('"192.0.2" is not an IPv4 address. Use one like 192.0.2.1')
     expect(many.why).toContain('The record has 11 values. A monitor can have at most 10')
     expect((await world.call('/monitors')).body.data).toEqual([])
     expect((await world.call('/groups/imported')).status).toBe(404)
@@ -155,7 +155,7 @@ test('what cannot be read at all is a 400 that names the field', async () => {
   const world = await givenApp('sqlite')
   const zone = Array.from({ length: 5_001 }, (_, at) => `h${at}.example. A 192.0.2.1`).join('\n')
   for (const [body, field, words] of [
-    [{}, 'body', 'exactly one of zone, csv and domain'],
+    [{}, 'body', 'exactly one of zone, csv, domain'],
     [{ zone: 'a. A 192.0.2.1', csv: 'name,type,value' }, 'body', 'exactly one'],
     [{ zone: 'www A 192.0.2.1' }, 'origin', 'is required'],
     [{ zone }, 'zone', 'has more than 5000 monitors'],

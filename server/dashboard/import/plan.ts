@@ -1,4 +1,5 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../../context.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,7 +7,7 @@ import { findKnown, type Known, recordOf, type Sameness, samenessOf } from '../.
 import { type MonitorDraft, parseMonitor } from '../../monitors/monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/expected-values.ts'
 import { paceOf } from '../../organization/quota.ts'
-import { invalid, Problem } from '../../problem.ts'
+import { fieldTexts, invalid, Problem } from '../../problem.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
@@ -52,7 +53,7 @@ function shortened(row: ImportRow): ImportRow {
 
 async function rowsOf(deps: Deps, { zone, csv, domain, origin }: ImportRequest): Promise<readonly InputRow[]> {
   if ([zone, csv, domain].filter((each) => each !== undefined).length !== 1) {
-    throw invalid({ body: 'must have exactly one of zone, csv and domain.' })
+    throw invalid({ body: fieldError('exactly_one_required', { fields: 'zone, csv, domain' }) })
   }
   if (domain !== undefined) return await discover(deps, domain)
   return csv === undefined ? joinRecords(readZone(zone!, origin), 'zone') : joinRecords(readCsv(csv, origin), 'csv')
@@ -88,7 +89,7 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
     is_exact_match: given.isExact,
     ...(group === null ? {} : { group }),
   })
-  if (!parsed.ok) return refuse(Object.values(parsed.errors).slice(0, 3).join(' '))
+  if (!parsed.ok) return refuse(Object.values(fieldTexts(parsed.errors)).slice(0, 3).join(' '))
   try {
     pace(given.frequency)
   } catch (error) {

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import type { Notify } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
 
@@ -48,7 +49,7 @@ export async function joinRecords(records: AsyncIterable<InputRow>, field: 'zone
     if (row) for (const value of record.values) row.values.push(value)
     else rows.set(key, { ...record, values: [...record.values] })
     if (rows.size > MOST_ROWS) {
-      throw invalid({ [field]: `has more than ${MOST_ROWS} monitors. Import at most ${MOST_ROWS} at a time.` })
+      throw invalid({ [field]: fieldError('too_many_rows', { max: MOST_ROWS }) })
     }
   }
   return withoutParts([...rows.values()])

@@ -97,7 +97,7 @@ test('without $ORIGIN the zone names itself, is named by the caller, or has to b
     ['www.example.com.', 'A', '192.0.2.1'],
   ])
   await expect(read('www A 192.0.2.1')).rejects.toMatchObject({
-    errors: { origin: expect.stringMatching(/^is required/) },
+    errors: { origin: { code: 'origin_required' } },
   })
   expect(await made('www.example.com. A 192.0.2.1')).toHaveLength(1)
   expect(await made('a CNAME b.', '.')).toEqual([['a.', 'CNAME', 'b.']])
@@ -143,8 +143,8 @@ h A 192.0.2.8
     [2, '$INCLUDE is not supported. Paste the lines of that file instead.'],
     [3, '$GENERATE is not supported. Paste the generated records instead.'],
     [4, 'Unknown directive $FOO. Supported are $ORIGIN and $TTL.'],
-    [5, 'An A record has one IPv4 address.'],
-    [6, 'An MX record has a priority and a name.'],
+    [5, 'The record does not have the format of type A: address.'],
+    [6, 'The record does not have the format of type MX: priority host.'],
     [7, 'Unknown record type NONSENSE.'],
     [8, 'A quotation mark is not closed on its line.'],
     [10, 'A closing parenthesis has no opening one.'],
@@ -163,7 +163,7 @@ h A 192.0.2.8
 test('a set of which one record cannot be read is no expectation', async () => {
   expect(await refused(read('a.example. A 192.0.2.1\na.example. A 1 2\nb.example. A 192.0.2.2'))).toEqual([
     [1, 'Line 2 has the same name and type, and is invalid.'],
-    [2, 'An A record has one IPv4 address.'],
+    [2, 'The record does not have the format of type A: address.'],
   ])
 })
 

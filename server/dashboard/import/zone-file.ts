@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { isGenericForm, readGenericForm } from '../../monitors/record-types/generic-form.ts'
 import { type Token, withOctets } from '../../monitors/record-types/presentation.ts'
 import type { RecordType } from '../../monitors/record-types/record-type.ts'
@@ -30,7 +31,7 @@ export async function* readZone(text: string, origin: string | undefined): Async
     if (record) yield record
   }
   if (reading.needsOrigin) {
-    throw invalid({ origin: 'is required, because the file has relative names (without a final dot) and no $ORIGIN.' })
+    throw invalid({ origin: fieldError('origin_required') })
   }
 }
 
@@ -74,7 +75,7 @@ function dataText(recordType: RecordType, data: readonly Token[], reading: Readi
 }
 
 function shapeOf(type: string, { parts }: RecordType): string {
-  return `${/^[AFHLMNRSX]/.test(type) ? 'An' : 'A'} ${type} record has ${parts}.`
+  return `The record does not have the format of type ${type}: ${parts}.`
 }
 
 const isSoa = (tokens: readonly Token[]) => readHead(tokens).type?.toUpperCase() === 'SOA'

@@ -1,5 +1,6 @@
 import type { ErrorBody } from '#contract/common.ts'
-import { ERROR_CODES, FIELD_CODES } from '#contract/error-codes.ts'
+import { ERROR_CODES } from '#contract/error-codes.ts'
+import { FIELD_ERRORS } from '#contract/field-errors.ts'
 
 /** What the operations of the document share, to be referred to by name. */
 
@@ -10,6 +11,7 @@ const listOf = (codes: Record<string, string>) =>
   Object.entries(codes)
     .map(([code, about]) => `- \`${code}\`: ${about}`)
     .join('\n')
+const FIELD_ABOUT = Object.fromEntries(Object.entries(FIELD_ERRORS).map(([code, { about }]) => [code, about]))
 const choice = (description: string, codes: Record<string, string>) => ({
   description: `${description}\n\n${listOf(codes)}`,
   schema: { type: 'string', enum: Object.keys(codes) },
@@ -23,7 +25,7 @@ export const headers = {
   'Retry-After': integer('Seconds to wait.'),
   'X-Error-Code': choice('A stable code for the error.', ERROR_CODES),
   'X-Error-Fields': text(
-    `A code for each field at fault, as a dictionary of RFC 9651: \`frequency=out_of_range\`. Of fields that have a plain name, at most 50. Codes:\n\n${listOf(FIELD_CODES)}`,
+    `A code for each field at fault with its parameters, as a dictionary of RFC 9651: \`frequency=out_of_range;min=5;max=120\`. Of fields that have a plain name, at most 50. Codes:\n\n${listOf(FIELD_ABOUT)}`,
   ),
   Allow: text('The allowed methods.'),
   Location: text('The URL of the new resource.'),

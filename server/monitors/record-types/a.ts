@@ -7,6 +7,4 @@ export const a = addressRecord({
   name: 'IPv4',
   bits: 32,
   text: ([a, b, c, d]) => `${a}.${b}.${c}.${d}`,
-  example: '192.0.2.1',
-  block: '192.0.2.0/24',
 })

@@ -8,6 +8,4 @@ export const aaaa = addressRecord({
   name: 'IPv6',
   bits: 128,
   text: ipv6Text,
-  example: '2001:db8::1',
-  block: '2001:db8::/32',
 })

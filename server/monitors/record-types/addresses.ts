@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
+import { fieldError } from '#contract/field-errors.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
-import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
+import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 type Family = {
@@ -9,8 +10,6 @@ type Family = {
   name: 'IPv4' | 'IPv6'
   bits: number
   text(octets: Buffer): string
-  example: string
-  block: string
 }
 
 /** A and AAAA differ in the family alone. */
@@ -18,7 +17,7 @@ export function addressRecord(family: Family): RecordType {
   return {
     queryType: family.queryType,
     code: family.code,
-    parts: `one ${family.name} address`,
+    parts: 'address',
     likelyAt: ['apex', 'host'],
     read: (rdata) => family.text(rdata.octets(family.bits / 8)),
     parseExpected: (text, isExactMatch) => parseExpected(family, text.trim(), isExactMatch),
@@ -40,26 +39,22 @@ function parseExpected(family: Family, text: string, isExactMatch: boolean): Par
   const [ip = '', prefix, ...more] = text.split('/')
   const address = canonicalAddress(ip)
   if (address === undefined || more.length > 0 || address.includes(':') !== (family.name === 'IPv6')) {
-    const block = isExactMatch ? '' : ` or a block like ${family.block}`
-    return refused(`${quoted(text)} is not an ${family.name} address. Use one like ${family.example}${block}.`)
+    return refused(fieldError(family.name === 'IPv4' ? 'invalid_ipv4' : 'invalid_ipv6', { value: text }))
   }
   if (prefix === undefined) return { ok: true, value: address }
-  if (isExactMatch)
-    return refused(`${quoted(text)} is a block of addresses. Use a single address, or set is_exact_match to false.`)
+  if (isExactMatch) return refused(fieldError('block_in_exact_mode', { value: text }))
   return parseBlock(family, address, prefix)
 }
 
 function parseBlock(family: Family, address: string, prefix: string): ParsedValue {
   if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > family.bits) {
-    return refused(`The prefix "/${prefix.slice(0, 20)}" is invalid. It must be from 0 to ${family.bits}.`)
+    return refused(fieldError('invalid_prefix', { prefix: prefix.slice(0, 20), max: family.bits }))
   }
   const length = Number(prefix)
   const network = networkAddress(address, length)
   // Zeroing the bits would be a guess: the address alone may be meant.
   if (network !== address) {
-    return refused(
-      `"${address}/${length}" has bits set beyond its prefix. Use ${network}/${length} for the block or ${address} for the address.`,
-    )
+    return refused(fieldError('bits_beyond_prefix', { address, prefix: length, first: network }))
   }
   return { ok: true, value: `${network}/${length}` }
 }

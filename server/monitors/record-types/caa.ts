@@ -1,7 +1,8 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { normalizeName } from '../../dns/names.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { MalformedPacket } from '../../dns/wire.ts'
-import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
+import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { quotedOctets, unescaped } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
@@ -12,7 +13,7 @@ type Property = { flags: number | undefined; tag: string; value: string }
 export const caa: RecordType = {
   queryType: 'CAA',
   code: 257,
-  parts: 'flags, a tag and a value',
+  parts: 'flags tag value',
   likelyAt: ['apex', 'host'],
   read,
   parseExpected,
@@ -55,15 +56,11 @@ function read(rdata: Rdata): string {
 function parseExpected(text: string): ParsedValue {
   const property = readProperty(text)
   if (property === undefined) {
-    return refused(
-      `${quoted(text)} is not a CAA property. Use 0 issue "ca.example" or, without flags, issue "ca.example".`,
-    )
+    return refused(fieldError('invalid_caa', { value: text }))
   }
   const { flags, tag, value } = property
-  if (tag.length > MAX_TAG)
-    return refused(`The CAA tag of ${quoted(text)} is too long. It must have at most ${MAX_TAG} characters.`)
-  if (flags !== undefined && flags > 255)
-    return refused(`The CAA flags of ${quoted(text)} are invalid. They must be a number from 0 to 255.`)
+  if (tag.length > MAX_TAG) return refused(fieldError('caa_tag_too_long', { value: text, max: MAX_TAG }))
+  if (flags !== undefined && flags > 255) return refused(fieldError('invalid_caa_flags', { value: text }))
   const written = `${tag} ${writtenValue(tag, value)}`
   return { ok: true, value: flags === undefined ? written : `${flags} ${written}` }
 }

@@ -18,10 +18,7 @@ testRecordType('DS', {
     [`60485 5 1 ( 2BB183AF5F22588179A5\n3B0A98631FAD1A292118 )`, `60485 5 1 ${SHA_1}`],
   ],
   refused: [
-    [
-      `60485 5 ${SHA_1}`,
-      'is not a valid DS record. Use a key tag, an algorithm, a digest type and a digest in hexadecimal',
-    ],
+    [`60485 5 ${SHA_1}`, 'is not a valid DS record. Use the format "key-tag algorithm digest-type digest", as in'],
     [`60485 5 2 ${SHA_1}`, 'The digest has 20 octets. Type 2 has 32.'],
     [`70000 5 1 ${SHA_1}`, 'The key tag "70000" is invalid. It must be a number from 0 to 65535.'],
   ],

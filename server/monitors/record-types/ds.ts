@@ -4,7 +4,7 @@ import { digestMisfit, fieldRecord, hexField, numberField } from './fields.ts'
 export const ds = fieldRecord({
   queryType: 'DS',
   code: 43,
-  parts: 'a key tag, an algorithm, a digest type and a digest in hexadecimal',
+  parts: 'key-tag algorithm digest-type digest',
   likelyAt: ['apex'],
   fields: [
     numberField('key tag', 16),

@@ -1,12 +1,12 @@
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
-import { quoted } from './compare.ts'
 import { isGenericForm, readGenericForm } from './generic-form.ts'
 import { tokensOf } from './presentation.ts'
 import { type ParsedValue, refused } from './record-type.ts'
 import { findZonedType, recordTypeOf } from './record-types.ts'
 
-/** The path of the value at fault (`expected_value` or `expected_value.<i>`) → one sentence. */
-export type ExpectedValueProblems = Record<string, string>
+/** The path of the value at fault (`expected_value` or `expected_value.<i>`) → what is wrong. */
+export type ExpectedValueProblems = Record<string, FieldError>
 export type ParsedExpectedValues = { ok: true; values: string[] } | { ok: false; problems: ExpectedValueProblems }
 
 export const MAX_EXPECTED_VALUES = 10
@@ -24,7 +24,7 @@ export function parseExpectedValues(
 ): ParsedExpectedValues {
   const texts = typeof given === 'string' ? [given] : given
   if (texts.length < 1 || texts.length > MAX_EXPECTED_VALUES) {
-    const reason = `There are ${texts.length} expected values. Use 1 to ${MAX_EXPECTED_VALUES}.`
+    const reason = fieldError('wrong_number_of_values', { max: MAX_EXPECTED_VALUES, count: texts.length })
     return { ok: false, problems: { expected_value: reason } }
   }
   const problems: ExpectedValueProblems = {}
@@ -35,7 +35,7 @@ export function parseExpectedValues(
     else problems[typeof given === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
   }
   if (values.size > 1 && isExactMatch && RECORD_TYPE_TEXTS[recordType].isSingle) {
-    problems.expected_value = `A name has only one ${recordType} record. Use one expected value, or set is_exact_match to false.`
+    problems.expected_value = fieldError('single_value_only', { record_type: recordType })
   }
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
 }
@@ -71,5 +71,5 @@ function isOverlong(text: string): boolean {
 }
 
 function overlong(text: string): ParsedValue {
-  return refused(`${quoted(text)} is too long. A value has at most ${MAX_EXPECTED_VALUE} characters.`)
+  return refused(fieldError('value_too_long', { value: text, max: MAX_EXPECTED_VALUE }))
 }

@@ -1,7 +1,8 @@
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { MalformedPacket } from '../../dns/wire.ts'
-import { type Comparison, compareBy, compareTexts, observeAll, quoted } from './compare.ts'
+import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { parseHostOrRoot } from './hosts.ts'
 import { quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
@@ -21,7 +22,7 @@ const ANY = '*'
 type FieldRecord = Pick<RecordType, 'code' | 'queryType' | 'parts' | 'likelyAt'> & {
   fields: readonly Field[]
   /** Why fields that are right by themselves do not fit together; those that are left open are undefined. */
-  misfit?(values: readonly (string | undefined)[]): string | undefined
+  misfit?(values: readonly (string | undefined)[]): FieldError | undefined
   isPriorityFirst?: true
 }
 
@@ -62,7 +63,12 @@ function parseFields(own: FieldRecord, text: string, isExactMatch: boolean): Par
   const data = tokensOf(text)
   if (!data || !isOfLength(data, fields)) {
     return refused(
-      `${quoted(text)} is not a valid ${queryType} record. Use ${parts}, as in ${RECORD_TYPE_TEXTS[queryType].example}.`,
+      fieldError('invalid_record', {
+        value: text,
+        record_type: queryType,
+        format: parts,
+        example: RECORD_TYPE_TEXTS[queryType].example,
+      }),
     )
   }
   const values: string[] = []
@@ -87,7 +93,7 @@ function parseFields(own: FieldRecord, text: string, isExactMatch: boolean): Par
 export function parseField(field: Field, token: Token, isExactMatch: boolean): ParsedValue {
   if (token.raw !== ANY || token.isQuoted) return field.parse(token)
   if (!isExactMatch) return { ok: true, value: ANY }
-  return refused('A field with * needs is_exact_match false. Use the complete record, or set is_exact_match to false.')
+  return refused(fieldError('wildcard_in_exact_mode'))
 }
 
 function isOfLength(data: readonly Token[], fields: readonly Field[]): boolean {
@@ -106,7 +112,7 @@ export function numberField(label: string, bits: keyof Reads, mnemonics: Readonl
       const named = Object.hasOwn(mnemonics, raw.toUpperCase()) ? mnemonics[raw.toUpperCase()] : undefined
       const value = named ?? (/^\d{1,10}$/.test(raw) ? Number(raw) : Number.NaN)
       if (value <= most) return { ok: true, value: String(value) }
-      return refused(`The ${label} ${quoted(raw)} is invalid. It must be a number from 0 to ${most}.`)
+      return refused(fieldError('invalid_number', { part: label, value: raw, max: most }))
     },
   }
 }
@@ -133,9 +139,7 @@ export const hostField: Field = {
   parse: ({ raw }) => {
     const host = parseHostOrRoot(raw)
     // Stored, it would be taken for a field that is left open.
-    return host.ok && host.value === ANY
-      ? refused(`${quoted(raw)} is not a host name. Use one like host.example.com.`)
-      : host
+    return host.ok && host.value === ANY ? refused(fieldError('not_a_host_name', { value: raw })) : host
   },
   isName: true,
 }
@@ -148,7 +152,7 @@ export function stringField(label: string, { isUpperCase = false } = {}): Field 
     parse: ({ raw }) => {
       const octets = unescaped(raw)
       if (octets.length <= 255) return { ok: true, value: written(octets) }
-      return refused(`The ${label} have ${octets.length} octets. At most 255 are allowed.`)
+      return refused(fieldError('string_too_long', { part: label, length: octets.length }))
     },
   }
 }
@@ -163,7 +167,7 @@ export function hexField(label: string): Field {
     },
     parse: ({ raw }) => {
       if (/^(?:[0-9a-f]{2})+$/i.test(raw)) return { ok: true, value: raw.toLowerCase() }
-      return refused(`The ${label} ${quoted(raw)} is not hexadecimal. Use two digits from 0 to f for each octet.`)
+      return refused(fieldError('invalid_hexadecimal', { part: label, value: raw }))
     },
     isRest: true,
   }
@@ -175,8 +179,8 @@ export function digestMisfit(
   kind: string | undefined,
   digest: string | undefined,
   octets: Readonly<Record<string, number>>,
-): string | undefined {
-  const wanted = kind === undefined ? undefined : octets[kind]
-  if (wanted === undefined || digest === undefined || digest.length === 2 * wanted) return undefined
-  return `The ${label} has ${digest.length / 2} octets. Type ${kind} has ${wanted}.`
+): FieldError | undefined {
+  const required = kind === undefined ? undefined : octets[kind]
+  if (required === undefined || digest === undefined || digest.length === 2 * required) return undefined
+  return fieldError('wrong_digest_length', { part: label, length: digest.length / 2, type: kind ?? '', required })
 }

@@ -1,6 +1,7 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
 import { endsInNumber, normalizeName } from '../../dns/names.ts'
-import { compareTexts, observeAll, quoted } from './compare.ts'
+import { compareTexts, observeAll } from './compare.ts'
 import { withOctets } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
@@ -10,7 +11,7 @@ export function hostRecord(
 ): RecordType {
   return {
     ...own,
-    parts: 'one name',
+    parts: 'host',
     read: (rdata) => rdata.name(),
     parseExpected: parseHost,
     observe: observeAll,
@@ -23,12 +24,12 @@ export function hostRecord(
 export function parseHost(text: string): ParsedValue {
   const written = text.trim()
   if (canonicalAddress(written)) {
-    return refused(`${quoted(written)} is an IP address. Use a host name like host.example.com.`)
+    return refused(fieldError('address_as_host', { value: written }))
   }
-  if (written === '.') return refused('The root "." is not a host name. Use one like host.example.com.')
+  if (written === '.') return refused(fieldError('not_a_host_name', { value: written }))
   const parsed = normalizeName(withOctets(written))
   if (parsed.ok && endsInNumber(parsed.name)) {
-    return refused(`${quoted(written)} ends in a number, so it is not a host name. Use one like host.example.com.`)
+    return refused(fieldError('host_ends_in_number', { value: written }))
   }
   return parsed.ok ? { ok: true, value: parsed.name } : parsed
 }

@@ -1,4 +1,5 @@
-import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
+import { fieldError } from '#contract/field-errors.ts'
+import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { parseHostOrRoot } from './hosts.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
@@ -14,7 +15,7 @@ const EXCHANGES: Comparison<Exchange, Exchange> = {
 export const mx: RecordType = {
   queryType: 'MX',
   code: 15,
-  parts: 'a priority and a name',
+  parts: 'priority host',
   likelyAt: ['apex', 'host'],
   read: (rdata) => `${rdata.uint16()} ${rdata.name()}`,
   parseExpected,
@@ -28,14 +29,12 @@ export const mx: RecordType = {
 function parseExpected(text: string): ParsedValue {
   const [first = '', second, ...more] = text.trim().split(/\s+/)
   if (second === undefined && /^\d+$/.test(first)) {
-    return refused(`${quoted(text)} is a priority without a host. Use both, as in 10 mail.example.com.`)
+    return refused(fieldError('priority_without_host', { value: text }))
   }
   if (second === undefined) return parseHostOrRoot(first)
   const priority = Number(first)
   if (more.length > 0 || !/^\d{1,5}$/.test(first) || priority > 65_535) {
-    return refused(
-      `${quoted(text)} is not "priority host". The priority is a number from 0 to 65535, as in 10 mail.example.com.`,
-    )
+    return refused(fieldError('invalid_mx', { value: text }))
   }
   const host = parseHostOrRoot(second)
   return host.ok ? { ok: true, value: `${priority} ${host.value}` } : host

@@ -26,7 +26,7 @@ testRecordType('NAPTR', {
   refused: [
     [
       '100 10 "u" "E2U+sip" .',
-      'is not a valid NAPTR record. Use an order, a preference, flags, services, an expression and',
+      'is not a valid NAPTR record. Use the format "order preference flags services expression replacement", as in',
     ],
     [`100 10 "u" "${'x'.repeat(256)}" "" .`, 'The services have 256 octets. At most 255 are allowed.'],
     ['100 10 "u" "E2U+sip" "!^.*$! .', 'is not a valid NAPTR record'],

@@ -4,7 +4,7 @@ import { fieldRecord, hostField, numberField, stringField } from './fields.ts'
 export const naptr = fieldRecord({
   queryType: 'NAPTR',
   code: 35,
-  parts: 'an order, a preference, flags, services, an expression and a replacement',
+  parts: 'order preference flags services expression replacement',
   likelyAt: [],
   fields: [
     numberField('order', 16),

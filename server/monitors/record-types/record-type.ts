@@ -1,3 +1,4 @@
+import type { FieldError } from '#contract/field-errors.ts'
 import type { CnameChain, Outcome, QuestionType } from '../../dns/outcome.ts'
 import type { RdataFormat } from '../../dns/rdata.ts'
 import type { Difference } from './compare.ts'
@@ -5,8 +6,8 @@ import type { Token } from './presentation.ts'
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
 
-/** `value` is what is stored and compared. `reason` is one sentence: what is wrong and what is allowed. */
-export type ParsedValue = { ok: true; value: string } | { ok: false; reason: string }
+/** `value` is what is stored and compared. */
+export type ParsedValue = { ok: true; value: string } | { ok: false; reason: FieldError }
 
 /** Apex of a zone, name of a service (`_443._tcp.www`), name of an address (below arpa), or any other name. */
 export type NameKind = 'apex' | 'service' | 'address' | 'host'
@@ -40,7 +41,7 @@ export type MonitoredType = {
 /** All that is particular to a record type that zones hold. SPF is none: it is queried and written as TXT. */
 export type RecordType = MonitoredType &
   RdataFormat & {
-    /** What such a record is made of: "a priority and a name". */
+    /** Its fields in their order: "priority host". */
     parts: string
     /** Why records of zone files are passed over; they are not unless given. */
     skipped?: string
@@ -51,6 +52,6 @@ export type RecordType = MonitoredType &
     fromZoneFile(data: readonly Token[], wholeName: (name: string) => string): string | undefined
   }
 
-export function refused(reason: string): { ok: false; reason: string } {
+export function refused(reason: FieldError): { ok: false; reason: FieldError } {
   return { ok: false, reason }
 }

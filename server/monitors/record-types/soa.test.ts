@@ -42,7 +42,10 @@ testRecordType('SOA', {
     ['. john\\.doe.example.com 1 2 3 4 5', '. john\\046doe.example.com 1 2 3 4 5'],
   ],
   refused: [
-    ['2026112201', 'is not a valid SOA record. Use a primary name server, a mailbox, a serial, and the times refresh'],
+    [
+      '2026112201',
+      'is not a valid SOA record. Use the format "mname rname serial refresh retry expire minimum", as in',
+    ],
     ['a. b. 4294967296 1 1 1 1', 'The serial "4294967296" is invalid. It must be a number from 0 to 4294967295.'],
     ['a. b. 1 9999999999w 1 1 1', 'The refresh time "6047999999395200" is invalid'],
     ['a. b. * 1 1 1 1', 'needs is_exact_match false'],
@@ -69,7 +72,7 @@ test('a new SOA monitor leaves the serial open', () => {
 })
 
 test('a flexible monitor takes no serial', () => {
-  const expected_value = expect.stringMatching(/^The serial changes with every change of the zone\. Use \* for it/)
+  const expected_value = expect.objectContaining({ code: 'serial_in_flexible_mode' })
   expect(parseExpectedValues(TEXT, 'SOA', false)).toEqual({ ok: false, problems: { expected_value } })
 })
 

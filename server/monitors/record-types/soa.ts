@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { durationField, type Field, fieldRecord, fieldsOf, hostField, numberField } from './fields.ts'
 import { type RecordType, refused } from './record-type.ts'
 
@@ -14,7 +15,7 @@ const mailbox: Field = {
 const record = fieldRecord({
   queryType: 'SOA',
   code: 6,
-  parts: 'a primary name server, a mailbox, a serial, and the times refresh, retry, expire and minimum',
+  parts: 'mname rname serial refresh retry expire minimum',
   likelyAt: ['apex'],
   fields: [
     hostField,
@@ -35,7 +36,7 @@ export const soa: RecordType = {
   parseExpected: (text, isExactMatch) => {
     const parsed = record.parseExpected(text, isExactMatch)
     if (!parsed.ok || isExactMatch || withoutSerial(parsed.value) === parsed.value) return parsed
-    return refused('The serial changes with every change of the zone. Use * for it, or set is_exact_match to true.')
+    return refused(fieldError('serial_in_flexible_mode'))
   },
   asExpected: (value, isExactMatch) => (isExactMatch ? value : withoutSerial(value)),
   flexibleView: withoutSerial,

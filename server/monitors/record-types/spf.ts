@@ -1,5 +1,6 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
-import { type Comparison, compareBy, observeAll, quoted } from './compare.ts'
+import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { readPasted } from './presentation.ts'
 import { type MonitoredType, type ParsedValue, refused } from './record-type.ts'
 
@@ -29,9 +30,7 @@ function parseExpected(text: string): ParsedValue {
   // A line break or a tab can only come from the page it was pasted from.
   const value = collapsed(readPasted(text).replace(/\s/g, ' '))
   if (isSpf(value)) return { ok: true, value }
-  return refused(
-    `${quoted(text)} is not an SPF record. It must begin with "v=spf1", as in v=spf1 include:_spf.example.com -all.`,
-  )
+  return refused(fieldError('invalid_spf', { value: text }))
 }
 
 function collapsed(text: string): string {

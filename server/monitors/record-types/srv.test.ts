@@ -21,7 +21,7 @@ testRecordType('SRV', {
   refused: [
     [
       'sip.example.com',
-      '"sip.example.com" is not a valid SRV record. Use a priority, a weight, a port and a target, as in',
+      '"sip.example.com" is not a valid SRV record. Use the format "priority weight port target", as in',
     ],
     ['10 5 5060 sip.example.com 1', 'is not a valid SRV record'],
     ['10 5 65536 sip.example.com', 'The port "65536" is invalid. It must be a number from 0 to 65535.'],

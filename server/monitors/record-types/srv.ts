@@ -4,7 +4,7 @@ import { fieldRecord, hostField, numberField } from './fields.ts'
 export const srv = fieldRecord({
   queryType: 'SRV',
   code: 33,
-  parts: 'a priority, a weight, a port and a target',
+  parts: 'priority weight port target',
   likelyAt: ['service'],
   fields: [numberField('priority', 16), numberField('weight', 16), numberField('port', 16), hostField],
   isPriorityFirst: true,

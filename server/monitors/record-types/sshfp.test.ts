@@ -18,10 +18,7 @@ testRecordType('SSHFP', {
     [`4 2 ${SHA_256.replace(/.{4}/g, '$& ')}`, `4 2 ${SHA_256}`],
   ],
   refused: [
-    [
-      SHA_256,
-      'is not a valid SSHFP record. Use an algorithm, a fingerprint type and a fingerprint in hexadecimal, as in 4 2',
-    ],
+    [SHA_256, 'is not a valid SSHFP record. Use the format "algorithm fingerprint-type fingerprint", as in 4 2'],
     [`4 1 ${SHA_256}`, 'The fingerprint has 32 octets. Type 1 has 20.'],
     [`4 SHA256 ${SHA_256}`, 'The fingerprint type "SHA256" is invalid. It must be a number from 0 to 255.'],
   ],

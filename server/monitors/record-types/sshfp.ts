@@ -4,7 +4,7 @@ import { digestMisfit, fieldRecord, hexField, numberField } from './fields.ts'
 export const sshfp = fieldRecord({
   queryType: 'SSHFP',
   code: 44,
-  parts: 'an algorithm, a fingerprint type and a fingerprint in hexadecimal',
+  parts: 'algorithm fingerprint-type fingerprint',
   likelyAt: ['host'],
   fields: [numberField('algorithm', 8), numberField('fingerprint type', 8), hexField('fingerprint')],
   misfit: ([, type, digest]) => digestMisfit('fingerprint', type, digest, { 1: 20, 2: 32 }),

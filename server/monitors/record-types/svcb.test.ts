@@ -89,7 +89,7 @@ for (const [type, name] of [
     refused: [
       [
         'svc.example.net',
-        `is not a valid ${type} record. Use a priority, a target and parameters, as in 1 . alpn=h2,h3.`,
+        `is not a valid ${type} record. Use the format "priority target key=value…", as in 1 . alpn=h2,h3.`,
       ],
       ['1 . key123=abc key123=def', 'The parameter key123 appears twice. Remove one.'],
       ['1 . mandatory', 'The value "" of mandatory is not a list of other parameters'],
@@ -97,7 +97,7 @@ for (const [type, name] of [
       ['1 . port=65536', 'The value "65536" of port is not a number from 0 to 65535.'],
       ['1 . ipv4hint=2001:db8::1', 'is not a list of IPv4 addresses'],
       ['1 . ipv6hint', 'is not a list of IPv6 addresses'],
-      ['1 . alpn=h2 no-default-alpn=abc', 'of no-default-alpn is not empty'],
+      ['1 . alpn=h2 no-default-alpn=abc', 'The parameter no-default-alpn takes no value.'],
       ['1 . no-default-alpn', 'no-default-alpn needs alpn'],
       ['1 . mandatory=key123', 'mandatory names key123, which is not among the parameters'],
       ['1 . mandatory=mandatory', 'is not a list of other parameters'],

@@ -1,16 +1,19 @@
+import { type FieldCode, type FieldError, fieldError } from '#contract/field-errors.ts'
 import { addressOctets, ipv6Text } from '../../dns/addresses.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { MalformedPacket } from '../../dns/wire.ts'
-import { type Comparison, compareBy, compareTexts, observeAll, quoted } from './compare.ts'
+import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { hostField, numberField, parseField } from './fields.ts'
 import { quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
+
+const PARTS = 'priority target key=value…'
 
 /** RFC 9460 section 2. */
 export const svcb = serviceBinding({ queryType: 'SVCB', code: 64, likelyAt: ['service'] })
 
 /**
- * SVCB and HTTPS: a priority, a target and parameters. In the normal form the parameters are in the order of their keys' numbers,
+ * SVCB and HTTPS: priority target key=value…. In the normal form the parameters are in the order of their keys' numbers,
  * and lists are sorted, as their order means nothing.
  */
 export function serviceBinding(
@@ -18,7 +21,7 @@ export function serviceBinding(
 ): RecordType {
   return {
     ...own,
-    parts: 'a priority, a target and parameters',
+    parts: PARTS,
     read,
     parseExpected: (text, isExactMatch) => parseExpected(own.queryType, text, isExactMatch),
     observe: observeAll,
@@ -51,7 +54,7 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
   const [priority, target, ...rest] = tokensOf(text) ?? []
   if (!priority || !target) {
     return refused(
-      `${quoted(text)} is not a valid ${type} record. Use a priority, a target and parameters, as in 1 . alpn=h2,h3.`,
+      fieldError('invalid_record', { value: text, record_type: type, format: PARTS, example: '1 . alpn=h2,h3' }),
     )
   }
   const [first, second] = [parseField(PRIORITY, priority, isExactMatch), parseField(hostField, target, isExactMatch)]
@@ -60,12 +63,12 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
   const params = new Map<number, string>()
   for (const { key, raw } of paramsOf(rest)) {
     const number = keyNumber(key)
-    if (number === undefined) return refused(`${quoted(key)} is not a parameter. Use one like alpn, port or key65400.`)
-    if (params.has(number)) return refused(`The parameter ${key} appears twice. Remove one.`)
-    const { write, read: readBack, wants } = kindOf(number)
+    if (number === undefined) return refused(fieldError('unknown_parameter', { parameter: key }))
+    if (params.has(number)) return refused(fieldError('repeated_parameter', { parameter: key }))
+    const { write, read: readBack, wrong } = kindOf(number)
     const octets = write(unescaped(raw))
     const value = octets && readBack(octets)
-    if (value === undefined) return refused(`The value ${quoted(raw)} of ${key} is not ${wants}.`)
+    if (value === undefined) return refused(fieldError(wrong, { parameter: key, value: raw }))
     params.set(number, value)
   }
   const reason = misfit(first.value, params, isExactMatch)
@@ -75,13 +78,12 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
 }
 
 /** What no client would accept. A flexible expectation may leave parameters out. RFC 9460 sections 2.4.2, 7.1.1 and 8. */
-function misfit(priority: string, params: ReadonlyMap<number, string>, isExactMatch: boolean): string | undefined {
-  if (priority === '0' && params.size > 0)
-    return 'A record with priority 0 is an alias and has no parameters. Remove them.'
+function misfit(priority: string, params: ReadonlyMap<number, string>, isExactMatch: boolean): FieldError | undefined {
+  if (priority === '0' && params.size > 0) return fieldError('alias_with_parameters')
   if (!isExactMatch) return undefined
-  if (params.has(2) && !params.has(1)) return 'no-default-alpn needs alpn. Use both or neither.'
+  if (params.has(2) && !params.has(1)) return fieldError('alpn_required')
   const absent = (params.get(0)?.split(',') ?? []).find((key) => !params.has(keyNumber(key)!))
-  return absent === undefined ? undefined : `mandatory names ${absent}, which is not among the parameters. Add it.`
+  return absent === undefined ? undefined : fieldError('mandatory_parameter_missing', { parameter: absent })
 }
 
 type Binding = { priority: string; target: string; params: ReadonlyMap<string, readonly string[]> }
@@ -137,9 +139,21 @@ function keyNumber(name: string): number | undefined {
   return number < 65_535 ? number : undefined
 }
 
+type WrongParameter = Extract<
+  FieldCode,
+  | 'parameter_not_empty'
+  | 'invalid_port'
+  | 'invalid_base64'
+  | 'invalid_parameter_list'
+  | 'invalid_protocols'
+  | 'invalid_ipv4_list'
+  | 'invalid_ipv6_list'
+>
+
 /** Values are one character per octet: `read` from the wire, undefined where they cannot be; `write` from text. */
 type Kind = {
-  wants: string
+  /** What a value is that cannot be one of the parameter. */
+  wrong: WrongParameter
   isList?: true
   read(octets: Buffer): string | undefined
   write(text: Buffer): Buffer | undefined
@@ -167,16 +181,20 @@ function kindOf(key: number): Kind {
   }
 }
 
-const OCTETS: Kind = { wants: 'a text', read: (octets) => octets.toString('latin1'), write: (text) => text }
+const OCTETS: Kind = {
+  wrong: 'parameter_not_empty',
+  read: (octets) => octets.toString('latin1'),
+  write: (text) => text,
+}
 
 const NOTHING: Kind = {
-  wants: 'empty, as it must be',
+  wrong: 'parameter_not_empty',
   read: (octets) => (octets.length === 0 ? '' : undefined),
   write: (text) => text,
 }
 
 const PORT: Kind = {
-  wants: 'a number from 0 to 65535',
+  wrong: 'invalid_port',
   read: (octets) => (octets.length === 2 ? String(octets.readUInt16BE()) : undefined),
   write: (text) => {
     const port = /^\d{1,5}$/.test(text.toString('latin1')) ? Number(text) : 65_536
@@ -185,7 +203,7 @@ const PORT: Kind = {
 }
 
 const BASE64: Kind = {
-  wants: 'in Base64',
+  wrong: 'invalid_base64',
   read: (octets) => (octets.length === 0 ? undefined : octets.toString('base64')),
   write: (text) => {
     const octets = Buffer.from(text.toString('latin1'), 'base64')
@@ -195,7 +213,7 @@ const BASE64: Kind = {
 
 /** Keys in the order of their numbers, each once, `mandatory` itself not among them. */
 const MANDATORY: Kind = {
-  wants: 'a list of other parameters such as alpn,port, each once',
+  wrong: 'invalid_parameter_list',
   isList: true,
   read: (octets) => {
     const keys = parts(octets, 2)?.map((each) => each.readUInt16BE())
@@ -212,7 +230,7 @@ const MANDATORY: Kind = {
 }
 
 const PROTOCOLS: Kind = {
-  wants: 'a list of protocols such as h2,h3',
+  wrong: 'invalid_protocols',
   isList: true,
   read: (octets) => {
     const items: string[] = []
@@ -231,12 +249,12 @@ const PROTOCOLS: Kind = {
   },
 }
 
-const ADDRESSES_V4 = addresses('IPv4', 4, ([a, b, c, d]) => `${a}.${b}.${c}.${d}`)
-const ADDRESSES_V6 = addresses('IPv6', 16, ipv6Text)
+const ADDRESSES_V4 = addresses('invalid_ipv4_list', 4, ([a, b, c, d]) => `${a}.${b}.${c}.${d}`)
+const ADDRESSES_V6 = addresses('invalid_ipv6_list', 16, ipv6Text)
 
-function addresses(family: string, length: number, text: (octets: Buffer) => string): Kind {
+function addresses(wrong: WrongParameter, length: number, text: (octets: Buffer) => string): Kind {
   return {
-    wants: `a list of ${family} addresses`,
+    wrong,
     isList: true,
     read: (octets) => {
       const sorted = parts(octets, length)?.sort(Buffer.compare).map(text)

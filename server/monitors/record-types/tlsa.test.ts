@@ -22,7 +22,7 @@ testRecordType('TLSA', {
     [`\\# 35 030101${SHA_256}`, `3 1 1 ${SHA_256}`],
   ],
   refused: [
-    ['3 1 1', 'is not a valid TLSA record. Use a usage, a selector, a matching type and data in hexadecimal'],
+    ['3 1 1', 'is not a valid TLSA record. Use the format "usage selector matching-type data", as in'],
     ['3 1 1 0c72', 'The digest has 2 octets. Type 1 has 32.'],
     [`3 1 2 ${SHA_256}`, 'The digest has 32 octets. Type 2 has 64.'],
     ['3 1 0 0c7', 'The data "0c7" is not hexadecimal'],

@@ -4,7 +4,7 @@ import { digestMisfit, fieldRecord, hexField, numberField } from './fields.ts'
 export const tlsa = fieldRecord({
   queryType: 'TLSA',
   code: 52,
-  parts: 'a usage, a selector, a matching type and data in hexadecimal',
+  parts: 'usage selector matching-type data',
   likelyAt: ['service'],
   fields: [
     numberField('usage', 8, { 'PKIX-TA': 0, 'PKIX-EE': 1, 'DANE-TA': 2, 'DANE-EE': 3, PRIVCERT: 255 }),

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { readPasted, utf8Text, writtenText, writtenToken } from './presentation.ts'
@@ -8,11 +9,11 @@ import { isSpf, spfTerms } from './spf.ts'
 export const txt: RecordType = {
   queryType: 'TXT',
   code: 16,
-  parts: 'at least one text',
+  parts: 'text',
   likelyAt: ['apex', 'host', 'service'],
   read,
   parseExpected: (text) => {
-    if (text === '') return refused('The text is empty. For an empty TXT record, use "".')
+    if (text === '') return refused(fieldError('empty_text'))
     return { ok: true, value: writtenText(readPasted(text)) }
   },
   observe: observeAll,
