@@ -9,6 +9,9 @@ const VERBS = {
     ...(['created', 'updated', 'enabled', 'disabled', 'deleted'] as const),
     ...(['secret_rotated', 'tested', 'request_retried', 'replayed'] as const),
   ],
+  channel: ['created', 'updated', 'deleted', 'tested', 'alert_retried'],
+  alert_rule: ['created', 'updated', 'deleted'],
+  incident: ['updated'],
   api_key: ['created', 'updated', 'revoked'],
   agent: [
     ...(['updated', 'removed', 'signed_in', 'renamed', 'email_changed', 'password_changed', 'password_reset'] as const),

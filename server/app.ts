@@ -4,6 +4,7 @@ import { accountKeyRoutes } from './accounts/api-key-routes.ts'
 import { authenticator } from './accounts/authenticate.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
+import { addressRoutes, alertRoutes } from './alerts/routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
 import { LiveStreams } from './dashboard/live/streams.ts'
@@ -48,6 +49,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(deps, payments))
   await app.register(accountRoutes(deps, passwords))
+  await app.register(addressRoutes(deps))
   runPeriodicCleanup(app, deps, [pruneAccess])
   await app.register(async (api) => {
     requireKey(api)
@@ -56,6 +58,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(groupRoutes(deps))
     await api.register(webhookRoutes(deps))
     await api.register(webhookRequestRoutes(deps))
+    await api.register(alertRoutes(deps))
     await api.register(agentRoutes(deps))
     await api.register(accountKeyRoutes(deps))
     await api.register(organizationRoutes(deps, payments))

@@ -49,6 +49,12 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
     ...{ url: true, groups: true, is_active: true, headers: (headers) => Object.keys(headers ?? {}) },
     ...{ grace_hours: true, request_id: true, since: true, until: true, status: true },
   },
+  channel: { name: true, type: true, is_active: true, settings: (settings) => Object.keys(settings ?? {}) },
+  alert_rule: {
+    ...{ name: true, is_active: true, groups: true, name_pattern: true, record_types: true, states: true },
+    ...{ delay: true, notify_recovery: true, channels: true },
+  },
+  incident: { acknowledged: true, note: true },
   api_key: { ...ACCESS, expires: true },
   agent: { ...ACCESS, email: true, notification_email: true },
   invitation: { email: true, role: true },

@@ -15,6 +15,11 @@ export type IdPrefix =
   | 'lnk'
   | 'mail'
   | 'aud'
+  | 'chn'
+  | 'rul'
+  | 'inc'
+  | 'alr'
+  | 'adr'
 
 /** Callers read the clock a moment before they ask for an id. Only more than this is a clock that was set back. */
 const CLOCK_STEP_MS = 1_000

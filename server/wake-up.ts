@@ -71,7 +71,7 @@ export class WakeUp {
 }
 
 /** The queues whose loops can be woken. */
-export const TOPICS = ['checks', 'requests', 'mails'] as const
+export const TOPICS = ['checks', 'requests', 'mails', 'evaluations', 'alerts'] as const
 export type Topic = (typeof TOPICS)[number]
 export type WakeUps = Record<Topic, WakeUp>
 
@@ -92,5 +92,5 @@ export function createWakeUps(forward?: (topic: Topic) => void, clock: Clock = s
     })
   }
   const of = (topic: Topic) => new WakeUp(forward && (() => pace(topic)))
-  return { checks: of('checks'), requests: of('requests'), mails: of('mails') }
+  return Object.fromEntries(TOPICS.map((topic) => [topic, of(topic)])) as WakeUps
 }

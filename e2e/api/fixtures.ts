@@ -25,9 +25,24 @@ export async function givenFixtures(world: AppWorld, name: string): Promise<Fixt
   })
   const request = await make(`/webhooks/${webhook}/test`, undefined)
   const invitation = await make('/agents/invitations', { email: `guest@${mark}.example.com` })
+  const channel = await make('/channels', {
+    name: mark,
+    type: 'http',
+    settings: { endpoint: `https://${mark}.example.com/alerts` },
+  })
+  const rule = await make('/alert-rules', {
+    name: mark,
+    channels: [await defaultChannel(world, key)],
+    name_pattern: `*.${mark}.example.com`,
+  })
+  const { incident, alert } = await insertIncident(world, { organization, channel, rule, mark })
   const event = await insertEvent(world, { organization, monitor, group, mark })
   const agent = await insertMember(world, organization, mark)
-  return { organization, key, ids: { webhook, group, monitor, request, invitation, event, agent } }
+  return {
+    organization,
+    key,
+    ids: { webhook, group, monitor, request, invitation, event, agent, channel, rule, incident, alert },
+  }
 }
 
 /** The operation's path with these ids in it. Throws when a parameter has no example. */
@@ -82,6 +97,40 @@ async function insertEvent({ deps: { db, clock } }: AppWorld, { organization, mo
     })
     .execute()
   return id
+}
+
+async function defaultChannel(world: AppWorld, key: string): Promise<string> {
+  return (await world.call('/channels', { key })).body.data[0].id
+}
+
+type IncidentOf = { organization: string; channel: string; rule: string; mark: string }
+
+async function insertIncident({ deps: { db, clock } }: AppWorld, { organization, channel, rule, mark }: IncidentOf) {
+  const now = clock.now()
+  const incident = newId('inc', now)
+  const alert = newId('alr', now)
+  await db
+    .insertInto('incidents')
+    .values({
+      ...{ organization_id: organization, id: incident, cause: mark, zone: `${mark}.example.com`, state: 'MISMATCH' },
+      ...{ opened_at: now, monitors: 1, failing: 1, note: mark },
+    })
+    .execute()
+  await db
+    .insertInto('alerts')
+    .values({
+      ...{ organization_id: organization, id: alert, created_at: now, kind: 'failing' as const, incident_id: incident },
+      ...{
+        rule_id: rule,
+        channel_id: channel,
+        status: 'SENT' as const,
+        attempts: 1,
+        last_attempt_at: now,
+        title: mark,
+      },
+    })
+    .execute()
+  return { incident, alert }
 }
 
 async function insertMember({ deps: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { insertDefaultRule } from '../alerts/default-rule.ts'
 import { recordAudit } from '../audit-log.ts'
 import { type Origin, operatorContext, type RequestContext } from '../context.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
@@ -61,6 +62,7 @@ async function writeOrganization(
   const made = { id, slug, ownerId }
   const context = contextOf(made)
   await insertGroup(db, context, { name: 'Default', slug: 'default', isDefault: true })
+  await insertDefaultRule(db, context)
   const after = { name, slug }
   await recordAudit(db, context, { action: 'organization.created', object: { id, label: name }, after })
   return made

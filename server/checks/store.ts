@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import { evaluateSoon } from '../alerts/evaluate.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, type Rescheduled, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
@@ -115,6 +116,11 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
   )
   const events = made.map(({ event }, index): EventRow => ({ ...event, id: ids[index]! }))
   await insertEvents(db, events)
+  await evaluateSoon(
+    db,
+    events.map((event) => event.organization_id),
+    now,
+  )
   const reported = events.filter((event, index) =>
     isNotified(made[index]!.notify, event.old_state as MonitorState, event.new_state as MonitorState),
   )

@@ -37,6 +37,7 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
       if (metrics) observeChecks(metrics, results, events)
       if (events === 0) return
       wakeUps.requests.send()
+      wakeUps.evaluations.send()
       log.debug({ events }, 'Changes recorded.')
     },
     {

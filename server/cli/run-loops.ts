@@ -1,3 +1,5 @@
+import { runAlertRetention, runGoneMonitors } from '../alerts/retention.ts'
+import { runAlertWorker, runEvaluation } from '../alerts/worker.ts'
 import { runScheduler } from '../checks/worker.ts'
 import type { Config } from '../config/config.ts'
 import type { Signals } from '../database/worker-loop.ts'
@@ -16,6 +18,8 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
     const limits = { inAll: deps.config.courierConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))
     loops.push(runWebhookRetention(deps, stop), runMailRetention(deps, stop))
+    loops.push(runEvaluation(deps, signals), runAlertWorker(deps, signals))
+    loops.push(runAlertRetention(deps, stop), runGoneMonitors(deps, stop))
   }
   return loops
 }

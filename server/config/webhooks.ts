@@ -6,6 +6,8 @@ export type WebhookSettings = {
   courierConcurrency: number
   /** Links of one group to webhooks. */
   webhooksPerGroup: number
+  /** Alerts to one channel; 0: without a limit. */
+  alertsPerHour: number
   /** What is kept of webhooks' requests; 0: without a limit. */
   webhookKeep: { waitingRequests: number; waitingDays: number; storedOctets: number }
 }
@@ -29,6 +31,12 @@ export function readWebhookSettings(read: Read): WebhookSettings {
       (text) => parseWhole(text, 1, 10_000),
     ),
     webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks per group', (text) => parseWhole(text, 1, 1_000)),
+    alertsPerHour: read(
+      'ALERTS_PER_HOUR',
+      '30',
+      'alerts to one channel in an hour; what exceeds it is sent as one summary; 0 = no limit',
+      parseLimit,
+    ),
     webhookKeep: {
       waitingRequests: read(
         'WEBHOOK_WAITING_REQUESTS',

@@ -3,6 +3,7 @@ import { yieldToEventLoop } from '../yield.ts'
 import { type Columns, deleteEach, updateEach } from './bulk.ts'
 import { type Database, inTransaction, skipLocked } from './database.ts'
 import type { DueChecksTable, DueRequestsTable, Tables } from './schema.ts'
+import type { DueAlertsTable, DueEvaluationsTable } from './schema-alerts.ts'
 import type { DueMailsTable } from './schema-people.ts'
 
 /**
@@ -17,6 +18,8 @@ type DueTables = {
   due_checks: Selectable<DueChecksTable>
   due_requests: Selectable<DueRequestsTable>
   due_mails: Selectable<DueMailsTable>
+  due_alerts: Selectable<DueAlertsTable>
+  due_evaluations: Selectable<DueEvaluationsTable>
 }
 export type DueTable = keyof DueTables
 
@@ -37,6 +40,8 @@ const QUEUES: Record<DueTable, Queue> = {
   },
   due_requests: { key: { webhook_id: 'text', request_id: 'text' }, read: {}, write: { by_hand: 'bigint' } },
   due_mails: { key: { mail_id: 'text' }, read: { organization_id: 'text' }, write: {} },
+  due_alerts: { key: { organization_id: 'text', alert_id: 'text' }, read: {}, write: {} },
+  due_evaluations: { key: { organization_id: 'text' }, read: {}, write: { after_event_id: 'text' } },
 }
 const TABLES = Object.keys(QUEUES) as DueTable[]
 

@@ -8,6 +8,7 @@ import { operations } from './migrations/0005-operations.ts'
 import { secretRotation } from './migrations/0006-secret-rotation.ts'
 import { neighbours } from './migrations/0007-neighbours.ts'
 import { organizationKeys } from './migrations/0008-organization-keys.ts'
+import { alerts } from './migrations/0009-alerts.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   secretRotation,
   neighbours,
   organizationKeys,
+  alerts,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

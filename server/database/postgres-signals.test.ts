@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { migratedDatabaseUrl } from '../testing/database.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
-import { createWakeUps } from '../wake-up.ts'
+import { createWakeUps, TOPICS } from '../wake-up.ts'
 import { openDatabase } from './database.ts'
 import { PostgresSignals } from './postgres-signals.ts'
 
@@ -21,7 +21,7 @@ test('after its connection was ended a server listens again, and looks at once f
   const url = await givenUrl()
   const [one, other] = [await givenListener(url), await givenListener(url)]
   await endListeners(url)
-  await expect.poll(other.woken).toEqual(['checks', 'requests', 'mails'])
+  await expect.poll(other.woken).toEqual([...TOPICS])
   await other.reset()
   await one.signals.send('mails')
   await expect.poll(other.woken).toEqual(['mails'])

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type * as alerts from './schema-alerts.ts'
 import type * as people from './schema-people.ts'
 import type * as requests from './schema-requests.ts'
 
@@ -46,6 +47,16 @@ export type Tables = {
   idempotency_usage: requests.IdempotencyUsageTable
   audit_log: people.AuditLogTable
   database_sizes: DatabaseSizesTable
+  channels: alerts.ChannelsTable
+  alert_rules: alerts.AlertRulesTable
+  alert_rule_channels: alerts.AlertRuleChannelsTable
+  incidents: alerts.IncidentsTable
+  incident_monitors: alerts.IncidentMonitorsTable
+  alerts: alerts.AlertsTable
+  alert_attempts: alerts.AlertAttemptsTable
+  due_alerts: alerts.DueAlertsTable
+  due_evaluations: alerts.DueEvaluationsTable
+  alert_addresses: alerts.AlertAddressesTable
 }
 
 type Truth = 0 | 1

@@ -12,6 +12,10 @@ const PARAMETERS: Record<string, string> = {
   webhook: "The webhook's id (`whk_…`).",
   request: "The webhook request's id (`req_…`).",
   agent: "The agent's id (`agt_…`).",
+  channel: "The channel's id (`chn_…`).",
+  rule: "The alert rule's id (`rul_…`).",
+  incident: "The incident's id (`inc_…`).",
+  alert: "The alert's id (`alr_…`).",
   invitation: "The invitation's id (`inv_…`).",
 }
 

@@ -38,6 +38,14 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
   }
 }
 
+/** What a schema refuses of a value that lies within a body, by its fields. */
+export function refusalsOfPart(schema: object, value: unknown): FieldErrors {
+  const validate = compile(schema)()
+  const impossible = findOversized(value)
+  if (impossible) return impossible
+  return validate(value) ? {} : fieldErrors(validate.errors ?? [], value, false)
+}
+
 type QuerySchema = { properties?: Record<string, { type?: string; enum?: string[] }> }
 
 /** A query string holds text only. What does not read as its schema says stays text, and is refused. */

@@ -1,12 +1,14 @@
 import type { AgentRole } from '#contract/agents.ts'
 import type { Seal } from '../seal.ts'
-import { accountToken } from './account-link.ts'
+import { accountToken, alertToken } from './account-link.ts'
 import { invitationLink, invitationToken } from './invitation-link.ts'
 import { type Block, type Message, newMessage, oneLine } from './message.ts'
 
 /** What a mail says. `keyId`: of the key that its link is signed with. Kept as it is in the outbox, therefore without secrets; the text is made when it is sent. */
 export type MailContent =
   | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number; keyId?: string }
+  /** To somebody who is no member, and is to receive alerts. */
+  | { kind: 'alert_address'; organization: string; organizationId: string; keyId?: string }
   | { kind: 'webhook_paused'; organization: string; url: string; error: string; statusCode: number | null }
   | { kind: 'webhook_active'; organization: string; url: string }
   | { kind: 'webhook_dropped'; organization: string; url: string; dropped: number }
@@ -34,6 +36,15 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
         `The organization ${organization} invites you to Zonewatch with the role ${content.role}.`,
         { label: 'Accept the invitation', href },
         `The link works once and expires on ${day} (UTC). If you did not expect this invitation, ignore this email.`,
+      ])
+    }
+    case 'alert_address': {
+      const organization = quoted(content.organization)
+      const token = alertToken(seal, 'confirm', content.organizationId, about, content.keyId)
+      return newMessage(`Confirm that ${organization} may send you alerts`, [
+        `The organization ${organization} wants to send Zonewatch alerts to this address.`,
+        { label: 'Receive alerts', href: `${baseUrl}/dashboard/alert-address/confirm/${token}` },
+        'If you did not expect this, ignore this email; no alert is sent to you.',
       ])
     }
     case 'webhook_paused':

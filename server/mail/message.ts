@@ -17,7 +17,7 @@ export function newMessage(subject: string, blocks: readonly Block[]): Message {
   }
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 

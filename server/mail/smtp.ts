@@ -9,7 +9,7 @@ export type Sending =
   /** The server will never take this mail: a 5xx answer about it. */
   | { kind: 'refused'; reason: string }
 
-export type Envelope = { id: string; to: string; at: number }
+export type Envelope = { id: string; to: string; at: number; headers?: Record<string, string> }
 export type Post = (envelope: Envelope, message: Message, signal: AbortSignal) => Promise<Sending>
 
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 }
@@ -18,11 +18,11 @@ const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 export function openSmtp({ url, from }: { url: string; from: string }): Post {
   let transport: Transporter | undefined
   const ourDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')
-  return async ({ id, to, at }, message, signal) => {
+  return async ({ id, to, at, headers: own }, message, signal) => {
     try {
       // The id stays the same over all tries, so that a mail which arrives twice can be recognised.
       const messageId = `<${id}@${ourDomain}>`
-      const headers = { 'Auto-Submitted': 'auto-generated' }
+      const headers = { 'Auto-Submitted': 'auto-generated', ...own }
       transport ??= await connect(url)
       await transport.sendMail({
         ...message,

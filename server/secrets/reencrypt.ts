@@ -1,4 +1,5 @@
 import { secondFactorContext } from '../accounts/second-factor.ts'
+import { channelContext } from '../alerts/channel.ts'
 import type { Database } from '../database/database.ts'
 import { answerContext, madeContext } from '../http/idempotency-store.ts'
 import type { Seal } from '../seal.ts'
@@ -16,7 +17,7 @@ export async function reencrypt(
   onBatch: () => Promise<void> = async () => {},
 ): Promise<number> {
   let count = 0
-  for (const pass of [webhooks, idempotentRequests, secondFactors]) {
+  for (const pass of [webhooks, channels, idempotentRequests, secondFactors]) {
     for (let from: Batch['next'] = []; from !== undefined; ) {
       const batch: Batch = await pass(db, seal, from)
       count += batch.count
@@ -55,6 +56,31 @@ async function webhooks(db: Database, seal: Seal, [after = '']: string[]): Promi
     }
   }
   return { count, next: rows.length === BATCH ? [rows.at(-1)!.id] : undefined }
+}
+
+async function channels(db: Database, seal: Seal, [organizationId = '', after = '']: string[]): Promise<Batch> {
+  const rows = await db
+    .selectFrom('channels')
+    .select(['organization_id', 'id', 'secrets'])
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('organization_id', 'id'), '>', tuple(organizationId, after)))
+    .orderBy('organization_id')
+    .orderBy('id')
+    .limit(BATCH)
+    .execute()
+  let count = 0
+  for (const { organization_id, id, secrets } of rows) {
+    if (secrets === null || seal.isCurrent(secrets)) continue
+    const { numUpdatedRows } = await db
+      .updateTable('channels')
+      .set({ secrets: resealed(seal, secrets, channelContext(id)) })
+      .where('organization_id', '=', organization_id)
+      .where('id', '=', id)
+      .where('secrets', '=', secrets)
+      .executeTakeFirst()
+    count += Number(numUpdatedRows)
+  }
+  const last = rows.at(-1)
+  return { count, next: rows.length === BATCH ? [last!.organization_id, last!.id] : undefined }
 }
 
 async function idempotentRequests(db: Database, seal: Seal, after: string[]): Promise<Batch> {

@@ -81,6 +81,9 @@ const on =
     given.send(method, `/${kind}s/${given.ids[kind]}${path}`, body)
 const monitor = on('monitor')
 const webhook = on('webhook')
+const channel = on('channel')
+const rule = on('alert-rule')
+const ALERTS = { endpoint: 'http://127.0.0.1:9998/alerts', authorization: 'Bearer channel-secret-of-the-test' }
 
 /** In this order, by a key unless said. */
 export const WITH_THE_API: AuditedRequest[] = [
@@ -220,6 +223,72 @@ export const WITH_THE_API: AuditedRequest[] = [
     route: 'DELETE /webhooks/:webhook',
     request: webhook('DELETE'),
     entry: { action: 'webhook.deleted', label: URL, after: null },
+  },
+  {
+    route: 'POST /channels',
+    request: async (given) => {
+      given.secrets.push(ALERTS.authorization, ALERTS.endpoint)
+      const body = { name: 'Operations', type: 'http', settings: ALERTS }
+      return keep(given, 'channel', await given.send('POST', '/channels', body))
+    },
+    entry: {
+      action: 'channel.created',
+      label: 'Operations',
+      after: { name: 'Operations', type: 'http', settings: ['endpoint', 'authorization'], is_active: true },
+    },
+  },
+  {
+    route: 'PATCH /channels/:channel',
+    request: channel('PATCH', { name: 'On call' }),
+    entry: { action: 'channel.updated', before: { name: 'Operations' }, after: { name: 'On call' } },
+  },
+  {
+    route: 'POST /channels/:channel/test',
+    request: async (given) => keep(given, 'alert', await on('channel', '/test')('POST')(given)),
+    entry: { action: 'channel.tested', label: 'On call' },
+  },
+  {
+    route: 'POST /alerts/:alert/retry',
+    request: async (given) => {
+      const set = { kind: 'summary' as never, status: 'FAILED' as const }
+      await given.world.deps.db.updateTable('alerts').set(set).where('id', '=', given.ids.alert!).execute()
+      return await given.send('POST', `/alerts/${given.ids.alert}/retry`)
+    },
+    entry: { action: 'channel.alert_retried' },
+  },
+  {
+    route: 'POST /alert-rules',
+    request: async (given) => {
+      const body = { name: 'Shop', channels: [given.ids.channel], delay: 5 }
+      return keep(given, 'alert-rule', await given.send('POST', '/alert-rules', body))
+    },
+    entry: { action: 'alert_rule.created', label: 'Shop', before: null },
+  },
+  {
+    route: 'PATCH /alert-rules/:rule',
+    request: rule('PATCH', { delay: 15 }),
+    entry: { action: 'alert_rule.updated', before: { delay: 5 }, after: { delay: 15 } },
+  },
+  {
+    route: 'DELETE /alert-rules/:rule',
+    request: rule('DELETE'),
+    entry: { action: 'alert_rule.deleted', label: 'Shop', after: null },
+  },
+  {
+    route: 'DELETE /channels/:channel',
+    request: channel('DELETE'),
+    entry: { action: 'channel.deleted', label: 'On call', after: null },
+  },
+  {
+    route: 'PATCH /incidents/:incident',
+    request: async (given) => {
+      const { id: organization_id } = await given.world.organization()
+      const place = { organization_id, id: 'inc_1', cause: 'c', zone: 'example.com', state: 'TIMEOUT' }
+      const row = { ...place, opened_at: 0, monitors: 1, failing: 1 }
+      await given.world.deps.db.insertInto('incidents').values(row).execute()
+      return await given.send('PATCH', '/incidents/inc_1', { note: 'On it.' })
+    },
+    entry: { action: 'incident.updated', before: { note: null }, after: { note: 'On it.' } },
   },
   {
     route: 'POST /agents/invitations',

@@ -6,8 +6,8 @@ export type Guide = { description: string; tags: { name: string; description: st
 
 /** The project's documents as descriptions, because many readers have nothing but the API reference. */
 export async function readGuide(): Promise<Guide> {
-  const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md']
-  const [api, states, matching, webhooks] = await Promise.all(files.map(textOf))
+  const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md', 'alerts.md']
+  const [api, states, matching, webhooks, alerts] = await Promise.all(files.map(textOf))
   return {
     description: `Zonewatch watches DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
     tags: [
@@ -15,6 +15,7 @@ export async function readGuide(): Promise<Guide> {
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
       { name: 'Events', description: 'Confirmed changes with their evidence. Only checks create events.' },
       { name: 'Webhooks', description: webhooks! },
+      { name: 'Alerts', description: alerts! },
       { name: 'Agents', description: 'The members of the organization and open invitations.' },
       { name: 'Organization', description: 'Settings, billing and the plan.' },
       { name: 'Health', description: 'For the operator of the server. These endpoints need no key.' },

@@ -1,0 +1,284 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, pageQuery } from './common.ts'
+import { STATES } from './monitors.ts'
+import { RECORD_TYPES } from './record-types.ts'
+
+/** Every medium of a channel. server/alerts/channels/ has one file for each. */
+export const CHANNEL_TYPES = [
+  ...(['email', 'slack', 'discord', 'teams', 'telegram', 'pagerduty', 'opsgenie', 'ntfy', 'pushover'] as const),
+  ...(['mattermost', 'google_chat', 'twilio', 'http'] as const),
+] as const
+export type ChannelType = (typeof CHANNEL_TYPES)[number]
+const type = Type.Enum(CHANNEL_TYPES, { type: 'string', title: 'ChannelType' })
+
+const Settings = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description })
+
+export const Channel = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `chn_`.' }),
+    created: Instant('When the channel was created.'),
+    name: Type.String(),
+    type,
+    settings: Settings('The settings of the type. A secret is masked.'),
+    is_active: Type.Boolean(),
+    last_error: Nullable(Type.String({ description: 'Why the last alert was not sent; null if it was.' })),
+    last_sent: Nullable(Instant('When the last alert was sent.')),
+  },
+  {
+    title: 'Channel',
+    description: 'Where alerts are sent: a mailbox, a chat, a pager.',
+    examples: [
+      {
+        id: 'chn_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        created: '2026-11-20T08:00:00.000Z',
+        name: 'Operations',
+        type: 'slack',
+        settings: { webhook_url: '********' },
+        is_active: true,
+        last_error: null,
+        last_sent: '2026-11-21T09:30:00.000Z',
+      },
+    ],
+  },
+)
+export type Channel = Static<typeof Channel>
+
+const elsewhere = {
+  id: GIVEN_BY_SERVER,
+  created: GIVEN_BY_SERVER,
+  last_error: GIVEN_BY_SERVER,
+  last_sent: GIVEN_BY_SERVER,
+}
+
+export const NewChannel = Exactly(
+  { name: Name, type, settings: Settings('The settings of the type: GET /channel-types lists them.') },
+  {
+    title: 'NewChannel',
+    examples: [
+      { name: 'Operations', type: 'slack', settings: { webhook_url: 'https://hooks.slack.com/services/T0/B0/token' } },
+    ],
+    'x-elsewhere': { ...elsewhere, is_active: 'is true for a new channel. Change it with PATCH /channels/{channel}.' },
+  },
+)
+export type NewChannel = Static<typeof NewChannel>
+
+export const ChannelChange = Exactly(
+  {
+    name: Type.Optional(Name),
+    settings: Type.Optional(Settings('Replaced as a whole. A secret that is left out or masked keeps its value.')),
+    is_active: Type.Optional(Type.Boolean({ description: 'Alerts of a channel that is not active are canceled.' })),
+  },
+  {
+    title: 'ChannelChange',
+    examples: [{ name: 'On call' }],
+    'x-elsewhere': { ...elsewhere, type: 'cannot be changed. Create another channel.' },
+  },
+)
+export type ChannelChange = Static<typeof ChannelChange>
+
+export const ChannelQuery = Exactly(pageQuery('ChannelOrder', ['created']))
+
+const ChannelField = Exactly({
+  name: Type.String(),
+  label: Type.String(),
+  kind: Type.Enum(['text', 'url', 'addresses', 'boolean'], { type: 'string' }),
+  is_secret: Type.Boolean({ description: 'Whether it is encrypted and never returned.' }),
+  is_required: Type.Boolean(),
+  description: Nullable(Type.String()),
+  example: Nullable(Type.String()),
+  max_length: Nullable(Type.Integer()),
+})
+export type ChannelField = Static<typeof ChannelField>
+
+export const ChannelTypeInfo = Exactly(
+  {
+    type,
+    name: Type.String({ description: 'As people call it.' }),
+    help: Type.String({ description: 'Where its settings are found.' }),
+    fields: Type.Array(ChannelField, { description: 'Its settings.' }),
+  },
+  {
+    title: 'ChannelTypeInfo',
+    examples: [
+      {
+        type: 'slack',
+        name: 'Slack',
+        help: 'Create an incoming webhook.',
+        fields: [
+          {
+            name: 'webhook_url',
+            label: 'Webhook URL',
+            kind: 'url',
+            is_secret: true,
+            is_required: true,
+            description: null,
+            example: 'https://hooks.slack.com/services/T000/B000/XXXX',
+            max_length: 2000,
+          },
+        ],
+      },
+    ],
+  },
+)
+export type ChannelTypeInfo = Static<typeof ChannelTypeInfo>
+export const ChannelTypes = Exactly(
+  { data: Type.Array(ChannelTypeInfo) },
+  { title: 'ChannelTypes', examples: [{ data: [exampleOf(ChannelTypeInfo)] }] },
+)
+
+/** States that an alert can be about. */
+export const FAILING_STATES = STATES.filter((state) => state !== 'VALID' && state !== 'UNSET') as Exclude<
+  (typeof STATES)[number],
+  'VALID' | 'UNSET'
+>[]
+
+const MOST_IN_RULE = 100
+const rule = {
+  name: Name,
+  is_active: Type.Boolean(),
+  groups: Nullable(
+    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      minItems: 1,
+      maxItems: MOST_IN_RULE,
+      description: 'Only monitors in these groups: ids (`grp_…`) or slugs. Null: every group.',
+    }),
+  ),
+  name_pattern: Nullable(
+    Type.String({
+      minLength: 1,
+      maxLength: 253,
+      pattern: ONE_LINE,
+      description: 'Only names like this; `*` stands for any characters: `*.example.com`. Null: every name.',
+    }),
+  ),
+  record_types: Nullable(
+    Type.Array(Type.Enum(RECORD_TYPES), { minItems: 1, maxItems: MOST_IN_RULE, description: 'Null: every type.' }),
+  ),
+  states: Nullable(
+    Type.Array(Type.Enum(FAILING_STATES), {
+      minItems: 1,
+      maxItems: FAILING_STATES.length,
+      description: 'Only failures with these states. Null: every failure.',
+    }),
+  ),
+  delay: Type.Integer({
+    minimum: 0,
+    maximum: 1440,
+    description: 'Minutes that a monitor must fail before the alert is sent.',
+  }),
+  notify_recovery: Type.Boolean({ description: 'Whether a message is sent when the incident is resolved.' }),
+  channels: Type.Array(Type.String({ maxLength: 40 }), {
+    minItems: 1,
+    maxItems: 10,
+    description: 'The ids of channels (`chn_…`) that the alerts are sent to.',
+  }),
+}
+const exampleRule = {
+  name: 'Shop',
+  is_active: true,
+  groups: null,
+  name_pattern: '*.example.com',
+  record_types: null,
+  states: null,
+  delay: 10,
+  notify_recovery: true,
+  channels: ['chn_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+}
+
+export const AlertRule = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `rul_`.' }),
+    created: Instant('When the rule was created.'),
+    ...rule,
+    groups: Nullable(Type.Array(Type.String())),
+    channels: Type.Array(Type.String()),
+  },
+  {
+    title: 'AlertRule',
+    description: 'Which failures are sent to which channels.',
+    examples: [{ id: 'rul_01kaj3x7v8q2n5m4r6t9w0y1zb', created: '2026-11-20T08:00:00.000Z', ...exampleRule }],
+  },
+)
+export type AlertRule = Static<typeof AlertRule>
+
+const fixed = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER }
+export const NewAlertRule = Exactly(
+  {
+    name: rule.name,
+    channels: rule.channels,
+    is_active: Type.Optional(rule.is_active),
+    groups: Type.Optional(rule.groups),
+    name_pattern: Type.Optional(rule.name_pattern),
+    record_types: Type.Optional(rule.record_types),
+    states: Type.Optional(rule.states),
+    delay: Type.Optional(Type.Integer({ ...rule.delay, default: 10 })),
+    notify_recovery: Type.Optional(Type.Boolean({ ...rule.notify_recovery, default: true })),
+  },
+  { title: 'NewAlertRule', examples: [exampleRule], 'x-elsewhere': fixed },
+)
+export type NewAlertRule = Static<typeof NewAlertRule>
+
+export const AlertRuleChange = Type.Partial(NewAlertRule, {
+  additionalProperties: false,
+  title: 'AlertRuleChange',
+  description: 'What is left out stays.',
+  examples: [{ delay: 30 }],
+  'x-elsewhere': fixed,
+})
+export type AlertRuleChange = Partial<NewAlertRule>
+
+export const AlertRuleQuery = Exactly(pageQuery('AlertRuleOrder', ['created']))
+
+/** Which monitors and failures: what a rule says without its channels. */
+export const PreviewedRule = Exactly(
+  {
+    groups: Type.Optional(rule.groups),
+    name_pattern: Type.Optional(rule.name_pattern),
+    record_types: Type.Optional(rule.record_types),
+    states: Type.Optional(rule.states),
+    delay: Type.Optional(Type.Integer({ ...rule.delay, default: 10 })),
+  },
+  { title: 'PreviewedRule', examples: [{ name_pattern: '*.example.com', delay: 10 }] },
+)
+export type PreviewedRule = Static<typeof PreviewedRule>
+
+const PreviewedAlert = Exactly({
+  event_id: Type.String(),
+  occurred: Instant('When the monitor failed.'),
+  name: Type.String(),
+  record_type: Type.String(),
+  state: Type.Enum(STATES, { type: 'string' }),
+})
+export const AlertPreview = Exactly(
+  {
+    days: Type.Integer({ description: 'How many days were looked at.' }),
+    is_complete: Type.Boolean({ description: 'False if there are more failures than were looked at.' }),
+    data: Type.Array(PreviewedAlert, { description: 'Failures that the rule matches, newest first, at most 100.' }),
+  },
+  {
+    title: 'AlertPreview',
+    examples: [
+      {
+        days: 30,
+        is_complete: true,
+        data: [
+          {
+            event_id: 'evt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+            occurred: '2026-11-21T09:30:00.000Z',
+            name: 'www.example.com',
+            record_type: 'A',
+            state: 'MISMATCH',
+          },
+        ],
+      },
+    ],
+  },
+)
+export type AlertPreview = Static<typeof AlertPreview>
+
+/** `POST /alert-addresses/…/{token}`: what the link of a mail did. */
+export const AddressAnswer = Exactly(
+  { email: Type.String(), organization: Type.String() },
+  { title: 'AddressAnswer', examples: [{ email: 'ops@example.com', organization: 'Acme' }] },
+)

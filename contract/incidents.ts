@@ -1,0 +1,135 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+import { STATES } from './monitors.ts'
+
+export const Incident = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `inc_`.' }),
+    zone: Type.String({ description: 'The domain of the monitors.' }),
+    state: Type.Enum(STATES, { type: 'string', description: 'The state of the monitors when they failed.' }),
+    opened: Instant('When the first monitor failed.'),
+    resolved: Nullable(Instant('When the last monitor recovered.')),
+    monitors: Type.Integer({ description: 'How many monitors failed.' }),
+    failing: Type.Integer({ description: 'How many of them still fail.' }),
+    acknowledged: Nullable(Instant('When somebody acknowledged it.')),
+    acknowledged_by: Nullable(Type.String()),
+    note: Nullable(Type.String()),
+  },
+  {
+    title: 'Incident',
+    description: 'Monitors of one zone that fail with one state at one time.',
+    examples: [
+      {
+        id: 'inc_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        zone: 'example.com',
+        state: 'NOT_FOUND',
+        opened: '2026-11-21T09:30:00.000Z',
+        resolved: null,
+        monitors: 412,
+        failing: 400,
+        acknowledged: '2026-11-21T09:40:00.000Z',
+        acknowledged_by: 'Ada Example',
+        note: 'The registrar suspended the domain.',
+      },
+    ],
+  },
+)
+export type Incident = Static<typeof Incident>
+
+export const IncidentChange = Exactly(
+  {
+    acknowledged: Type.Optional(
+      Type.Boolean({ description: 'True: alerts of the incident that are not sent yet are canceled.' }),
+    ),
+    note: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
+  },
+  { title: 'IncidentChange', examples: [{ acknowledged: true, note: 'The registrar suspended the domain.' }] },
+)
+export type IncidentChange = Static<typeof IncidentChange>
+
+export const IncidentQuery = Exactly({
+  ...pageQuery('IncidentOrder', ['opened']),
+  is_open: Type.Optional(Type.Boolean({ description: 'Only open incidents (true), or only resolved ones (false).' })),
+})
+export type IncidentQuery = Static<typeof IncidentQuery>
+
+export const ALERT_STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED', 'CANCELED', 'HELD'] as const
+const alert = {
+  id: Type.String({ description: 'Begins with `alr_`.' }),
+  created: Instant('When the alert was created.'),
+  kind: Type.Enum(['failing', 'recovered', 'summary', 'test'], { type: 'string' }),
+  title: Nullable(Type.String({ description: 'The title of the message; null until the first attempt.' })),
+  status: Type.Enum(ALERT_STATUSES, {
+    type: 'string',
+    description:
+      '`CANCELED`: the monitors recovered before it was sent, or somebody acknowledged the incident. `HELD`: over the limit of the channel for an hour, and part of its next summary.',
+  }),
+  channel_id: Type.String(),
+  rule_id: Nullable(Type.String()),
+  incident_id: Nullable(Type.String()),
+  retries: Type.Integer({ description: 'The number of scheduled retries so far, at most 9.' }),
+  sent: Nullable(Instant('When it was sent.')),
+  next_attempt: Nullable(Instant('When the next attempt is due.')),
+  error: Nullable(Type.String({ description: 'Why the last attempt failed, or why it was canceled.' })),
+}
+const exampleAlert = {
+  id: 'alr_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  created: '2026-11-21T09:30:00.000Z',
+  kind: 'failing',
+  title: '412 monitors of example.com: not found',
+  status: 'SENT',
+  channel_id: 'chn_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  rule_id: 'rul_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  incident_id: 'inc_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  retries: 0,
+  sent: '2026-11-21T09:40:00.000Z',
+  next_attempt: null,
+  error: null,
+}
+export const Alert = Exactly(alert, {
+  title: 'Alert',
+  description: 'A message about an incident to one channel.',
+  examples: [exampleAlert],
+})
+export type Alert = Static<typeof Alert>
+
+const AlertAttempt = Exactly({
+  number: Type.Integer({ description: '1 is the first attempt.' }),
+  attempted: Instant('When the attempt was made.'),
+  status_code: Nullable(Type.Integer()),
+  error: Nullable(Type.String()),
+  request: Nullable(Type.String({ description: 'What was sent, without secrets: the first 4,000 characters.' })),
+  response_body: Nullable(Type.String({ description: 'The first 4,000 characters.' })),
+  total_ms: Type.Integer(),
+})
+export const AlertInFull = Exactly(
+  { ...alert, log: Type.Array(AlertAttempt, { description: 'The attempts, oldest first.' }) },
+  {
+    title: 'AlertInFull',
+    examples: [
+      {
+        ...exampleAlert,
+        log: [
+          {
+            number: 1,
+            attempted: '2026-11-21T09:40:00.000Z',
+            status_code: 200,
+            error: null,
+            request: 'POST https://hooks.slack.com/********',
+            response_body: 'ok',
+            total_ms: 181,
+          },
+        ],
+      },
+    ],
+  },
+)
+export type AlertInFull = Static<typeof AlertInFull>
+
+export const AlertQuery = Exactly({
+  ...pageQuery('AlertOrder', ['created']),
+  status: Type.Optional(Type.Enum(ALERT_STATUSES, { description: 'Only alerts with this status.' })),
+  channel_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only alerts to this channel.' })),
+  incident_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only alerts about this incident.' })),
+})
+export type AlertQuery = Static<typeof AlertQuery>

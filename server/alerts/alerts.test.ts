@@ -1,0 +1,274 @@
+import { expect, test } from 'vitest'
+import type { Engine } from '../database/database.ts'
+import { claimDue } from '../database/lease-queue.ts'
+import { givenAlerting } from '../testing/alerts.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { startReceiver } from '../testing/receiver.ts'
+import type { Settings } from '../testing/server-process.ts'
+import { startMailServer } from '../testing/smtp.ts'
+import { beginAttempt } from './deliver.ts'
+import { recoverGoneMonitors } from './retention.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+onBothEngines('alerts', (_fresh, engine) => {
+  test('the owners of a new organization get an email after 10 minutes, and one when the monitor recovers', async () => {
+    const mail = await startMailServer()
+    const world = await givenApp(engine, { SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
+    const { change, send } = givenAlerting(world)
+    const shop = await monitorOf(world, 'shop.example.com')
+
+    await change({ monitor: shop, to: 'MISMATCH', found: ['192.0.2.9'] })
+    world.pass(9 * MINUTE_MS)
+    await send()
+    expect(mail.received).toEqual([])
+    world.pass(MINUTE_MS)
+    await send()
+    expect(mail.received.map(({ to }) => to)).toEqual([['owner@first.example']])
+    const source = readable(mail.received[0]!.source)
+    expect(source).toContain('Subject: [Failing] shop.example.com A: mismatch')
+    expect(source).toContain('Expected: 192.0.2.1')
+    expect(source).toContain('Found: 192.0.2.9')
+    expect(source).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click')
+
+    await change({ monitor: shop, from: 'MISMATCH', to: 'VALID' })
+    await send()
+    expect(mail.received).toHaveLength(2)
+    expect(readable(mail.received[1]!.source)).toContain('Subject: [Recovered] shop.example.com A: recovered')
+  })
+
+  test('a monitor that recovers within the delay alerts nobody, and a first result neither', async () => {
+    const { world, receiver, rule } = await givenReceiver(engine, { delay: 10 })
+    const { change, send } = givenAlerting(world)
+    const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.com')]
+
+    await change({ monitor: shop, to: 'TIMEOUT' }, { monitor: blog, from: 'UNSET', to: 'MISMATCH' })
+    world.pass(5 * MINUTE_MS)
+    await change({ monitor: shop, from: 'TIMEOUT', to: 'VALID' })
+    world.pass(HOUR_MS)
+    await send()
+
+    expect(receiver.received).toEqual([])
+    const { data } = (await world.call('/alerts')).body
+    expect(data.filter(({ rule_id }: { rule_id: string }) => rule_id === rule)).toMatchObject([
+      { status: 'CANCELED', error: 'the monitors recovered before it was sent', kind: 'failing' },
+    ])
+    const incidents = (await world.call('/incidents')).body.data
+    expect(incidents).toMatchObject([{ zone: 'example.com', state: 'TIMEOUT', monitors: 1, failing: 0 }])
+    expect((await world.call('/incidents?is_open=true')).body.data).toEqual([])
+  })
+
+  test('400 monitors of one zone are one incident and one message, and one when all recovered', async () => {
+    const { world, receiver } = await givenReceiver(engine, { delay: 0 })
+    const { change, send } = givenAlerting(world)
+    const names = Array.from({ length: 400 }, (_, index) => ({
+      full_domain: `n${index}.example.com`,
+      record_type: 'A',
+      expected_value: '192.0.2.1',
+    }))
+    const { ids } = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors: names } })).body
+    const monitors: string[] =
+      ids ?? (await world.deps.db.selectFrom('monitors').select('id').execute()).map(({ id }) => id)
+
+    await change(...monitors.map((monitor) => ({ monitor, to: 'NOT_FOUND' })))
+    world.pass(MINUTE_MS)
+    await send()
+    expect(bodies(receiver)).toMatchObject([{ title: '400 monitors of example.com: not found', kind: 'failing' }])
+
+    await change(...monitors.slice(1).map((monitor) => ({ monitor, from: 'NOT_FOUND', to: 'VALID' })))
+    await send()
+    expect(receiver.received).toHaveLength(1)
+    expect((await world.call('/incidents')).body.data).toMatchObject([{ monitors: 400, failing: 1, resolved: null }])
+    await change({ monitor: monitors[0]!, from: 'NOT_FOUND', to: 'VALID' })
+    await send()
+    expect(bodies(receiver)[1]).toMatchObject({ title: '400 monitors of example.com: recovered', kind: 'recovered' })
+    expect(bodies(receiver)[1]!.incident).toBe(bodies(receiver)[0]!.incident)
+  })
+
+  test('a rule is about its groups, names, types and states only', async () => {
+    const filters = { delay: 0, name_pattern: '*.example.com', record_types: ['A'], states: ['NOT_FOUND'] }
+    const { world, receiver } = await givenReceiver(engine, filters)
+    const { change, send } = givenAlerting(world)
+    const inside = await monitorOf(world, 'shop.example.com')
+    const others = [
+      await monitorOf(world, 'shop.example.org'),
+      await monitorOf(world, 'mail.example.com', 'AAAA', '2001:db8::1'),
+    ]
+    const timeout = await monitorOf(world, 'slow.example.com')
+
+    await change({ monitor: timeout, to: 'TIMEOUT' }, ...others.map((monitor) => ({ monitor, to: 'NOT_FOUND' })))
+    world.pass(MINUTE_MS)
+    await send()
+    expect(receiver.received).toEqual([])
+
+    // The state that the rule is about comes second.
+    await change({ monitor: timeout, from: 'TIMEOUT', to: 'NOT_FOUND' }, { monitor: inside, to: 'NOT_FOUND' })
+    world.pass(MINUTE_MS)
+    await send()
+    const titles = bodies(receiver).map(({ title }) => title)
+    expect(titles.sort()).toEqual(['2 monitors of example.com: not found', 'slow.example.com A: timeout'])
+  })
+
+  test('an acknowledged incident sends nothing more, and a note stays', async () => {
+    const { world, receiver } = await givenReceiver(engine, { delay: 10 })
+    const { change, send } = givenAlerting(world)
+    const shop = await monitorOf(world, 'shop.example.com')
+    await change({ monitor: shop, to: 'MISMATCH' })
+    const [incident] = (await world.call('/incidents')).body.data
+
+    const path = `/incidents/${incident.id}`
+    const { body } = await world.call(path, { method: 'PATCH', body: { acknowledged: true, note: 'On it.' } })
+    expect(body).toMatchObject({ acknowledged_by: 'First key', note: 'On it.', acknowledged: expect.any(String) })
+    world.pass(HOUR_MS)
+    await send()
+    expect(receiver.received).toEqual([])
+  })
+
+  test('what fails is retried after 5, 10, 15 minutes and so on, nine times, with the log of every attempt', async () => {
+    const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 })
+    const { change, send } = givenAlerting(world)
+    receiver.answers({ status: 503, body: 'busy' })
+    await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
+    world.pass(MINUTE_MS)
+    for (let attempt = 0; attempt < 12; attempt++) {
+      await send()
+      world.pass(25 * HOUR_MS)
+    }
+
+    expect(receiver.received).toHaveLength(10)
+    expect(new Set(bodies(receiver).map(({ id }) => id)).size).toBe(1)
+    const [alert] = await alertsOf(world, rule)
+    expect(alert).toMatchObject({ status: 'FAILED', retries: 9, error: 'HTTP request responded with 503' })
+    const { log } = (await world.call(`/alerts/${alert.id}`)).body
+    expect(log).toHaveLength(10)
+    expect(log[0]).toMatchObject({ number: 1, status_code: 503, response_body: 'busy' })
+
+    receiver.answers(200)
+    expect((await world.call(`/alerts/${alert.id}/retry`, { method: 'POST' })).status).toBe(202)
+    await send()
+    expect((await alertsOf(world, rule))[0]).toMatchObject({ status: 'SENT', error: null })
+  })
+
+  test('a 429 is retried when the provider says', async () => {
+    const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 })
+    const { change, send } = givenAlerting(world)
+    receiver.answers({ status: 429, headers: { 'retry-after': '3600' } })
+    await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
+    world.pass(MINUTE_MS)
+    await send()
+    world.pass(HOUR_MS - MINUTE_MS)
+    receiver.answers(200)
+    await send()
+    expect(receiver.received).toHaveLength(1)
+    world.pass(2 * MINUTE_MS)
+    await send()
+    expect(await alertsOf(world, rule)).toMatchObject([{ status: 'SENT', retries: 1 }])
+  })
+
+  test('what exceeds the limit of a channel for an hour is one summary later', async () => {
+    const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 }, { ALERTS_PER_HOUR: '2' })
+    const { change, send } = givenAlerting(world)
+    const monitors = await Promise.all([1, 2, 3, 4, 5].map((number) => monitorOf(world, `www.example${number}.com`)))
+    await change(...monitors.map((monitor) => ({ monitor, to: 'MISMATCH' })))
+    world.pass(MINUTE_MS)
+    await send()
+    expect(receiver.received).toHaveLength(2)
+    expect((await alertsOf(world, rule)).map(({ status }: { status: string }) => status).sort()).toEqual([
+      ...['HELD', 'HELD', 'HELD', 'SENT', 'SENT'],
+    ])
+
+    world.pass(HOUR_MS)
+    await send()
+    expect(bodies(receiver)[2]).toMatchObject({ kind: 'summary', title: '3 more alerts' })
+    expect(bodies(receiver)[2]!.facts[0].value).toContain('www.example5.com A: mismatch')
+    expect((await alertsOf(world, rule)).every(({ status }: { status: string }) => status === 'SENT')).toBe(true)
+  })
+
+  test('a process that dies while it sends loses nothing: another one sends the alert with the same id', async () => {
+    const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 })
+    const { change, send } = givenAlerting(world)
+    await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
+    world.pass(MINUTE_MS)
+    const { db, clock, config } = world.deps
+    const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process: 99, limit: 16 })
+    for (const claim of claims) await beginAttempt(db, claim, { ...config, now: clock.now() }) // and is killed here
+
+    expect(await send()).toBe(0)
+    world.pass(MINUTE_MS)
+    await send()
+    expect(receiver.received).toHaveLength(1)
+    expect(await alertsOf(world, rule)).toMatchObject([{ status: 'SENT', retries: 1 }])
+  })
+
+  test('the incident of a monitor that was deleted or disabled is resolved', async () => {
+    const { world, receiver } = await givenReceiver(engine, { delay: 0 })
+    const { change, send } = givenAlerting(world)
+    const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.com')]
+    await change({ monitor: shop, to: 'MISMATCH' }, { monitor: blog, to: 'MISMATCH' })
+    world.pass(MINUTE_MS)
+    await send()
+    await world.call(`/monitors/${shop}`, { method: 'DELETE' })
+    await world.call(`/monitors/${blog}/disable`, { method: 'POST' })
+
+    await recoverGoneMonitors(world.deps, new AbortController().signal)
+    await send()
+    expect((await world.call('/incidents')).body.data).toMatchObject([{ failing: 0, resolved: expect.any(String) }])
+    expect(bodies(receiver).map(({ kind }) => kind)).toEqual(['failing', 'recovered'])
+  })
+
+  test('a preview shows the failures of 30 days that lasted as long as the rule waits', async () => {
+    const world = await givenApp(engine)
+    const { change } = givenAlerting(world)
+    const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.org')]
+    await change({ monitor: shop, to: 'MISMATCH' }, { monitor: blog, to: 'TIMEOUT' })
+    world.pass(5 * MINUTE_MS)
+    await change({ monitor: blog, from: 'TIMEOUT', to: 'VALID' })
+    world.pass(10 * MINUTE_MS)
+    const preview = async (body: unknown) => (await world.call('/alert-rules/preview', { method: 'POST', body })).body
+
+    expect(await preview({})).toMatchObject({ days: 30, is_complete: true, data: [{ name: 'shop.example.com' }] })
+    const names = (await preview({ delay: 0 })).data.map(({ name }: { name: string }) => name)
+    expect(names).toEqual(['blog.example.org', 'shop.example.com'])
+    expect((await preview({ delay: 0, name_pattern: '*.org' })).data).toMatchObject([{ state: 'TIMEOUT' }])
+    world.pass(31 * 24 * HOUR_MS)
+    expect((await preview({ delay: 0 })).data).toEqual([])
+  })
+})
+
+async function monitorOf(
+  world: AppWorld,
+  full_domain: string,
+  record_type = 'A',
+  expected_value = '192.0.2.1',
+): Promise<string> {
+  const { body } = await world.call('/monitors', { method: 'POST', body: { full_domain, record_type, expected_value } })
+  return body.id
+}
+
+/** A channel that sends JSON to a receiver, and a rule for it beside the default one. */
+async function givenReceiver(engine: Engine, filters: object, settings: Settings = {}) {
+  const world = await givenApp(engine, settings)
+  const receiver = await startReceiver()
+  const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body
+  const channel = await post('/channels', {
+    name: 'Receiver',
+    type: 'http',
+    settings: { endpoint: `${receiver.url}/alerts` },
+  })
+  const rule = await post('/alert-rules', { name: 'Receiver', channels: [channel.id], ...filters })
+  return { world, receiver, channel: channel.id as string, rule: rule.id as string }
+}
+
+type Sent = { id: string; kind: string; title: string; incident: string; facts: { name: string; value: string }[] }
+// biome-ignore lint/suspicious/noExplicitAny: what a receiver got, compared by the test
+const bodies = ({ received }: { received: { body: Buffer }[] }): (Sent & any)[] =>
+  received.map(({ body }) => JSON.parse(body.toString()))
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer of the API, compared by the test
+const alertsOf = async (world: AppWorld, rule: string): Promise<any[]> =>
+  (await world.call('/alerts?limit=100')).body.data.filter(({ rule_id }: { rule_id: string }) => rule_id === rule)
+
+/** Quoted-printable, undone as far as these mails need it. */
+const readable = (source: string): string => source.replace(/=\r\n/g, '').replace(/=3D/g, '=')

@@ -1,0 +1,84 @@
+import { type Static, type TObject, type TSchema, Type } from 'typebox'
+import type { ChannelType } from '#contract/alerts.ts'
+import type { Notice } from '../notice.ts'
+
+/** One HTTP request of a channel. */
+export type Outgoing = { url: string; headers?: Record<string, string>; body: string }
+
+export type Response = { status: number; body: string }
+
+/** A medium that takes alerts by HTTP. One file for each, listed in `channels.ts`. */
+export type HttpMedium<S extends TObject = TObject> = {
+  type: ChannelType
+  /** As people call it. */
+  name: string
+  /** Where the settings are found, in a sentence or two. */
+  help: string
+  settings: S
+  /** Secrets in it are taken out of the log. */
+  request(notice: Notice, settings: Static<S>): Outgoing
+  /** Statuses after which no retry can succeed: a wrong token, a channel that was deleted. Others are retried. */
+  permanent: readonly number[]
+  /** Whether a recovery closes what the failure opened there. */
+  resolves?: true
+  /** What a 2xx that is an error all the same says. */
+  errorIn?(response: Response): string | undefined
+  /** How long the response asks to wait, where it does not say it in `Retry-After`. */
+  retryAfterMs?(response: Response): number | undefined
+}
+
+/** Infers the type of the settings, which the table of all media does not know. */
+export const httpMedium = <S extends TObject>(medium: HttpMedium<S>): HttpMedium => medium as unknown as HttpMedium
+
+type Described = {
+  description?: string
+  examples?: unknown[]
+  maxLength?: number
+  minLength?: number
+  pattern?: string
+}
+
+/** A setting that is encrypted in the database and never returned. `title`: its label in forms. */
+export const Secret = (title: string, options: Described = {}) =>
+  Type.String({ title, minLength: 1, maxLength: 2000, secret: true, ...options })
+
+export const Text = (title: string, options: Described = {}) =>
+  Type.String({ title, minLength: 1, maxLength: 500, ...options })
+
+/** An address that the server may connect to. */
+export const Url = (title: string, options: Described = {}) =>
+  Type.String({ title, minLength: 1, maxLength: 2000, isUrl: true, ...options })
+
+/** A URL that holds a token. */
+export const SecretUrl = (title: string, options: Described = {}) =>
+  Type.String({ title, minLength: 1, maxLength: 2000, isUrl: true, secret: true, ...options })
+
+/** For another region, a proxy, or a server of one's own. */
+export const ApiUrl = (preset: string) =>
+  Type.Optional(Url('API address', { description: `Default: ${preset}`, examples: [preset] }))
+
+export const Settings = <T extends Record<string, TSchema>>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+
+/** Cut to what a medium accepts, without splitting a character. */
+export function cut(text: string, most: number): string {
+  return text.length <= most
+    ? text
+    : `${text
+        .slice(0, most - 1)
+        .toWellFormed()
+        .replace(/\uFFFD$/, '')}…`
+}
+
+/** `base` may end with a slash. */
+export const at = (base: string, path: string): string => `${base.replace(/\/+$/, '')}${path}`
+
+/** Undefined where it is no JSON object. */
+export function jsonOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,39 @@
+import { cut, httpMedium, jsonOf, SecretUrl, Settings } from './channel.ts'
+
+/** An embed has a title of 256 characters, a description of 4,096, 25 fields of 1,024, and 6,000 in all. */
+const TITLE = 256
+const DESCRIPTION = 1500
+const FIELD = 1000
+
+/** 404: the webhook was deleted; 401: its token is wrong; 429 says in `retry_after` how many seconds to wait. */
+export const discord = httpMedium({
+  type: 'discord',
+  name: 'Discord',
+  help: 'In the settings of a Discord channel, open Integrations, create a webhook, and copy its URL.',
+  settings: Settings({
+    webhook_url: SecretUrl('Webhook URL', { examples: ['https://discord.com/api/webhooks/000/XXXX'] }),
+  }),
+  permanent: [400, 401, 403, 404],
+  request: ({ kind, title, text, facts, remedy, link, at, organization }, { webhook_url }) => ({
+    url: webhook_url,
+    body: JSON.stringify({
+      username: 'Zonewatch',
+      allowed_mentions: { parse: [] },
+      embeds: [
+        {
+          title: cut(title, TITLE),
+          url: link.href,
+          description: cut(remedy === null ? text : `${text}\n\n**What to do:** ${remedy}`, DESCRIPTION),
+          color: kind === 'recovered' ? 0x2eb67d : kind === 'failing' ? 0xe01e5a : 0x4a90d9,
+          fields: facts.slice(0, 4).map(({ name, value }) => ({ name, value: cut(value, FIELD) })),
+          footer: { text: cut(organization, TITLE) },
+          timestamp: new Date(at).toISOString(),
+        },
+      ],
+    }),
+  }),
+  retryAfterMs: ({ body }) => {
+    const seconds = jsonOf(body)?.retry_after
+    return typeof seconds === 'number' ? seconds * 1000 : undefined
+  },
+})

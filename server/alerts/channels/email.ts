@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+import { Settings } from './channel.ts'
+
+export const MOST_ADDRESSES = 20
+
+/** Sent by the mail server of this Zonewatch; server/alerts/mail.ts sends it, to each recipient a mail of its own. */
+export const email = {
+  type: 'email' as const,
+  name: 'Email',
+  help: 'Members receive alerts at once. Other addresses are confirmed with a link first.',
+  settings: Settings({
+    owners: Type.Optional(
+      Type.Boolean({
+        title: 'Send to all owners of the organization',
+        description: 'Also those who become owners later.',
+      }),
+    ),
+    addresses: Type.Optional(
+      Type.Array(
+        Type.String({ maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$', description: 'an email address' }),
+        {
+          title: 'Addresses',
+          maxItems: MOST_ADDRESSES,
+          description: 'At most 20 addresses.',
+        },
+      ),
+    ),
+  }),
+}

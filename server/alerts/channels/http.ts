@@ -1,0 +1,73 @@
+import { Type } from 'typebox'
+import type { Notice } from '../notice.ts'
+import { httpMedium, Secret, SecretUrl, Settings, Text } from './channel.ts'
+
+/** A POST of JSON to any address. In the template, `{{title}}` and the others stand for texts, and are escaped for JSON. */
+export const http = httpMedium({
+  type: 'http',
+  name: 'HTTP request',
+  help: 'Zonewatch sends a POST with JSON. Without a template the body has every field of the alert.',
+  settings: Settings({
+    endpoint: SecretUrl('URL', { examples: ['https://alerts.example.com/zonewatch'] }),
+    authorization: Type.Optional(
+      Secret('Authorization header', { pattern: '^[\\x20-\\x7e]*$', examples: ['Bearer xxxx'] }),
+    ),
+    template: Type.Optional(
+      Text('Body template', {
+        maxLength: 10_000,
+        description:
+          'JSON with {{title}}, {{text}}, {{kind}}, {{incident}}, {{organization}}, {{facts}}, {{remedy}}, {{link}} or {{time}} in its texts.',
+        examples: ['{"message": "{{title}}: {{link}}"}'],
+      }),
+    ),
+  }),
+  permanent: [410],
+  request: (notice, { endpoint, authorization, template }) => ({
+    url: endpoint,
+    headers: authorization === undefined ? {} : { authorization },
+    body: template === undefined ? JSON.stringify(fieldsOf(notice)) : filled(template, notice),
+  }),
+})
+
+const NAMES = ['title', 'text', 'kind', 'incident', 'organization', 'facts', 'remedy', 'link', 'time'] as const
+type Named = Record<(typeof NAMES)[number], string>
+
+function fieldsOf({ kind, id, key, organization, title, text, facts, remedy, link, at }: Notice) {
+  return {
+    id,
+    kind,
+    incident: key,
+    organization,
+    title,
+    text,
+    facts,
+    remedy,
+    link: link.href,
+    time: new Date(at).toISOString(),
+  }
+}
+
+/** A name stands inside a text of the JSON, so that what replaces it is escaped as such. */
+function filled(template: string, notice: Notice): string {
+  const { facts, remedy, ...texts } = fieldsOf(notice)
+  const named: Named = {
+    ...texts,
+    facts: facts.map(({ name, value }) => `${name}: ${value}`).join('\n'),
+    remedy: remedy ?? '',
+  }
+  return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) =>
+    JSON.stringify(named[name as keyof Named]).slice(1, -1),
+  )
+}
+
+/** Why a template cannot be used, in a sentence; null if it can. */
+export function refusalOfTemplate(template: string): string | null {
+  const unknown = [...template.matchAll(/\{\{(\w+)\}\}/g)].find(([, name]) => !NAMES.includes(name as keyof Named))
+  if (unknown) return `has the unknown name ${unknown[1]}. Allowed: ${NAMES.join(', ')}.`
+  try {
+    JSON.parse(template.replace(/\{\{\w+\}\}/g, ''))
+    return null
+  } catch {
+    return 'must be JSON, with each name inside a text: {"message": "{{title}}"}.'
+  }
+}

@@ -1,0 +1,32 @@
+import { plainText } from '../notice.ts'
+import { ApiUrl, at, cut, httpMedium, Secret, Settings } from './channel.ts'
+
+/** `message` has at most 130 characters, `alias` 512, `description` 15,000. */
+const MESSAGE = 130
+const DESCRIPTION = 15_000
+const API = 'https://api.opsgenie.com'
+
+/** The Alert API, which answers 202. `alias` makes one alert of all that is sent about an incident. 422: invalid. */
+export const opsgenie = httpMedium({
+  type: 'opsgenie',
+  name: 'Opsgenie',
+  help: 'Add an API integration to an Opsgenie team, and copy its API key. In the EU, use https://api.eu.opsgenie.com.',
+  settings: Settings({ api_key: Secret('API key'), api_url: ApiUrl(API) }),
+  resolves: true,
+  permanent: [401, 402, 403, 404, 422],
+  request: (notice, { api_key, api_url = API }) => {
+    const headers = { authorization: `GenieKey ${api_key}` }
+    if (notice.kind === 'recovered') {
+      const path = `/v2/alerts/${encodeURIComponent(notice.key)}/close?identifierType=alias`
+      return { url: at(api_url, path), headers, body: JSON.stringify({ source: 'Zonewatch', note: notice.text }) }
+    }
+    const body = {
+      message: cut(notice.title, MESSAGE),
+      alias: notice.key,
+      description: cut(plainText(notice), DESCRIPTION),
+      source: 'Zonewatch',
+      priority: notice.kind === 'failing' ? 'P2' : 'P5',
+    }
+    return { url: at(api_url, '/v2/alerts'), headers, body: JSON.stringify(body) }
+  },
+})

@@ -1,0 +1,46 @@
+import { cut, httpMedium, SecretUrl, Settings } from './channel.ts'
+
+/** A message has at most 28 KB. */
+const TEXT = 2000
+
+/** The trigger “When a Teams webhook request is received” of Workflows, which answers 202. 401, 403, 404: wrong or deleted. */
+export const teams = httpMedium({
+  type: 'teams',
+  name: 'Microsoft Teams',
+  help: 'In Teams, open Workflows, choose “Send webhook alerts to a channel”, and copy the URL that it shows.',
+  settings: Settings({
+    webhook_url: SecretUrl('Workflow URL', { examples: ['https://example.webhook.office.com/workflows/xxxx'] }),
+  }),
+  permanent: [400, 401, 403, 404, 410, 413],
+  request: ({ kind, title, text, facts, remedy, link }, { webhook_url }) => {
+    const card = {
+      $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+      type: 'AdaptiveCard',
+      version: '1.4',
+      body: [
+        block(title, {
+          weight: 'Bolder',
+          size: 'Medium',
+          color: kind === 'recovered' ? 'Good' : kind === 'failing' ? 'Attention' : 'Default',
+        }),
+        block(text),
+        { type: 'FactSet', facts: facts.map(({ name, value }) => ({ title: name, value: escaped(cut(value, TEXT)) })) },
+        ...(remedy === null ? [] : [block(`What to do: ${remedy}`)]),
+      ],
+      actions: [{ type: 'Action.OpenUrl', title: link.label, url: link.href }],
+      msteams: { width: 'Full' },
+    }
+    const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }
+    return { url: webhook_url, body: JSON.stringify({ type: 'message', attachments: [attachment] }) }
+  },
+})
+
+const block = (text: string, look: object = {}) => ({
+  type: 'TextBlock',
+  text: escaped(cut(text, TEXT)),
+  wrap: true,
+  ...look,
+})
+
+/** A card reads Markdown: what strangers wrote must make no link. */
+const escaped = (text: string): string => text.replace(/[\\[\]*_`]/g, '\\$&')

@@ -1,0 +1,48 @@
+import type { Notice } from '../notice.ts'
+import { ApiUrl, at, cut, httpMedium, jsonOf, Secret, Settings, Text } from './channel.ts'
+
+/** A message has at most 4,096 characters after its entities are read. */
+const PART = 800
+const API = 'https://api.telegram.org'
+
+/** 401 and 404: the token is wrong; 400: the chat is unknown; 403: the bot was removed; 429 with `parameters.retry_after`. */
+export const telegram = httpMedium({
+  type: 'telegram',
+  name: 'Telegram',
+  help: 'Create a bot with @BotFather and copy its token. Add the bot to a group; @userinfobot shows the id of a chat.',
+  settings: Settings({
+    token: Secret('Bot token', { pattern: '^[0-9]+:[A-Za-z0-9_-]+$', examples: ['123456:ABC-DEF'] }),
+    chat_id: Text('Chat id', { description: 'A number, or @name of a public channel.', examples: ['-1001234567890'] }),
+    api_url: ApiUrl(API),
+  }),
+  permanent: [400, 401, 403, 404],
+  request: (notice, { token, chat_id, api_url = API }) => ({
+    url: at(api_url, `/bot${token}/sendMessage`),
+    body: JSON.stringify({
+      chat_id,
+      text: html(notice),
+      parse_mode: 'HTML',
+      link_preview_options: { is_disabled: true },
+      reply_markup: { inline_keyboard: [[{ text: notice.link.label, url: notice.link.href }]] },
+    }),
+  }),
+  errorIn: ({ body }) => (jsonOf(body)?.ok === false ? 'Telegram did not accept the message' : undefined),
+  retryAfterMs: ({ body }) => {
+    const { retry_after } = (jsonOf(body)?.parameters ?? {}) as { retry_after?: unknown }
+    return typeof retry_after === 'number' ? retry_after * 1000 : undefined
+  },
+})
+
+function html({ kind, title, text, facts, remedy }: Notice): string {
+  const mark = kind === 'recovered' ? '✅ ' : kind === 'failing' ? '🔴 ' : ''
+  const lines = [
+    `${mark}<b>${part(title)}</b>`,
+    part(text),
+    ...facts.slice(0, 3).map(({ name, value }) => `<b>${name}:</b> ${part(value)}`),
+  ]
+  if (remedy !== null) lines.push(`<b>What to do:</b> ${part(remedy)}`)
+  return lines.join('\n')
+}
+
+const part = (text: string): string =>
+  cut(text, PART).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

@@ -1,0 +1,310 @@
+import type { Selectable } from 'kysely'
+import type { AlertPreview, AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
+import { recordAudit } from '../audit-log.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import type { AlertRulesTable } from '../database/schema-alerts.ts'
+import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { findGroupRow } from '../groups/store.ts'
+import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
+import { isoOf } from '../http/times.ts'
+import { lowestIdAt, newId } from '../ids.ts'
+import { conflict, type FieldErrors, notFound } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { matcherOf, normalizedPattern, type RuleFilters } from './rule.ts'
+
+type RuleRow = Selectable<AlertRulesTable>
+
+const MINUTE_MS = 60_000
+/** Rules of one organization: each looks at every failure. */
+const MOST_RULES = 50
+
+export async function listRules(db: Database, seal: Seal, tenant: Tenant, query: PageQuery): Promise<Page<AlertRule>> {
+  const { organizationId } = tenant
+  const rows = db
+    .selectFrom('alert_rules')
+    .selectAll('alert_rules')
+    .where('alert_rules.organization_id', '=', organizationId)
+  const page = await listPage<RuleRow>(rows as never, {
+    seal,
+    query,
+    id: 'alert_rules.id',
+    orders: { created: { column: 'alert_rules.id' } },
+    scope: ['alert rules', organizationId],
+  })
+  return { ...page, data: await toRules(db, tenant, page.data) }
+}
+
+/** Throws `not_found`, also for another organization's. */
+export async function getRule(db: Database, tenant: Tenant, id: string): Promise<AlertRule> {
+  const [rule] = await toRules(db, tenant, [await getRuleRow(db, tenant, id)])
+  return rule!
+}
+
+async function getRuleRow(db: Database, { organizationId }: Tenant, id: string): Promise<RuleRow> {
+  const row = await db
+    .selectFrom('alert_rules')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
+  if (!row) throw notFound()
+  return row
+}
+
+type Given = { groups?: unknown; channels?: unknown }
+
+/** By their fields those that do not exist. */
+export async function refuseUnknown(db: Database, tenant: Tenant, { groups, channels }: Given): Promise<FieldErrors> {
+  const errors: FieldErrors = {}
+  for (const [index, named] of textsOf(groups).entries()) {
+    if (await findGroupRow(db, tenant, named)) continue
+    errors[`groups.${index}`] = {
+      code: 'unknown_reference',
+      text: 'Unknown group. Use the id or slug of an existing group.',
+    }
+  }
+  const ids = textsOf(channels)
+  const rows = await db
+    .selectFrom('channels')
+    .select('id')
+    .where('organization_id', '=', tenant.organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .execute()
+  const known = new Set(rows.map(({ id }) => id))
+  for (const [index, id] of ids.entries()) {
+    if (known.has(id)) continue
+    errors[`channels.${index}`] = {
+      code: 'unknown_reference',
+      text: 'Unknown channel. Use the id of an existing channel.',
+    }
+  }
+  return errors
+}
+
+const MOST_NAMED = 100
+const textsOf = (given: unknown): string[] =>
+  Array.isArray(given) ? given.slice(0, MOST_NAMED).filter((each) => typeof each === 'string') : []
+
+/** Throws 409 where the organization has as many as it may. */
+export async function insertRule(db: Database, context: RequestContext, given: NewAlertRule): Promise<string> {
+  const { organizationId, now } = context
+  return await inTransaction(db, async (transaction) => {
+    const { count } = await transaction
+      .selectFrom('alert_rules')
+      .select((select) => select.fn.countAll<number>().as('count'))
+      .where('organization_id', '=', organizationId)
+      .executeTakeFirstOrThrow()
+    if (Number(count) >= MOST_RULES)
+      throw conflict(`Limit reached: an organization has at most ${MOST_RULES} alert rules. Delete one first.`)
+    const id = newId('rul', now)
+    const { delay = 10, notify_recovery = true, is_active = true } = given
+    await transaction
+      .insertInto('alert_rules')
+      .values({
+        organization_id: organizationId,
+        id,
+        created_at: now,
+        name: given.name,
+        is_active: is_active ? 1 : 0,
+        ...(await filtersOf(transaction, context, given)),
+        delay_ms: delay * MINUTE_MS,
+        notifies_recovery: notify_recovery ? 1 : 0,
+      })
+      .execute()
+    await setChannels(transaction, organizationId, id, given.channels)
+    const after = await getRule(transaction, context, id)
+    await recordAudit(transaction, context, { action: 'alert_rule.created', object: { id, label: given.name }, after })
+    return id
+  })
+}
+
+/** Throws `not_found` and 412. */
+export async function updateRule(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  change: AlertRuleChange,
+  match?: Match,
+): Promise<void> {
+  const { organizationId } = context
+  await inTransaction(db, async (transaction) => {
+    const row = await getRuleRow(transaction, context, id)
+    refuseStale(row, match)
+    const before = await getRule(transaction, context, id)
+    const { channels, ...wanted } = { ...before, ...change }
+    await transaction
+      .updateTable('alert_rules')
+      .set({
+        name: wanted.name,
+        is_active: wanted.is_active ? 1 : 0,
+        ...(await filtersOf(transaction, context, wanted)),
+        delay_ms: wanted.delay * MINUTE_MS,
+        notifies_recovery: wanted.notify_recovery ? 1 : 0,
+        ...nextVersion,
+      })
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    await setChannels(transaction, organizationId, id, channels)
+    const after = await getRule(transaction, context, id)
+    await recordAudit(transaction, context, {
+      action: 'alert_rule.updated',
+      object: { id, label: row.name },
+      before,
+      after,
+    })
+  })
+}
+
+/** What is due by it is canceled when its time comes. Throws `not_found` and 412. */
+export async function deleteRule(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
+  const { organizationId } = context
+  await inTransaction(db, async (transaction) => {
+    const row = await getRuleRow(transaction, context, id)
+    refuseStale(row, match)
+    const before = await getRule(transaction, context, id)
+    await transaction
+      .deleteFrom('alert_rules')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    await recordAudit(transaction, context, { action: 'alert_rule.deleted', object: { id, label: row.name }, before })
+  })
+}
+
+const PREVIEWED_DAYS = 30
+const DAY_MS = 24 * 60 * 60_000
+/** Failures that a preview reads, and shows. */
+const MOST_READ = 2000
+const MOST_SHOWN = 100
+
+/** Failures of the last 30 days that the rule is about and that lasted as long as it waits, newest first. */
+export async function previewRule(db: Database, context: RequestContext, given: PreviewedRule): Promise<AlertPreview> {
+  const { organizationId, now } = context
+  const matches = matcherOf(await filtersOf(db, context, given))
+  const delayMs = (given.delay ?? 10) * MINUTE_MS
+  const rows = await db
+    .selectFrom('events')
+    .select(['id', 'monitor_id', 'group_id', 'occurred_at', 'new_state', 'domain', 'subdomain', 'record_type'])
+    .where('organization_id', '=', organizationId)
+    .where('id', '>=', lowestIdAt('evt', now - PREVIEWED_DAYS * DAY_MS))
+    .where('old_state', '=', 'VALID')
+    .where('new_state', '<>', 'VALID')
+    .orderBy('id', 'desc')
+    .limit(MOST_READ + 1)
+    .execute()
+  const read = rows.slice(0, MOST_READ)
+  const nameOf = ({ subdomain, domain }: (typeof rows)[number]) =>
+    subdomain === '' ? domain : `${subdomain}.${domain}`
+  const matched = read.filter((row) =>
+    matches({ groupId: row.group_id, name: nameOf(row), recordType: row.record_type, state: row.new_state }),
+  )
+  const lasting = delayMs === 0 ? matched : await lastingOf(db, organizationId, matched, { delayMs, now })
+  const data = lasting.slice(0, MOST_SHOWN).map((row) => ({
+    event_id: row.id,
+    occurred: isoOf(row.occurred_at),
+    name: nameOf(row),
+    record_type: row.record_type,
+    state: row.new_state as MonitorState,
+  }))
+  return { days: PREVIEWED_DAYS, is_complete: rows.length <= MOST_READ && lasting.length <= MOST_SHOWN, data }
+}
+
+type Failed = { id: string; monitor_id: string; occurred_at: number }
+
+/** Those whose monitor did not become valid within the delay. */
+async function lastingOf<F extends Failed>(
+  db: Database,
+  organizationId: string,
+  failures: readonly F[],
+  { delayMs, now }: { delayMs: number; now: number },
+): Promise<F[]> {
+  const shown = failures.slice(0, MOST_READ)
+  const recoveries = await db
+    .selectFrom('events')
+    .select(['monitor_id', 'occurred_at'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', [...new Set(shown.map(({ monitor_id }) => monitor_id))]))
+    .where('new_state', '=', 'VALID')
+    .where('occurred_at', '>=', Math.min(now, ...shown.map(({ occurred_at }) => occurred_at)))
+    .orderBy('occurred_at')
+    .limit(MOST_READ * 2)
+    .execute()
+  const byMonitor = Map.groupBy(recoveries, ({ monitor_id }) => monitor_id)
+  return shown.filter(({ monitor_id, occurred_at }) => {
+    if (occurred_at + delayMs > now) return false
+    const recovery = byMonitor.get(monitor_id)?.find((each) => each.occurred_at > occurred_at)
+    return recovery === undefined || recovery.occurred_at - occurred_at >= delayMs
+  })
+}
+
+async function filtersOf(db: Database, tenant: Tenant, given: Omit<PreviewedRule, 'delay'>): Promise<RuleFilters> {
+  const groups = await Promise.all((given.groups ?? []).map((named) => findGroupRow(db, tenant, named)))
+  const ids = groups.flatMap((group) => (group ? [group.id] : []))
+  const json = (list: readonly string[] | null | undefined) =>
+    list == null ? null : JSON.stringify([...new Set(list)])
+  return {
+    // A group that was deleted stays in the rule: without it the rule would be about every group.
+    group_ids: given.groups == null ? null : json(ids.length === 0 ? given.groups : ids),
+    name_pattern: given.name_pattern == null ? null : normalizedPattern(given.name_pattern),
+    record_types: json(given.record_types),
+    states: json(given.states),
+  }
+}
+
+async function setChannels(
+  db: Database,
+  organizationId: string,
+  ruleId: string,
+  channels: readonly string[],
+): Promise<void> {
+  await db
+    .deleteFrom('alert_rule_channels')
+    .where('organization_id', '=', organizationId)
+    .where('rule_id', '=', ruleId)
+    .execute()
+  await db
+    .insertInto('alert_rule_channels')
+    .values(
+      [...new Set(channels)].map((channel_id) => ({ organization_id: organizationId, rule_id: ruleId, channel_id })),
+    )
+    .execute()
+}
+
+async function toRules(db: Database, { organizationId }: Tenant, rows: readonly RuleRow[]): Promise<AlertRule[]> {
+  const links = await db
+    .selectFrom('alert_rule_channels')
+    .select(['rule_id', 'channel_id'])
+    .where('organization_id', '=', organizationId)
+    .where(
+      isOneOf(
+        db,
+        'rule_id',
+        rows.map(({ id }) => id),
+      ),
+    )
+    .orderBy('channel_id')
+    .execute()
+  const channels = Map.groupBy(links, ({ rule_id }) => rule_id)
+  return rows.map((row) => {
+    const rule: AlertRule = {
+      id: row.id,
+      created: isoOf(row.created_at),
+      name: row.name,
+      is_active: row.is_active === 1,
+      groups: row.group_ids === null ? null : JSON.parse(row.group_ids),
+      name_pattern: row.name_pattern,
+      record_types: row.record_types === null ? null : (JSON.parse(row.record_types) as MonitorRecordType[]),
+      states: row.states === null ? null : JSON.parse(row.states),
+      delay: Math.round(row.delay_ms / MINUTE_MS),
+      notify_recovery: row.notifies_recovery === 1,
+      channels: (channels.get(row.id) ?? []).map(({ channel_id }) => channel_id),
+    }
+    return withVersion(rule, row.version)
+  })
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import type { Config } from '../config/config.ts'
+import { type Claim, claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
+import { openSmtp, type Post } from '../mail/smtp.ts'
+import type { SafeFetch } from '../safe-http/safe-fetch.ts'
+import type { Seal } from '../seal.ts'
+import type { WakeUps } from '../wake-up.ts'
+import { attempt } from './attempt.ts'
+import { beginAttempt, LONGEST_DUE_MS, recordAttempt } from './deliver.ts'
+import { evaluateDue } from './evaluate.ts'
+
+export type AlertWorkerDeps = WorkerDeps & {
+  config: Pick<Config, 'baseUrl' | 'smtp' | 'alertsPerHour'>
+  seal: Seal
+  safeFetch: SafeFetch
+  wakeUps: WakeUps
+}
+
+/** Organizations whose events one pass looks at. */
+const EVALUATED_AT_ONCE = 8
+/** Alerts in progress, and how many of them one pass claims. */
+const MOST_IN_FLIGHT = 64
+const BATCH = 16
+const BUSY_MS = 50
+/** Within the lease, so that no other process sends the alert while this one still tries. */
+const DEADLINE_MS = 45_000
+
+/** The loop that makes incidents and alerts from events. Runs until `stop`. */
+export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): Promise<void> {
+  const { db, clock, process, wakeUps } = deps
+  await runWorker(deps, stop, {
+    name: 'incidents',
+    table: 'due_evaluations',
+    wakeUp: wakeUps.evaluations,
+    failure: 'Events could not be turned into incidents. Retrying.',
+    repair: (self) => repairAfterClockStep(db, 'due_evaluations', self, { longestMs: sql.raw(String(LEASE_MS)) }),
+    held: () => new Set(), // a pass ends with all of its claims
+    pass: async () => {
+      const count = await evaluateDue(db, { now: clock.now(), process, limit: EVALUATED_AT_ONCE })
+      if (count > 0) wakeUps.alerts.send()
+      return { restMs: 0, isIdle: count === 0 }
+    },
+  })
+}
+
+/** The loop that sends what is due. Runs until `stop`; what is in progress then is given up when `abandon` is aborted. */
+export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
+  const { db, clock, process, wakeUps, config, log } = deps
+  const post = config.smtp ? openSmtp(config.smtp) : null
+  const inFlight = new Map<string, Promise<void>>()
+  const start = (claim: Claim<'due_alerts'>) => {
+    const sent = sendAlert(deps, post, claim, abandon)
+      .catch((err) => log.error({ err, alert: claim.alert_id }, 'An alert could not be recorded. It will be repeated.'))
+      .finally(() => {
+        inFlight.delete(claim.alert_id)
+        wakeUps.alerts.receive()
+      })
+    inFlight.set(claim.alert_id, sent)
+  }
+  await runWorker(deps, stop, {
+    name: 'alerts',
+    table: 'due_alerts',
+    wakeUp: wakeUps.alerts,
+    failure: 'Due alerts could not be read. Retrying.',
+    repair: (self) => repairAfterClockStep(db, 'due_alerts', self, { longestMs: sql.raw(String(LONGEST_DUE_MS)) }),
+    held: () => new Set(inFlight.keys()),
+    pass: async () => {
+      const limit = Math.min(BATCH, MOST_IN_FLIGHT - inFlight.size)
+      if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
+      const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process, limit })
+      for (const claim of claims) start(claim)
+      return { restMs: 0, isIdle: claims.length === 0 }
+    },
+  })
+  await Promise.all(inFlight.values())
+}
+
+/** One claimed alert: decides, sends, records. */
+export async function sendAlert(
+  deps: AlertWorkerDeps,
+  post: Post | null,
+  claim: Claim<'due_alerts'>,
+  abandon: AbortSignal,
+): Promise<void> {
+  const { db, clock, config, log } = deps
+  const { baseUrl, alertsPerHour } = config
+  const sendable = await beginAttempt(db, claim, { baseUrl, alertsPerHour, now: clock.now() })
+  if (!sendable) return
+  const { alert, channel, notice } = sendable
+  const deadline = new AbortController()
+  const signal = AbortSignal.any([abandon, deadline.signal])
+  const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
+  try {
+    const progress: string[] = alert.progress === null ? [] : JSON.parse(alert.progress)
+    const result = await attempt({ ...deps, post }, channel, notice, { signal, progress })
+    if (abandon.aborted && result.kind === 'retry') return // given up by us: the lease is given back
+    await recordAttempt(db, claim, sendable, result, clock.now())
+    const fields = { alert: alert.id, channel: channel.id, error: result.error }
+    if (result.kind === 'failed') log.error(fields, 'An alert could not be sent. No more retries.')
+    if (result.kind === 'retry') log.warn(fields, 'An alert could not be sent. It will be retried.')
+  } finally {
+    deadline.abort()
+    await expire
+  }
+}
