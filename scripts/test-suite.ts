@@ -38,7 +38,7 @@ function enterOwnNetwork(): void {
   const self = [process.execPath, ...process.argv.slice(1)]
   const env = { ...process.env, ZONEWATCH_OWN_NETWORK: '1' }
   // The first process must be one that reaps orphans, as a shell does: Patroni waits until a PostgreSQL that ended is gone.
-  const first = ['sh', '-c', '"$@"; exit "$?"', 'sh']
+  const first = ['sh', '-c', 'ip link set lo up; "$@"; exit "$?"', 'sh']
   const { status } = spawnSync(
     'unshare',
     ['--net', '--mount', '--pid', '--mount-proc', '--fork', '--kill-child', ...first, ...self],

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
@@ -64,7 +63,6 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  if (process.env.LAB_LOG) writeFileSync(process.env.LAB_LOG, `${logs()}\n${cluster?.output()}`)
   await Promise.all([dns?.close(), receiver?.close()])
   await lab?.end()
 })

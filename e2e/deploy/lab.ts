@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
@@ -40,6 +40,8 @@ export type Lab = {
 }
 
 const MOST_OUTPUT = 20_000
+/** LAB_LOGS=folder keeps all that the programs print. */
+const LOGS = process.env.LAB_LOGS
 // Debian keeps servers where an ordinary user's PATH does not look.
 const WIDE_PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 const RESTART_MS = 1_000
@@ -49,7 +51,6 @@ export function startLab(): Lab {
   execFileSync('chmod', ['755', folder])
   const groups: ServiceGroup[] = []
   const spaces: string[] = []
-  ip('link', 'set', 'lo', 'up')
   ip('link', 'add', 'switch', 'type', 'bridge')
   ip('addr', 'add', `${HUB}/24`, 'dev', 'switch')
   ip('link', 'set', 'switch', 'up')
@@ -135,6 +136,7 @@ class ServiceGroup {
       for (const stream of [child.stdout, child.stderr]) {
         stream.on('data', (chunk: Buffer) => {
           output = (output + chunk).slice(-MOST_OUTPUT)
+          if (LOGS) appendFileSync(join(LOGS, `${name}.log`), chunk)
         })
       }
       const end = new Promise<void>((resolve) => {

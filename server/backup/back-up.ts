@@ -57,6 +57,8 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
     const octets = statSync(partial).size
     giveName(partial, target)
     return { octets, rows }
+  } catch (error) {
+    throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space, or give another folder.`) : error
   } finally {
     for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
   }
@@ -129,6 +131,14 @@ export function syncFolder(folder: string): void {
     closeSync(opened)
   }
 }
+
+/** There was room when the work began. */
+export function isDiskFull(error: unknown): boolean {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL
+}
+
+const SQLITE_FULL = 13
 
 export function freeOctetsOf(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)

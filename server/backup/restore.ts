@@ -16,7 +16,7 @@ import { openDatabase } from '../database/database.ts'
 import { forgetProcesses } from '../database/instances.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
 import { countRows, findDamage, type Manifest, readManifest, verifyArchive } from './archive.ts'
-import { freeOctetsOf, syncFolder } from './back-up.ts'
+import { freeOctetsOf, isDiskFull, syncFolder } from './back-up.ts'
 import { shownOctets } from './octets.ts'
 
 export type RestoreOptions = {
@@ -59,6 +59,8 @@ export async function restore({ archive, target, now, accept }: RestoreOptions):
     renameSync(partial, target)
     syncFolder(folder)
     return manifest
+  } catch (error) {
+    throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space.`) : error
   } finally {
     for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
   }
