@@ -98,7 +98,7 @@ export async function prepareDatabase(
 /** A migration rewrites large tables in one statement, or waits for another node that does. */
 async function migrateWithoutTimeout(db: Database, databaseUrl: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return void (await migrate(db, systemClock.now()))
-  const patient = openDatabase(databaseUrl, { connections: 1, timeoutMs: 0 })
+  const patient = openDatabase(databaseUrl, { connections: 1, timeoutMs: 0, idleMs: 0 })
   try {
     await migrate(patient, systemClock.now())
   } finally {

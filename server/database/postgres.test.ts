@@ -27,6 +27,28 @@ test('a transaction that waits for a lock for too long is rolled back', async ()
   expect((await sql`select text from notes`.execute(db)).rows).toEqual([{ text: 'one' }])
 })
 
+test('a node that begins a transaction and says nothing more holds up no other', async () => {
+  const frozen = await givenDatabase({ idleMs: 300 })
+  await sql`create table notes (text text)`.execute(frozen)
+  const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>()
+  const { promise: isThawed, resolve: thaw } = Promise.withResolvers<void>()
+  const late = inTransaction(frozen, async (transaction) => {
+    await sql`insert into notes values ('late')`.execute(transaction)
+    await sql`lock table notes`.execute(transaction)
+    locked()
+    await isThawed
+    await sql`insert into notes values ('later')`.execute(transaction)
+  })
+  await isLocked
+  const other = openDatabase(frozen.url)
+  onTestFinished(() => other.destroy())
+  await sql`insert into notes values ('other')`.execute(other)
+  thaw()
+  await expectTimeout(late)
+  expect((await sql`select text from notes`.execute(other)).rows).toEqual([{ text: 'other' }])
+  expect((await sql`select 1 as one`.execute(frozen)).rows).toEqual([{ one: 1 }])
+})
+
 test('a commit that is not confirmed in time is not reported as successful', async () => {
   const db = await givenDatabase()
   // Runs at the commit, as the wait for a synchronous standby does.
@@ -41,14 +63,14 @@ test('a commit that is not confirmed in time is not reported as successful', asy
   )
 })
 
-async function givenDatabase({ connections = 1 } = {}): Promise<Database> {
+async function givenDatabase({ connections = 1, idleMs = 0 } = {}): Promise<Database & { url: string }> {
   const { url, drop } = await newDatabaseUrl('postgres')
-  const db = openDatabase(url, { connections, timeoutMs: TIMEOUT_MS })
+  const db = openDatabase(url, { connections, timeoutMs: TIMEOUT_MS, idleMs })
   onTestFinished(async () => {
     await db.destroy()
     await drop()
   })
-  return db
+  return Object.assign(db, { url })
 }
 
 /** As something that may work later: 503 for a caller, and the loops continue. */

@@ -5,9 +5,9 @@ import { isReadOnly, isTimedOut } from './unavailable.ts'
 /**
  * PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. `timeoutMs`: how long a statement waits for its
  * result; 0: without end. Measured here and not by PostgreSQL's `statement_timeout`, which reports a commit as successful that no
- * standby has.
+ * standby has. `idleMs`: after which PostgreSQL ends a transaction of a node from which it hears nothing.
  */
-export function postgresDialect(url: string, connections: number, timeoutMs = 0): Dialect {
+export function postgresDialect(url: string, connections: number, { timeoutMs = 0, idleMs = 0 } = {}): Dialect {
   return new PostgresDialect({
     pool: async () => {
       const { default: pg } = await import('pg')
@@ -26,7 +26,7 @@ export function postgresDialect(url: string, connections: number, timeoutMs = 0)
       pool.on('error', () => {})
       pool.on('connect', (client) => {
         client.on('error', () => {})
-        leaveUnusable(client)
+        watch(client, idleMs)
       })
       return pool
     },
@@ -35,13 +35,15 @@ export function postgresDialect(url: string, connections: number, timeoutMs = 0)
 
 /**
  * A primary that has become a standby keeps its connections, and one that hangs may answer the last statement when the next one
- * waits. A connection that is ended is not used again by the pool.
+ * waits. A connection that is ended is not used again by the pool. The locks of a node that is cut off or frozen would hold up
+ * all others until TCP gives up, after hours; the limit is set with each transaction because poolers keep no settings of sessions.
  */
-function leaveUnusable(client: PoolClient): void {
+function watch(client: PoolClient, idleMs: number): void {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
+  const begin = `begin; set local idle_in_transaction_session_timeout = ${idleMs}`
   const watched = async (...args: unknown[]) => {
     try {
-      return await query(...args)
+      return await (args[0] === 'begin' ? query(begin) : query(...args))
     } catch (error) {
       if (isReadOnly(error) || isTimedOut(error)) void client.end()
       throw error

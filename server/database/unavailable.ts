@@ -11,9 +11,10 @@ const UNREACHABLE = new Set([
 ])
 /**
  * Of PostgreSQL and of PgBouncer: the connection broke (class 08), connections, disk or memory are used up (53), it stops, has
- * stopped or starts (57P), its disk fails (58030), or it is a standby now and takes no writes (25006).
+ * stopped or starts (57P), its disk fails (58030), it is a standby now and takes no writes (25006), or it waited for the next
+ * statement for too long (25P03).
  */
-const AWAY = /^(08...|53...|57P0[1-5]|58030|25006)$/
+const AWAY = /^(08...|53...|57P0[1-5]|58030|25006|25P03)$/
 /** SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL. */
 const LOCKED_OR_FULL = new Set([5, 10, 13])
 /** What `pg` says of a statement without a result in time, and of a connection that is no more, carries no code. */
