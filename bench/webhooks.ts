@@ -52,7 +52,7 @@ type Row = {
   undici_cpu_s_per_1000: number
   arrival_p50_ms: number
   arrival_p99_ms: number
-  /** For what another process wrote: nothing rings, the courier has to look. */
+  /** For what another process wrote: no wake-up signal comes, the dispatcher has to look. */
 }
 type Told = { received: number; latencies: number[] }
 

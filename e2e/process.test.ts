@@ -83,7 +83,7 @@ test('Ctrl-C ends it in order, also when it comes twice as under npm', async () 
 })
 
 test.each(['sqlite', 'postgres'] as const)(
-  'an API, a checker and a courier in processes of their own share one database (%s)',
+  'processes for the API, checks and delivery share one database (%s)',
   async (engine) => {
     const { dns, receiver, settings } = await givenWorld(engine)
     dns.set('www.example.com', 'A', ['192.0.2.1'])
@@ -101,13 +101,13 @@ test.each(['sqlite', 'postgres'] as const)(
     await systemClock.sleep(600)
     expect(receiver.received).toEqual([]) // nobody delivers yet
 
-    const courier = await givenServer({ ...settings, ROLES: 'courier' })
+    const delivery = await givenServer({ ...settings, ROLES: 'delivery' })
     await receiver.waitFor(1)
 
     dns.remove('www.example.com', 'A')
     await api.post(`/monitors/${body.id}/check`)
     await receiver.waitFor(2)
-    for (const server of [front, checker, courier]) {
+    for (const server of [front, checker, delivery]) {
       server.send('SIGTERM')
       expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
     }

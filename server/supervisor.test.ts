@@ -6,14 +6,14 @@ import type { Clock } from './clock.ts'
 import { expose } from './metrics/exposition.ts'
 import { type Order, planProcesses, type Report, Supervisor } from './supervisor.ts'
 
-const all = new Set(['api', 'checker', 'courier'] as const)
+const all = new Set(['api', 'checker', 'delivery'] as const)
 
 test.each([
-  [all, 1, [['api'], ['checker', 'courier']]],
-  [all, 2, [['api'], ['checker', 'courier'], ['checker', 'courier']]],
-  [all, 0, [['api', 'checker', 'courier']]],
+  [all, 1, [['api'], ['checker', 'delivery']]],
+  [all, 2, [['api'], ['checker', 'delivery'], ['checker', 'delivery']]],
+  [all, 0, [['api', 'checker', 'delivery']]],
   [new Set(['api'] as const), 2, [['api']]],
-  [new Set(['courier'] as const), 2, [['courier'], ['courier']]],
+  [new Set(['delivery'] as const), 2, [['delivery'], ['delivery']]],
   [new Set(['checker'] as const), 0, [['checker']]],
 ])('the roles %o with %i workers are these processes', (roles, workers, processes) => {
   expect(planProcesses(roles, workers)).toEqual(processes)
@@ -60,7 +60,7 @@ test('a process that ends is started again and takes over its leases, with one l
   await started(4)
   expect(forked[3]!.orders).toEqual([{ kind: 'start', predecessor: 2, isFirst: false }])
   expect(logged).toHaveLength(1)
-  expect(logged[0]).toMatchObject({ level: 40, reason: 'SIGKILL', roles: ['checker', 'courier'] })
+  expect(logged[0]).toMatchObject({ level: 40, reason: 'SIGKILL', roles: ['checker', 'delivery'] })
   supervisor.stop()
   await running
 })
@@ -98,7 +98,7 @@ test('a process that breaks at each start ends the others with a clear sentence'
     await started(count)
     forked.at(-1)!.ends(1)
   }
-  expect(String(await running)).toContain('A process with the roles checker, courier cannot start (exit code 1)')
+  expect(String(await running)).toContain('A process with the roles checker, delivery cannot start (exit code 1)')
   expect(forked.filter(({ isRunning }) => isRunning())).toEqual([])
 })
 

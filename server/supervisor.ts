@@ -161,7 +161,7 @@ export class Supervisor {
         child.message = report.message
         return
       case 'wake':
-        this.#forward(place, report.topic === 'checks' ? 'checker' : 'courier', report)
+        this.#forward(place, report.topic === 'checks' ? 'checker' : 'delivery', report)
         return
       case 'beat':
         this.#forward(place, 'api', report)

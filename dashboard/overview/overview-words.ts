@@ -35,7 +35,7 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
         tone: 'bad',
         word: 'Deliveries stopped',
         title: 'No process is delivering webhook requests.',
-        advice: 'Requests are queued. Start a process with the role courier, or restart the one that hangs.',
+        advice: 'Requests are queued. Start a process with the role delivery, or restart the one that hangs.',
       },
     checks.late > 0 && {
       key: 'checks',

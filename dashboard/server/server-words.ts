@@ -32,7 +32,7 @@ export function findingsOf(status: ServerStatus): Finding[] {
       )
   }
   if (deliveries.oldest_ms > 2 * LATE_MS)
-    add('warn', 'Webhook requests are late.', 'Raise COURIER_CONCURRENCY or add a node.')
+    add('warn', 'Webhook requests are late.', 'Raise DELIVERY_CONCURRENCY or add a node.')
   if (backup?.error) add('warn', 'The last backup failed.', backup.error)
   else if (backup?.made_at && Date.parse(status.at) - Date.parse(backup.made_at) > BACKUP_STALE_MS)
     add(
@@ -46,7 +46,7 @@ export function findingsOf(status: ServerStatus): Finding[] {
   return found
 }
 
-const ROLES = { api: 'answers requests', checker: 'checks', courier: 'delivers' }
+const ROLES = { api: 'answers requests', checker: 'checks', delivery: 'delivers' }
 
 /** "10,000 or more" where counting stopped. */
 export const countText = (count: number): string =>

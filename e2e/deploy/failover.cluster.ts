@@ -47,8 +47,8 @@ beforeAll(async () => {
   servers = [
     startNode(lab.hub, 'api1', { ROLES: 'api', PORT: '8081', DATABASE_URL: DIRECT }),
     startNode(lab.hub, 'api2', { ROLES: 'api', PORT: '8082', DATABASE_URL: POOLED }),
-    startNode(lab.hub, 'worker1', { ROLES: 'checker,courier', WORKERS: '1', DATABASE_URL: POOLED }),
-    startNode(farMachine, 'worker2', { ROLES: 'checker,courier', WORKERS: '1', DATABASE_URL: DIRECT }),
+    startNode(lab.hub, 'worker1', { ROLES: 'checker,delivery', WORKERS: '1', DATABASE_URL: POOLED }),
+    startNode(farMachine, 'worker2', { ROLES: 'checker,delivery', WORKERS: '1', DATABASE_URL: DIRECT }),
   ]
   const url = `http://${HUB}:8080`
   await until('a ready API', logs, () =>

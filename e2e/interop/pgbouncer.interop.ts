@@ -44,7 +44,7 @@ test('two nodes that start at once, and all of their work, through PgBouncer in 
   // Both find an empty database: one migrates it, under a lock of the transaction, and the other waits.
   const [api, worker] = await Promise.all([
     givenServer({ ...settings, ROLES: 'api' }),
-    givenServer({ ...(await settingsIn()), ROLES: 'checker,courier', WORKERS: '2' }),
+    givenServer({ ...(await settingsIn()), ROLES: 'checker,delivery', WORKERS: '2' }),
   ])
   const { get, post } = createApi(api.url, ADMIN_KEY)
   await post('/webhooks', { url: receiver.url, groups: ['default'] })

@@ -33,7 +33,7 @@ beforeAll(async () => {
       METRICS_PORT: String(metricsPort),
       BASE_URL: `http://127.0.0.1:${port}`,
       DATA_DIR: dataDir,
-      ROLES: 'api,courier', // nobody checks, so that checks fall behind
+      ROLES: 'api,delivery', // nobody checks, so that checks fall behind
       DNS_SERVERS: '127.0.0.1:9',
       DNS_ROOTS: 'off',
       DNS_CANARIES: 'off',

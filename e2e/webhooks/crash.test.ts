@@ -26,7 +26,7 @@ for (const [engine, processes] of [
   ['postgres', 2],
 ] as const) {
   test(
-    `couriers on ${engine} that are killed ${KILLS} times between claim, sending and write-back lose nothing and change nothing`,
+    `processes on ${engine} that are killed ${KILLS} times between claim, sending and write-back lose nothing and change nothing`,
     () => killAgainAndAgain(engine, processes),
     BOUND_MS,
   )
@@ -41,13 +41,13 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
     return random() < 0.02 ? 503 : 200
   })
   const start = () => givenServer(settings)
-  let couriers: ServerProcess[] = await Promise.all(Array.from({ length: processes }, start))
+  let workers: ServerProcess[] = await Promise.all(Array.from({ length: processes }, start))
   for (let kill = 0; kill < KILLS; kill++) {
     await events(EVENTS_EACH)
     await systemClock.sleep(random() * KILL_WITHIN_MS)
-    const victim = couriers[Math.floor(random() * couriers.length)]!
+    const victim = workers[Math.floor(random() * workers.length)]!
     await victim.kill()
-    couriers = [...couriers.filter((courier) => courier !== victim), await start()]
+    workers = [...workers.filter((worker) => worker !== victim), await start()]
     if (kill % 10 === 2) await comeBack(db)
   }
   await everythingIsDelivered(db)
@@ -102,7 +102,7 @@ async function givenRequests(engine: Engine) {
     const reported = Array.from({ length: count }, () => ({ organizationId, groupId, event: newEvent() }))
     await db.transaction().execute((transaction) => insertRequests(transaction, reported, systemClock.now()))
   }
-  return { db, settings: { ...settings, ROLES: 'courier' }, receiver, events }
+  return { db, settings: { ...settings, ROLES: 'delivery' }, receiver, events }
 }
 
 /** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */

@@ -9,13 +9,13 @@ import { runMailRetention, runMailWorker } from '../mail/worker.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
 
-/** The loops of the roles `checker` and `courier`. They run until `stop` is aborted. */
+/** The loops of the roles `checker` and `delivery`. They run until `stop` is aborted. */
 export function runLoops(deps: Deps & { process: number }, roles: Config['roles'], signals: Signals): Promise<void>[] {
   const { stop } = signals
   const loops: Promise<void>[] = []
   if (roles.has('checker')) loops.push(runScheduler(deps, signals), runEventRetention(deps, stop))
-  if (roles.has('courier')) {
-    const limits = { inAll: deps.config.courierConcurrency, perWebhook: deps.config.webhookConcurrency }
+  if (roles.has('delivery')) {
+    const limits = { inAll: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))
     loops.push(runWebhookRetention(deps, stop), runMailRetention(deps, stop))
     loops.push(runEvaluation(deps, signals), runAlertWorker(deps, signals))

@@ -238,7 +238,7 @@ function shareOf(config: Config, roles: Config['roles']): Config {
     dnsPerSecond: share(config.dnsPerSecond),
     dnsAuthoritativePerSecond: share(config.dnsAuthoritativePerSecond),
     webhookConcurrency: share(config.webhookConcurrency),
-    courierConcurrency: share(config.courierConcurrency),
+    deliveryConcurrency: share(config.deliveryConcurrency),
   }
 }
 

@@ -146,7 +146,7 @@ class Settings {
       dataDir,
       databaseUrl,
       databaseReadUrl: readUrl === '' ? null : readUrl,
-      roles: this.#read('ROLES', ROLES.join(','), 'what this server runs: api, checker, courier', parseRoles),
+      roles: this.#read('ROLES', ROLES.join(','), 'what this server runs: api, checker, delivery', parseRoles),
       workers: this.#read(
         'WORKERS',
         'auto',

@@ -8,8 +8,8 @@ import { parseServerAddress } from '../dns/servers.ts'
 import { type Plans, parsePlans, SELF_HOSTED } from '../plan.ts'
 import { type Networks, parseNetworks } from '../safe-http/addresses.ts'
 
-export type Role = 'api' | 'checker' | 'courier'
-export const ROLES: Role[] = ['api', 'checker', 'courier']
+export type Role = 'api' | 'checker' | 'delivery'
+export const ROLES: Role[] = ['api', 'checker', 'delivery']
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 

@@ -3,7 +3,7 @@ import { parseLimit, parseWhole } from './parse.ts'
 export type WebhookSettings = {
   /** Requests under way at a time for one webhook, and over all. */
   webhookConcurrency: number
-  courierConcurrency: number
+  deliveryConcurrency: number
   /** Links of one group to webhooks. */
   webhooksPerGroup: number
   /** Alerts to one channel; 0: without a limit. */
@@ -24,8 +24,8 @@ export function readWebhookSettings(read: Read): WebhookSettings {
       'requests in progress for one webhook, on each machine',
       (text) => parseWhole(text, 1, 1_000),
     ),
-    courierConcurrency: read(
-      'COURIER_CONCURRENCY',
+    deliveryConcurrency: read(
+      'DELIVERY_CONCURRENCY',
       '200',
       'requests in progress on each machine, except slow ones',
       (text) => parseWhole(text, 1, 10_000),

@@ -119,7 +119,7 @@ export async function countWorking(db: Database, now: number): Promise<Workforce
   const doing = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))
   const checking = doing('checker')
   const cutOff = checking.filter(({ network }) => network !== null && network !== 'well')
-  return { checking: checking.length, cutOff: cutOff.length, delivering: doing('courier').length }
+  return { checking: checking.length, cutOff: cutOff.length, delivering: doing('delivery').length }
 }
 
 /**

@@ -9,7 +9,7 @@ import { ALIVE_MS, readInstances } from './instances.ts'
 
 /** Many scrapers at once cost the database as much as one. */
 const KEPT_MS = 5_000
-const ROLES = ['api', 'checker', 'courier']
+const ROLES = ['api', 'checker', 'delivery']
 
 const BACKLOG: [keyof Backlog, string, string][] = [
   ['due_checks', 'zonewatch_due_checks', 'Checks that are due; 10000 stands for that many or more.'],

@@ -23,7 +23,7 @@ const LOOKS = 32
 const silent: Logger = pino({ level: 'silent' })
 
 /**
- * A real courier on a real database, receivers that a test scripts, and a clock that stands still until it is moved: two
+ * A real dispatcher on a real database, receivers that a test scripts, and a clock that stands still until it is moved: two
  * days of retries pass in a moment.
  */
 export async function givenDeliveries(db: Database, { limits = LIMITS, processes = 1 } = {}) {

@@ -84,7 +84,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
     expect(Object.values(await dueOf(db)).every((dueAt) => dueAt! <= NOW + 60_450)).toBe(true)
   })
 
-  test('the courier notices it: what was written before is sent', async () => {
+  test('the dispatcher notices it: what was written before is sent', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)

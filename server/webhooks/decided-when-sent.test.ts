@@ -31,7 +31,7 @@ async function givenBurst(engine: Engine, { answer = 200 } = {}) {
   const body = { url: `${receiver.url}/old`, headers: { 'X-Key': 'the old value' }, groups: ['default'] }
   const { body: webhook } = await world.call('/webhooks', { method: 'POST', body })
   await insertEvents(world, webhook.groups[0])
-  for (let process = 1; process <= PROCESSES; process++) startCourier(world, process)
+  for (let process = 1; process <= PROCESSES; process++) startDispatcher(world, process)
   const path = `/webhooks/${webhook.id}`
   // What was answered is recorded too: a success recorded later would make a paused webhook active.
   const recorded = () => world.call(`${path}/requests?status=DELIVERED&limit=100`)
@@ -53,7 +53,7 @@ async function givenBurst(engine: Engine, { answer = 200 } = {}) {
   }
 }
 
-function startCourier({ deps }: AppWorld, process: number) {
+function startDispatcher({ deps }: AppWorld, process: number) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loop = runDispatcher({ ...deps, wakeUps: createWakeUps(), process }, signals, {

@@ -10,7 +10,7 @@ const HOUR_MS = 60 * 60_000
 const JITTER_MS = 10_000
 const ALL_RETRIES_MS = RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay + JITTER_MS, 0)
 
-onBothEngines('the courier', (fresh) => {
+onBothEngines('the dispatcher', (fresh) => {
   test('an event is sent once, at once', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()

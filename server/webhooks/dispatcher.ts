@@ -98,7 +98,7 @@ export async function runDispatcher(
 
   const turn: Turn = { after: '' }
   await runWorker(deps, stop, {
-    name: 'courier',
+    name: 'delivery',
     table: 'due_requests',
     plannedIn: 'due_webhooks',
     wakeUp: wakeUps.requests,

@@ -6,7 +6,7 @@ import { wakeDispatcher } from './pause-and-resume.ts'
 import { getRequestRow } from './request-store.ts'
 import { getWebhookRow } from './store.ts'
 
-/** Makes a test that the courier sends at once, also to a webhook that is paused or disabled. Returns its id. */
+/** Makes a test that the dispatcher sends at once, also to a webhook that is paused or disabled. Returns its id. */
 export async function requestTest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {

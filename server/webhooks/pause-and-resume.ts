@@ -5,8 +5,8 @@ import { newId } from '../ids.ts'
 import { PROBE_MS } from './transition.ts'
 
 /**
- * Says that the webhooks have something that may have to be sent now: the courier looks and finds out. Called in the
- * transaction that changed what there is. The row is written in any case: it makes the courier's look and this transaction
+ * Says that the webhooks have something that may have to be sent now: the dispatcher looks and finds out. Called in the
+ * transaction that changed what there is. The row is written in any case: it makes the dispatcher's look and this transaction
  * wait for one another, so that neither misses what the other did.
  */
 export async function wakeDispatcher(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
@@ -49,7 +49,7 @@ export async function resume(db: Database, webhookId: string, now: number): Prom
     .execute()
 }
 
-/** A paused webhook is tried as soon as the courier looks. */
+/** A paused webhook is tried as soon as the dispatcher looks. */
 export async function probeSoon(db: Database, webhookId: string, now: number): Promise<void> {
   await db.updateTable('due_webhooks').set({ probe_at: now, due_at: now }).where('webhook_id', '=', webhookId).execute()
 }

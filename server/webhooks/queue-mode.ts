@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import type { DueRequestsTable } from '../database/schema.ts'
 
-/** A webhook's requests, as the courier sees them when it looks: a queue of its own. */
+/** A webhook's requests, as the dispatcher sees them when it looks: a queue of its own. */
 export type EndpointQueue = {
   webhook_id: string
   is_active: 0 | 1

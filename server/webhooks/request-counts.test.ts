@@ -7,7 +7,7 @@ import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 import type { EventPayload } from './payload.ts'
 
-/** The API, a real receiver, a webhook for it on the default group, and a courier. */
+/** The API, a real receiver, a webhook for it on the default group, and a dispatcher. */
 async function givenWebhook(engine: Parameters<typeof givenApp>[0]) {
   const world = await givenApp(engine)
   const receiver = await startReceiver()

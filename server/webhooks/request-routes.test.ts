@@ -21,19 +21,19 @@ const KEYS = [
   'webhook_id',
 ]
 
-/** The API, a real receiver, a webhook for it on the default group, and a courier where the test wants one. */
+/** The API, a real receiver, a webhook for it on the default group, and a dispatcher where the test wants one. */
 async function givenWebhook(engine: Parameters<typeof givenApp>[0], { sends = true } = {}) {
   const world = await givenApp(engine)
   const receiver = await startReceiver()
   onTestFinished(receiver.close)
-  if (sends) startCourier(world)
+  if (sends) startDispatcher(world)
   const body = { url: `${receiver.url}/hook`, groups: ['default'] }
   const { body: webhook } = await world.call('/webhooks', { method: 'POST', body })
   const path = `/webhooks/${webhook.id}`
   return { world, receiver, webhook, path, groupId: webhook.groups[0] as string }
 }
 
-function startCourier({ deps }: AppWorld) {
+function startDispatcher({ deps }: AppWorld) {
   const stop = new AbortController()
   const loop = runDispatcher(
     { ...deps, process: 1 },

@@ -14,7 +14,7 @@ test('without settings: no proxy, no further authorities, the usual ports denied
     webhookAuthorities: null,
     webhookDeniedPorts: DENIED_PORTS,
     webhookConcurrency: 8,
-    courierConcurrency: 200,
+    deliveryConcurrency: 200,
   })
 })
 
@@ -24,12 +24,12 @@ test('each setting is read', () => {
     WEBHOOK_CA_FILE: CERTIFICATE,
     WEBHOOK_DENIED_PORTS: '22, 8080',
     WEBHOOK_CONCURRENCY: '1',
-    COURIER_CONCURRENCY: '50',
+    DELIVERY_CONCURRENCY: '50',
   })
 
   expect(config.webhookProxy?.host).toBe('proxy.example:3128')
   expect(config.webhookAuthorities).toMatch(/^-----BEGIN CERTIFICATE-----/)
-  expect(config).toMatchObject({ webhookDeniedPorts: [22, 8080], webhookConcurrency: 1, courierConcurrency: 50 })
+  expect(config).toMatchObject({ webhookDeniedPorts: [22, 8080], webhookConcurrency: 1, deliveryConcurrency: 50 })
   expect(readConfig({ WEBHOOK_DENIED_PORTS: 'off' }).webhookDeniedPorts).toEqual([])
 })
 
