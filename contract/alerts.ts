@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { FAILING_STATES } from './alert-states.ts'
 import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, pageQuery } from './common.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -126,12 +127,6 @@ export const ChannelTypes = Exactly(
   { data: Type.Array(ChannelTypeInfo) },
   { title: 'ChannelTypes', examples: [{ data: [exampleOf(ChannelTypeInfo)] }] },
 )
-
-/** States that an alert can be about. */
-export const FAILING_STATES = STATES.filter((state) => state !== 'VALID' && state !== 'UNSET') as Exclude<
-  (typeof STATES)[number],
-  'VALID' | 'UNSET'
->[]
 
 const MOST_IN_RULE = 100
 const rule = {

@@ -142,7 +142,7 @@ const REQUEST = {
   unknown_reference: entry('The id or slug names nothing in this organization.', ['resource'], ({ resource }) =>
     resource === 'group'
       ? 'Unknown group. Use the id or slug of an existing group.'
-      : 'Unknown webhook. Use the id of an existing webhook.',
+      : `Unknown ${resource}. Use the id of an existing ${resource}.`,
   ),
   taken: plain('Another resource has this value.', 'is already in use. Use another one.'),
   invalid_group_name: plain(
@@ -216,6 +216,20 @@ const WEBHOOKS = {
   }),
 } as const
 
+const ALERTS = {
+  no_recipients: plain('The channel has no recipients.', 'must have an address, or choose owners.'),
+  too_many_unconfirmed: entry('Too many addresses wait for a confirmation.', ['max'], ({ max }) => {
+    return `would leave more than ${max} addresses unconfirmed. Wait until some are confirmed.`
+  }),
+  unknown_template_name: entry('The template has an unknown name.', ['given', 'allowed'], ({ given, allowed }) => {
+    return `has the unknown name ${given}. Allowed: ${allowed}.`
+  }),
+  invalid_template: plain(
+    'The template is not JSON.',
+    'must be JSON, with each name inside a text: {"message": "{{title}}"}.',
+  ),
+} as const
+
 const ACCOUNTS = {
   required_for_new_account: plain(
     'A new account needs a name and a password.',
@@ -261,6 +275,7 @@ export const FIELD_ERRORS = {
   ...NAME_ERRORS,
   ...VALUE_ERRORS,
   ...WEBHOOKS,
+  ...ALERTS,
   ...ACCOUNTS,
   ...IMPORT,
 } as const

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { fieldError } from '#contract/field-errors.ts'
 import type { RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
@@ -56,9 +57,7 @@ export async function refuseAddresses(
     .where('email', 'not in', [...strangers, ''])
     .executeTakeFirstOrThrow()
   if (strangers.length === 0 || Number(count) + strangers.length <= MOST_UNCONFIRMED) return {}
-  return {
-    'settings.addresses': `would leave more than ${MOST_UNCONFIRMED} addresses unconfirmed. Wait until some are confirmed.`,
-  }
+  return { 'settings.addresses': fieldError('too_many_unconfirmed', { max: MOST_UNCONFIRMED }) }
 }
 
 /** Sends a confirmation to those who are neither members nor confirmed, once an hour at most. */

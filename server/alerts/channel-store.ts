@@ -1,4 +1,5 @@
 import type { Channel, ChannelChange, ChannelType, NewChannel } from '#contract/alerts.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -85,7 +86,7 @@ export async function refusalsOf(
   if (refusal !== null) errors['settings.template'] = refusal
   if (type === 'email') {
     const { owners, addresses = [] } = settings as { owners?: boolean; addresses?: string[] }
-    if (!owners && addresses.length === 0) errors['settings.addresses'] = 'must have an address, or choose owners.'
+    if (!owners && addresses.length === 0) errors['settings.addresses'] = fieldError('no_recipients')
     Object.assign(errors, await refuseAddresses(db, organizationId, addresses.map(normalized)))
   }
   return errors

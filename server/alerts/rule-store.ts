@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { AlertPreview, AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -63,10 +64,7 @@ export async function refuseUnknown(db: Database, tenant: Tenant, { groups, chan
   const errors: FieldErrors = {}
   for (const [index, named] of textsOf(groups).entries()) {
     if (await findGroupRow(db, tenant, named)) continue
-    errors[`groups.${index}`] = {
-      code: 'unknown_reference',
-      text: 'Unknown group. Use the id or slug of an existing group.',
-    }
+    errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
   }
   const ids = textsOf(channels)
   const rows = await db
@@ -78,10 +76,7 @@ export async function refuseUnknown(db: Database, tenant: Tenant, { groups, chan
   const known = new Set(rows.map(({ id }) => id))
   for (const [index, id] of ids.entries()) {
     if (known.has(id)) continue
-    errors[`channels.${index}`] = {
-      code: 'unknown_reference',
-      text: 'Unknown channel. Use the id of an existing channel.',
-    }
+    errors[`channels.${index}`] = fieldError('unknown_reference', { resource: 'channel' })
   }
   return errors
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { EMAIL } from '#contract/agents.ts'
 import { Settings } from './channel.ts'
 
 export const MOST_ADDRESSES = 20
@@ -16,14 +17,11 @@ export const email = {
       }),
     ),
     addresses: Type.Optional(
-      Type.Array(
-        Type.String({ maxLength: 254, pattern: '^[^@\\s]+@[^@\\s]+\\.[^@\\s]+$', description: 'an email address' }),
-        {
-          title: 'Addresses',
-          maxItems: MOST_ADDRESSES,
-          description: 'At most 20 addresses.',
-        },
-      ),
+      Type.Array(Type.String({ maxLength: 254, pattern: EMAIL, description: 'an email address' }), {
+        title: 'Addresses',
+        maxItems: MOST_ADDRESSES,
+        description: 'At most 20 addresses.',
+      }),
     ),
   }),
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import type { Notice } from '../notice.ts'
 import { httpMedium, Secret, SecretUrl, Settings, Text } from './channel.ts'
 
@@ -60,14 +61,14 @@ function filled(template: string, notice: Notice): string {
   )
 }
 
-/** Why a template cannot be used, in a sentence; null if it can. */
-export function refusalOfTemplate(template: string): string | null {
+/** Why a template cannot be used; null if it can. */
+export function refusalOfTemplate(template: string): FieldError | null {
   const unknown = [...template.matchAll(/\{\{(\w+)\}\}/g)].find(([, name]) => !NAMES.includes(name as keyof Named))
-  if (unknown) return `has the unknown name ${unknown[1]}. Allowed: ${NAMES.join(', ')}.`
+  if (unknown) return fieldError('unknown_template_name', { given: unknown[1]!, allowed: NAMES.join(', ') })
   try {
     JSON.parse(template.replace(/\{\{\w+\}\}/g, ''))
     return null
   } catch {
-    return 'must be JSON, with each name inside a text: {"message": "{{title}}"}.'
+    return fieldError('invalid_template')
   }
 }
