@@ -76,6 +76,14 @@ const verifyEmail = createRoute({
   ...page('verify-email/$token'),
   component: lazy(() => import('./account/verify-email-page.tsx'), 'VerifyEmailPage'),
 })
+const confirmAddress = createRoute({
+  ...page('alert-address/confirm/$token'),
+  component: lazy(() => import('./alerts/address-page.tsx'), 'ConfirmAddressPage'),
+})
+const unsubscribe = createRoute({
+  ...page('alert-address/unsubscribe/$token'),
+  component: lazy(() => import('./alerts/address-page.tsx'), 'UnsubscribePage'),
+})
 const invitation = createRoute({
   ...page('invitations/$token'),
   component: lazy(() => import('./account/invitation-page.tsx'), 'InvitationPage'),
@@ -142,6 +150,11 @@ const webhook = createRoute({
   validateSearch: searchOf('tab', 'status', 'request', 'after', 'before'),
   component: lazy(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
+const alerts = createRoute({
+  ...view('alerts'),
+  validateSearch: searchOf('tab', 'incident', 'open', 'after', 'before'),
+  component: lazy(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
+})
 const team = createRoute({
   ...view('team'),
   validateSearch: searchOf('open'),
@@ -168,6 +181,8 @@ const tree = root.addChildren([
   forgot,
   reset,
   verifyEmail,
+  confirmAddress,
+  unsubscribe,
   invitation,
   inside.addChildren([
     overview,
@@ -180,6 +195,7 @@ const tree = root.addChildren([
     events,
     webhooks,
     webhook,
+    alerts,
     team,
     settings,
     server,

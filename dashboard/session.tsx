@@ -53,7 +53,7 @@ export function switchOrganization(queries: QueryClient, id: string): void {
 
 export type Session = { me: Me; organization: Membership; can: (what: Act) => boolean }
 
-/** What roles differ in. `write`: monitors, groups and webhooks. `manage`: agents, keys and settings. `own`: billing and deletion. */
+/** What roles differ in. `write`: monitors, groups, webhooks and alert rules. `manage`: channels, agents, keys and settings. `own`: billing and deletion. */
 export type Act = 'write' | 'manage' | 'own'
 const ALLOWED: Record<Role, readonly Act[]> = {
   viewer: [],

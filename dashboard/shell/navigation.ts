@@ -1,5 +1,16 @@
 import type { LinkProps } from '@tanstack/react-router'
-import { Activity, FolderTree, Gauge, type LucideIcon, Radar, Server, Settings, Users, Webhook } from 'lucide-react'
+import {
+  Activity,
+  BellRing,
+  FolderTree,
+  Gauge,
+  type LucideIcon,
+  Radar,
+  Server,
+  Settings,
+  Users,
+  Webhook,
+} from 'lucide-react'
 import type { Me } from '#contract/account.ts'
 
 export type Place = { to: NonNullable<LinkProps['to']>; label: string; icon: LucideIcon }
@@ -10,6 +21,7 @@ const PLACES: readonly Place[] = [
   { to: '/monitors', label: 'Monitors', icon: Radar },
   { to: '/events', label: 'Events', icon: Activity },
   { to: '/groups', label: 'Groups', icon: FolderTree },
+  { to: '/alerts', label: 'Alerts', icon: BellRing },
   { to: '/webhooks', label: 'Webhooks', icon: Webhook },
   { to: '/team', label: 'Team', icon: Users },
   { to: '/settings', label: 'Settings', icon: Settings },

@@ -1,0 +1,62 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Card } from '../account/card.tsx'
+import { useSubmit } from '../account/form.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+
+type Address = { email: string; organization: string }
+const confirmRoute = getRouteApi('/alert-address/confirm/$token')
+const unsubscribeRoute = getRouteApi('/alert-address/unsubscribe/$token')
+
+export function ConfirmAddressPage() {
+  const { token } = confirmRoute.useParams()
+  return (
+    <AddressPage
+      path={`/alert-addresses/confirm/${token}`}
+      title="Receive alerts"
+      text="Confirm that you want to receive alerts of Zonewatch at this address."
+      act="Receive alerts"
+      done={({ email, organization }) => `${email} receives alerts of ${organization} from now on.`}
+    />
+  )
+}
+
+export function UnsubscribePage() {
+  const { token } = unsubscribeRoute.useParams()
+  return (
+    <AddressPage
+      path={`/alert-addresses/unsubscribe/${token}`}
+      title="Unsubscribe"
+      text="You will receive no more alerts at this address."
+      act="Unsubscribe"
+      done={({ email, organization }) => `${email} receives no more alerts of ${organization}.`}
+    />
+  )
+}
+
+type Props = { path: string; title: string; text: string; act: string; done: (address: Address) => string }
+
+/** A press of a button, not the opening of a link: mail programs open links to look at them. */
+function AddressPage({ path, title, text, act, done }: Props) {
+  const [address, setAddress] = useState<Address>()
+  const { isBusy, problem, onSubmit } = useSubmit(async () => setAddress(await api.post<Address>(path, {})))
+  return (
+    <Card title={title}>
+      {address ? (
+        <p role="status" className="text-sm text-soft">
+          {done(address)}
+        </p>
+      ) : (
+        <form onSubmit={onSubmit} className="flex flex-col gap-4">
+          <p className="text-sm text-soft">{text}</p>
+          {problem !== undefined && <ProblemNote problem={problem} />}
+          <Button type="submit" look="primary" isBusy={isBusy}>
+            {act}
+          </Button>
+        </form>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,197 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Ban, CircleCheck, Clock, type LucideIcon, OctagonX, PauseCircle, RotateCw, Send } from 'lucide-react'
+import { useState } from 'react'
+import type { Alert, AlertInFull } from '#contract/incidents.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Bones, Code, Section } from '../ui/page.tsx'
+import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Badge, type Tone } from '../ui/state.tsx'
+import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { alertQuery, alertsQuery, channelsQuery } from './queries.ts'
+
+const route = getRouteApi('/inside/alerts')
+
+const STATUSES: Record<Alert['status'], { word: string; tone: Tone; icon: LucideIcon }> = {
+  PENDING: { word: 'Pending', tone: 'idle', icon: Clock },
+  RETRYING: { word: 'Retrying', tone: 'warn', icon: RotateCw },
+  SENT: { word: 'Sent', tone: 'good', icon: CircleCheck },
+  FAILED: { word: 'Failed', tone: 'bad', icon: OctagonX },
+  CANCELED: { word: 'Canceled', tone: 'idle', icon: Ban },
+  HELD: { word: 'In next summary', tone: 'idle', icon: PauseCircle },
+}
+const KINDS: Record<Alert['kind'], string> = {
+  failing: 'Failure',
+  recovered: 'Recovery',
+  summary: 'Summary',
+  test: 'Test',
+}
+
+export function AlertLog() {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(alertsQuery({ after: search.after, before: search.before }))
+  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  if (page?.data.length === 0 && search.after === undefined)
+    return (
+      <Section isFlush>
+        <Empty icon={Send} title="No alerts yet">
+          <p>Every message is listed here with its attempts: what was sent, and what the receiver answered.</p>
+        </Empty>
+      </Section>
+    )
+  return (
+    <Section isFlush>
+      {!page ? <Bones lines={5} className="p-4" /> : <AlertList alerts={page.data} />}
+      <Pager
+        page={page}
+        onAfter={(after) => void navigate({ search: { tab: 'log', after } })}
+        onBefore={(before) => void navigate({ search: { tab: 'log', before } })}
+      />
+    </Section>
+  )
+}
+
+export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
+  const { data: channels } = useQuery(channelsQuery)
+  const [open, setOpen] = useState<string>()
+  const nameOf = (id: string) => channels?.data.find((channel) => channel.id === id)?.name ?? 'deleted channel'
+  return (
+    <>
+      <Table
+        label="Alerts"
+        head={
+          <>
+            <Head>Message</Head>
+            <Head>Status</Head>
+            <Head className="hidden sm:table-cell">Channel</Head>
+            <Head className="hidden md:table-cell">Time</Head>
+          </>
+        }
+      >
+        {alerts.map((alert) => (
+          <tr key={alert.id} className="relative hover:bg-sunken/60">
+            <Cell className="max-w-80 min-w-0">
+              <button
+                type="button"
+                onClick={() => setOpen(alert.id)}
+                className="rounded-sm text-left font-medium break-words after:absolute after:inset-0 hover:underline"
+              >
+                {alert.title ?? KINDS[alert.kind]}
+              </button>
+              <p className="text-xs text-faint">{KINDS[alert.kind]}</p>
+            </Cell>
+            <Cell>
+              <AlertBadge alert={alert} />
+            </Cell>
+            <Cell className="hidden text-soft sm:table-cell">{nameOf(alert.channel_id)}</Cell>
+            <Cell className="hidden text-soft md:table-cell">
+              {alert.status === 'PENDING' && alert.next_attempt ? (
+                <>
+                  due <Time at={alert.next_attempt} />
+                </>
+              ) : (
+                <Time at={alert.sent ?? alert.created} />
+              )}
+            </Cell>
+          </tr>
+        ))}
+      </Table>
+      {open !== undefined && <AlertDialog id={open} channel={nameOf} onClose={() => setOpen(undefined)} />}
+    </>
+  )
+}
+
+export function AlertBadge({ alert }: { alert: Pick<Alert, 'status'> }) {
+  const { word, tone, icon } = STATUSES[alert.status]
+  return (
+    <Badge tone={tone} icon={icon}>
+      {word}
+    </Badge>
+  )
+}
+
+type DialogProps = { id: string; channel: (id: string) => string; onClose: () => void }
+
+function AlertDialog({ id, channel, onClose }: DialogProps) {
+  const { can } = useSession()
+  const queries = useQueryClient()
+  const { data: alert, error } = useQuery(alertQuery(id))
+  const again = useMutation({
+    mutationFn: () => api.post(`/alerts/${id}/retry`),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ['alerts'] })
+      onClose()
+    },
+  })
+  const isRepeatable = alert && alert.kind !== 'test' && ['SENT', 'FAILED', 'RETRYING'].includes(alert.status)
+  return (
+    <Dialog
+      isOpen
+      isWide
+      onClose={onClose}
+      title={alert?.title ?? 'Alert'}
+      description={alert && `To ${channel(alert.channel_id)}`}
+      footer={
+        can('write') &&
+        isRepeatable && (
+          <Button isBusy={again.isPending} onClick={() => again.mutate()}>
+            <RotateCw /> Send again
+          </Button>
+        )
+      }
+    >
+      {error && !alert ? <ProblemNote problem={error} /> : !alert ? <Bones lines={3} /> : <Attempts alert={alert} />}
+      {again.error && <ProblemNote problem={again.error} />}
+    </Dialog>
+  )
+}
+
+/** What was sent and answered, newest first. */
+export function Attempts({ alert }: { alert: AlertInFull }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="flex flex-wrap items-center gap-3 text-sm">
+        <AlertBadge alert={alert} />
+        {alert.error && <span className="text-soft first-letter:uppercase">{alert.error}.</span>}
+        {alert.status === 'RETRYING' && alert.next_attempt && (
+          <span className="text-faint">
+            Next attempt <Time at={alert.next_attempt} />
+          </span>
+        )}
+      </div>
+      {alert.log.length === 0 && <p className="text-sm text-faint">Not attempted.</p>}
+      {[...alert.log].reverse().map((attempt) => (
+        <section key={attempt.number} className="flex flex-col gap-2 rounded-md border border-line p-3 text-sm">
+          <h3 className="flex flex-wrap justify-between gap-2 font-medium">
+            <span>Attempt {attempt.number}</span>
+            <span className="font-normal text-faint">
+              <Time at={attempt.attempted} isExact /> · {attempt.total_ms} ms
+              {attempt.status_code !== null && ` · status ${attempt.status_code}`}
+            </span>
+          </h3>
+          {attempt.error && <p className="text-bad first-letter:uppercase">{attempt.error}.</p>}
+          {attempt.request && <Logged label="Request" text={attempt.request} />}
+          {attempt.response_body && <Logged label="Response" text={attempt.response_body} />}
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function Logged({ label, text }: { label: string; text: string }) {
+  return (
+    <div>
+      <p className="mb-1 text-xs text-faint">{label}</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <section tabIndex={0} aria-label={label} className="max-h-48 overflow-auto rounded bg-sunken p-2">
+        <Code className="text-xs whitespace-pre-wrap">{text}</Code>
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,168 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { Channel, ChannelField, ChannelType } from '#contract/alerts.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
+import { Bones } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { channelTypesQuery } from './queries.ts'
+
+type Values = Record<string, string | boolean>
+
+/** Makes a channel, or changes one. The fields are those that the server names. */
+export function ChannelDialog({
+  channel,
+  onClose,
+  onMade,
+}: {
+  channel?: Channel
+  onClose: () => void
+  onMade?: (channel: Channel) => void
+}) {
+  const { me } = useSession()
+  const queries = useQueryClient()
+  const formId = useId()
+  const { data: types, error } = useQuery(channelTypesQuery)
+  const [type, setType] = useState<ChannelType>(channel?.type ?? (me.server.sends_mail ? 'email' : 'slack'))
+  const [name, setName] = useState(channel?.name ?? '')
+  const [values, setValues] = useState<Values>(() => valuesOf(channel?.settings ?? {}))
+  const info = types?.find((each) => each.type === type)
+  const save = useMutation({
+    mutationFn: () => {
+      const body = { name: name || info!.name, settings: settingsOf(info!.fields, values) }
+      return channel
+        ? api.patch<Channel>(`/channels/${channel.id}`, body)
+        : api.post<Channel>('/channels', { ...body, type })
+    },
+    onSuccess: (made) => {
+      void queries.invalidateQueries({ queryKey: ['channels'] })
+      onClose()
+      onMade?.(made)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  const fields = ['name', 'type', ...(info?.fields.map((field) => `settings.${field.name}`) ?? [])]
+  return (
+    <Dialog
+      isOpen
+      isKept={Object.keys(values).length > 0}
+      onClose={onClose}
+      title={channel ? 'Edit channel' : 'New channel'}
+      description={info?.help}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={save.isPending} disabled={!info}>
+            {channel ? 'Save' : 'Create channel'}
+          </Button>
+        </>
+      }
+    >
+      {error ? (
+        <ProblemNote problem={error} />
+      ) : !info ? (
+        <Bones lines={4} />
+      ) : (
+        <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
+          {!channel && (
+            <Field label="Type">
+              <Select
+                value={type}
+                options={types!.map((each) => ({ value: each.type, label: each.name }))}
+                onChange={setType}
+              />
+            </Field>
+          )}
+          <Field label="Name" isOptional={!channel} error={fieldError(save.error, 'name')}>
+            <Input
+              maxLength={250}
+              placeholder={info.name}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </Field>
+          {info.fields.map((field) => (
+            <Setting
+              key={`${type} ${field.name}`}
+              field={field}
+              value={values[field.name]}
+              isSet={channel?.settings[field.name] !== undefined}
+              error={fieldError(save.error, `settings.${field.name}`)}
+              onChange={(value) => setValues({ ...values, [field.name]: value })}
+            />
+          ))}
+          {save.error && <ProblemNote problem={save.error} fields={fields} />}
+        </form>
+      )}
+    </Dialog>
+  )
+}
+
+type SettingProps = {
+  field: ChannelField
+  value: string | boolean | undefined
+  /** A secret that is set is not shown. */
+  isSet: boolean
+  error: string | undefined
+  onChange: (value: string | boolean) => void
+}
+
+function Setting({ field, value, isSet, error, onChange }: SettingProps) {
+  const { label, kind, is_secret, is_required, description, example, max_length } = field
+  if (kind === 'boolean') return <Switch label={label} hint={description} isOn={value === true} onChange={onChange} />
+  const isKept = is_secret && isSet
+  const hint = isKept ? 'Set. Leave it empty to keep it.' : (description ?? undefined)
+  const text = typeof value === 'string' ? value : ''
+  const isLong = kind === 'addresses' || (max_length ?? 0) > 2000
+  return (
+    <Field label={label} isOptional={!is_required} hint={hint} error={error}>
+      {isLong ? (
+        <TextArea
+          isCode
+          placeholder={kind === 'addresses' ? 'One address per line' : (example ?? '')}
+          value={text}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      ) : (
+        <Input
+          isCode
+          required={is_required && !isKept}
+          autoComplete="off"
+          maxLength={max_length ?? undefined}
+          placeholder={isKept ? '********' : (example ?? '')}
+          value={text}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+const MASK = '********'
+
+const valuesOf = (settings: Record<string, unknown>): Values =>
+  Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]): [string, string | boolean][] => {
+      if (Array.isArray(value)) return [[name, value.join('\n')]]
+      if (typeof value === 'boolean') return [[name, value]]
+      return value === MASK ? [] : [[name, String(value)]]
+    }),
+  )
+
+/** Without what is empty: an optional setting that is left out has its default. */
+function settingsOf(fields: readonly ChannelField[], values: Values): Record<string, unknown> {
+  const given = fields.flatMap(({ name, kind }): [string, unknown][] => {
+    const value = values[name]
+    if (kind === 'boolean') return [[name, value === true]]
+    if (typeof value !== 'string' || value.trim() === '') return kind === 'addresses' ? [[name, []]] : []
+    return [[name, kind === 'addresses' ? value.split(/[\s,;]+/).filter((each) => each !== '') : value.trim()]]
+  })
+  return Object.fromEntries(given)
+}

@@ -1,0 +1,231 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { CircleAlert, CircleCheck, Ellipsis, PauseCircle, Pencil, PlayCircle, Plus, Send, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { Channel } from '#contract/alerts.ts'
+import type { AlertInFull } from '#contract/incidents.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Spinner } from '../ui/spinner.tsx'
+import { Badge } from '../ui/state.tsx'
+import { Cell, Head, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { Attempts } from './alert-log.tsx'
+import { ChannelDialog } from './channel-dialog.tsx'
+import { channelsQuery, channelTypesQuery } from './queries.ts'
+
+const route = getRouteApi('/inside/alerts')
+
+export function Channels() {
+  const { can } = useSession()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(channelsQuery)
+  const [tested, setTested] = useState<Channel>()
+  const isNew = search.open === 'new'
+  const setNew = (isOpen: boolean) =>
+    void navigate({ search: isOpen ? { tab: 'channels', open: 'new' } : { tab: 'channels' }, replace: true })
+  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  return (
+    <>
+      <Section
+        title="Channels"
+        hint={
+          can('manage') ? 'Where alerts are sent. A rule says which.' : 'Admins of your organization manage channels.'
+        }
+        isFlush
+        actions={
+          can('manage') && (
+            <Button look="primary" onClick={() => setNew(true)}>
+              <Plus /> New channel
+            </Button>
+          )
+        }
+      >
+        {!page ? (
+          <Bones lines={3} className="p-4" />
+        ) : page.data.length === 0 ? (
+          <p className="px-4 py-10 text-center text-sm text-faint">No channels: nobody is alerted.</p>
+        ) : (
+          <List channels={page.data} onTest={setTested} />
+        )}
+      </Section>
+      {isNew && <ChannelDialog onClose={() => setNew(false)} onMade={setTested} />}
+      {tested && <TestDialog channel={tested} onClose={() => setTested(undefined)} />}
+    </>
+  )
+}
+
+function List({ channels, onTest }: { channels: readonly Channel[]; onTest: (channel: Channel) => void }) {
+  const { can } = useSession()
+  const { data: types } = useQuery(channelTypesQuery)
+  return (
+    <Table
+      label="Channels"
+      head={
+        <>
+          <Head>Name</Head>
+          <Head>Status</Head>
+          <Head className="hidden md:table-cell">Last sent</Head>
+          <Head className="w-px" hidden="Actions" />
+        </>
+      }
+    >
+      {channels.map((channel) => (
+        <tr key={channel.id}>
+          <Cell className="min-w-0">
+            <p className="font-medium break-words">{channel.name}</p>
+            <p className="text-xs break-words text-faint">
+              {types?.find(({ type }) => type === channel.type)?.name ?? channel.type}
+              {channel.type === 'email' && `: ${recipientsText(channel.settings)}`}
+            </p>
+          </Cell>
+          <Cell className="max-w-72">
+            <ChannelBadge channel={channel} />
+            {channel.last_error && <p className="mt-1 line-clamp-3 text-xs text-soft">{channel.last_error}</p>}
+          </Cell>
+          <Cell className="hidden text-soft md:table-cell">
+            {channel.last_sent ? <Time at={channel.last_sent} /> : <span className="text-faint">never</span>}
+          </Cell>
+          <Cell>
+            {can('manage') && (
+              <div className="flex justify-end gap-2">
+                <Button size="sm" onClick={() => onTest(channel)}>
+                  <Send /> <span className="max-sm:sr-only">Send test</span>
+                </Button>
+                <ChannelMenu channel={channel} />
+              </div>
+            )}
+          </Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function recipientsText({ owners, addresses }: Record<string, unknown>): string {
+  const others = Array.isArray(addresses) ? addresses.map(String) : []
+  return [...(owners ? ['owners'] : []), ...others].join(', ')
+}
+
+function ChannelBadge({ channel: { is_active, last_error } }: { channel: Channel }) {
+  if (!is_active)
+    return (
+      <Badge tone="idle" icon={PauseCircle}>
+        Disabled
+      </Badge>
+    )
+  return last_error === null ? (
+    <Badge tone="good" icon={CircleCheck}>
+      Active
+    </Badge>
+  ) : (
+    <Badge tone="bad" icon={CircleAlert}>
+      Failing
+    </Badge>
+  )
+}
+
+function ChannelMenu({ channel }: { channel: Channel }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const refresh = () => void queries.invalidateQueries({ queryKey: ['channels'] })
+  const setActive = async (is_active: boolean) => {
+    try {
+      await api.patch(`/channels/${channel.id}`, { is_active })
+      refresh()
+    } catch (problem) {
+      toast.failed(problem)
+    }
+  }
+  const remove = async () => {
+    await api.delete(`/channels/${channel.id}`)
+    refresh()
+    toast.done('Channel deleted.')
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button size="sm" look="quiet" isSquare aria-label={`More actions for ${channel.name}`}>
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+          Edit
+        </MenuItem>
+        <MenuItem
+          icon={channel.is_active ? PauseCircle : PlayCircle}
+          onSelect={() => void setActive(!channel.is_active)}
+        >
+          {channel.is_active ? 'Disable' : 'Enable'}
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
+          Delete
+        </MenuItem>
+      </Menu>
+      {open === 'edit' && <ChannelDialog channel={channel} onClose={() => setOpen(undefined)} />}
+      <Confirm
+        isOpen={open === 'delete'}
+        onClose={() => setOpen(undefined)}
+        title="Delete this channel?"
+        act="Delete channel"
+        isDangerous
+        onConfirm={remove}
+      >
+        Alerts to {channel.name} that are not sent yet are canceled. You cannot undo this.
+      </Confirm>
+    </>
+  )
+}
+
+/** Sends at once, and shows what the receiver answered. */
+function TestDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
+  const queries = useQueryClient()
+  const test = useMutation({
+    mutationFn: () => api.post<AlertInFull>(`/channels/${channel.id}/test`),
+    onSettled: () => {
+      for (const key of ['channels', 'alerts']) void queries.invalidateQueries({ queryKey: [key] })
+    },
+  })
+  return (
+    <Dialog
+      isOpen
+      isWide
+      onClose={onClose}
+      title="Send test"
+      description={`A made-up alert to ${channel.name}, sent once.`}
+      footer={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          <Button look="primary" isBusy={test.isPending} onClick={() => test.mutate()}>
+            <Send /> {test.data || test.error ? 'Send again' : 'Send test'}
+          </Button>
+        </>
+      }
+    >
+      <div aria-live="polite" className="text-sm">
+        {test.isPending ? (
+          <p className="flex items-center gap-2 text-soft">
+            <Spinner /> Sending. The receiver has 30 seconds to respond.
+          </p>
+        ) : test.error ? (
+          <ProblemNote problem={test.error} />
+        ) : test.data ? (
+          <Attempts alert={test.data} />
+        ) : (
+          <p className="text-soft">You see here what was sent, and what the receiver answered.</p>
+        )}
+      </div>
+    </Dialog>
+  )
+}

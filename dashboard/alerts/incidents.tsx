@@ -1,0 +1,219 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Check, CircleAlert, CircleCheck, Eye } from 'lucide-react'
+import { useState } from 'react'
+import type { Incident, IncidentChange } from '#contract/incidents.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Field, TextArea } from '../ui/field.tsx'
+import { Bones, Code, Fact, Facts, Section } from '../ui/page.tsx'
+import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Badge, STATE_LOOKS } from '../ui/state.tsx'
+import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { durationText, Time } from '../ui/time.tsx'
+import { AlertList } from './alert-log.tsx'
+import { alertsQuery, incidentQuery, incidentsQuery } from './queries.ts'
+
+const route = getRouteApi('/inside/alerts')
+
+export function Incidents() {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(incidentsQuery(search))
+  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  if (page?.data.length === 0 && search.after === undefined)
+    return (
+      <Section isFlush>
+        <Empty icon={CircleCheck} title="No incidents">
+          <p>
+            When a monitor that was valid fails, an incident opens. Monitors of the same domain that fail with the same
+            state join it, so that you receive one message and not hundreds. It is resolved when all of them recover.
+          </p>
+        </Empty>
+      </Section>
+    )
+  return (
+    <Section isFlush>
+      {!page ? <Bones lines={5} className="p-4" /> : <List incidents={page.data} />}
+      <Pager
+        page={page}
+        onAfter={(after) => void navigate({ search: { after } })}
+        onBefore={(before) => void navigate({ search: { before } })}
+      />
+    </Section>
+  )
+}
+
+function List({ incidents }: { incidents: readonly Incident[] }) {
+  return (
+    <Table
+      label="Incidents"
+      head={
+        <>
+          <Head>Domain</Head>
+          <Head>Status</Head>
+          <Head className="hidden sm:table-cell">Monitors</Head>
+          <Head className="hidden md:table-cell">Opened</Head>
+          <Head className="hidden lg:table-cell">Lasted</Head>
+        </>
+      }
+    >
+      {incidents.map((incident) => (
+        <tr key={incident.id} className="relative hover:bg-sunken/60">
+          <Cell className="max-w-80 min-w-0">
+            <Link
+              to="/alerts"
+              search={{ incident: incident.id }}
+              className="rounded-sm after:absolute after:inset-0 hover:underline"
+            >
+              <Code className="font-medium">{incident.zone}</Code>
+            </Link>
+            <p className="text-xs text-faint">{STATE_LOOKS[incident.state].word}</p>
+          </Cell>
+          <Cell>
+            <IncidentBadge incident={incident} />
+          </Cell>
+          <Cell className="hidden tabular-nums sm:table-cell">{monitorsText(incident)}</Cell>
+          <Cell className="hidden text-soft md:table-cell">
+            <Time at={incident.opened} />
+          </Cell>
+          <Cell className="hidden text-soft lg:table-cell">{lastedText(incident)}</Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+const monitorsText = ({ monitors, failing, resolved }: Incident) =>
+  resolved === null && failing < monitors ? `${failing} of ${monitors} failing` : String(monitors)
+
+const lastedText = ({ opened, resolved }: Incident) =>
+  durationText((resolved === null ? Date.now() : Date.parse(resolved)) - Date.parse(opened))
+
+function IncidentBadge({ incident: { resolved, acknowledged } }: { incident: Incident }) {
+  if (resolved !== null)
+    return (
+      <Badge tone="good" icon={CircleCheck}>
+        Resolved
+      </Badge>
+    )
+  return acknowledged === null ? (
+    <Badge tone="bad" icon={CircleAlert}>
+      Open
+    </Badge>
+  ) : (
+    <Badge tone="warn" icon={Eye}>
+      Acknowledged
+    </Badge>
+  )
+}
+
+export function IncidentDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const { data: incident, error } = useQuery(incidentQuery(id))
+  return (
+    <Dialog
+      isOpen
+      isWide
+      onClose={onClose}
+      title={incident ? `${incident.zone}: ${STATE_LOOKS[incident.state].word.toLowerCase()}` : 'Incident'}
+    >
+      {error && !incident ? (
+        <ProblemNote problem={error} />
+      ) : !incident ? (
+        <Bones lines={4} />
+      ) : (
+        <Details incident={incident} />
+      )}
+    </Dialog>
+  )
+}
+
+function Details({ incident }: { incident: Incident }) {
+  const { can } = useSession()
+  const { data: alerts } = useQuery(alertsQuery({ incident: incident.id }))
+  const queries = useQueryClient()
+  const [note, setNote] = useState<string>()
+  const change = useMutation({
+    mutationFn: (body: IncidentChange) => api.patch<Incident>(`/incidents/${incident.id}`, body),
+    onSuccess: () => {
+      setNote(undefined)
+      for (const key of ['incidents', 'alerts']) void queries.invalidateQueries({ queryKey: [key] })
+    },
+  })
+  const isAcknowledged = incident.acknowledged !== null
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <IncidentBadge incident={incident} />
+        {can('write') && incident.resolved === null && (
+          <Button
+            look={isAcknowledged ? 'plain' : 'primary'}
+            isBusy={change.isPending}
+            onClick={() => change.mutate({ acknowledged: !isAcknowledged })}
+          >
+            {!isAcknowledged && <Check />} {isAcknowledged ? 'Undo acknowledgement' : 'Acknowledge'}
+          </Button>
+        )}
+      </div>
+      <Facts>
+        <Fact name="Monitors">
+          <Link to="/monitors" search={{ search: incident.zone }} className="underline">
+            {monitorsText(incident)}
+          </Link>
+        </Fact>
+        <Fact name="Opened">
+          <Time at={incident.opened} isExact />
+        </Fact>
+        {incident.resolved && (
+          <Fact name="Resolved">
+            <Time at={incident.resolved} isExact />
+          </Fact>
+        )}
+        <Fact name="Lasted">{lastedText(incident)}</Fact>
+        {incident.acknowledged && (
+          <Fact name="Acknowledged">
+            {incident.acknowledged_by}, <Time at={incident.acknowledged} isExact />
+          </Fact>
+        )}
+      </Facts>
+      {can('write') ? (
+        <form
+          className="flex flex-col items-start gap-2"
+          onSubmit={(event) => {
+            event.preventDefault()
+            change.mutate({ note: note ?? incident.note })
+          }}
+        >
+          <Field label="Note" hint="For your colleagues." className="w-full">
+            <TextArea
+              maxLength={2000}
+              value={note ?? incident.note ?? ''}
+              onChange={(event) => setNote(event.target.value)}
+            />
+          </Field>
+          <Button type="submit" size="sm" disabled={note === undefined} isBusy={change.isPending}>
+            Save note
+          </Button>
+        </form>
+      ) : (
+        incident.note && <p className="text-sm whitespace-pre-wrap">{incident.note}</p>
+      )}
+      {change.error && <ProblemNote problem={change.error} />}
+      <section>
+        <h3 className="mb-2 text-sm font-semibold">Alerts</h3>
+        {!alerts ? (
+          <Bones lines={2} />
+        ) : alerts.data.length === 0 ? (
+          <p className="text-sm text-faint">No rule matches these monitors, so nobody is alerted.</p>
+        ) : (
+          <div className="rounded-lg border border-line">
+            <AlertList alerts={alerts.data} />
+          </div>
+        )}
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,166 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { BellRing, CircleCheck, Ellipsis, PauseCircle, Pencil, PlayCircle, Plus, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import type { AlertRule } from '#contract/alerts.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Bones, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Badge, STATE_LOOKS } from '../ui/state.tsx'
+import { Cell, Head, Table } from '../ui/table.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { groupsQuery } from '../webhooks/queries.ts'
+import { channelsQuery, rulesQuery } from './queries.ts'
+import { RuleDialog } from './rule-dialog.tsx'
+
+const route = getRouteApi('/inside/alerts')
+
+export function Rules() {
+  const { can } = useSession()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(rulesQuery)
+  const isNew = search.open === 'new'
+  const setNew = (isOpen: boolean) =>
+    void navigate({ search: isOpen ? { tab: 'rules', open: 'new' } : { tab: 'rules' }, replace: true })
+  const make = can('write') && (
+    <Button look="primary" onClick={() => setNew(true)}>
+      <Plus /> New rule
+    </Button>
+  )
+  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  return (
+    <>
+      <Section
+        title="Alert rules"
+        hint="A failure that several rules match is sent by each of them."
+        isFlush
+        actions={make}
+      >
+        {!page ? (
+          <Bones lines={3} className="p-4" />
+        ) : page.data.length === 0 ? (
+          <Empty icon={BellRing} title="No alert rules" action={make}>
+            <p>Nobody is alerted. A rule says which failures are sent to which channels, and after how long.</p>
+          </Empty>
+        ) : (
+          <List rules={page.data} />
+        )}
+      </Section>
+      {isNew && <RuleDialog onClose={() => setNew(false)} />}
+    </>
+  )
+}
+
+function List({ rules }: { rules: readonly AlertRule[] }) {
+  const { can } = useSession()
+  const { data: channels } = useQuery(channelsQuery)
+  const { data: groups } = useQuery(groupsQuery)
+  const nameOf = (id: string) => channels?.data.find((channel) => channel.id === id)?.name ?? ''
+  const groupName = (id: string) => groups?.data.find((group) => group.id === id)?.name ?? id
+  return (
+    <Table
+      label="Alert rules"
+      head={
+        <>
+          <Head>Rule</Head>
+          <Head className="hidden sm:table-cell">Sent to</Head>
+          <Head className="hidden md:table-cell">After</Head>
+          <Head>Status</Head>
+          <Head className="w-px" hidden="Actions" />
+        </>
+      }
+    >
+      {rules.map((rule) => (
+        <tr key={rule.id}>
+          <Cell className="min-w-0">
+            <p className="font-medium break-words">{rule.name}</p>
+            <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
+          </Cell>
+          <Cell className="hidden text-soft sm:table-cell">{rule.channels.map(nameOf).join(', ')}</Cell>
+          <Cell className="hidden whitespace-nowrap text-soft md:table-cell">
+            {rule.delay === 0 ? 'at once' : `${rule.delay} min`}
+          </Cell>
+          <Cell>
+            <Badge tone={rule.is_active ? 'good' : 'idle'} icon={rule.is_active ? CircleCheck : PauseCircle}>
+              {rule.is_active ? 'Active' : 'Disabled'}
+            </Badge>
+          </Cell>
+          <Cell>{can('write') && <RuleMenu rule={rule} />}</Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** What a rule is about, in a line. */
+function filterText(
+  { groups, name_pattern, record_types, states }: AlertRule,
+  groupName: (id: string) => string,
+): string {
+  const parts = [
+    ...(name_pattern === null ? [] : [name_pattern]),
+    ...(groups === null ? [] : [groups.map(groupName).join(', ')]),
+    ...(record_types === null ? [] : [record_types.join(', ')]),
+    ...(states === null ? [] : [states.map((state) => STATE_LOOKS[state].word.toLowerCase()).join(', ')]),
+  ]
+  return parts.length === 0 ? 'every failure of every monitor' : parts.join(' · ')
+}
+
+function RuleMenu({ rule }: { rule: AlertRule }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const refresh = () => void queries.invalidateQueries({ queryKey: ['alert rules'] })
+  const setActive = async (is_active: boolean) => {
+    try {
+      await api.patch(`/alert-rules/${rule.id}`, { is_active })
+      refresh()
+    } catch (problem) {
+      toast.failed(problem)
+    }
+  }
+  const remove = async () => {
+    await api.delete(`/alert-rules/${rule.id}`)
+    refresh()
+    toast.done('Alert rule deleted.')
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button size="sm" look="quiet" isSquare aria-label={`More actions for ${rule.name}`}>
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+          Edit
+        </MenuItem>
+        <MenuItem icon={rule.is_active ? PauseCircle : PlayCircle} onSelect={() => void setActive(!rule.is_active)}>
+          {rule.is_active ? 'Disable' : 'Enable'}
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
+          Delete
+        </MenuItem>
+      </Menu>
+      {open === 'edit' && <RuleDialog rule={rule} onClose={() => setOpen(undefined)} />}
+      <Confirm
+        isOpen={open === 'delete'}
+        onClose={() => setOpen(undefined)}
+        title="Delete this alert rule?"
+        act="Delete rule"
+        isDangerous
+        onConfirm={remove}
+      >
+        Alerts of {rule.name} that are not sent yet are canceled. You cannot undo this.
+      </Confirm>
+    </>
+  )
+}
