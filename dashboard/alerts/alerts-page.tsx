@@ -1,11 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { TriangleAlert } from 'lucide-react'
-import { useSession } from '../session.tsx'
 import { Page } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { AlertLog } from './alert-log.tsx'
 import { Channels } from './channels.tsx'
 import { IncidentDialog, Incidents } from './incidents.tsx'
+import { MailNote } from './mail-note.tsx'
 import { Rules } from './rules.tsx'
 
 const route = getRouteApi('/inside/alerts')
@@ -20,7 +19,9 @@ export function AlertsPage() {
   const setTab = (next: Tab) => void navigate({ search: next === 'incidents' ? {} : { tab: next } })
   return (
     <Page title="Alerts" help="guides/alerts" lead="Who is notified when monitors fail and recover, and how.">
-      <MailNote />
+      <div className="mb-4 empty:hidden">
+        <MailNote />
+      </div>
       <Tabs
         label="Alerts"
         value={tab}
@@ -39,23 +40,5 @@ export function AlertsPage() {
         />
       )}
     </Page>
-  )
-}
-
-/** The default channel is email. Nothing where the server sends mail. */
-export function MailNote() {
-  const { me } = useSession()
-  if (me.server.sends_mail) return null
-  return (
-    <p className="mb-4 flex gap-2.5 rounded-md bg-warn-wash px-3 py-2.5 text-sm text-warn">
-      <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
-      <span>
-        This server sends no email, so alerts by email fail. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, or
-        use another channel.{' '}
-        <a href="/docs/guides/mail" className="underline">
-          Set up email
-        </a>
-      </span>
-    </p>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import type { Overview } from '#contract/dashboard.ts'
+import { MailNote } from '../alerts/mail-note.tsx'
 import { api } from '../api.ts'
 import { useConnection } from '../connection.ts'
 import { useSession } from '../session.tsx'
@@ -43,6 +44,7 @@ export function OverviewPage() {
       {!isPending && !data && <ProblemPage problem={error} onRetry={() => void refetch()} />}
       {data && (
         <div className="flex flex-col gap-4">
+          {data.has.monitors && <MailNote />}
           {isNew && <FirstSteps has={data.has} />}
           {!data.has.monitors && (troublesIn(data) > 0 || error) && (
             <Attention overview={data} asOf={dataUpdatedAt} problem={error} />

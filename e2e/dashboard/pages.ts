@@ -53,6 +53,24 @@ export const PAGES: readonly Shown[] = [
   { name: 'events-empty', path: '/dashboard/events', ofEmpty: true },
   { name: 'groups', path: '/dashboard/groups' },
   { name: 'group', path: '/dashboard/groups/northwind' },
+  { name: 'alerts', path: '/dashboard/alerts' },
+  { name: 'alerts-empty', path: '/dashboard/alerts', ofEmpty: true },
+  { name: 'alert-rules', path: '/dashboard/alerts?tab=rules' },
+  {
+    name: 'alert-rule-new',
+    path: '/dashboard/alerts?tab=rules&open=new',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Preview' }).click()
+      await page
+        .getByRole('heading', { name: /of the last 30 days|No failure/ })
+        .or(page.getByText('No failure'))
+        .first()
+        .waitFor()
+    },
+  },
+  { name: 'alert-channels', path: '/dashboard/alerts?tab=channels' },
+  { name: 'alert-channel-new', path: '/dashboard/alerts?tab=channels&open=new' },
+  { name: 'alert-log', path: '/dashboard/alerts?tab=log' },
   { name: 'webhooks', path: '/dashboard/webhooks' },
   { name: 'webhooks-empty', path: '/dashboard/webhooks', ofEmpty: true },
   {

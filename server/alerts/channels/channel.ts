@@ -70,6 +70,10 @@ export function cut(text: string, most: number): string {
         .replace(/\uFFFD$/, '')}…`
 }
 
+/** For media that read Markdown: what strangers wrote into the DNS makes no link, no image and no mention. */
+export const withoutMarkdown = (text: string): string =>
+  text.replace(/[\\[\]*_`~|<>]/g, '\\$&').replaceAll('@', '@\u200b')
+
 /** `base` may end with a slash. */
 export const at = (base: string, path: string): string => `${base.replace(/\/+$/, '')}${path}`
 

@@ -1,4 +1,4 @@
-import { cut, httpMedium, jsonOf, SecretUrl, Settings } from './channel.ts'
+import { cut, httpMedium, jsonOf, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** An embed has a title of 256 characters, a description of 4,096, 25 fields of 1,024, and 6,000 in all. */
 const TITLE = 256
@@ -23,9 +23,12 @@ export const discord = httpMedium({
         {
           title: cut(title, TITLE),
           url: link.href,
-          description: cut(remedy === null ? text : `${text}\n\n**What to do:** ${remedy}`, DESCRIPTION),
+          description: [
+            withoutMarkdown(cut(text, DESCRIPTION)),
+            ...(remedy === null ? [] : [`**What to do:** ${remedy}`]),
+          ].join('\n\n'),
           color: kind === 'recovered' ? 0x2eb67d : kind === 'failing' ? 0xe01e5a : 0x4a90d9,
-          fields: facts.slice(0, 4).map(({ name, value }) => ({ name, value: cut(value, FIELD) })),
+          fields: facts.slice(0, 4).map(({ name, value }) => ({ name, value: cut(withoutMarkdown(value), FIELD) })),
           footer: { text: cut(organization, TITLE) },
           timestamp: new Date(at).toISOString(),
         },

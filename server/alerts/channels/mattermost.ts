@@ -1,5 +1,5 @@
 import { plainText } from '../notice.ts'
-import { cut, httpMedium, SecretUrl, Settings } from './channel.ts'
+import { cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** Incoming webhooks of Mattermost and Rocket.Chat, which share a format. A text has at most 16,383 characters; 5,000 is Rocket.Chat's. */
 const TEXT = 4000
@@ -22,12 +22,9 @@ export const mattermost = httpMedium({
           color: notice.kind === 'recovered' ? '#2eb67d' : notice.kind === 'failing' ? '#e01e5a' : '#4a90d9',
           title: cut(notice.title, 250),
           title_link: notice.link.href,
-          text: cut(escaped(plainText(notice)), TEXT),
+          text: cut(withoutMarkdown(plainText(notice)), TEXT),
         },
       ],
     }),
   }),
 })
-
-/** A zero-width space after each @, so that no text mentions a channel. */
-const escaped = (text: string): string => text.replaceAll('@', '@\u200b')

@@ -1,4 +1,4 @@
-import { cut, httpMedium, SecretUrl, Settings } from './channel.ts'
+import { cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** A message has at most 28 KB. */
 const TEXT = 2000
@@ -24,7 +24,10 @@ export const teams = httpMedium({
           color: kind === 'recovered' ? 'Good' : kind === 'failing' ? 'Attention' : 'Default',
         }),
         block(text),
-        { type: 'FactSet', facts: facts.map(({ name, value }) => ({ title: name, value: escaped(cut(value, TEXT)) })) },
+        {
+          type: 'FactSet',
+          facts: facts.map(({ name, value }) => ({ title: name, value: withoutMarkdown(cut(value, TEXT)) })),
+        },
         ...(remedy === null ? [] : [block(`What to do: ${remedy}`)]),
       ],
       actions: [{ type: 'Action.OpenUrl', title: link.label, url: link.href }],
@@ -37,10 +40,7 @@ export const teams = httpMedium({
 
 const block = (text: string, look: object = {}) => ({
   type: 'TextBlock',
-  text: escaped(cut(text, TEXT)),
+  text: withoutMarkdown(cut(text, TEXT)),
   wrap: true,
   ...look,
 })
-
-/** A card reads Markdown: what strangers wrote must make no link. */
-const escaped = (text: string): string => text.replace(/[\\[\]*_`]/g, '\\$&')

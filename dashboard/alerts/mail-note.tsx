@@ -1,0 +1,24 @@
+import { useQuery } from '@tanstack/react-query'
+import { TriangleAlert } from 'lucide-react'
+import { useSession } from '../session.tsx'
+import { channelsQuery } from './queries.ts'
+
+/** Nothing where the server sends mail, or nobody wants any. */
+export function MailNote() {
+  const { me } = useSession()
+  const { data: channels } = useQuery({ ...channelsQuery, enabled: !me.server.sends_mail })
+  const isWanted = channels?.data.some(({ type, is_active }) => type === 'email' && is_active)
+  if (me.server.sends_mail || !isWanted) return null
+  return (
+    <p className="flex gap-2.5 rounded-md bg-warn-wash px-3 py-2.5 text-sm text-warn">
+      <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
+      <span>
+        This server sends no email, so alerts by email fail. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, or
+        use another channel.{' '}
+        <a href="/docs/guides/mail" className="underline">
+          Set up email
+        </a>
+      </span>
+    </p>
+  )
+}
