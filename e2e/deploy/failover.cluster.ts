@@ -91,7 +91,11 @@ function scenarios(): Scenario[] {
       run: () =>
         loseThePrimary(
           ({ machine }) => machine.signal('SIGSTOP'),
-          ({ machine }) => machine.signal('SIGCONT'),
+          // What a watchdog does. Patroni 3.0 would go on and take the lock back from the new primary, with what was written meanwhile.
+          ({ machine }) => {
+            machine.powerOff()
+            machine.boot()
+          },
         ),
     },
     {

@@ -130,9 +130,18 @@ async function findDurability(db: Database): Promise<Finding[]> {
     const { rows } = await sql<{ journal_mode: string }>`select journal_mode from pragma_journal_mode`.execute(db)
     return [onJournalMode(rows[0]!.journal_mode)]
   }
-  const { rows } = await sql<{ fsync: string; commit: string }>`
-    select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`.execute(db)
-  return [onSync(rows[0]!.fsync, rows[0]!.commit)]
+  const { rows } = await sql<{ fsync: string; commit: string; timeout: string }>`
+    select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+      current_setting('statement_timeout') as timeout`.execute(db)
+  const { fsync, commit, timeout } = rows[0]!
+  return [onSync(fsync, commit), ...onStatementTimeout(timeout)]
+}
+
+export function onStatementTimeout(timeout: string): Finding[] {
+  if (timeout === '0') return []
+  const what = `statement_timeout is ${timeout}: PostgreSQL calls a commit successful that no standby has`
+  const remedy = "Set it to 0 for Zonewatch's user: Zonewatch has a timeout of its own."
+  return [warning('durability', what, remedy)]
 }
 
 export function onJournalMode(mode: string): Finding {

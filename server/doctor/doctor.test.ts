@@ -20,14 +20,13 @@ import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { startDnsServer } from '../testing/dns-server.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { startMailServer } from '../testing/smtp.ts'
-import { findDatabase, onChecksums, onClocks, onDatabaseClock, onJournalMode, onPostgres, onSync } from './database.ts'
+import { findDatabase } from './database.ts'
 import { type Finding, findingsOf } from './finding.ts'
-import { findPlaces, findSettings, onFreeDisk } from './places.ts'
+import { findPlaces, findSettings } from './places.ts'
 import { onSeen } from './proxy.ts'
 import { findRoots, findUpstream } from './upstreams.ts'
 import { findCanaries, findEgress, findSmtp } from './ways-out.ts'
 
-const GiB = 1_024 ** 3
 const TIMEOUT_MS = 1_500
 
 type Resolver = Awaited<ReturnType<typeof givenResolver>>
@@ -365,32 +364,6 @@ test.each<[RegExp, Partial<typeof seen> | { forwardedFor: null }, Partial<typeof
   const found = onSeen({ ...seen, ...change }, forged && { ...seen, ...forged }, { ...behind, ...more })
   expect(lineOf(found, 'reverse proxy')).toMatch(expected)
 })
-
-test.each<[string, Finding | Finding[], RegExp]>([
-  ['an old PostgreSQL', onPostgres({ text: '14.9', number: 140_009 }), /^failure: PostgreSQL 14\.9 is too old/],
-  ['wrong checksums', onChecksums(true, 2), /^failure: PostgreSQL found 2 pages/],
-  ['no checksums', onChecksums(false, 0), /^warning: pages have no checksums/],
-  ['a file system without a log', onJournalMode('delete'), /^failure: journal mode delete instead of WAL/],
-  ['fsync off', onSync('off', 'on'), /^failure: fsync is off/],
-  ['commits that do not wait', onSync('on', 'off'), /^warning: synchronous_commit is off/],
-  [
-    'an instance a little behind',
-    onClocks([{ machine: 'm', offMs: -1_500 }])[1]!,
-    /^warning: the clock of m is 1\.5 s behind/,
-  ],
-  ['the clock of PostgreSQL', onDatabaseClock(3_000), /^warning: 3\.0 s off/],
-  [
-    'a disk that is nearly full',
-    onFreeDisk('free disk', '/data', { free: GiB / 10, size: 1 }),
-    /^failure: 102 MiB in \/data/,
-  ],
-  [
-    'a disk without room for a copy',
-    onFreeDisk('free disk', '/data', { free: 3 * GiB, size: 4 * GiB }),
-    /^warning: 3\.0 GiB in/,
-  ],
-  ['a disk with room', onFreeDisk('free disk', '/data', { free: 9 * GiB, size: 4 * GiB }), /^ok: 9\.0 GiB in/],
-])('%s is shown', (_what, found, expected) => expect(lineOf([found].flat(), '')).toMatch(expected))
 
 test('what cannot be checked is a failure, and the rest goes on', async () => {
   const found = await findingsOf('SMTP', async () => {
