@@ -58,18 +58,22 @@ export const PAGES: readonly Shown[] = [
   { name: 'alert-rules', path: '/dashboard/alerts?tab=rules' },
   {
     name: 'alert-rule-new',
-    path: '/dashboard/alerts?tab=rules&open=new',
+    path: '/dashboard/alerts?tab=rules',
     prepare: async (page) => {
+      await page.getByRole('button', { name: 'New rule' }).click()
       await page.getByRole('button', { name: 'Preview' }).click()
-      await page
-        .getByRole('heading', { name: /of the last 30 days|No failure/ })
-        .or(page.getByText('No failure'))
-        .first()
-        .waitFor()
+      await page.getByText('of the last 30 days').first().waitFor()
     },
   },
   { name: 'alert-channels', path: '/dashboard/alerts?tab=channels' },
-  { name: 'alert-channel-new', path: '/dashboard/alerts?tab=channels&open=new' },
+  {
+    name: 'alert-channel-new',
+    path: '/dashboard/alerts?tab=channels',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'New channel' }).click()
+      await page.getByRole('button', { name: 'Create channel' }).waitFor()
+    },
+  },
   { name: 'alert-log', path: '/dashboard/alerts?tab=log' },
   { name: 'webhooks', path: '/dashboard/webhooks' },
   { name: 'webhooks-empty', path: '/dashboard/webhooks', ofEmpty: true },

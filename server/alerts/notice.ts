@@ -165,10 +165,12 @@ export function testNotice(common: Common): Notice {
 }
 
 /** The whole message as plain text, for media without structure. */
-export function plainText({ text, facts, remedy, link }: Notice): string {
+export const plainText = (notice: Notice): string => `${textWithoutLink(notice)}\n${notice.link.href}`
+
+export function textWithoutLink({ text, facts, remedy }: Notice): string {
   const lines = [text, ...facts.map(({ name, value }) => `${name}: ${value}`)]
   if (remedy !== null) lines.push(`What to do: ${remedy}`)
-  return [...lines, link.href].join('\n')
+  return lines.join('\n')
 }
 
 const MOST_VALUE_CHARACTERS = 300

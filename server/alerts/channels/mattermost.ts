@@ -1,4 +1,4 @@
-import { plainText } from '../notice.ts'
+import { textWithoutLink } from '../notice.ts'
 import { cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** Incoming webhooks of Mattermost and Rocket.Chat, which share a format. A text has at most 16,383 characters; 5,000 is Rocket.Chat's. */
@@ -22,7 +22,7 @@ export const mattermost = httpMedium({
           color: notice.kind === 'recovered' ? '#2eb67d' : notice.kind === 'failing' ? '#e01e5a' : '#4a90d9',
           title: cut(notice.title, 250),
           title_link: notice.link.href,
-          text: cut(withoutMarkdown(plainText(notice)), TEXT),
+          text: cut(withoutMarkdown(textWithoutLink(notice)), TEXT),
         },
       ],
     }),
