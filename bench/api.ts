@@ -90,8 +90,8 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const cpu = async () => {
       server.send('cpu')
-      const [told] = (await once(server, 'message')) as [{ cpu: number }]
-      return told.cpu
+      const [received] = (await once(server, 'message')) as [{ cpu: number }]
+      return received.cpu
     }
     const get = async (path: string) => await (await fetch(address + path, { headers })).text()
     const run = async (name: string, path: string, more: Partial<autocannon.Options> = {}): Promise<Row> => {

@@ -19,7 +19,7 @@ import type { Outcome } from '../server/dns/outcome.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/monitor.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
-import type { Order, Told } from './dns-responder.ts'
+import type { Order, Report } from './dns-responder.ts'
 
 /** The real server's deps and API on a database full of monitors, and a name server in a process of its own. */
 export type World = {
@@ -28,7 +28,7 @@ export type World = {
   key: string
   folder: string
   port: number
-  order: (order: Order) => Promise<Told>
+  order: (order: Order) => Promise<Report>
   /** Of the monitors m0, m1, …. */
   slots: number[]
 }
@@ -79,11 +79,11 @@ export function startCheckpointer(databaseUrl: string): ChildProcess | undefined
 
 export async function startResponder() {
   const responder: ChildProcess = fork(new URL('./dns-responder.ts', import.meta.url))
-  const told = async () => ((await once(responder, 'message')) as [Told])[0]
-  const { port } = await told()
+  const received = async () => ((await once(responder, 'message')) as [Report])[0]
+  const { port } = await received()
   const order = async (given: Order) => {
     responder.send(given)
-    return await told()
+    return await received()
   }
   return { responder, port: port!, order }
 }

@@ -65,7 +65,7 @@ async function measure(world: World): Promise<Row> {
   const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
   const rest = options.quick ? {} : await asEveryDay(world, watched, seconds)
   stop.abort()
-  await deps.dns.close() // what is under way is given up
+  await deps.dns.close() // what is in progress is given up
   await scheduler
   const { checks_per_second, ...costs } = busy
   const engine = options.engine as Engine

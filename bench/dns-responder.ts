@@ -12,7 +12,7 @@ export type Order =
   | { kind: 'set'; records: [label: string, last: number | null][] }
   /** From now on so large a share of the questions is lost, at random. */
   | { kind: 'lose'; share: number }
-export type Told = { port?: number; cpu: number }
+export type Report = { port?: number; cpu: number }
 
 const socket = createSocket({
   type: 'udp4',
@@ -45,7 +45,7 @@ socket.bind(0, '127.0.0.1', () => tell({ port: socket.address().port }))
 
 function tell(more: { port?: number } = {}): void {
   const { user, system } = process.cpuUsage()
-  process.send?.({ ...more, cpu: (user + system) / 1e6 } satisfies Told)
+  process.send?.({ ...more, cpu: (user + system) / 1e6 } satisfies Report)
 }
 
 process.on('message', (order: Order) => {

@@ -54,7 +54,7 @@ type Row = {
   arrival_p99_ms: number
   /** For what another process wrote: no wake-up signal comes, the dispatcher has to look. */
 }
-type Told = { received: number; latencies: number[] }
+type Report = { received: number; latencies: number[] }
 
 const LIMITS = { inAll: 200, perWebhook: 8 }
 const PLAIN_CONNECTIONS = 50
@@ -78,7 +78,7 @@ async function main() {
   if (!options.json) console.table(rows)
 }
 
-type World = { db: Database; port: number; ask: () => Promise<Told> }
+type World = { db: Database; port: number; ask: () => Promise<Report> }
 
 async function withWorld<T>(engine: Engine, server: string | undefined, work: (world: World) => Promise<T>) {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
@@ -90,8 +90,8 @@ async function withWorld<T>(engine: Engine, server: string | undefined, work: (w
     await migrate(db, systemClock.now())
     const ask = async () => {
       receiver.send('tell')
-      const [told] = (await once(receiver, 'message')) as [Told]
-      return told
+      const [notified] = (await once(receiver, 'message')) as [Report]
+      return notified
     }
     return await work({ db, port, ask })
   } finally {
@@ -244,7 +244,7 @@ async function countDue(db: Database, withoutHanging: boolean): Promise<number> 
 async function plainPosts(
   port: number,
   body: Buffer,
-  ask: () => Promise<Told>,
+  ask: () => Promise<Report>,
 ): Promise<{ perSecond: number; cpu: number }> {
   const agent = new Agent({ connections: PLAIN_CONNECTIONS })
   const sentAt = systemClock.now()
@@ -275,7 +275,7 @@ async function plainPosts(
 }
 
 /** Events one at a time while nothing else is to be done. Sorted milliseconds. */
-async function timed(db: Database, ring: () => void, event: () => Reported, ask: () => Promise<Told>) {
+async function timed(db: Database, ring: () => void, event: () => Reported, ask: () => Promise<Report>) {
   for (let count = 0; count < TIMED; count++) {
     await db.transaction().execute((transaction) => insertRequests(transaction, [event()], systemClock.now()))
     ring()

@@ -31,10 +31,10 @@ export const DnsOutcome = Type.Union(
       ),
     }),
     Exactly({
-      kind: Type.Enum(['nodata', 'nxdomain', 'endless_alias'], {
+      kind: Type.Enum(['nodata', 'nxdomain', 'cname_loop'], {
         type: 'string',
         description:
-          '`nodata`: the name exists, without records of this type. `nxdomain`: the name does not exist. `endless_alias`: a CNAME loop, or more than 16 CNAME records.',
+          '`nodata`: the name exists, without records of this type. `nxdomain`: the name does not exist. `cname_loop`: a CNAME loop, or more than 16 CNAME records.',
       }),
       chain,
     }),

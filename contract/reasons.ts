@@ -365,7 +365,7 @@ function plain(text: string): string {
   return sentence
 }
 
-// Quotes keep a text that holds blanks apart from the sentence around it.
+// Quotes keep a text that holds spaces apart from the sentence around it.
 function inSentence(value: string): string {
   const text = bounded(value)
   return text === '' || (/\s/.test(text) && !text.endsWith('"')) ? `"${text}"` : text

@@ -76,7 +76,7 @@ const TEXTS = {
     holds: 'who may send its mail',
     write: 'The whole record, beginning with v=spf1.',
     example: 'v=spf1 include:_spf.example.com -all',
-    exact: 'Valid when the SPF record is exactly this text. The number of blanks between its words does not matter.',
+    exact: 'Valid when the SPF record is exactly this text. The number of spaces between its words does not matter.',
     flexible: 'Valid when every mechanism of this text is in the SPF record, in any order, with or without others.',
     name: 'SPF (TXT)', // written as TXT
     isSingle: true, // RFC 7208 section 4.5

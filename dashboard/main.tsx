@@ -19,7 +19,7 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // Once more, soon: whoever waits sees within 15 seconds what is wrong, and pages ask again when the server is back.
+      // Once more, soon: anyone who waits sees within 15 seconds what is wrong, and pages ask again when the server is back.
       retry: (count, error) => isPassing(error) && count < 1,
       retryDelay: 1_000,
       // A server on this machine can be reached without a network.

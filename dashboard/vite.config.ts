@@ -5,7 +5,7 @@ import { defineConfig } from 'vite'
 
 const API = process.env.ZONEWATCH_API ?? 'http://127.0.0.1:8080'
 
-// A build is for people whoever asks for it: a test that sets NODE_ENV would get React's slow and heavy development form.
+// A build is always for people: a test that sets NODE_ENV would get React's slow and heavy development form.
 if (process.argv.includes('build')) process.env.NODE_ENV = 'production'
 
 export default defineConfig({

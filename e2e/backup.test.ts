@@ -42,12 +42,12 @@ test('made under load and restored, a backup holds every event and request, and 
           .body,
     ),
   )
-  const toldUp = (count: number) =>
+  const notifiedUp = (count: number) =>
     eventually(
       async () => receiver.received.filter(({ path }) => path === '/up').length,
-      (told) => told >= count,
+      (notified) => notified >= count,
     )
-  await toldUp(MONITORS)
+  await notifiedUp(MONITORS)
 
   let isLoaded = true
   const load = (async () => {
@@ -62,7 +62,7 @@ test('made under load and restored, a backup holds every event and request, and 
       )
     }
   })()
-  const before = { events: await listed<Event>(api, '/events'), told: await toldUp(0) }
+  const before = { events: await listed<Event>(api, '/events'), notified: await notifiedUp(0) }
   const file = join(settings.DATA_DIR, '..', 'one.backup')
   const made = await runCommand(['backup', file, '--json'], settings)
   expect(made).toMatchObject({ code: 0, stderr: '' })
@@ -70,7 +70,7 @@ test('made under load and restored, a backup holds every event and request, and 
   expect(rows.monitors).toBe(MONITORS)
   expect(rows.events).toBeGreaterThanOrEqual(before.events.length)
   // Deliveries went on meanwhile, and go on.
-  await toldUp(before.told + MONITORS)
+  await notifiedUp(before.notified + MONITORS)
   isLoaded = false
   await load
   await server.kill()
@@ -103,7 +103,7 @@ test('made under load and restored, a backup holds every event and request, and 
     (all) => all.every(({ status }) => status === 'DELIVERED'),
   )
   const known = new Set(requests.map(({ id }) => id))
-  for (const id of upIds.slice(0, before.told)) expect(known).toContain(id)
+  for (const id of upIds.slice(0, before.notified)) expect(known).toContain(id)
   // Of what was made before the backup, it sends what was not yet delivered then, and nothing else.
   const resent = receiver.received.filter(({ path }) => path === '/up').map(idOf)
   for (const id of resent.filter((id) => upIds.includes(id))) expect(undelivered).toContainEqual({ id })
@@ -172,7 +172,7 @@ test('scheduled backups are made while the server runs; where they cannot be, th
   await receiver.waitFor(1)
 })
 
-test('restore says what stands in its way, and changes nothing', async () => {
+test('restore says what prevents it, and changes nothing', async () => {
   const { data, settings } = await givenOperated()
   const server = await givenServer(settings)
   const folder = await givenFolder()

@@ -200,7 +200,7 @@ async function nothingIsLeft(db: Database): Promise<void> {
 
 /** One event for each change, in an unbroken chain; each in one request; each request received, the same every time. */
 async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receiver: Receiver): Promise<void> {
-  const told = new Map<string, Delivery>()
+  const notified = new Map<string, Delivery>()
   const bodies = new Map<string, string>()
   const verifier = new Verifier(webhook.secret)
   for (const { headers, body } of receiver.received) {
@@ -212,8 +212,8 @@ async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receive
     expect(headers['webhook-id']).toBe(delivery.id)
     expect(bodies.get(delivery.id) ?? body.toString()).toBe(body.toString())
     bodies.set(delivery.id, body.toString())
-    expect(told.get(delivery.event.id)?.id ?? delivery.id).toBe(delivery.id)
-    told.set(delivery.event.id, delivery)
+    expect(notified.get(delivery.event.id)?.id ?? delivery.id).toBe(delivery.id)
+    notified.set(delivery.event.id, delivery)
   }
   for (const { id, history } of watched) {
     const events = (await api.get<{ data: Event[] }>(`/monitors/${id}/events?limit=100`)).body.data
@@ -221,7 +221,7 @@ async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receive
     expect(events.map(({ previous_value }) => previous_value)).toEqual([undefined, ...history.slice(0, -1)])
     expect(events.map(({ new_state }) => new_state)).toEqual(history.map(stateOf))
     expect(events.map(({ old_state }) => old_state)).toEqual(['UNSET', ...history.slice(0, -1).map(stateOf)])
-    for (const event of events) expect(told.get(event.id)?.event).toEqual(event)
+    for (const event of events) expect(notified.get(event.id)?.event).toEqual(event)
     const { body } = await api.get<Monitor>(`/monitors/${id}`)
     expect(body).toMatchObject({ state: stateOf(history.at(-1)!), incidence_count: history.length - 1 })
   }

@@ -36,7 +36,7 @@ test('connections that PostgreSQL ends in the middle of work cost nothing but a 
   expect(server.stderr()).toBe('')
 })
 
-test('a PostgreSQL that goes away and comes back is told by /readyz, and changes found meanwhile are reported', async () => {
+test('a PostgreSQL that goes away and comes back is reported by /readyz, and changes found meanwhile are reported', async () => {
   const postgres = await startPostgres()
   onTestFinished(() => postgres.stop())
   const { dns, receiver, settings } = await givenWorld('sqlite')
@@ -49,7 +49,7 @@ test('a PostgreSQL that goes away and comes back is told by /readyz, and changes
   await receiver.waitFor(1)
 
   dns.set('www.example.com', 'A', ['192.0.2.2'])
-  dns.delay('www.example.com', 700) // the check is under way when the database goes
+  dns.delay('www.example.com', 700) // the check is in progress when the database goes
   expect((await api.post(`/monitors/${id}/check`)).status).toBe(202)
   await eventually(
     async () => dns.asked.of('www.example.com'),

@@ -12,7 +12,7 @@ test('the demo tells its story within 80 columns, without colours in a pipe, and
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).not.toContain('\x1b')
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
-  for (const word of ['Watch', 'Check', 'Change', 'Confirm', 'Told']) expect(stdout).toContain(word)
+  for (const word of ['Watch', 'Check', 'Change', 'Confirm', 'Report']) expect(stdout).toContain(word)
   expect(stdout).toContain('Standard Webhooks (id, time, body): holds')
   await isGone(stdout, folder)
 })

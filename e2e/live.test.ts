@@ -4,7 +4,7 @@ import type { Monitor } from '#contract/monitors.ts'
 import { createApi } from '#server/testing/api.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
-/** The changes that a page is told, as they come; `over` when the stream ends. */
+/** The changes that a page receives, as they come; `over` when the stream ends. */
 async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promise<void> }> {
   const answer = await fetch(`${url}/dashboard/api/live`, { headers: { 'x-api-key': ADMIN_KEY } })
   const changes: LiveChange[] = []
@@ -43,13 +43,13 @@ test.each(['sqlite', 'postgres'] as const)(
       )
     await stateIs('VALID')
     const { changes, over } = await watch(showing.url)
-    const isTold = (change: LiveChange) => change.lists.includes('events') && change.monitors.includes(monitor.id)
+    const isNotified = (change: LiveChange) => change.lists.includes('events') && change.monitors.includes(monitor.id)
     dns.set('www.example.com', 'A', ['192.0.2.99'])
     await api.post(`/monitors/${monitor.id}/check`)
     await stateIs('MISMATCH')
     await eventually(
       async () => changes,
-      (told) => told.some(isTold),
+      (received) => received.some(isNotified),
     )
 
     showing.send('SIGTERM')

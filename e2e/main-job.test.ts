@@ -12,7 +12,7 @@ import { eventually, givenServer, givenWorld } from '#server/testing/server-worl
 type Page<T> = { data: T[] }
 
 test.each(['sqlite', 'postgres'] as const)(
-  'what the README promises: set up, watch, be told, and find it all after a restart (%s)',
+  'what the README promises: set up, monitor, be notified, and find it all after a restart (%s)',
   async (engine) => {
     const { dns, receiver, settings } = await givenWorld(engine, { isMigrated: false })
     dns.set('www.example.com', 'A', ['192.0.2.1'])

@@ -21,7 +21,7 @@ const body = newPayload({
     id: 'evt_1',
     monitor_id: 'mon_1',
     occurred: '2026-01-01T00:00:00.000Z',
-    current_value: ['blanks \u2028 and ünïcode 😀'],
+    current_value: ['spaces \u2028 and ünïcode 😀'],
     old_state: 'VALID',
     new_state: 'MISMATCH',
     incidence_count: 1,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findBanned, findBannedInDocuments, findUnfinished } from './banned-words.ts'
+import { findBanned, findBannedInCode, findBannedInDocuments, findUnfinished } from './banned-words.ts'
 
 test.each([`// TO${'DO'} later`, `// FIX${'ME'}: wrong`, `test${'.skip'}('a')`, `describe${'.only'}.each([1])('a')`])(
   '%s is found',
@@ -26,4 +26,23 @@ test('documents use the words of the field', () => {
   const text = 'An alias loop.\nA CNAME loop.\nThe owner is told.\nWhoever reads it begins anew.'
   const found = findBannedInDocuments({ path: 'a.md', text })
   expect(found.map((line) => line.split(' ')[0])).toEqual(['a.md:1', 'a.md:3', 'a.md:4', 'a.md:4'])
+})
+
+test('messages, labels and titles of tests are held to the same words, and comments are not', () => {
+  const text = [
+    '// the owner is told',
+    "const url = 'https://example.com' // the owner is told",
+    'const title = "Nobody is told"',
+    'const page = <p>Nobody is told yet</p>',
+    '/* the owner',
+    ' is told */ const sentence = `// told`',
+    'const walker = labelsOf(monitor)',
+  ].join('\n')
+  expect(findBannedInCode({ path: 'a.tsx', text }).map((line) => line.split(' ')[0])).toEqual([
+    'a.tsx:3',
+    'a.tsx:3',
+    'a.tsx:4',
+    'a.tsx:4',
+    'a.tsx:6',
+  ])
 })

@@ -27,6 +27,17 @@ const BANNED_IN_DOCUMENTS: [RegExp, string][] = [
   [/\bhold up\b/i, 'say delay'],
 ]
 
+/** Also refused in code, but not in its comments: in messages, labels, titles of tests and names. */
+const BANNED_IN_CODE: [RegExp, string][] = [
+  ...BANNED_IN_DOCUMENTS,
+  [/\btold\b/i, 'say who notifies whom, or what is shown'],
+  [/\bhears?\b|\bheard\b/i, 'say receives'],
+  [/\b(?:steps?|stepped) aside\b/i, 'say what happens to the others'],
+  [/\bendless(?:ly)?\b/i, 'say loop, or without limit'],
+  [/\b(?:room|walk(?:s|ed)?)\b/i, 'use the standard term: capacity, limit, read, follow'],
+  [/\bstands?\b(?! for)/i, 'say is'],
+]
+
 type File = { path: string; text: string }
 
 /** One line for each place. */
@@ -37,6 +48,16 @@ export const findBanned = (file: File): string[] => find(file, BANNED)
 
 /** One line for each place. */
 export const findBannedInDocuments = (file: File): string[] => find(file, BANNED_IN_DOCUMENTS)
+
+/** One line for each place. */
+export const findBannedInCode = ({ path, text }: File): string[] =>
+  find({ path, text: withoutComments(text) }, BANNED_IN_CODE)
+
+/** Strings are matched first, so that what begins like a comment inside of one is kept. */
+function withoutComments(code: string): string {
+  const parts = /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g
+  return code.replace(parts, (part, text?: string) => text ?? part.replace(/[^\n]/g, ''))
+}
 
 function find({ path, text }: File, words: typeof UNFINISHED): string[] {
   return text

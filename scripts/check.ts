@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { findBanned, findBannedInDocuments, findUnfinished } from './banned-words.ts'
+import { findBanned, findBannedInCode, findBannedInDocuments, findUnfinished } from './banned-words.ts'
 import { overBudget } from './budgets.ts'
 import { importsOf, wrongImports } from './import-rule.ts'
 import { findLongSentences } from './readability.ts'
@@ -14,6 +14,10 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
   ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
   ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
   ['plain words', async () => [...sources(), ...documents()].flatMap(findBanned).join('\n')],
+  [
+    'plain messages, labels, titles of tests and names',
+    async () => sources().filter(isHeldToWords).flatMap(findBannedInCode).join('\n'),
+  ],
   ['plain documents', async () => documents().flatMap(findBannedInDocuments).join('\n')],
   [
     'short sentences for newcomers',
@@ -48,6 +52,11 @@ function outputOfFailed(command: string, args: string[]): Promise<string> {
 
 function documents(): { path: string; text: string }[] {
   return globSync(['*.md', 'docs/**/*.md']).map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+}
+
+/** These two files hold the words themselves. */
+function isHeldToWords({ path }: { path: string }): boolean {
+  return !path.startsWith('scripts/banned-words')
 }
 
 function isForNewcomers({ path }: { path: string }): boolean {

@@ -43,7 +43,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
   test.each([
     ['each request to the API', givenAuditWorld, WITH_THE_API],
     ['what a person does with the own account', givenAuditWorld, WITH_AN_ACCOUNT],
-    ['whoever makes an organization', givenEmptyServer, FROM_THE_START],
+    ['anyone who makes an organization', givenEmptyServer, FROM_THE_START],
   ])('has exactly one entry for %s, without secrets', async (_what, givenWorld, script) => {
     const given = await givenWorld(engine)
     for (const audited of script) await expectOneEntry(given, audited)

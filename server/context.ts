@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who does something. `system`: the server by itself. `operator`: whoever uses its command line. */
+/** Who does something. `system`: the server by itself. `operator`: anyone who uses its command line. */
 export type Actor = { type: 'person' | 'key' | 'system' | 'operator'; id: string; label: string }
 
 /** When and from where something is done. `now`: UTC epoch milliseconds, one for all that the request writes. */

@@ -113,7 +113,7 @@ test('a wake-up signal goes to the other processes whose loops do that work', as
   await running
 })
 
-test('the process with the API hears which loops of the others work', async () => {
+test('the process with the API knows which loops of the others work', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   const beat = { kind: 'beat', loops: ['checker'] } as const

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 
-/** A form that is sent: whether it is under way, and what the server said against it. */
+/** A form that is sent: whether it is in progress, and what the server said against it. */
 export function useSubmit(send: (given: FormData) => Promise<unknown>) {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>()

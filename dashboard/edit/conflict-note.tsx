@@ -14,7 +14,7 @@ type NoteProps<Form> = {
 export function ConflictNote<Form extends object>({ conflict, fields, choose }: NoteProps<Form>) {
   const note = useRef<HTMLElement>(null)
   const theirs = conflict?.theirs
-  // Whoever pressed Save may be at the other end of a long form.
+  // Anyone who pressed Save may be at the other end of a long form.
   useEffect(() => {
     if (theirs) note.current?.scrollIntoView({ block: 'nearest' })
   }, [theirs])

@@ -4,7 +4,7 @@ import { byDay, dayStart, dayText } from './days.ts'
 const at = (day: number, hour: number) => new Date(2026, 10, day, hour)
 const eventAt = (day: number, hour: number) => ({ occurred: at(day, hour).toISOString() })
 
-test('what happened on one day of the viewer stands together, in the order given', () => {
+test('what happened on one day of the viewer is grouped, in the order given', () => {
   const events = [eventAt(21, 23), eventAt(21, 0), eventAt(19, 12)]
   expect(byDay(events)).toEqual([
     { day: at(21, 0).getTime(), items: events.slice(0, 2) },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { diffOf, partsOf } from './value-diff.ts'
 
-test('what went stands before what came, and what stayed comes last', () => {
+test('what went is before what came, and what stayed comes last', () => {
   expect(diffOf(['a', 'b'], ['b', 'c'])).toEqual([
     { value: 'a', mark: 'removed' },
     { value: 'c', mark: 'added' },

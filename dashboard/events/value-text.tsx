@@ -8,7 +8,7 @@ export function ValueText({ value, parts }: { value: string; parts?: Parts | und
   if (value === '') return '""'
   const from = parts ? parts[0].length : 0
   const to = parts ? from + parts[1].length : 0
-  return wordsOf(value).map(({ begin, end, blank }) => {
+  return wordsOf(value).map(({ begin, end, space }) => {
     const cut = (start: number, stop: number) =>
       value.slice(Math.max(start, begin), Math.max(begin, Math.min(stop, end)))
     const differing = cut(from, to)
@@ -19,15 +19,15 @@ export function ValueText({ value, parts }: { value: string; parts?: Parts | und
           {differing && <mark className="rounded-xs bg-line px-px font-semibold text-ink">{differing}</mark>}
           {cut(to, end)}
         </span>
-        {blank}
+        {space}
       </span>
     )
   })
 }
 
-/** `blank`: what stands between a word and the next one. */
-function wordsOf(value: string): { begin: number; end: number; blank: string }[] {
-  return [...value.matchAll(/(\S*)(\s*)/g)].flatMap(({ 0: all, 1: word = '', 2: blank = '', index }) =>
-    all === '' ? [] : [{ begin: index, end: index + word.length, blank }],
+/** `space`: what stands between a word and the next one. */
+function wordsOf(value: string): { begin: number; end: number; space: string }[] {
+  return [...value.matchAll(/(\S*)(\s*)/g)].flatMap(({ 0: all, 1: word = '', 2: space = '', index }) =>
+    all === '' ? [] : [{ begin: index, end: index + word.length, space }],
   )
 }

@@ -72,7 +72,7 @@ describe('an import', () => {
   })
 
   test('ends where going on is of no use, with what is made so far', async () => {
-    const full = new ApiProblem(402, { error: 'The plan has room for 1000 monitors.' })
+    const full = new ApiProblem(402, { error: 'Plan limit reached: 1,000 of 1,000 monitors are in use.' })
     const { bodies, deps } = world(1_000, full)
     const run = await runImport(rows(3_000), forAll, deps)
     expect(bodies).toHaveLength(2)

@@ -196,7 +196,7 @@ function runText({ act, total, progress: { done, failures, waitsUntil }, isEnded
   return `${act.doing} ${of}${failed}${waits}`
 }
 
-/** Whoever leaves the page ends the run. */
+/** Anyone who leaves the page ends the run. */
 function StayHere({ isRunning }: { isRunning: boolean }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isRunning && current.pathname !== next.pathname,

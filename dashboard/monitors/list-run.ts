@@ -29,7 +29,7 @@ export async function runEach<T>(items: readonly T[], options: Options<T>): Prom
   let begun = 0
   let done = 0
   let underWay = 0
-  /** How long the rate limit holds the next one back: those under way are counted, and the reserve is left. */
+  /** How long the rate limit holds the next one back: those in progress are counted, and the reserve is left. */
   const heldBackMs = () => {
     const { limit, remaining, freeAt } = window?.() ?? { limit: 0, remaining: 0, freeAt: 0 }
     return remaining - underWay > limit * RESERVE ? 0 : freeAt - now()

@@ -48,7 +48,7 @@ test('only an extra record is removed, only a missing one is added', () => {
   expect([missing.title, missing.add, missing.remove]).toEqual(['Add the missing records', ['192.0.2.1'], []])
 })
 
-test('a name has one alias: the wrong one makes room, also in flexible mode', () => {
+test('a name has one alias: the wrong one is removed, also in flexible mode', () => {
   const monitor = inState('MISMATCH', { record_type: 'CNAME', is_exact_match: false, current_value: ['old.example'] })
   expect(adviceFor(monitor, { missing: ['new.example'], extra: [] }, undefined)).toMatchObject({
     title: 'Replace the records',
@@ -144,10 +144,10 @@ test('of several SPF records the one that is expected stays', () => {
   expect(adviceFor(monitor, none, found)).toMatchObject({ title: 'Keep one SPF record', remove: ['v=spf1 -all'] })
 })
 
-test('a lame delegation and an alias loop are told apart', () => {
+test('a lame delegation and a CNAME loop have different advice', () => {
   const lame = foundBy({ kind: 'lame', zone: 'example.com', nameServers: [], reason: 'no server knows it' })
   expect(adviceFor(inState('BAD_SETUP'), none, lame).title).toBe('Correct the name servers')
-  expect(adviceFor(inState('BAD_SETUP'), none, foundBy({ kind: 'endless_alias', chain: [] })).title).toBe(
+  expect(adviceFor(inState('BAD_SETUP'), none, foundBy({ kind: 'cname_loop', chain: [] })).title).toBe(
     'Break the CNAME loop',
   )
 })

@@ -12,7 +12,7 @@ type Watched = Pick<
   'state' | 'record_type' | 'domain' | 'subdomain' | 'expected_value' | 'current_value' | 'is_active' | 'is_exact_match'
 >
 
-/** In plain words, for whoever looks after the zone. Pure. */
+/** In plain words, for anyone who looks after the zone. Pure. */
 export function adviceFor(monitor: Watched, difference: ValueDifference, diagnosis: Diagnosis | undefined): Advice {
   const paths = diagnosis?.paths ?? []
   const at = placedAt(monitor, paths)

@@ -46,7 +46,7 @@ test('each field that differs is sent, as the API takes it', () => {
   })
 })
 
-test('another record or expectation is a new question; how often and who is told is not', () => {
+test('another record or expectation is a new question; frequency and notifications are not', () => {
   expect(isNewQuestion(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
   expect(isNewQuestion(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
   expect(isNewQuestion(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)

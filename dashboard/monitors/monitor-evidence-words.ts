@@ -14,7 +14,7 @@ export function saidBy({ outcome }: DiagnosisPath): Said {
       return said('No record of this type (NODATA).', outcome.chain)
     case 'nxdomain':
       return said('The name does not exist (NXDOMAIN).', outcome.chain)
-    case 'endless_alias':
+    case 'cname_loop':
       return said('CNAME loop.', outcome.chain)
     case 'failure':
       return said(

@@ -54,12 +54,12 @@ export function MonitorFacts({ monitor }: { monitor: MonitorDetails }) {
           </Link>
         </li>
       )}
-      <li>{TOLD[notify]}</li>
+      <li>{NOTIFIED[notify]}</li>
     </ul>
   )
 }
 
-const TOLD: Record<MonitorDetails['notify'], string> = {
+const NOTIFIED: Record<MonitorDetails['notify'], string> = {
   immediately: 'alerts on every change',
   on_success: 'alerts when it becomes valid',
   after_success: 'alerts when it is no longer valid',

@@ -48,7 +48,7 @@ test('each state that occurs has a lane, the valid one first, and unknown time h
   ])
 })
 
-test('the marks of an axis stand at even local times within the range', () => {
+test('the marks of an axis are at even local times within the range', () => {
   const from = new Date(2026, 10, 20, 10, 30).getTime()
   const hours = ticksOf(from, from + 24 * HOUR, '24h')
   expect(hours).toHaveLength(6)

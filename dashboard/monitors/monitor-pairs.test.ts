@@ -13,7 +13,7 @@ test('what is missing and what is extra come first, each on its own side', () =>
   ])
 })
 
-test('an expectation stands beside the value that has all its words', () => {
+test('an expectation is beside the value that has all its words', () => {
   expect(pairsOf(['mail.example.com'], ['10 mx.example.com', '20 mail.example.com'], none)).toEqual([
     { expected: ['mail.example.com'], current: ['20 mail.example.com'], mark: 'met' },
     { expected: [], current: ['10 mx.example.com'], mark: 'allowed' },
@@ -21,7 +21,7 @@ test('an expectation stands beside the value that has all its words', () => {
   expect(pairsOf(['v=DMARC1; p=reject'], ['v=DMARC1;p=reject; pct=100'], none)[0]?.mark).toBe('met')
 })
 
-test('what meets a block of addresses is not guessed: all of the rest stands beside it', () => {
+test('what meets a block of addresses is not guessed: all of the rest is beside it', () => {
   expect(pairsOf(['192.0.2.0/24'], ['192.0.2.1', '192.0.2.7'], none)).toEqual([
     { expected: ['192.0.2.0/24'], current: ['192.0.2.1', '192.0.2.7'], mark: 'met' },
   ])

@@ -14,11 +14,11 @@ describe('the expectation of a new monitor', () => {
     expect(draftOf({ ...offer('TXT', 'text'), is_exact_match: false }).isExact).toBe(false)
   })
 
-  test('begins with one empty value where nothing stands', () => {
+  test('begins with one empty value where there are no records', () => {
     expect(draftOf(offer('CNAME'))).toEqual(draft('CNAME', ''))
   })
 
-  test('equals what stands there in any order', () => {
+  test('equals the same values in any order', () => {
     expect(isAsFound(draft('A', '192.0.2.2', '192.0.2.1 '), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(true)
     expect(isAsFound(draft('A', '192.0.2.2'), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(false)
   })

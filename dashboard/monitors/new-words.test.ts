@@ -12,7 +12,7 @@ const watch = (more: Partial<Watch> = {}): Watch => ({
 })
 
 describe('what will be watched', () => {
-  test('says what is asked, how often, and who is told when', () => {
+  test('says what is asked, how often, and who is notified when', () => {
     expect(watchSentence(watch())).toBe(
       'Zonewatch checks the A record of www.example.com every 5 minutes and alerts 2 webhooks of the group Default on every change.',
     )
@@ -24,7 +24,7 @@ describe('what will be watched', () => {
     )
   })
 
-  test('says that nobody is told where the group has no webhook', () => {
+  test('says that nobody is notified where the group has no webhook', () => {
     expect(watchSentence(watch({ listeners: { count: 0, isMore: false, paused: 0 } }))).toContain(
       'No alerts are sent: the group Default has no active webhook.',
     )

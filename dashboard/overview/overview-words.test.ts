@@ -27,7 +27,7 @@ const cause = {
   count: 1,
 }
 
-describe('how everything stands', () => {
+describe('the state of the whole', () => {
   test('all is well, with proof', () => {
     expect(verdictOf(overview(), NOW)).toEqual({
       tone: 'good',
@@ -96,7 +96,7 @@ test.each([
   [3 * 86_400_000, '3 days ago'],
 ])('%i ms ago is %j', (ms, text) => expect(agoText(ms)).toBe(text))
 
-test('states stand in the order of the bar, those without monitors left out', () => {
+test('states are in the order of the bar, those without monitors left out', () => {
   expect(statesIn(overview({ states: { TIMEOUT: 1, MISMATCH: 2, VALID: 3, UNSET: 0 } }))).toEqual([
     { state: 'VALID', count: 3 },
     { state: 'MISMATCH', count: 2 },

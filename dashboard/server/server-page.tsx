@@ -11,7 +11,7 @@ import { durationText, Time } from '../ui/time.tsx'
 import { serverQuery } from './queries.ts'
 import { countText, findingsOf, growthOf, msText, octetsText } from './server-words.ts'
 
-/** The installation, for whoever operates it. */
+/** The installation, for anyone who operates it. */
 export function ServerPage() {
   const { data: status } = useSuspenseQuery(serverQuery)
   const { version, node, database } = status

@@ -28,7 +28,7 @@ type Shared = { look?: Look; size?: Size; isSquare?: boolean }
 
 type ButtonProps = ComponentProps<'button'> & Shared & { isBusy?: boolean; children: ReactNode }
 
-/** `isBusy`: what it began is under way; it cannot be pressed again, and keeps its width. A square one needs an aria-label. */
+/** `isBusy`: what it began is in progress; it cannot be pressed again, and keeps its width. A square one needs an aria-label. */
 export function Button({
   look = 'plain',
   size = 'md',

@@ -15,7 +15,7 @@ import { cx } from './class.ts'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 
-/** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for whoever sees it first. */
+/** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for anyone who sees it first. */
 export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
   VALID: { word: 'Valid', tone: 'good', icon: CircleCheck, meaning: 'The records match the expected values.' },
   MISMATCH: { word: 'Mismatch', tone: 'bad', icon: EqualNot, meaning: 'The records do not match the expected values.' },

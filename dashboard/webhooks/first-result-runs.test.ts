@@ -9,9 +9,9 @@ function shapeOf(letters: string): string {
     event_id: letter === 't' ? null : `${letter}${at}`,
     status: letter === 'r' ? 'RETRYING' : 'DELIVERED',
   })) as LoggedRequest[]
-  const told = (event: string) =>
+  const eventOf = (event: string) =>
     event.startsWith('u') ? undefined : ({ old_state: /^[fr]/.test(event) ? 'UNSET' : 'VALID' } as const)
-  const lines = linesOf(requests, told)
+  const lines = linesOf(requests, eventOf)
   return lines
     .map((line) => (line.kind === 'one' ? line.request.id : `[${line.requests.map(({ id }) => id)}]`))
     .join(' ')

@@ -1,5 +1,5 @@
 import type { LoggedRequest } from '#contract/dashboard.ts'
-import type { Told } from './queries.ts'
+import type { NotifiedEvent } from './queries.ts'
 
 /** Fewer first results in a row are listed one by one. */
 const LEAST = 4
@@ -9,10 +9,10 @@ export type LogLine = { kind: 'one'; request: LoggedRequest } | { kind: 'first r
 /** Puts first results that were delivered one after the other into one line: an import makes hundreds of them. */
 export function linesOf(
   requests: readonly LoggedRequest[],
-  told: (event: string) => Pick<Told, 'old_state'> | undefined,
+  eventOf: (event: string) => Pick<NotifiedEvent, 'old_state'> | undefined,
 ): LogLine[] {
   const isFirst = ({ event_id, status }: LoggedRequest) =>
-    status === 'DELIVERED' && event_id !== null && told(event_id)?.old_state === 'UNSET'
+    status === 'DELIVERED' && event_id !== null && eventOf(event_id)?.old_state === 'UNSET'
   const lines: LogLine[] = []
   for (let at = 0; at < requests.length; ) {
     let end = at

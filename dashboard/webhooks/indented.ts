@@ -1,4 +1,4 @@
-/** JSON text with line breaks: only blanks outside of strings are added, so that keys keep their order and values their spelling. */
+/** JSON text with line breaks: only spaces outside of strings are added, so that keys keep their order and values their spelling. */
 export function indented(json: string): string {
   let depth = 0
   const line = (change: number) => {

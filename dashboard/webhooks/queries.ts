@@ -97,7 +97,7 @@ export const replayCountsQuery = (webhook: string, since: string | undefined, un
 /** A minute either way: a request is made in the transaction of its event, but its clock is read a little later. */
 const AROUND_MS = 60_000
 
-export type Told = Pick<Event, 'domain' | 'old_state' | 'new_state'>
+export type NotifiedEvent = Pick<Event, 'domain' | 'old_state' | 'new_state'>
 
 /** What the requests of a page tell of: the events of their time, found in one question. */
 export function eventsOfQuery(requests: readonly WebhookRequest[]) {
@@ -110,7 +110,7 @@ export function eventsOfQuery(requests: readonly WebhookRequest[]) {
     queryFn: async ({ signal }) => {
       const query = { occurred_after: instant(from), occurred_before: instant(to), limit: 100, order_way: 'desc' }
       const { data } = await api.get<Page<Event>>('/events', query, signal)
-      return new Map<string, Told>(data.map((event) => [event.id, event]))
+      return new Map<string, NotifiedEvent>(data.map((event) => [event.id, event]))
     },
     placeholderData: keepPreviousData,
     staleTime: 60_000,
@@ -127,7 +127,7 @@ export function payloadsQuery(webhook: string, requests: readonly WebhookRequest
     queryFn: async ({ signal }) => {
       const read = (id: string) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${id}`, {}, signal)
       const found = await Promise.all(ids.map(read))
-      return new Map<string, Told>(found.map(({ payload: { event } }) => [event.id, event]))
+      return new Map<string, NotifiedEvent>(found.map(({ payload: { event } }) => [event.id, event]))
     },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,

@@ -11,7 +11,7 @@ import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { linesOf } from './first-result-runs.ts'
-import { eventsOfQuery, payloadsQuery, requestsQuery, type Told } from './queries.ts'
+import { eventsOfQuery, type NotifiedEvent, payloadsQuery, requestsQuery } from './queries.ts'
 import { STATUSES, type Status, StatusBadge } from './words.tsx'
 
 const route = getRouteApi('/inside/webhooks/$webhook')
@@ -21,7 +21,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
   const { request: _, tab: __, ...search } = route.useSearch()
   const navigate = route.useNavigate()
   const { data: page, error, refetch } = useQuery(requestsQuery(webhook.id, search))
-  const told = useTold(webhook.id, page?.data ?? [])
+  const eventOf = useEvents(webhook.id, page?.data ?? [])
   const go = (next: { status?: string; after?: string; before?: string }) => void navigate({ search: next })
   const status = search.status ? { status: search.status } : {}
   return (
@@ -34,7 +34,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
       ) : page.data.length === 0 ? (
         <Nothing status={search.status} hasGroups={webhook.groups.length > 0} />
       ) : (
-        <Log requests={page.data} told={told} onOpen={onOpen} />
+        <Log requests={page.data} eventOf={eventOf} onOpen={onOpen} />
       )}
       <Pager
         page={page}
@@ -46,7 +46,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
 }
 
 /** What each event was, as soon as it is known. */
-function useTold(webhook: string, requests: readonly WebhookRequest[]): (event: string) => Told | undefined {
+function useEvents(webhook: string, requests: readonly WebhookRequest[]): (event: string) => NotifiedEvent | undefined {
   const { data: events } = useQuery(eventsOfQuery(requests))
   const missing = events ? requests.filter(({ event_id }) => event_id !== null && !events.has(event_id)) : []
   const { data: payloads } = useQuery(payloadsQuery(webhook, missing))
@@ -95,11 +95,11 @@ function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups:
 
 type LogProps = {
   requests: readonly LoggedRequest[]
-  told: (event: string) => Told | undefined
+  eventOf: (event: string) => NotifiedEvent | undefined
   onOpen: (request: string) => void
 }
 
-function Log({ requests, told, onOpen }: LogProps) {
+function Log({ requests, eventOf, onOpen }: LogProps) {
   return (
     <Table
       label="Requests"
@@ -113,11 +113,11 @@ function Log({ requests, told, onOpen }: LogProps) {
         </>
       }
     >
-      {linesOf(requests, told).map((line) =>
+      {linesOf(requests, eventOf).map((line) =>
         line.kind === 'one' ? (
-          <Row key={line.request.id} request={line.request} told={told} onOpen={onOpen} />
+          <Row key={line.request.id} request={line.request} eventOf={eventOf} onOpen={onOpen} />
         ) : (
-          <FirstResults key={line.requests[0]!.id} requests={line.requests} told={told} onOpen={onOpen} />
+          <FirstResults key={line.requests[0]!.id} requests={line.requests} eventOf={eventOf} onOpen={onOpen} />
         ),
       )}
     </Table>
@@ -125,7 +125,7 @@ function Log({ requests, told, onOpen }: LogProps) {
 }
 
 /** Closed at first: a count says enough of what an import makes. */
-function FirstResults({ requests, told, onOpen }: LogProps) {
+function FirstResults({ requests, eventOf, onOpen }: LogProps) {
   const [isOpen, setOpen] = useState(false)
   const Icon = isOpen ? ChevronDown : ChevronRight
   return (
@@ -146,14 +146,15 @@ function FirstResults({ requests, told, onOpen }: LogProps) {
           </button>
         </Cell>
       </tr>
-      {isOpen && requests.map((request) => <Row key={request.id} request={request} told={told} onOpen={onOpen} />)}
+      {isOpen &&
+        requests.map((request) => <Row key={request.id} request={request} eventOf={eventOf} onOpen={onOpen} />)}
     </Fragment>
   )
 }
 
-type RowProps = { request: LoggedRequest } & Pick<LogProps, 'told' | 'onOpen'>
+type RowProps = { request: LoggedRequest } & Pick<LogProps, 'eventOf' | 'onOpen'>
 
-function Row({ request, told, onOpen }: RowProps) {
+function Row({ request, eventOf, onOpen }: RowProps) {
   return (
     <tr className="relative hover:bg-sunken/60">
       <Cell className="hidden sm:table-cell">
@@ -165,7 +166,7 @@ function Row({ request, told, onOpen }: RowProps) {
           onClick={() => onOpen(request.id)}
           className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
         >
-          <Change request={request} event={request.event_id === null ? undefined : told(request.event_id)} />
+          <Change request={request} event={request.event_id === null ? undefined : eventOf(request.event_id)} />
         </button>
         <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
           <StatusBadge status={request.status} />
@@ -183,7 +184,7 @@ function Row({ request, told, onOpen }: RowProps) {
   )
 }
 
-function Change({ request, event }: { request: WebhookRequest; event: Told | undefined }) {
+function Change({ request, event }: { request: WebhookRequest; event: NotifiedEvent | undefined }) {
   if (request.event_id === null) return <span className="font-medium">Test</span>
   if (!event) return <Code className="text-faint">{request.event_id}</Code>
   return (

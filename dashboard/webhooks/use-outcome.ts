@@ -9,7 +9,7 @@ const ASK_MS = 400
 /** An attempt ends within 45 seconds (looking up, connecting, answering); then something else is wrong. */
 const PATIENCE_MS = 60_000
 
-/** Waits for the attempt behind number `after`, asking often while it is under way. Undefined: none is awaited. */
+/** Waits for the attempt behind number `after`, asking often while it is in progress. Undefined: none is awaited. */
 export function useOutcome(webhook: string, request: string, after: number | undefined) {
   const queries = useQueryClient()
   const isAwaiting = after !== undefined

@@ -22,13 +22,13 @@ test.each(ENGINES)('no route shows or changes what another organization has (%s)
     const { status, text } = await world.call(path, { method, key: own.key, ...(body === undefined ? {} : { body }) })
     if (status >= 500) leaks.push(`${what} answered ${status}`)
     // A refusal may repeat what was asked for, and nothing more.
-    const told = path
+    const sent = path
       .split('?')
       .slice(1)
       .join()
       .concat(JSON.stringify(body) ?? '')
     if (status < 400 && isForeign(text, foreign.ids)) leaks.push(`${what} answered with ${text}`)
-    if (status >= 400 && isForeign(text, foreign.ids) && !isForeign(told, foreign.ids)) leaks.push(`${what}: ${text}`)
+    if (status >= 400 && isForeign(text, foreign.ids) && !isForeign(sent, foreign.ids)) leaks.push(`${what}: ${text}`)
   }
 
   for (const operation of operations) {

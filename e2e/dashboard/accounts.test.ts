@@ -24,7 +24,7 @@ test('a fresh server is set up by the link in its log, once', async () => {
   await stranger.page.getByRole('alert').getByText('This setup link was already used').waitFor()
 })
 
-test('signing in leads to where one wanted to go, and signing out ends the session for good', async () => {
+test('signing in leads to where one wanted to go, and signing out ends the session permanently', async () => {
   const { page, context, owner, ...world } = await givenOwner()
   const stolen = await context.cookies()
   await page.goto('/dashboard')

@@ -24,7 +24,7 @@ async function givenMonitor(
 
 const verdictOf = (page: Page) => page.getByRole('region', { name: 'Verdict' })
 
-test('what is wrong is told record by record, with what to do, and can be accepted', async () => {
+test('what is wrong is shown record by record, with what to do, and can be accepted', async () => {
   const { dns, page } = await givenMonitor()
   const verdict = verdictOf(page)
   dns.set(NAME, 'A', ['198.51.100.66'])
@@ -78,7 +78,7 @@ test('a check that asked more and found no change is shown beside the evidence o
   expect(await verdictOf(page).getByText('Valid', { exact: true }).count()).toBe(1)
 })
 
-test('the timeline is walked with the arrow keys, and its range stands in the address', async () => {
+test('the arrow keys move along the timeline, and its range is in the address', async () => {
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: '30 d' }).click()
   await page.waitForURL(/range=30d/)
@@ -91,7 +91,7 @@ test('the timeline is walked with the arrow keys, and its range stands in the ad
   expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Unknown: /)
 })
 
-test('what a change has wrong stands at its fields, and a right one is checked at once', async () => {
+test('errors of a change are shown at its fields, and a right one is checked at once', async () => {
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: 'Edit' }).click()
   const form = page.getByRole('dialog', { name: 'Edit monitor' })

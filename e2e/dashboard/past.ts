@@ -15,13 +15,13 @@ export async function writePast(db: Database, story: readonly Watched[], made: r
   for (const [at, { past, expected, type }] of story.entries()) {
     const { id } = made[at]!
     const row = await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-    const told = past ?? [[1_000 + at * 37, 'VALID', expected] as const]
+    const results = past ?? [[1_000 + at * 37, 'VALID', expected] as const]
     const latest = await db.selectFrom('events').selectAll().where('monitor_id', '=', id).execute()
     await db.deleteFrom('events').where('monitor_id', '=', id).execute()
-    let before: (typeof told)[number] | undefined
-    for (const one of told) {
+    let before: (typeof results)[number] | undefined
+    for (const one of results) {
       const occurred = Math.round(now - one[0] * HOUR)
-      const isLast = one === told.at(-1)
+      const isLast = one === results.at(-1)
       await db
         .insertInto('events')
         .values({
@@ -45,8 +45,8 @@ export async function writePast(db: Database, story: readonly Watched[], made: r
         .execute()
       before = one
     }
-    const created = Math.round(now - told[0]![0] * HOUR)
-    await sql`update monitors set incidence_count = ${told.length - 1}, created_at = ${created} where id = ${id}`.execute(
+    const created = Math.round(now - results[0]![0] * HOUR)
+    await sql`update monitors set incidence_count = ${results.length - 1}, created_at = ${created} where id = ${id}`.execute(
       db,
     )
   }

@@ -19,7 +19,7 @@ async function givenOverview() {
   return { ...world, page, context, post, webhook, verdict }
 }
 
-test('a webhook that fails stands at the top of the overview, and is gone when it delivers again', async () => {
+test('a webhook that fails is at the top of the overview, and is gone when it delivers again', async () => {
   const { page, post, receiver, webhook, verdict } = await givenOverview()
   receiver.answers(500)
   await post(`/webhooks/${webhook.id}/test`, {})
@@ -32,7 +32,7 @@ test('a webhook that fails stands at the top of the overview, and is gone when i
   await page.getByText('no failures').waitFor()
 })
 
-test('a server that says nothing any more and a lost network stand at the top, and pages go on when they are back', async () => {
+test('a server that says nothing any more and a lost network are shown at the top, and pages go on when they are back', async () => {
   const { page, context, server, verdict } = await givenOverview()
   const alert = page.getByRole('alert')
   process.kill(-server.pid, 'SIGSTOP') // the group: the supervisor and its processes

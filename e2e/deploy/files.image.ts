@@ -18,7 +18,7 @@ while True:
     print(text.decode(), flush=True)
 `
 
-test('systemd hears when the server is ready, and when it stops', async () => {
+test('systemd is notified when the server is ready, and when it stops', async () => {
   const folder = await givenFolder()
   const socket = join(folder, 'notify')
   const listener = run(['python3', '-c', LISTEN, socket], {})

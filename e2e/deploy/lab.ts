@@ -174,7 +174,7 @@ class ServiceGroup {
   }
 }
 
-/** PostgreSQL leaves the process tree of whoever starts it, but not the network. */
+/** PostgreSQL leaves the process tree of anyone who starts it, but not the network. */
 function pidsIn(space: string): number[] {
   return ip('netns', 'pids', space).split('\n').filter(Boolean).map(Number)
 }

@@ -20,7 +20,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     server.set(NAME, 'CNAME', ['evil.example.test'])
     server.set('evil.example.test', 'A', ['203.0.113.66'])
   }),
-  'an alias loop': lie((server) => {
+  'a CNAME loop': lie((server) => {
     server.remove(NAME, 'A')
     server.set(NAME, 'CNAME', ['loop.example.test'])
     server.set('loop.example.test', 'CNAME', [NAME])

@@ -37,8 +37,8 @@ export type Lab = {
   /** As it is when nothing is wrong. */
   restore(): void
   deps: CheckDeps
-  /** Who was told what about our own network. */
-  told: string[]
+  /** What the operator was notified of about our own network. */
+  notices: string[]
   clock: Clock & { advance(ms: number): void }
   random: () => number
   close(): Promise<void>
@@ -59,9 +59,9 @@ export async function startLab(
   const servers = recursive.map(({ address }) => address)
   const dns = createDnsClient({ formats: RDATA_FORMATS, servers, clock: patientClock, timeoutMs: TIMEOUT_MS, tries: 2 })
   const others = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock: patientClock })
-  const told: string[] = []
-  const onOutage = () => told.push('outage')
-  const onRecovery = () => told.push('recovery')
+  const notices: string[] = []
+  const onOutage = () => notices.push('outage')
+  const onRecovery = () => notices.push('recovery')
   const deps: CheckDeps = {
     dns,
     clock,
@@ -92,7 +92,7 @@ export async function startLab(
       for (const server of lab.everyone) server.remove(...record)
     },
     deps,
-    told,
+    notices,
     random: randomFrom(seed),
     clock,
     async close() {

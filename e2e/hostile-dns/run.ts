@@ -18,7 +18,7 @@ export type Course = {
   values: string[] | null
   last: Diagnosis | null
   longestDiagnosis: number
-  told: string[]
+  notices: string[]
 }
 
 const CHECKS = 6
@@ -58,7 +58,7 @@ export async function play(db: Database, organizationId: string, scenario: Scena
       values: values === null ? null : JSON.parse(values),
       last: diagnosis === null ? null : toDiagnosis(diagnosis),
       longestDiagnosis: Math.max(...all.map((event) => event.diagnosis?.length ?? 0)),
-      told: lab.told,
+      notices: lab.notices,
     }
   } finally {
     await lab.close()

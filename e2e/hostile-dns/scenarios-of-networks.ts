@@ -218,7 +218,7 @@ export const NETWORKS: Scenario[] = [
     says: 'fails DNSSEC validation',
   },
   {
-    name: 'without roots, an alias loop that recursive servers give up on with SERVFAIL',
+    name: 'without roots, a CNAME loop that recursive servers give up on with SERVFAIL',
     lab: { roots: false },
     fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases([NAME, 'loop.example.test', NAME])),
     becomes: 'BAD_SETUP',

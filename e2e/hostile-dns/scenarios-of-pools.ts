@@ -85,7 +85,7 @@ export const POOLS: Scenario[] = [
     becomes: 'VALID',
   }),
   {
-    name: 'a change that travels through an anycast cluster for some minutes is told once',
+    name: 'a change that takes minutes to reach all of an anycast cluster is one event',
     fault: ({ everyone, random }) => {
       for (const server of everyone) server.rotate(NAME, 'A', [ADDRESS, '192.0.2.17'], 1, random)
     },
@@ -97,7 +97,7 @@ export const POOLS: Scenario[] = [
     values: ['192.0.2.17'],
   },
   {
-    name: 'name servers that get two changes one after the other are heard when they agree',
+    name: 'name servers that get two changes one after the other decide when they agree',
     fault: ({ ns1, ns2, resolvers }) => {
       for (const server of [ns1, ...resolvers]) server.set(NAME, 'A', ['192.0.2.18'])
       ns2.set(NAME, 'A', ['192.0.2.19'])

@@ -70,7 +70,7 @@ export const RECORDS: Scenario[] = [
   { name: 'a chain of 16 aliases', fault: chainOf(16), becomes: 'VALID' },
   { name: 'a chain of 17 aliases', fault: chainOf(17), becomes: 'BAD_SETUP', says: 'is too long' },
   {
-    name: 'an alias loop',
+    name: 'a CNAME loop',
     fault: ({ remove, set }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', ['loop.example.test'])
@@ -88,7 +88,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'an alias loop that recursive servers give up on with SERVFAIL',
+    name: 'a CNAME loop that recursive servers give up on with SERVFAIL',
     fault: ({ remove, set, resolvers }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', ['loop.example.test'])
@@ -128,7 +128,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'the whole zone stands for another one (DNAME)',
+    name: 'the whole zone is another one (DNAME)',
     lab: { roots: false },
     fault: ({ resolvers }) => {
       for (const server of resolvers) server.respond(NAME, (query) => renamed(query, 0x8180))

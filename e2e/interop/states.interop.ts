@@ -63,7 +63,7 @@ describe.each(SERVERS)('%s', (server) => {
   })
 
   test.each(['loop1.zone.test', 'long0.zone.test'])(
-    'the endless chain of %s is BAD_SETUP for a flexible CNAME',
+    'the CNAME loop of %s is BAD_SETUP for a flexible CNAME',
     async (name) => {
       const watched = { name, type: 'CNAME', expected: 'www.zone.test', flexible: true } as const
 
@@ -80,7 +80,7 @@ test.each([
   // A recursive server gives up on a loop with SERVFAIL; what it is only the authoritative ones tell.
   ['loop1.zone.test', ['unbound', 'knot']],
   ['loop1.zone.test', ['bind', 'nsd']],
-] as const)('the endless chain of %s is BAD_SETUP, asked of %s', async (name, servers) => {
+] as const)('the CNAME loop of %s is BAD_SETUP, asked of %s', async (name, servers) => {
   const { verdict } = await check(
     { name, type: 'A', expected: '192.0.2.1' },
     servers.map((server) => world[server]),

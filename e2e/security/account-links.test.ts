@@ -8,7 +8,7 @@ import { linkTo } from '#server/testing/mails.ts'
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 const NEW_PASSWORD = 'another horse'
 
-onBothEngines('whoever once knew the password', (_fresh, engine) => {
+onBothEngines('anyone who once knew the password', (_fresh, engine) => {
   test.each([
     ['a reset', resetPassword],
     ['a change', changePassword],
@@ -47,7 +47,7 @@ onBothEngines('whoever once knew the password', (_fresh, engine) => {
   })
 })
 
-onBothEngines('whoever reads the mails to an old address', (_fresh, engine) => {
+onBothEngines('anyone who reads the mails to an old address', (_fresh, engine) => {
   test('resets no password after a change of the address', async () => {
     const world = await givenApp(engine, SMTP)
     const ada = await givenSignedIn(world, { name: 'Ada' })

@@ -21,7 +21,7 @@ const FORMS: Record<string, string> = {
   'a hexadecimal length': post('Content-Length: 0x26', SMUGGLED),
   'an encoding nobody knows': post('Transfer-Encoding: xchunked', `0\r\n\r\n${SMUGGLED}`),
   'chunked, and then something else': post('Transfer-Encoding: chunked, identity', `0\r\n\r\n${SMUGGLED}`),
-  'a blank before the colon': post('Transfer-Encoding : chunked', `0\r\n\r\n${SMUGGLED}`),
+  'a space before the colon': post('Transfer-Encoding : chunked', `0\r\n\r\n${SMUGGLED}`),
   'a vertical tab in front of the value': post('Transfer-Encoding: \u000bchunked', `0\r\n\r\n${SMUGGLED}`),
   'a header that is continued on the next line': post('Transfer-Encoding:\r\n chunked', `0\r\n\r\n${SMUGGLED}`),
   'lines that end with LF alone': `POST /groups HTTP/1.1\nHost: x\nContent-Length: 0\n\n${SMUGGLED}`,

@@ -7,7 +7,7 @@ import { onBothEngines } from '#server/testing/database.ts'
 
 const COOKIE = 'zonewatch.two_factor'
 
-onBothEngines('whoever has the password', (_fresh, engine) => {
+onBothEngines('anyone who has the password', (_fresh, engine) => {
   test('signs in with no code that was used before', async () => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const code = nextCode(uri)

@@ -35,7 +35,7 @@ for (const [engine, processes] of [
 async function killAgainAndAgain(engine: Engine, processes: number): Promise<void> {
   const random = givenRandom()
   const { db, settings, receiver, events } = await givenRequests(engine)
-  // Time in which a process can die with a request under way, and some that fail.
+  // Time in which a process can die with a request in progress, and some that fail.
   receiver.answers(async ({ body }) => {
     await systemClock.sleep(body.length % 23)
     return random() < 0.02 ? 503 : 200

@@ -6,7 +6,7 @@ import { onBothEngines } from '../testing/database.ts'
 const KEYS = '/dashboard/api/keys'
 
 onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
-  test('is told once, works, is listed with its maker, and ends when it is revoked', async () => {
+  test('is shown once, works, is listed with its creator, and ends when it is revoked', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
     const made = await browser.call(KEYS, { body: { name: 'Deploy', role: 'write' } })
@@ -58,7 +58,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     expect(JSON.stringify((await browser.call(KEYS)).body)).not.toContain(id)
   })
 
-  test('needs room in the plan', async () => {
+  test('needs a key left in the plan', async () => {
     const limits = { monitors: 10, min_frequency: 5, event_retention_days: 30, webhooks: 10, agents: 10, api_keys: 2 }
     const plans = [{ id: 'small', name: 'Small', limits, prices: [] }]
     const world = await givenApp(engine, { PLANS: JSON.stringify(plans) })

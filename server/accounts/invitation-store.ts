@@ -183,7 +183,7 @@ const DAY_MS = 24 * 60 * 60_000
 
 /**
  * Throws 429 where `limit` invitations were sent in the last 24 hours by the organization and the others that its owners own:
- * whoever may make organizations could else send as many from each. Revoked ones count, so that making room takes a day.
+ * anyone who may make organizations could else send as many from each. Revoked ones count, so that revoking frees none for a day.
  * Under the organization's lock.
  */
 async function refuseMany(db: Database, organizationId: string, limit: number, now: number): Promise<void> {
@@ -201,7 +201,7 @@ async function refuseMany(db: Database, organizationId: string, limit: number, n
   )
 }
 
-/** An update that changes it only while it can still be accepted, whoever else changes it at this moment. */
+/** An update that changes it only while it can still be accepted, also if somebody else changes it at this moment. */
 function openInvitation(db: Database, organizationId: string, id: string) {
   return db
     .updateTable('invitations')

@@ -67,7 +67,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
   })
 
-  test('whoever accepts becomes an agent with the role of the invitation', async () => {
+  test('anyone who accepts becomes an agent with the role of the invitation', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com', role: 'viewer' })
 

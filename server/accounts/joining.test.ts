@@ -27,7 +27,7 @@ onBothEngines('an invitation', (_fresh, engine) => {
     ).toBe(409)
   })
 
-  test('is accepted by whoever has that address, after signing in', async () => {
+  test('is accepted by anyone who has that address, after signing in', async () => {
     const world = await givenApp(engine)
     await givenPerson(world, { name: 'Grace', of: ['Second'] })
     const eve = await givenSignedIn(world, { name: 'Eve', of: ['Second'] })

@@ -63,7 +63,7 @@ onBothEngines('a new address', (_fresh, engine) => {
   const change = (world: Awaited<ReturnType<typeof givenSignedIn>>, password = PASSWORD) =>
     world.call('/dashboard/auth/change-email', { body: { newEmail: 'Ada@new.example', password } })
 
-  test('holds once its link was opened, in memberships too, and the old address is told', async () => {
+  test('holds once its link was opened, in memberships too, and the old address is notified', async () => {
     const world = await givenApp(engine, SMTP)
     const browser = await givenSignedIn(world, { name: 'Ada' })
     expect((await change(browser, 'wrong')).body.errors).toEqual({ password: 'is wrong.' })
@@ -89,7 +89,7 @@ onBothEngines('a new address', (_fresh, engine) => {
     expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@new.example')
   })
 
-  test('that another account has is not told to exist', async () => {
+  test('that another account has is not disclosed', async () => {
     const world = await givenApp(engine, SMTP)
     const browser = await givenSignedIn(world, { name: 'Ada' })
     await world.deps.db.updateTable('people').set({ email: 'ada@new.example' }).where('name', '!=', 'Ada').execute()

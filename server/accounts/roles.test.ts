@@ -42,7 +42,7 @@ onBothEngines('every route of the API', (_fresh, engine) => {
     for (const { path, verb } of operations) {
       const url = path.replaceAll(/\{\w+\}/g, 'nothing_of_this_name')
       const method = verb.toUpperCase()
-      // A body that no route takes: whoever may act is told so, and nothing is changed.
+      // A body that no route takes: anyone who may act gets the error, and nothing is changed.
       const body = ['POST', 'PUT', 'PATCH'].includes(method) ? { body: { no_such_field: 1 } } : {}
       const { status } = await browser.call(url, { method, ...body })
       const needed = method === 'GET' ? (READERS[path] ?? 'viewer') : changerOf(path)

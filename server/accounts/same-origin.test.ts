@@ -54,7 +54,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
     expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
   })
 
-  test('is told from a page of this server by Origin and Host, where the browser says no more', async () => {
+  test('is distinguished from a page of this server by Origin and Host, where the browser sends no more', async () => {
     const world = await givenApp(engine, { BASE_URL: 'https://dns.example.com' })
     const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
     const here = [

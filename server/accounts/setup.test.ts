@@ -43,7 +43,7 @@ onBothEngines('the first set-up', (_fresh, engine) => {
 })
 
 onBothEngines('signing in', (_fresh, engine) => {
-  test('begins a session, and signing out ends it for whoever holds the cookie', async () => {
+  test('begins a session, and signing out ends it for anyone who holds the cookie', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
     const token = await setupToken(world.deps.db, world.deps.seal)

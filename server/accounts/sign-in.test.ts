@@ -32,7 +32,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     }
   })
 
-  test('slows down whoever tries one account from many addresses, and not the browser of its owner', async () => {
+  test('slows down anyone who tries one account from many addresses, and not the browser of its owner', async () => {
     const world = await givenApp(engine)
     const own = await givenSignedIn(world, { name: 'Ada' })
     const tries = await Promise.all(
@@ -53,7 +53,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await tryWrong(world, '198.51.100.99', 'ada@example.com')).status).toBe(429)
   })
 
-  test('slows down whoever tries many accounts from one address, in whichever process', async () => {
+  test('slows down anyone who tries many accounts from one address, in whichever process', async () => {
     const world = await givenApp(engine)
     const other = await givenApp(engine, {}, world.url)
     const { db, clock } = world.deps

@@ -41,7 +41,7 @@ export function sealedSettings(type: string, id: string, settings: ChannelSettin
   return { settings: JSON.stringify(open), secrets }
 }
 
-/** The names of secrets tell which are set; their values are masked, whoever asks. */
+/** The names of secrets tell which are set; their values are masked, anyone who asks. */
 export function toChannel(row: ChannelRow, seal: Seal): Channel {
   const masked = Object.keys(secretsOf(row, seal)).map((name) => [name, MASK])
   return {

@@ -44,7 +44,7 @@ async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: numb
   await inTransaction(db, async (transaction) => {
     let events = await eventsAfter(transaction, claim)
     if (events.length === 0) {
-      // Whoever writes events holds this lock until its end: none comes between the next look and the end of ours.
+      // Anyone who writes events holds this lock until its end: none comes between the next look and the end of ours.
       await transaction
         .selectFrom('last_event_times')
         .select('last_at')
@@ -277,7 +277,7 @@ async function count(db: Database, organizationId: string, differences: readonly
   await updateEach(db, change as never, sums)
 }
 
-/** Monitors that fail no more. Incidents that they were the last of are resolved, and whoever was alerted is told. */
+/** Monitors that fail no more. Incidents that they were the last of are resolved, and anyone who was alerted is told. */
 export async function recover(
   db: Database,
   organizationId: string,

@@ -346,7 +346,7 @@ function incidentRoutes({ db, seal }: Deps): Routes {
   }
 }
 
-/** What the links of mails lead to: whoever has the link needs no account. */
+/** What the links of mails lead to: anyone who has the link needs no account. */
 export function addressRoutes({ db, clock, seal, config }: Deps): Routes {
   return async (app) => {
     const limiter = new Limiter({ db, clock, limits: config.limits })

@@ -81,7 +81,7 @@ onBothEngines('checking', (fresh) => {
     expect(last).not.toHaveProperty('current_value')
   })
 
-  test('silence is TIMEOUT, an existing name without the type NO_DATA, an alias loop BAD_SETUP', async () => {
+  test('silence is TIMEOUT, an existing name without the type NO_DATA, a CNAME loop BAD_SETUP', async () => {
     const { set, each, monitor, check, read } = await givenChecks(await fresh())
     set('mail.example.com', 'A', ['192.0.2.1'])
     set('a.example.com', 'CNAME', ['b.example.com'])
@@ -199,7 +199,7 @@ onBothEngines('checking', (fresh) => {
 
   test('while our own network fails nothing is recorded, and checks go on within 10 s of its return', async () => {
     const db = await fresh()
-    const { set, each, monitor, check, read, events, told } = await givenChecks(db, { canary: 'canary.example.org' })
+    const { set, each, monitor, check, read, events, notices } = await givenChecks(db, { canary: 'canary.example.org' })
     set('www.example.com', 'A', ['192.0.2.1'])
     set('canary.example.org', 'A', ['192.0.2.200'])
     const id = await monitor({ record_type: 'A', expected_value: ['192.0.2.1'] })
@@ -208,12 +208,12 @@ onBothEngines('checking', (fresh) => {
     each((server) => server.drop('*'))
     for (let round = 0; round < 5; round++) await check({ afterMs: 10_000 + (round === 0 ? 360_000 : 0) })
     expect(await read(id)).toEqual(before)
-    expect(told).toEqual(['outage'])
+    expect(notices).toEqual(['outage'])
     each((server) => server.recover('*'))
     set('www.example.com', 'A', ['192.0.2.2'])
     await check({ afterMs: 10_000 })
     expect((await events(id)).map((event) => event.new_state)).toEqual(['VALID', 'MISMATCH'])
-    await expect.poll(() => told).toEqual(['outage', 'recovery'])
+    await expect.poll(() => notices).toEqual(['outage', 'recovery'])
   })
 
   test('a failure while the canary sings is recorded', async () => {

@@ -19,7 +19,7 @@ export function evidenceOf(observations: readonly Observation[]): DatedEvidence[
     const { query, at } = observation
     const reply = 'reply' in observation ? observation.reply : 'zone' in observation ? observation.zone : undefined
     if (!reply || query.purpose === 'resolver_delegation') continue
-    if (query.purpose === 'each_link' && reply.outcome.kind !== 'endless_alias') continue
+    if (query.purpose === 'each_link' && reply.outcome.kind !== 'cname_loop') continue
     const isRepeated = query.purpose !== 'first' && query.purpose !== 'again'
     let startedAt = at - reply.evidence.reduce((sum, { ms }) => sum + ms, 0)
     for (const exchange of reply.evidence) {
@@ -153,7 +153,7 @@ function shortened(outcome: Outcome, measure: Measure): DnsOutcome {
       return { ...outcome, ede: [] } // the exchange has it already
     case 'nodata':
     case 'nxdomain':
-    case 'endless_alias':
+    case 'cname_loop':
       return { ...outcome, chain: outcome.chain.slice(0, measure.links) }
     case 'malformed':
     case 'timeout':

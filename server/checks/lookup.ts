@@ -45,7 +45,7 @@ async function followCnameChain(owner: string, dns: Asker, options: AskOptions):
   const evidence = [...first.evidence]
   const links: CnameChain = [linkOf(rrset), ...first.outcome.chain]
   for (;;) {
-    if (isCnameLoop(links)) return { outcome: { kind: 'endless_alias', chain: links }, evidence }
+    if (isCnameLoop(links)) return { outcome: { kind: 'cname_loop', chain: links }, evidence }
     const withinMs = CHAIN_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
     if (withinMs <= 0) return { outcome: { kind: 'timeout' }, evidence }
     const { outcome, evidence: more } = await dns.ask(

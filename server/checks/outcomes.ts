@@ -20,7 +20,7 @@ export function isFailure(outcome: Outcome): boolean {
     case 'answer':
     case 'nodata':
     case 'nxdomain':
-    case 'endless_alias':
+    case 'cname_loop':
       return false
   }
 }

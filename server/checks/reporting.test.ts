@@ -17,7 +17,7 @@ async function givenWebhook(db: Database, { organizationId }: Checks, groups: st
     url: 'https://receiver.example/',
     groups,
   })
-  const told = async () => {
+  const received = async () => {
     const rows = await db
       .selectFrom('webhook_requests')
       .select(['body', 'event_at', 'event_id'])
@@ -26,7 +26,7 @@ async function givenWebhook(db: Database, { organizationId }: Checks, groups: st
       .execute()
     return await Promise.all(rows.map(async (row) => JSON.parse((await readBody(db, row)).toString()).event))
   }
-  return { told }
+  return { received }
 }
 
 onBothEngines('what a check tells', (fresh) => {
@@ -42,11 +42,11 @@ onBothEngines('what a check tells', (fresh) => {
     await checks.check()
 
     const [event] = await checks.events(id)
-    for (const webhook of webhooks) expect(await webhook.told()).toEqual([event])
-    expect(await other.told()).toEqual([])
+    for (const webhook of webhooks) expect(await webhook.received()).toEqual([event])
+    expect(await other.received()).toEqual([])
   })
 
-  test('is what the monitor wants to be told', async () => {
+  test('is what the monitor wants to be notified of', async () => {
     const db = await fresh()
     const checks = await givenChecks(db)
     const webhook = await givenWebhook(db, checks, ['default'])
@@ -60,10 +60,10 @@ onBothEngines('what a check tells', (fresh) => {
       await checks.check()
     }
 
-    const told = (await webhook.told()).map(
+    const received = (await webhook.received()).map(
       (event) => `${ids[event.monitor_id]}: ${event.old_state} ${event.new_state}`,
     )
-    expect(told.sort()).toEqual([
+    expect(received.sort()).toEqual([
       'after_success: VALID MISMATCH',
       'immediately: MISMATCH MISMATCH',
       'immediately: MISMATCH VALID',
@@ -88,7 +88,7 @@ onBothEngines('what a check tells', (fresh) => {
     checks.each((server) => server.remove('www.example.com', 'A'))
     await checks.check()
 
-    const valued = (await webhook.told()).map(({ old_state, new_state, previous_value, current_value }) => [
+    const valued = (await webhook.received()).map(({ old_state, new_state, previous_value, current_value }) => [
       `${old_state} ${new_state}`,
       previous_value,
       current_value,

@@ -137,7 +137,7 @@ function byAgreement(check: Check, replies: readonly Reply[], good: readonly Rep
  */
 function failureBeside(check: Check, replies: readonly Reply[], agreed: Outcome): Outcome | undefined {
   // A resolver may give up on a CNAME loop that another one reports.
-  if (fingerprint(agreed) === check.recorded.fingerprint || agreed.kind === 'endless_alias') return undefined
+  if (fingerprint(agreed) === check.recorded.fingerprint || agreed.kind === 'cname_loop') return undefined
   const supporters = replies.filter(({ outcome }) => isSame(outcome, agreed))
   if (!supporters.every((reply) => isFromSameServer(reply, supporters[0]!))) return undefined
   const failures = replies.flatMap(({ evidence }) => evidence).filter(({ outcome }) => outcome?.kind === 'failure')
@@ -156,7 +156,7 @@ function allFailed(check: Check, replies: readonly Reply[]): Step {
     // Many resolvers answer a CNAME loop with SERVFAIL, and yet answer for each link alone.
     const chain = repliesTo(check, 'each_link')[0]
     if (!chain) return ask({ purpose: 'each_link' })
-    if (chain.outcome.kind === 'endless_alias') return report(check, chain.outcome, REASONS.loop)
+    if (chain.outcome.kind === 'cname_loop') return report(check, chain.outcome, REASONS.loop)
   }
   return report(check, mostTelling(outcomes), REASONS.failed(notAsked ?? otherViewOf(check)))
 }

@@ -88,7 +88,7 @@ describe('the verdict and its sentence', () => {
     ],
     [
       {},
-      { kind: 'endless_alias', chain: [...ALIASES, { name: 'pop7.cdn.example', target: 'edge.cdn.example', ttl: 1 }] },
+      { kind: 'cname_loop', chain: [...ALIASES, { name: 'pop7.cdn.example', target: 'edge.cdn.example', ttl: 1 }] },
       'BAD_SETUP',
       undefined,
       'CNAME loop at www.example.com (www.example.com → edge.cdn.example → pop7.cdn.example → edge.cdn.example).',
@@ -136,13 +136,13 @@ describe('the verdict and its sentence', () => {
   })
 })
 
-test('a long chain is told apart from a loop', () => {
+test('a long chain and a loop have different reasons', () => {
   const chain = Array.from({ length: 17 }, (_, index) => ({
     name: `a${index}.test`,
     target: `a${index + 1}.test`,
     ttl: 1,
   }))
-  const { reason } = judge({ ...EXPECTATION, owner: 'a0.test' }, { kind: 'endless_alias', chain })
+  const { reason } = judge({ ...EXPECTATION, owner: 'a0.test' }, { kind: 'cname_loop', chain })
   expect(textOf(reason)).toBe(
     'The CNAME chain of a0.test is too long (a0.test → a1.test → a2.test → a3.test → a4.test → …).',
   )
@@ -170,7 +170,7 @@ const outcomes = fc.oneof(
     rrset: fc.record({ name: fc.constant('a.test'), type: fc.constant('A' as const), ttl: fc.nat(9), values }),
     chain,
   }),
-  fc.record({ kind: fc.constantFrom('nodata' as const, 'nxdomain' as const, 'endless_alias' as const), chain }),
+  fc.record({ kind: fc.constantFrom('nodata' as const, 'nxdomain' as const, 'cname_loop' as const), chain }),
   fc.record({ kind: fc.constant('failure' as const), rcode: fc.constantFrom('SERVFAIL', 'REFUSED'), ede }),
   fc.record({ kind: fc.constantFrom('malformed' as const, 'unreachable' as const), reason: fc.string() }),
   fc.constant({ kind: 'timeout' as const }),
@@ -219,7 +219,7 @@ test('every fact that a judgement rests on changes the fingerprint', () => {
     { ...answer('CNAME', ['192.0.2.1']), chain: ALIASES.slice(1) },
     { kind: 'nodata', chain: [] },
     { kind: 'nxdomain', chain: [] },
-    { kind: 'endless_alias', chain: ALIASES },
+    { kind: 'cname_loop', chain: ALIASES },
     { kind: 'lame', zone: 'example.com', nameServers: [], reason: '' },
     { kind: 'failure', rcode: 'SERVFAIL', ede: [] },
     { kind: 'timeout' },

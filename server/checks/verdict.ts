@@ -39,8 +39,8 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
             : { code: 'no_such_target', params: { ...params, target: target || '.' } },
       }
     }
-    case 'endless_alias':
-      return { state: 'BAD_SETUP', reason: endlessAlias(name, outcome.chain) }
+    case 'cname_loop':
+      return { state: 'BAD_SETUP', reason: cnameLoop(name, outcome.chain) }
     case 'lame': {
       const { zone, nameServers, reason: detail } = outcome
       const params = { name, zone: zone || '.', name_servers: nameServers, detail }
@@ -168,7 +168,7 @@ function absent({ recordType, expectedValues }: Expectation, name: string, chain
   return { name, record_type: recordType, missing: [...expectedValues], record }
 }
 
-function endlessAlias(name: string, links: CnameChain): VerdictReason {
+function cnameLoop(name: string, links: CnameChain): VerdictReason {
   const chain = [name, ...links.map((alias) => alias.target || '.')]
   const isLoop = new Set(chain).size < chain.length
   return { code: isLoop ? 'cname_loop' : 'cname_chain_too_long', params: { name, chain } }
@@ -187,7 +187,7 @@ function facts(outcome: Outcome): unknown[] {
       return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), path(outcome)]
     case 'nodata':
     case 'nxdomain':
-    case 'endless_alias':
+    case 'cname_loop':
     case 'lame':
       return [outcome.kind]
     case 'failure':

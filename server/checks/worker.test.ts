@@ -47,7 +47,7 @@ async function givenScheduler(
   const running = runScheduler(deps, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()
-    await dns.close() // what is under way is given up
+    await dns.close() // what is in progress is given up
     await running
   }
   onTestFinished(end)
@@ -116,7 +116,7 @@ onBothEngines('the loop of checks', (fresh) => {
     expect(logged).toEqual([])
   })
 
-  test('records what is under way while the clock is set, once', async () => {
+  test('records what is in progress while the clock is set, once', async () => {
     for (const jump of [DAY_MS, -DAY_MS]) {
       const { server, setClock, allChecked, events, rows, end } = await givenScheduler(await fresh(), 40)
       server.delay('*', 300)

@@ -27,7 +27,7 @@ export const PLANNED: Waits = {
   again: (now) => sql`due_at - (due_at - ${now}) / (frequency * 60000) * (frequency * 60000)`,
 }
 
-/** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is under way. */
+/** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is in progress. */
 export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, log, wakeUps, process, metrics } = deps
   const inFlight = new InFlight()
@@ -85,7 +85,7 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
   await inFlight.ended()
 }
 
-/** Checks under way that go briskly; what is overdue beyond that waits in the database, oldest first. */
+/** Checks in progress that go briskly; what is overdue beyond that waits in the database, oldest first. */
 const BRISK = 2_000
 /** With those that wait for servers that are slow or silent: they must not hold up the others. */
 const MOST = 10_000
@@ -126,7 +126,7 @@ export class InFlight {
     return new Set([...this.#brisk.keys(), ...this.#slow].map(({ slot }) => slot))
   }
 
-  /** Resolves when nothing is under way. No more may begin. */
+  /** Resolves when nothing is in progress. No more may begin. */
   async ended(): Promise<void> {
     if (this.#isEmpty()) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -36,8 +36,8 @@ export function zoneReplies({ setup, observations }: CheckSoFar): ZoneReplies {
   }
   const missing = missingServers(cached, false)
   const isDoubtful = missing.length === 0 && isDelegationDoubtful(cached, first({ observations })!)
-  const heard = deepest(fresh.length > 0 ? fresh : cached)
-  return { ...countedOf(heard), next: isDoubtful ? missingServers(fresh, true) : missing }
+  const answers = deepest(fresh.length > 0 ? fresh : cached)
+  return { ...countedOf(answers), next: isDoubtful ? missingServers(fresh, true) : missing }
 }
 
 /** One name server first, which finds the others; behind its failure are all of them already. */
@@ -57,11 +57,11 @@ function isDelegationDoubtful(replies: readonly ZoneReply[], resolver: Reply): b
   return isByCache && !replies.every(({ outcome }) => isSame(outcome, resolver.outcome))
 }
 
-function countedOf(heard: readonly ZoneReply[]): Omit<ZoneReplies, 'next'> {
-  const good = heard.filter(({ outcome }) => isGood(outcome))
+function countedOf(answers: readonly ZoneReply[]): Omit<ZoneReplies, 'next'> {
+  const good = answers.filter(({ outcome }) => isGood(outcome))
   if (good.length > 0) return { ...NOTHING, good }
-  if (heard.some(({ isBusy }) => isBusy)) return { ...NOTHING, notAsked: REASONS.zoneBusy }
-  const failure = mostTelling(heard.map(({ outcome }) => outcome))
+  if (answers.some(({ isBusy }) => isBusy)) return { ...NOTHING, notAsked: REASONS.zoneBusy }
+  const failure = mostTelling(answers.map(({ outcome }) => outcome))
   return { ...NOTHING, failure, notAsked: REASONS.zoneFailed(failure.kind) }
 }
 

@@ -29,7 +29,7 @@ export async function backup(file: string, { secret: withSecret, json }: BackupC
   process.stdout.write(`${target}: ${shownOctets(octets)}, verified. It holds ${shownRows(rows)}.
 ${
   withSecret
-    ? 'The secret is in it: whoever reads the file can read the secrets of all webhooks.'
+    ? 'The file contains SECRET: anyone who reads it can read the secrets of all webhooks.'
     : 'The secret is not in it: to restore, set SECRET, or put the file "secret" into DATA_DIR first.'
 }
 `)

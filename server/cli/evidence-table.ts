@@ -34,7 +34,7 @@ function shown(outcome: Outcome | null): string {
       return `${chainOf(outcome.chain)}NODATA`
     case 'nxdomain':
       return `${chainOf(outcome.chain)}NXDOMAIN`
-    case 'endless_alias':
+    case 'cname_loop':
       return `${chainOf(outcome.chain)}CNAME loop`
     case 'referral':
       return outcome.chain.length > 0

@@ -58,7 +58,7 @@ function finish({ from, path }: Secret, forgetPrevious: boolean): string {
   return `${path} holds the new SECRET alone. Restart the server: cursors and links that the one before signed are void. Make a backup now.`
 }
 
-/** In one step: a reader sees the old file or the new one, and so does whoever starts after a power failure. */
+/** In one step: a reader sees the old file or the new one, and so does anyone who starts after a power failure. */
 function writeSecrets(path: string, secrets: readonly string[]): void {
   const partial = `${path}.new`
   const file = openSync(partial, 'w', 0o600)

@@ -28,7 +28,7 @@ const DRAIN_MS = 6_000
 /** The same when the supervisor was killed: a new server may be starting. */
 const ORPHAN_DRAIN_MS = 1_000
 
-/** How often the process with the API hears which loops work. */
+/** How often the process with the API knows which loops work. */
 const BEAT_MS = 5_000
 
 /** For so long at least requests are answered 503 before the port is closed, so that a load balancer notices. */

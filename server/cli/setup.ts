@@ -63,7 +63,7 @@ async function readPassword(): Promise<string> {
   }
 }
 
-/** Whoever has an account keeps its password: another one would seem to be set, and would not let anybody in. */
+/** Anyone who has an account keeps its password: another one would seem to be set, and would not let anybody in. */
 async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
   const hash = (await findAccount(db, email))?.passwordHash
   if (!hash || (await scryptPasswords.verify({ hash, password }))) return

@@ -1,4 +1,4 @@
-/** Aligned columns under their headings, two blanks apart. */
+/** Aligned columns under their headings, two spaces apart. */
 export function table(headings: string[], rows: string[][]): string {
   const all = [headings, ...rows]
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))

@@ -11,7 +11,7 @@ export type HttpSettings = {
   invitationLimit: number
   /** Pages that may call the API from a browser; `*` is every one. */
   corsOrigins: string[]
-  /** CIDRs: whoever connects from there says truly who asks, and under which name. */
+  /** CIDRs: anyone who connects from there says truly who asks, and under which name. */
   trustedProxies: string[]
 }
 

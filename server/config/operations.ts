@@ -3,7 +3,7 @@ import { parseBaseUrl, parseHost, parseWhole, Refusal } from './parse.ts'
 export type OperationsSettings = {
   /** Where metrics, liveness and readiness are served beside the API. Null: nowhere. */
   metricsPort: { host: string; port: number } | null
-  /** Whoever sends it reads `/metrics` on the port of the API. Null: nobody does. */
+  /** Anyone who sends it reads `/metrics` on the port of the API. Null: nobody does. */
   metricsToken: string | null
   /** Where traces are sent, by OTLP over HTTP. Without a slash at the end. Null: there are none. */
   tracesEndpoint: string | null

@@ -1,7 +1,7 @@
 import { parseLimit, parseWhole } from './parse.ts'
 
 export type WebhookSettings = {
-  /** Requests under way at a time for one webhook, and over all. */
+  /** Requests in progress at a time for one webhook, and over all. */
   webhookConcurrency: number
   deliveryConcurrency: number
   /** Links of one group to webhooks. */

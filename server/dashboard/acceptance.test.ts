@@ -55,7 +55,7 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
       ['CNAME', 'one.example.com', ['two.example.com']],
       ['SPF', 'v=spf1 -all', ['v=spf1  include:a.example ~all']],
       ['CAA', 'issue "ca.example"', ['0 issue ";"', '128 iodef "mailto:a@example.com"']],
-      ['TXT', 'hello', ['', '"quoted" "twice"', '\\255 octets', ' blanks ', 'back\\slash', '(a)']],
+      ['TXT', 'hello', ['', '"quoted" "twice"', '\\255 octets', ' spaces ', 'back\\slash', '(a)']],
       ['TXT', 'hello', ['v=DKIM1; p=abc', '"']],
     ] as const) {
       for (const is_exact_match of [true, false]) {

@@ -101,7 +101,7 @@ test('what is no name is a 400 that says so, of the field that was filled in', a
   ])
 })
 
-test('servers that say nothing are told as such', async () => {
+test('servers that do not answer are reported as such', async () => {
   const { dns, lookUp } = await givenNames()
   dns.drop('example.com')
   const { body } = await lookUp({ name: 'example.com', record_type: 'A' })

@@ -6,7 +6,7 @@ const REST = 4
 type Turn<T> = { rested: Promise<void>; next?: Promise<T> }
 
 /**
- * Does the same work for many at once, by name. Whoever comes while it is done shares the next turn, which begins after the
+ * Does the same work for many at once, by name. Anyone who comes while it is done shares the next turn, which begins after the
  * call and so misses nothing; dear work rests in between, so that it never takes more than a fifth of the time.
  */
 export function oneAtATime<T>(clock: Clock): (name: string, work: () => Promise<T>) => Promise<T> {

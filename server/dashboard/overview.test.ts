@@ -220,7 +220,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(body.has).toEqual({ monitors: true, webhooks: true, events: true })
   })
 
-  test('first results are no changes, and those of a day are told in one', async () => {
+  test('first results are no changes, and those of a day are one line', async () => {
     const world = await givenApp(engine)
     const given = Array.from({ length: 60 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))
     const [changed] = await givenMonitors(world, [{ full_domain: 'old.example.com', minutesAgo: 90 }, ...given])

@@ -20,7 +20,7 @@ const CHANGING = [
   ['/dashboard/api/import', { csv: 'name,type,value\na.example,A,192.0.2.1' }],
 ] as const
 
-test('whoever is signed in asks for one of the own organizations, by header or, where a browser sends none, in the address', async () => {
+test('anyone who is signed in asks for one of the own organizations, by header or, where a browser sends none, in the address', async () => {
   const world = await givenApp('sqlite')
   const [first, other] = [await givenMonitor(world), await givenMonitor(world, 'Other')]
   const { email } = await givenPerson(world, { name: 'Ann', of: ['First', 'Other'] })
@@ -61,7 +61,7 @@ test('a request of another site changes nothing', async () => {
   expect((await member.call('/dashboard/api/overview', { headers })).status).toBe(401)
 })
 
-test('none of it stands in the public document', async () => {
+test('none of it is in the public document', async () => {
   const world = await givenApp('sqlite')
   const { paths } = (await world.call('/openapi.json')).body
   expect(Object.keys(paths).filter((path) => path.startsWith('/dashboard'))).toEqual([])

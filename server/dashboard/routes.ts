@@ -165,7 +165,7 @@ async function unlessAway(isWelcome: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** Links and streams cannot carry a header, so that whoever is signed in names the organization here. */
+/** Links and streams cannot carry a header, so that anyone who is signed in names the organization here. */
 const ofOrganization = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
 const OfOrganization = Type.Object(ofOrganization, { additionalProperties: false })
 const ofChanges = { is_change: Type.Optional(Type.Boolean({ description: 'Without first results.' })) }

@@ -10,7 +10,7 @@ const MOST_TRIES = 10
 
 /**
  * Works through many rows in short transactions of their own, in the order of their ids. `work` gets the id to begin
- * after and how many to take, and returns the ids that it took. Whoever is interrupted starts over, so repeating must be harmless.
+ * after and how many to take, and returns the ids that it took. Anyone who is interrupted starts over, so repeating must be harmless.
  */
 export async function inBatches(
   db: Database,
@@ -36,7 +36,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
 
 /** Rows that a deletion takes at a time. */
 export const DELETED_AT_ONCE = 200
-/** After each batch, so that whoever waits for the database comes first. */
+/** After each batch, so that anyone who waits for the database comes first. */
 const PAUSE_MS = 20
 
 /** Repeats a deletion of at most `DELETED_AT_ONCE` rows, which returns how many there were, until nothing is left. */

@@ -123,7 +123,7 @@ export async function countWorking(db: Database, now: number): Promise<Workforce
 }
 
 /**
- * SQLite's file is one machine's own, so whoever is silent there is dead or stands still, and its work is taken up at once.
+ * SQLite's file is one machine's own, so a process that is silent there is dead or stopped, and another takes its work at once.
  * With PostgreSQL it may only be cut off: there the leases decide, and the row is kept until they are long over.
  */
 async function takeOverFromSilent(db: Database, self: number, now: number): Promise<void> {

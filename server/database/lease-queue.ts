@@ -8,7 +8,7 @@ import type { DueMailsTable } from './schema-people.ts'
 
 /**
  * Work that waits in tables `due_<things>`, for all who do some. A row is due when its `due_at` has come. A claim is a lease:
- * it moves `due_at` forward and names the process in `claimed_by`. Whoever completes or reschedules a row does so only while
+ * it moves `due_at` forward and names the process in `claimed_by`. Anyone who completes or reschedules a row does so only while
  * the claim is still its own. A process that dies writes nothing, and its rows fall due again.
  * `worker-loop.ts` is the loop around it.
  */

@@ -200,7 +200,7 @@ export type EventsTable = {
   truncated: Generated<Truth>
 }
 
-/** The time within the newest event id of an organization. Whoever makes event ids locks the row until the end of the transaction. */
+/** The time within the newest event id of an organization. Anyone who makes event ids locks the row until the end of the transaction. */
 export type LastEventTimesTable = {
   organization_id: Once<string>
   last_at: number

@@ -83,7 +83,7 @@ test('a process that writes without a pause lets others write in between', async
   const MOST = 50_000
   let rounds = 0
   let hasWritten = false
-  const endless = async () => {
+  const tooLong = async () => {
     while (!hasWritten && rounds++ < MOST) {
       await inTransaction(one, (transaction) => sql`insert into things values (1, 'one')`.execute(transaction))
       await sql`delete from things where id = 1`.execute(one)
@@ -94,7 +94,7 @@ test('a process that writes without a pause lets others write in between', async
     await sql`insert into things values (2, 'two')`.execute(other)
     hasWritten = true
   }
-  await Promise.all([endless(), write()])
+  await Promise.all([tooLong(), write()])
   expect(rounds).toBeLessThan(MOST)
 })
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { notFound, Problem } from '../problem.ts'
 
 /**
- * A resource's `version` counts the changes of what a PATCH can change, whoever makes them. Checks and deliveries do not
+ * A resource's `version` counts the changes of what a PATCH can change, no matter who makes them. Checks and deliveries do not
  * count: a change of the expectation is not refused because a check has finished.
  */
 

@@ -41,7 +41,7 @@ test('a batch that is full already waits for no more', async () => {
   expect(sleptMs()).toBe(2) // before the first, which begins with one item, and before the last
 })
 
-test('no more are written together than whoever gathers them says', async () => {
+test('no more are written together than the caller allows', async () => {
   const sizes: number[] = []
   const { batches } = givenBatches((items) => sizes.push(items.length), { most: 1_000 })
   await Promise.all(Array.from({ length: 2_500 }, (_, item) => batches.add(item)))

@@ -75,5 +75,5 @@ export class WriteBatches<T> {
 /** 30 s in all: half of a lease, since the work itself took its part. */
 const AWAY_DELAYS_MS = [100, 200, 400, 800, 1_500, ...Array<number>(9).fill(3_000)]
 
-/** Longer transactions would hold up whoever else writes. */
+/** Longer transactions would delay all other writers. */
 const MOST = 500

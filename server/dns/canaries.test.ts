@@ -15,7 +15,7 @@ function givenCanaries(names = ['a.test', 'b.test']) {
   let outcomes: Record<string, Outcome | 'closed'> = {}
   const clock: Clock = { now: () => now, elapsed: () => now, sleep: async () => {} }
   const asked: string[] = []
-  const told: string[] = []
+  const notices: string[] = []
   const dns: DnsClient = {
     servers: [],
     statuses: () => [],
@@ -31,13 +31,13 @@ function givenCanaries(names = ['a.test', 'b.test']) {
     dns,
     clock,
     names,
-    onOutage: () => told.push('outage'),
-    onRecovery: () => told.push('recovery'),
+    onOutage: () => notices.push('outage'),
+    onRecovery: () => notices.push('recovery'),
   })
   return {
     canaries,
     asked,
-    told,
+    notices,
     advance: (ms: number) => {
       now += ms
     },
@@ -68,26 +68,26 @@ test('many checks at once share one probe, and one soon after uses it', async ()
   expect(asked).toHaveLength(6)
 })
 
-test('an outage is told once, and so is its end, which an answer brings to light', async () => {
-  const { canaries, told, advance, resolve, asked } = givenCanaries()
+test('an outage is reported once, and so is its end, which an answer shows', async () => {
+  const { canaries, notices, advance, resolve, asked } = givenCanaries()
   for (let round = 0; round < 5; round++) {
     await canaries.network()
     advance(3_000)
   }
-  expect(told).toEqual(['outage'])
+  expect(notices).toEqual(['outage'])
   resolve({ 'a.test': answer })
   canaries.noteAnswer()
-  await expect.poll(() => told).toEqual(['outage', 'recovery'])
+  await expect.poll(() => notices).toEqual(['outage', 'recovery'])
   const before = asked.length
   canaries.noteAnswer()
   expect(asked).toHaveLength(before) // all is well, so nothing needs to be found out
 })
 
 test('a client that is being closed is no outage', async () => {
-  const { canaries, told, resolve } = givenCanaries()
+  const { canaries, notices, resolve } = givenCanaries()
   resolve({ 'a.test': 'closed', 'b.test': 'closed' })
   await expect(canaries.network()).rejects.toThrow('closed')
-  expect(told).toEqual([])
+  expect(notices).toEqual([])
 })
 
 test('names that resolve to what a name that cannot exist resolves to prove nothing', async () => {

@@ -43,15 +43,15 @@ test('an alias chain is followed whatever the order of the records', () => {
   )
 })
 
-test('a chain of more than 16 aliases is endless', () => {
+test('a chain of more than 16 CNAME records is a loop', () => {
   const answer = [...links.slice(0, 17), record('n17.example.com', 'A', '192.0.2.1')]
-  expect(classifyResponse(message({ answer }), first).kind).toBe('endless_alias')
+  expect(classifyResponse(message({ answer }), first).kind).toBe('cname_loop')
 })
 
-test('a loop is endless, also one that does not come back to its start', () => {
+test('a loop is a loop, also one that does not come back to its start', () => {
   const answer = [...links.slice(0, 3), record('n3.example.com', 'CNAME', 'n2.example.com')]
   const outcome = classifyResponse(message({ answer }), first)
-  expect(outcome).toMatchObject({ kind: 'endless_alias', chain: { length: 4 } })
+  expect(outcome).toMatchObject({ kind: 'cname_loop', chain: { length: 4 } })
 })
 
 test('a name with two aliases cannot be followed', () => {

@@ -16,7 +16,7 @@ test('a single silent server is asked again, and the whole keeps within its time
   expect(evidence.reduce((sum, one) => sum + one.ms, 0)).toBeGreaterThanOrEqual(140)
 })
 
-test('questions that nobody answers hold up the others for a moment only', async () => {
+test('queries that nobody answers delay the others for a moment only', async () => {
   const dns = await givenDnsServer()
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   for (let at = 0; at < 16; at++) dns.drop(`silent${at}.example.com`)
@@ -53,7 +53,7 @@ test('2,000 questions at once pass through the cap, none lost', async () => {
   expect(dns.asked.total).toBe(2_000)
 })
 
-test('the same question in flight is asked once, and the next one afresh', async () => {
+test('the same question in flight is asked once, and the next one again', async () => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.delay('www.example.com', 30)

@@ -50,7 +50,7 @@ test('the evidence says what went over the wire', async () => {
   expect(evidence).toEqual([{ server, transport: 'udp', rcode: 'SERVFAIL', flags: ['rd', 'ra'], ede, ms, outcome }])
 })
 
-test('NXDOMAIN and NODATA are told apart, each with its chain', async () => {
+test('NXDOMAIN and NODATA are different outcomes, each with its chain', async () => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', 'CNAME', ['gone.example.net'])
   dns.set('mail.example.com', 'CNAME', ['host.example.net'])
@@ -147,7 +147,7 @@ describe('a server that fails', () => {
     expect(outcome).toMatchObject({ kind: 'referral', zone: 'example.com', nameServers: ['ns.example.com'] })
   })
 
-  test('is told by the most telling way in which one did', async () => {
+  test('is reported by the most informative failure', async () => {
     const [silent, failing] = [await givenDnsServer(), await givenDnsServer()]
     silent.drop('*')
     failing.fail('*', 'REFUSED')

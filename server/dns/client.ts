@@ -34,7 +34,7 @@ export type DnsClient = {
   /**
    * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects
    * with the signal's reason when aborted, with `OverloadError` when the wait would be too long, and when the client is closed.
-   * The same question with the same options is asked once while it is under way; the reply is shared and must not be changed.
+   * The same question with the same options is asked once while it is in progress; the reply is shared and must not be changed.
    */
   ask(question: Question, options?: AskOptions): Promise<Reply>
   /** How the default servers stand at this moment. */

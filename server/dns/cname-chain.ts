@@ -16,7 +16,7 @@ export function followCnameChain(answer: ResourceRecord[], name: string): CnameC
     if (others.length > 0) return { kind: 'malformed', reason: `${at} has more than one CNAME record` }
     const target = value === '.' ? '' : value!
     chain.push({ name: at, target, ttl: links.reduce((lowest, link) => Math.min(lowest, link.ttl), links[0]!.ttl) })
-    if (isCnameLoop(chain)) return { kind: 'endless_alias', chain }
+    if (isCnameLoop(chain)) return { kind: 'cname_loop', chain }
     at = target
   }
 }
@@ -33,10 +33,10 @@ export function withChainBefore(before: CnameChain, outcome: Outcome): Outcome {
     case 'answer':
     case 'nodata':
     case 'nxdomain':
-    case 'endless_alias':
+    case 'cname_loop':
     case 'referral': {
       const chain = [...before, ...outcome.chain]
-      return isCnameLoop(chain) ? { kind: 'endless_alias', chain } : { ...outcome, chain }
+      return isCnameLoop(chain) ? { kind: 'cname_loop', chain } : { ...outcome, chain }
     }
     case 'failure':
     case 'lame':

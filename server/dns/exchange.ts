@@ -20,7 +20,7 @@ export type Exchange = {
   query: QueryOptions
   timeoutMs: number
   signal: AbortSignal | undefined
-  /** Whether it stepped aside among the semaphore, because no answer came for so long that others need not wait for it. */
+  /** Whether it gave up its slot of the semaphore, because no answer came for so long that others need not wait for it. */
   isAside: boolean
   /** Whether letters of the name may be sent in mixed case. */
   mixesCase: boolean

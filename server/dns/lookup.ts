@@ -105,7 +105,7 @@ function isSettled(outcome: Outcome, recursionDesired: boolean): boolean {
     case 'answer':
     case 'nodata':
     case 'nxdomain':
-    case 'endless_alias':
+    case 'cname_loop':
       return true
     case 'referral':
       return !recursionDesired || outcome.chain.length > 0

@@ -40,8 +40,8 @@ export type Outcome =
   | { kind: 'referral'; chain: CnameChain; zone: string | undefined; nameServers: string[]; glue: Glue[]; ttl: number }
   /** The zone is delegated to name servers none of which knows it or has an address. RFC 9499 section 7. `reason` has no subject. */
   | { kind: 'lame'; zone: string; nameServers: string[]; reason: string }
-  /** An alias loop, or more than 16 CNAME records. */
-  | { kind: 'endless_alias'; chain: CnameChain }
+  /** A CNAME loop, or more than 16 CNAME records. */
+  | { kind: 'cname_loop'; chain: CnameChain }
   /** A packet came from the right place and cannot be read or answers something else. */
   | { kind: 'malformed'; reason: string }
   /** No usable packet within the deadline. */

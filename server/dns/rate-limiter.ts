@@ -20,7 +20,7 @@ export function createRateLimiter(perSecond: number, clock: Clock): RateLimiter 
   async function sleepUntil(at: number, signal: AbortSignal | undefined): Promise<void> {
     await clock.sleep(at - clock.elapsed(), signal)
     if (!signal?.aborted) return
-    nextAt -= stepMs // whoever comes later moves up
+    nextAt -= stepMs // anyone who comes later moves up
     throw signal.reason
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { OverloadError } from './overload-error.ts'
 import { createSemaphore } from './semaphore.ts'
 
-test('no more than the limit are under way, and the others come in their order', async () => {
+test('no more than the limit are in progress, and the others come in their order', async () => {
   const semaphore = createSemaphore(2, 10)
   const admitted: number[] = []
   const all = [0, 1, 2, 3, 4].map(async (number) => {
@@ -38,7 +38,7 @@ test('who gives up takes no place', async () => {
   expect(semaphore.isIdle()).toBe(true)
 })
 
-test('who steps aside makes room for the next, and not more than a bound may', async () => {
+test('a slot that is given up goes to the next, and only so many may be given up', async () => {
   const semaphore = createSemaphore(1, 10, 1)
   await semaphore.acquire(undefined)
   const [second, third] = [semaphore.acquire(undefined), semaphore.acquire(undefined)]

@@ -1,14 +1,14 @@
 import { OverloadError } from './overload-error.ts'
 
-/** A bounded number of things under way, and a bounded first-come queue of those that wait for a place. */
+/** A bounded number of things in progress, and a bounded first-come queue of those that wait for a place. */
 export type Semaphore = {
   /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `OverloadError`. */
   acquire(signal: AbortSignal | undefined): Promise<void> | undefined
-  /** Makes room for another while one waits for what does not come. Whether it did: not more than a bound may. */
+  /** Gives up the slot while one waits for what does not come. Returns false beyond a bound. */
   stepAside(): boolean
   /** Gives a place back, once for each `acquire` that got one; `isAside`: what `stepAside` said. */
   release(isAside?: boolean): void
-  /** Rejects all that wait, and whoever comes later. */
+  /** Rejects all that wait, and anyone who comes later. */
   close(reason: Error): void
   /** Whether nobody holds a place or waits for one. */
   isIdle(): boolean

@@ -10,7 +10,7 @@ function givenWork() {
   return { begun, begin, singleFlight: createSingleFlight<number>() }
 }
 
-test('the same is begun once while it is under way', async () => {
+test('the same is begun once while it is in progress', async () => {
   const { singleFlight, begin, begun } = givenWork()
   const asking = [1, 2, 3].map(() => singleFlight('a', undefined, begin))
   const other = singleFlight('b', undefined, begin)
@@ -20,7 +20,7 @@ test('the same is begun once while it is under way', async () => {
   expect(await Promise.all([...asking, other])).toEqual([7, 7, 7, 8])
 })
 
-test('whoever has heard the result and asks again asks afresh', async () => {
+test('a caller that has the result and asks again starts a new run', async () => {
   const { singleFlight, begin, begun } = givenWork()
   const again = [1, 2].map(() => singleFlight('a', undefined, begin).then(() => singleFlight('a', undefined, begin)))
   begun[0]!.resolve(1)

@@ -1,4 +1,4 @@
-/** Whoever asks for the same while it is under way gets what comes of it, good or bad. */
+/** Callers that ask for the same while it is in progress share its result or its error. */
 export type SingleFlight<T> = (key: string, signal: AbortSignal | undefined, begin: () => Promise<T>) => Promise<T>
 
 type UnderWay<T> = { signal: AbortSignal | undefined; result: Promise<T> }
@@ -13,7 +13,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     const result = begin()
     underWay.set(key, { signal, result })
     const forget = () => underWay.delete(key)
-    // The first to get the result, so that whoever asks again then is asking afresh.
+    // The first to get the result, so that a caller who asks again then starts a new run.
     result.then(forget, forget)
     return result
   }

@@ -34,7 +34,7 @@ export type Upstreams = {
 /** `setAside`: question types for which it is queried last. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
 
-/** So many times as many questions may stand unanswered as may be under way: they are not what keeps a server busy. */
+/** So many times as many questions may stand unanswered as may be in progress: they are not what keeps a server busy. */
 const SILENT = 8
 const MAX_UPSTREAMS = 2_000
 const FAILURES = 8

@@ -353,7 +353,7 @@ test.each<[RegExp, Partial<typeof seen> | { forwardedFor: null }, Partial<typeof
     {},
     {},
   ],
-  [/^failure: whoever sends X-Forwarded-For chooses the own address/, {}, { address: '192.0.2.123' }, {}],
+  [/^failure: clients can choose their address with X-Forwarded-For/, {}, { address: '192.0.2.123' }, {}],
   [
     /^warning: the server sees the host 10\.0\.0\.2:8080, and people dns\.example\.com/,
     { host: '10.0.0.2:8080' },

@@ -64,7 +64,7 @@ export function onSeen(
     return [
       failure(
         check,
-        'whoever sends X-Forwarded-For chooses the own address',
+        'clients can choose their address with X-Forwarded-For',
         'Let the proxy overwrite X-Forwarded-For, and keep addresses of clients out of TRUSTED_PROXIES.',
       ),
     ]

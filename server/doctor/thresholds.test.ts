@@ -38,11 +38,11 @@ test.each<[string, Finding | Finding[], RegExp]>([
     /^failure: 102 MiB in \/data/,
   ],
   [
-    'a disk without room for a copy',
+    'a disk without space for a copy',
     onFreeDisk('free disk', '/data', { free: 3 * GiB, size: 4 * GiB }),
     /^warning: 3\.0 GiB in/,
   ],
-  ['a disk with room', onFreeDisk('free disk', '/data', { free: 9 * GiB, size: 4 * GiB }), /^ok: 9\.0 GiB in/],
+  ['a disk with space', onFreeDisk('free disk', '/data', { free: 9 * GiB, size: 4 * GiB }), /^ok: 9\.0 GiB in/],
 ])('%s is shown', (_what, found, expected) => {
   const lines = [found].flat().map(({ status, detail }) => `${status}: ${detail}`)
   expect(lines.at(-1)).toMatch(expected)

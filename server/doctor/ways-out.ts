@@ -27,7 +27,7 @@ export async function findCanaries(canaries: Canaries | undefined, names: readon
 /** Connects, says hello, switches TLS on, signs in. Sends nothing. */
 export async function findSmtp(smtp: { url: string } | null): Promise<Finding> {
   const check = 'SMTP'
-  if (smtp === null) return warning(check, 'not set: mails stand in the log alone', 'Set SMTP_URL and MAIL_FROM.')
+  if (smtp === null) return warning(check, 'not set: emails are written to the log only', 'Set SMTP_URL and MAIL_FROM.')
   const { host } = new URL(smtp.url)
   const trouble = await verifySmtp(smtp.url)
   if (trouble === undefined) return ok(check, `${host} accepts the sign-in`)

@@ -31,7 +31,7 @@ export async function deleteGroup(db: Database, context: RequestContext, named: 
 }
 
 /**
- * Returns false for a group that has monitors. Locks no monitor while it holds the group, because whoever changes a
+ * Returns false for a group that has monitors. Locks no monitor while it holds the group, because anyone who changes a
  * monitor locks the monitor first and its groups second.
  */
 async function deleteEmptyGroup(db: Database, context: RequestContext, id: string, match: Match): Promise<boolean> {

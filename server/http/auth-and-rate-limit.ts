@@ -91,7 +91,7 @@ async function settled<T>(work: Promise<T>) {
   return result
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address: whoever has one address of it has them all. */
+/** An IPv4 address, or the /64 of an IPv6 address: anyone who has one address of it has them all. */
 export function networkOf(address: string): string {
   return ipv6NetworkOf(address, 64) ?? (ipaddr.isValid(address) ? ipaddr.process(address).toString() : 'unknown')
 }

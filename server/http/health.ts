@@ -22,7 +22,7 @@ const NotReady = Exactly(
 /** `security`: no key is needed. */
 const shared = { tags: ['Health'], security: [] }
 
-/** For whoever runs the server: no key is needed and nothing is told but whether it works. */
+/** For anyone who runs the server: no key is needed and nothing is shown but whether it works. */
 export function healthRoutes(deps: Deps): FastifyPluginAsync {
   const { seal, clock } = deps
   return async (app) => {

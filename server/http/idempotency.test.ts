@@ -15,7 +15,7 @@ async function groups({ call }: AppWorld): Promise<string[]> {
 }
 
 onBothEngines('Idempotency-Key', (_fresh, engine) => {
-  test('a key with a blank, or of more than 255 characters, is refused', async () => {
+  test('a key with a space, or of more than 255 characters, is refused', async () => {
     const world = await givenApp(engine)
     for (const name of ['a b', 'x'.repeat(256)]) {
       expect((await post(world)('/groups', name, { name: 'Shop' })).body).toMatchObject({

@@ -112,7 +112,7 @@ export type Work<P, M, T> = {
 }
 
 /**
- * Carries a POST out. With an `Idempotency-Key` its effect and its answer are written in one transaction: whoever asks
+ * Carries a POST out. With an `Idempotency-Key` its effect and its answer are written in one transaction: anyone who asks
  * again after a crash gets the answer, or has the work done where there was no effect.
  */
 export async function once<P, M, T>(

@@ -44,7 +44,7 @@ onBothEngines('rate limits', (fresh, engine) => {
     expect(await taken(limiter, 30)).toBe(10)
   })
 
-  test('what is left and when the oldest leaves is told with every request', async () => {
+  test('what is left and when the oldest leaves is in every response', async () => {
     const clock = givenClock()
     const limiter = new Limiter({ db: await fresh(), clock, limits })
     const first = await limiter.take('key_a', 'write')
@@ -58,7 +58,7 @@ onBothEngines('rate limits', (fresh, engine) => {
     expect(secondsToWait(refused, now)).toBe(50)
   })
 
-  test('a client that waits as long as it is told is let in', async () => {
+  test('a client that waits for Retry-After is let in', async () => {
     const clock = givenClock()
     const limiter = new Limiter({ db: await fresh(), clock, limits })
     for (const pause of [640, 999, 1, 77, 3_333]) {

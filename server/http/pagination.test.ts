@@ -83,7 +83,7 @@ onBothEngines('pages', (fresh) => {
       async (all, asked, steps) => {
         const world = await givenOrganization(db)
         for (const each of all) await world.create(each)
-        const walk = async (start: { before?: string }, way: 'after' | 'before') => {
+        const readAll = async (start: { before?: string }, way: 'after' | 'before') => {
           const untouched = new Set(inOrder(world.rows(), asked))
           const seen: string[] = []
           let cursor: { after?: string; before?: string } = start
@@ -101,10 +101,10 @@ onBothEngines('pages', (fresh) => {
         for (const way of ['after', 'before'] as const) {
           const start = way === 'after' ? {} : await world.endCursor(asked)
           if (way === 'before' && !start) return
-          const { untouched, seen } = await walk(start ?? {}, way)
+          const { untouched, seen } = await readAll(start ?? {}, way)
           const staying = seen.filter((id) => untouched.has(id))
           expect(new Set(staying).size).toBe(staying.length)
-          // The last page is where the walk back starts and is not read again.
+          // The last page is where the readAll back starts and is not read again.
           const reachable = way === 'after' ? untouched : untouched.difference(world.onLastPage)
           expect(new Set(staying).isSupersetOf(reachable)).toBe(true)
           const sorted = inOrder(world.rows(), asked).filter((id) => untouched.has(id) && staying.includes(id))

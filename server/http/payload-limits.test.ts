@@ -20,7 +20,7 @@ test('what can be, is not', () => {
   for (const input of [{}, null, 1, full, nested(32), Object.create(null)]) expect(findOversized(input)).toBeUndefined()
 })
 
-test('nesting of any depth is walked without calls', () => {
+test('nesting of any depth is read without recursion', () => {
   let deep: unknown = []
   for (let depth = 0; depth < 400_000; depth++) deep = [deep]
   expect(findOversized(deep)).toBeDefined()

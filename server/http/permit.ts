@@ -36,7 +36,7 @@ export function permit({ context, method, routeOptions }: FastifyRequest): void 
 export const mayGive = (by: AgentRole, role: AgentRole): boolean =>
   by === 'owner' || (by === 'admin' && role !== 'owner')
 
-/** Whoever could make owners could make oneself one. Throws 403. */
+/** Anyone who could make owners could make oneself one. Throws 403. */
 export function refuseToGive(by: AgentRole | undefined, ...roles: AgentRole[]): void {
   if (by !== undefined && roles.every((role) => mayGive(by, role))) return
   throw forbidden('Only owners can invite, change and remove owners. Ask an owner of the organization.')

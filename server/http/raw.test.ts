@@ -51,7 +51,7 @@ test('a body that is larger than a mebibyte is 413, one with a wrong length 400'
   expect([answer.status, answer.body.code]).toEqual([413, 413])
 })
 
-test('while the server stops it finishes what is under way, and answers what comes then with 503', async () => {
+test('while the server stops it finishes what is in progress, and answers what comes then with 503', async () => {
   const world = await givenApp('sqlite')
   const port = await givenPort(world)
   const { key } = await world.organization()

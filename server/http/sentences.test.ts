@@ -6,7 +6,7 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 const MONITOR = { domain: 'example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const NO_GROUP = `grp_${'0'.repeat(26)}`
 
-test('each field at fault is told what is allowed, and what came instead', async () => {
+test('the error of each field says what is allowed, and what came instead', async () => {
   const world = await givenApp('sqlite')
   const refusals: [string, unknown, Record<string, string>][] = [
     ['/monitors', { ...MONITOR, expected_value: ['192.0.2.1', 7] }, { 'expected_value.1': 'must be text, not 7.' }],
@@ -90,7 +90,7 @@ test('an answer that is repeated for an Idempotency-Key has the codes of the fir
   expect(again.body).toEqual(first.body)
 })
 
-test('a name must hold more than blanks', async () => {
+test('a name must hold more than spaces', async () => {
   const world = await givenApp('sqlite')
   const { data } = (await world.call('/agents')).body
   for (const [path, method] of [
@@ -145,7 +145,7 @@ test('everything at fault is said at once, a group that is not there too', async
   expect(changed.body.errors.group).toBe('Unknown group. Use the id or slug of an existing group.')
 })
 
-test('a query is told what is not known, what came twice and what it may be', async () => {
+test('errors of a query name what is unknown, what came twice and what is allowed', async () => {
   const world = await givenApp('sqlite')
   const errorsOf = async (query: string) => (await world.call(`/groups?${query}`)).body.errors
   expect(await errorsOf('page=2')).toEqual({
@@ -179,7 +179,7 @@ test('true and false of a query are read in any letter case, as Python writes th
   })
 })
 
-test('a body that is not JSON is told where it ends to be', async () => {
+test('the error of a body that is not JSON names the place', async () => {
   const world = await givenApp('sqlite')
   const post = async (raw: string | Buffer) => await sent(world, '/groups', raw, 'application/json')
   const comma = await post('{"name":"x",}')
@@ -197,7 +197,7 @@ test('a request without a body is none, whatever content type it names', async (
   expect((await sent(world, `/monitors/${id}/disable`, 'a=1', form)).status).toBe(415)
 })
 
-test('a body that is packed is told so, whatever the method', async () => {
+test('a compressed body is refused, whatever the method', async () => {
   const world = await givenApp('sqlite')
   const headers = { 'content-encoding': 'gzip' }
   for (const [method, path] of [

@@ -123,7 +123,7 @@ function requestId(request: IncomingMessage): string {
   return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** The port is open early, so that whoever asks meanwhile is told to come again instead of being turned away. */
+/** The port is open early, so that anyone who asks meanwhile gets a 503 with Retry-After instead of a refused connection. */
 function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }: Deps): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isStarting() || request.routeOptions.url === '/healthz') return

@@ -5,7 +5,7 @@ import { queueMail } from './outbox.ts'
 
 export type WebhookFailure = { webhookId: string; url: string; error: string; statusCode: number | null }
 
-/** Tells the owners, and whoever the organization names beside them, that a webhook was paused. Call it in the pausing transaction. */
+/** Tells the owners, and the addresses that the organization names beside them, that a webhook was paused. Call it in the pausing transaction. */
 export async function notifyWebhookPaused(
   db: Database,
   organizationId: string,
@@ -71,7 +71,7 @@ async function tell(
 
 const MOST_OWNERS = 20
 /**
- * Mails in 24 hours of an organization and the others that its owners own; whoever may name recipients could else have any
+ * Mails in 24 hours of an organization and the others that its owners own; anyone who may name recipients could else have any
  * number sent to strangers. The dashboard shows the webhook all the same.
  */
 const MOST_MAILS = 500

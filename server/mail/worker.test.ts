@@ -145,7 +145,7 @@ onBothEngines('mail', (fresh) => {
     expect(other.received).toHaveLength(1)
   })
 
-  test('without a mail server the text stands in the log, and the mail is kept', async () => {
+  test('without a mail server the text is in the log, and the mail is kept', async () => {
     const { queue, pass, rows, logged } = await givenOutbox(await fresh(), null)
     await queue()
 
@@ -170,7 +170,7 @@ onBothEngines('mail', (fresh) => {
     expect(server.received).toHaveLength(0)
   })
 
-  test('owners, at the address they chose, and the alert addresses are told once each', async () => {
+  test('owners, at the address they chose, and the alert addresses are notified once each', async () => {
     const db = await fresh()
     const { organizationId, now, rows } = await givenOutbox(db, null)
     await db.updateTable('agents').set({ notification_email: 'pager@example.com' }).execute()
@@ -180,8 +180,8 @@ onBothEngines('mail', (fresh) => {
     await notifyWebhookPaused(db, organizationId, failure, now)
     await notifyWebhookActive(db, organizationId, failure, now)
 
-    const told = (await rows()).map(({ recipient, content }) => [recipient, JSON.parse(content).kind])
-    expect(told.sort()).toEqual([
+    const reports = (await rows()).map(({ recipient, content }) => [recipient, JSON.parse(content).kind])
+    expect(reports.sort()).toEqual([
       ['pager@example.com', 'webhook_active'],
       ['pager@example.com', 'webhook_paused'],
       ['team@example.com', 'webhook_active'],
@@ -189,7 +189,7 @@ onBothEngines('mail', (fresh) => {
     ])
   })
 
-  test('what happens in a transaction that fails is told to nobody', async () => {
+  test('a transaction that fails notifies nobody', async () => {
     const db = await fresh()
     const { organizationId, now, rows } = await givenOutbox(db, null)
 

@@ -16,14 +16,14 @@ export type MailWorkerDeps = WorkerDeps & {
   metrics?: Metrics
 }
 
-/** Mails under way at a time. */
+/** Mails in progress at a time. */
 const BATCH = 8
 /** Within the lease, so that no other process sends the mail while this one still tries. */
 const DEADLINE_MS = 45_000
 const FORGET_EVERY_MS = 60 * 60_000
 const FORGET_AFTER_MS = 90 * 24 * 60 * 60_000
 
-/** The loop that sends what is due. Runs until `stop`; what is under way then is given up when `abandon` is aborted. */
+/** The loop that sends what is due. Runs until `stop`; what is in progress then is given up when `abandon` is aborted. */
 export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { config, db, wakeUps } = deps
   const post = config.smtp ? openSmtp(config.smtp) : null

@@ -75,7 +75,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     expect(claim).toMatchObject({ owner, record_type, is_exact_match: is_exact_match ? 1 : 0 })
   })
 
-  test('a check that is under way when the question changes is discarded', async () => {
+  test('a check that is in progress when the question changes is discarded', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     world.pass(5 * MINUTE_MS)
@@ -164,7 +164,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
 })
 
 onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
-  test('a disabled monitor is not checked and loses the check under way; an enabled one is checked at once', async () => {
+  test('a disabled monitor is not checked and loses the check in progress; an enabled one is checked at once', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     world.pass(5 * MINUTE_MS)

@@ -10,7 +10,7 @@ type Columns = Partial<Updateable<MonitorsTable>>
 /** What a change comes to. `columns`: of `monitors`, only those that differ. */
 export type Changed = {
   columns: Columns
-  /** The place in the schedule starts over: what is under way is discarded, and the monitor is due at once. */
+  /** The place in the schedule starts over: what is in progress is discarded, and the monitor is due at once. */
   isNewQuestion: boolean
   isSwitched: boolean
   isReplanned: boolean

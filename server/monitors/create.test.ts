@@ -78,8 +78,8 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
         { [field]: expect.stringContaining(remedy) },
       ])
     }
-    const blank = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: [' '] }
-    const { status, body } = await world.call('/monitors', { method: 'POST', body: blank })
+    const space = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: [' '] }
+    const { status, body } = await world.call('/monitors', { method: 'POST', body: space })
     expect([status, body.expected_value]).toEqual([201, ['" "']])
   })
 
@@ -143,7 +143,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     expect(await counts(world)).toEqual({ default: 0, shop: 2, other: 1 })
   })
 
-  test('one bad item and nothing is made; every error stands at the path of its item', async () => {
+  test('one bad item and nothing is made; every error is at the path of its item', async () => {
     const world = await givenApp(engine)
     const answer = await post(world, '/monitors/bulk', {
       group: 'new-group',
@@ -234,7 +234,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
   })
 })
 
-test('a full disk is a 503 that leaves nothing, and what was asked for works once there is room', async () => {
+test('a full disk is a 503 that leaves nothing, and what was asked for works once there is space', async () => {
   const { url, drop } = await migratedDatabaseUrl('sqlite') // its file has no free pages that another test left
   onTestFinished(drop)
   const world = await givenApp('sqlite', {}, url)

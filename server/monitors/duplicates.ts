@@ -9,7 +9,7 @@ import type { MonitorRow } from './monitor.ts'
 /** What makes two monitors the same: group, name, type, mode and the set of expected values. */
 export type Sameness = Pick<MonitorRow, 'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'>
 
-/** Those that the organization does not have yet, each once. Whoever asks the same for one of the groups waits. */
+/** Those that the organization does not have yet, each once. Anyone who asks the same for one of the groups waits. */
 export async function withoutKnown<T extends Sameness>(db: Database, tenant: Tenant, rows: readonly T[]): Promise<T[]> {
   const { organizationId } = tenant
   await lockGroups(db, tenant, [...new Set(rows.map(({ group_id }) => group_id))])

@@ -2,7 +2,7 @@ import { normalizeName, reverseName } from '../dns/names.ts'
 
 /**
  * The name in a text as people paste it: of a URL its host, of a mail address what stands behind the @, of an IP address the
- * name of its PTR records. What is none of them is given back without its blanks.
+ * name of its PTR records. What is none of them is given back without its spaces.
  */
 export function pastedName(text: string): string {
   const given = text.trim()

@@ -13,7 +13,7 @@ const SLICE = 200
 
 /**
  * Its events go with it; webhook requests already made are still delivered. A long history goes slice by slice before the
- * monitor does, so that nobody waits; whoever is interrupted finds the monitor there and deletes it again. Throws `not_found` and 412.
+ * monitor does, so that nobody waits; anyone who is interrupted finds the monitor there and deletes it again. Throws `not_found` and 412.
  */
 export async function deleteMonitor(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId } = context

@@ -5,7 +5,7 @@ export const SLOTS = 2 ** 52
 /**
  * A monitor's fixed place within every interval, 0..2^52-1, spread evenly whatever the ids look like. Up to four monitors
  * made one after the other lie side by side, on one page of `due_checks`: so making many writes fewer pages. Of a million
- * monitors two have the same place with a probability of 1 to 1,000; whoever inserts them sees to that.
+ * monitors two have the same place with a probability of 1 to 1,000; anyone who inserts them sees to that.
  */
 export function slotOf(monitorId: string): number {
   const last = monitorId.charCodeAt(monitorId.length - 1)

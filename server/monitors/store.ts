@@ -80,7 +80,7 @@ export async function lockMonitor(db: Database, { organizationId }: Tenant, id: 
   return row
 }
 
-/** Makes a monitor due now, outside its schedule. A check that is under way is done again. Throws 409 when disabled. */
+/** Makes a monitor due now, outside its schedule. A check that is in progress is done again. Throws 409 when disabled. */
 export async function checkSoon(db: Database, { organizationId }: Tenant, id: string, now: number): Promise<void> {
   const monitor = await db
     .selectFrom('monitors')

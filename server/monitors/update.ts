@@ -66,7 +66,7 @@ async function groupOf(db: Database, context: RequestContext, named: string): Pr
   return found
 }
 
-/** The monitor's place in the schedule. A check that is under way loses its claim, so that what it finds is discarded. */
+/** The monitor's place in the schedule. A check that is in progress loses its claim, so that what it finds is discarded. */
 async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now: number): Promise<void> {
   const { columns, isNewQuestion, isSwitched, isReplanned } = changed
   if (!isNewQuestion && !isSwitched && !isReplanned) return

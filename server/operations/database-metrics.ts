@@ -12,26 +12,22 @@ const KEPT_MS = 5_000
 const ROLES = ['api', 'checker', 'delivery']
 
 const BACKLOG: [keyof Backlog, string, string][] = [
-  ['due_checks', 'zonewatch_due_checks', 'Checks that are due; 10000 stands for that many or more.'],
+  ['due_checks', 'zonewatch_due_checks', 'Checks that are due; 10000 means 10000 or more.'],
   [
     'overdue_checks',
     'zonewatch_overdue_checks',
-    'Checks that have been due for more than a minute; 10000 stands for that many or more.',
+    'Checks that have been due for more than a minute; 10000 means 10000 or more.',
   ],
   ['check_age', 'zonewatch_oldest_due_check_age_seconds', 'For how long the oldest due check has been due.'],
-  [
-    'due_webhooks',
-    'zonewatch_due_webhooks',
-    'Webhooks with a request that is due; 10000 stands for that many or more.',
-  ],
+  ['due_webhooks', 'zonewatch_due_webhooks', 'Webhooks with a request that is due; 10000 means 10000 or more.'],
   ['webhook_age', 'zonewatch_delivery_queue_age_seconds', 'For how long the oldest due webhook has been due.'],
   [
     'pending_requests',
     'zonewatch_pending_webhook_requests',
-    'Webhook requests that are not delivered yet; 10000 stands for that many or more.',
+    'Webhook requests that are not delivered yet; 10000 means 10000 or more.',
   ],
   ['paused_webhooks', 'zonewatch_paused_webhooks', 'Webhooks that are paused because their endpoint keeps failing.'],
-  ['pending_mails', 'zonewatch_pending_mails', 'Emails that are not sent yet; 10000 stands for that many or more.'],
+  ['pending_mails', 'zonewatch_pending_mails', 'Emails that are not sent yet; 10000 means 10000 or more.'],
   ['mail_age', 'zonewatch_mail_queue_age_seconds', 'For how long the oldest due email has been due.'],
 ]
 

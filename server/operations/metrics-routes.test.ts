@@ -3,7 +3,7 @@ import { givenApp } from '../testing/app-world.ts'
 
 const TOKEN = 'a-token-of-the-test'
 
-test('whoever sends the token reads the metrics, and nobody else', async () => {
+test('anyone who sends the token reads the metrics, and nobody else', async () => {
   const { call } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
   const asked = (authorization?: string) =>
     call('/metrics', { key: null, headers: authorization === undefined ? {} : { authorization } })
@@ -25,7 +25,7 @@ test('a network that sends wrong tokens is refused for a minute, with the right 
   for (let guess = 0; guess < 25; guess++) statuses.push((await asked(`guess-${guess}`, '2001:db8::1')).status)
   expect(statuses).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
 
-  // The same network, as whoever has one address of it has them all.
+  // The same network, as anyone who has one address of it has them all.
   const { status, headers, body } = await asked(TOKEN, '2001:db8::2')
   expect([status, body.error]).toEqual([
     429,

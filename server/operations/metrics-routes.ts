@@ -7,7 +7,7 @@ import { secondsToWait } from '../http/limits.ts'
 import { type Exposition, expose } from '../metrics/exposition.ts'
 import { Problem } from '../problem.ts'
 
-/** `GET /metrics` for whoever sends METRICS_TOKEN. Without that setting there is no such route. */
+/** `GET /metrics` for anyone who sends METRICS_TOKEN. Without that setting there is no such route. */
 export function metricsRoutes({
   clock,
   config,

@@ -42,7 +42,7 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
     expect((await list()).data).toHaveLength(1)
   })
 
-  test('the portal opens for whoever bought, and changed billing details go to the provider', async () => {
+  test('the portal opens for anyone who bought, and changed billing details go to the provider', async () => {
     const { world, buy, stripe } = await givenShop(engine)
     const portal = () => world.call('/organization/subscription/portal', { method: 'POST' })
     expect((await portal()).status).toBe(409)

@@ -29,7 +29,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     })
   })
 
-  test('whoever asks twice gets one customer and one page', async () => {
+  test('anyone who asks twice gets one customer and one page', async () => {
     const { choose } = await givenShop(engine)
 
     const [first, second] = await Promise.all([choose('team'), choose('team')])
@@ -105,7 +105,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
   })
 
-  test('a failed payment is told, and an unpaid plan falls back to the free limits', async () => {
+  test('a failed payment is reported, and an unpaid plan falls back to the free limits', async () => {
     const { buy, stripe, report, plan } = await givenShop(engine)
     await buy('price_team')
 

@@ -114,7 +114,7 @@ async function pageFor(
   const customer = row?.stripe_customer ?? (await provider.newCustomer(organizationId))
   await noteCustomer(db, { organizationId }, customer)
   await passOnBilling(deps, payments, { organizationId })
-  // Whoever asks twice gets one page, not two subscriptions; after a subscription ended, the next page is a new one.
+  // Anyone who asks twice gets one page, not two subscriptions; after a subscription ended, the next page is a new one.
   const turn = Math.floor(clock.now() / SESSION_MS)
   const key = `buy:${organizationId}:${price}:${row?.as_of ?? 0}:${turn}`
   const expiresAt = (turn + 2) * SESSION_MS
@@ -128,10 +128,10 @@ async function setCancelled(
   row: SubscriptionRow | undefined,
   cancel: boolean,
 ): Promise<Subscription> {
-  const told: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(liveSubscription(row) ?? '', cancel)
+  const received: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(liveSubscription(row) ?? '', cancel)
   // The row itself follows when the provider reports it.
   const subscription = await getSubscription(db, config.plans, context, clock.now())
-  const after = { cancel_at: isoOrNull(told.cancelAt) }
+  const after = { cancel_at: isoOrNull(received.cancelAt) }
   const action = cancel ? 'subscription.canceled' : 'subscription.resumed'
   await recordAudit(db, context, { action, object: {}, before: { cancel_at: subscription.cancel_at }, after })
   return { ...subscription, ...after }

@@ -144,7 +144,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
   })
 
-  test('whoever has more than the plan allows keeps it', async () => {
+  test('anyone who has more than the plan allows keeps it', async () => {
     const { world } = await givenSmall(engine)
     for (const name of ['Ada', 'Bob', 'Cleo']) await givenAgent(world, { name })
 

@@ -63,7 +63,7 @@ onBothEngines('following a subscription', (fresh) => {
     }
   })
 
-  test('an earlier answer about one that ended does not bring it back, even when its end was the first that we heard', async () => {
+  test('an earlier answer about one that ended does not bring it back, even when its end was the first that arrived', async () => {
     for (const isKnown of [true, false]) {
       const { follow, row } = await givenCustomer(await fresh())
       if (isKnown) await follow({}, 10)

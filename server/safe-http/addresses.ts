@@ -21,7 +21,7 @@ export const DENIED_PORTS: readonly number[] = [
 const URL_LIMIT = 2000
 
 /**
- * Reads blocks or single addresses (`10.0.0.0/8, fd00::/8 127.0.0.1`), separated by commas or blanks.
+ * Reads blocks or single addresses (`10.0.0.0/8, fd00::/8 127.0.0.1`), separated by commas or spaces.
  * A refusal names the entry at fault and what to write instead.
  */
 export function parseNetworks(text: string): { ok: true; networks: Networks } | { ok: false; reason: string } {

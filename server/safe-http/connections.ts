@@ -19,7 +19,7 @@ export type Connect = (
 ) => void
 type ConnectionsOptions = Omit<Client.Options, 'connect'> & { connect: Connect }
 
-/** Whoever has it sends one request, then gives it back. */
+/** Anyone who has it sends one request, then gives it back. */
 export type Line = { client: Client; giveBack: () => void }
 
 /**
@@ -48,7 +48,7 @@ export class Connections {
     return { client: kept.client, giveBack: () => this.#giveBack(kept) }
   }
 
-  /** Breaks off what is under way, and refuses what comes later. */
+  /** Breaks off what is in progress, and refuses what comes later. */
   async destroy(): Promise<void> {
     this.#isDestroyed = true
     await Promise.all([...this.#all].map((client) => client.destroy()))

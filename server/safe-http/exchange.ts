@@ -187,7 +187,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     this.#letGo()
   }
 
-  /** Whoever still knows the exchange, be it an outgrown table of a Set, keeps nothing else in memory through it. */
+  /** Anyone who still knows the exchange, be it an outgrown table of a Set, keeps nothing else in memory through it. */
   #letGo(): void {
     this.#takeBack = undefined
     this.#controller = undefined

@@ -31,7 +31,7 @@ function troubleOf(outcome: Outcome): string | null {
       return 'the name server refuses recursive queries'
     case 'lame':
       return outcome.reason
-    case 'endless_alias':
+    case 'cname_loop':
       return 'the CNAME chain does not end at an address'
     case 'malformed':
       return outcome.reason

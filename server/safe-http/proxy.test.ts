@@ -61,7 +61,7 @@ function givenSafeFetch(options: Partial<SafeFetchOptions>) {
   return safeFetch
 }
 
-test('a request goes through the proxy, which is told the vetted address and never the name', async () => {
+test('a request goes through the proxy, which receives the vetted address and never the name', async () => {
   const proxy = await givenProxy()
   const receiver = await givenReceiver()
   const safeFetch = givenSafeFetch({ proxy: proxy.url() })

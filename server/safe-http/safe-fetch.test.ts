@@ -102,7 +102,7 @@ describe('a request', () => {
 })
 
 describe('an answer', () => {
-  test.each([200, 201, 204, 302, 304, 400, 410, 429, 500, 503])('of status %i is told as it is', async (status) => {
+  test.each([200, 201, 204, 302, 304, 400, 410, 429, 500, 503])('of status %i is reported as it is', async (status) => {
     const receiver = await givenReceiver()
     const elsewhere = await givenReceiver()
     receiver.answers({ status, headers: { location: elsewhere.url, 'retry-after': '7' } })
@@ -156,7 +156,7 @@ describe('giving up', () => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('by closing ends what is under way and what comes later', async () => {
+  test('by closing ends what is in progress and what comes later', async () => {
     const receiver = await givenReceiver()
     receiver.hang()
     const safeFetch = givenSafeFetch()

@@ -48,7 +48,7 @@ export type SafeFetch = {
    * it may exist later and is judged again at every connection.
    */
   refusalOf(url: string): Promise<FieldError | null>
-  /** Breaks off what is under way (each ends as `failed`) and closes every connection. */
+  /** Breaks off what is in progress (each ends as `failed`) and closes every connection. */
   close(): Promise<void>
 }
 
@@ -158,7 +158,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 }
 
-/** Breaks off what is under way when its signal is aborted; a signal has one listener, however much is under way. */
+/** Breaks off what is in progress when its signal is aborted; a signal has one listener, however much is in progress. */
 class Breaks {
   readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>()
 

@@ -46,13 +46,13 @@ test('the certificate is verified for the name, although the address is what is 
   expect(receiver.received[0]?.headers.host).toBe(`receiver.test:${receiver.port}`)
 })
 
-test('the name is told in the handshake, without the dot at its end', async () => {
-  const told: string[] = []
+test('the name is sent in the handshake, without the dot at its end', async () => {
+  const names: string[] = []
   const server = tls.createServer({
     key,
     cert: valid,
     SNICallback: (name, done) => {
-      told.push(name)
+      names.push(name)
       done(new Error('seen enough'))
     },
   })
@@ -63,7 +63,7 @@ test('the name is told in the handshake, without the dot at its end', async () =
 
   await givenSafeFetch().post(`https://receiver.test.:${port}/`, {}, body)
 
-  expect(told).toEqual(['receiver.test'])
+  expect(names).toEqual(['receiver.test'])
 })
 
 test('further authorities are trusted beside the usual ones', async () => {

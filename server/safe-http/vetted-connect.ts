@@ -90,7 +90,7 @@ export async function vettedAddresses(hostname: string, deps: Deps, exchange: Op
   return addresses.slice(0, ADDRESSES_TRIED)
 }
 
-/** Without the address: whoever names a receiver is not told what the names of this network lead to. */
+/** Without the address: anyone who names a receiver is not told what the names of this network lead to. */
 const refusedName = (host: string) => fieldError('host_not_public', { host })
 
 async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Promise<string[]> {

@@ -9,7 +9,7 @@ const BATCH = 200
 
 /**
  * Re-encrypts, in batches, every value that another key than the current one encrypted, and returns how many. A value that changes
- * meanwhile is skipped, because whoever writes it uses the current key. Can be interrupted and run again.
+ * meanwhile is skipped, because anyone who writes it uses the current key. Can be interrupted and run again.
  */
 export async function reencrypt(
   db: Database,

@@ -51,16 +51,16 @@ export async function givenChecks(
     for (const server of servers) await server.close()
   })
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
-  const told: string[] = []
-  const notes = { onOutage: () => told.push('outage'), onRecovery: () => told.push('recovery') }
+  const notices: string[] = []
+  const notes = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
   const canaries = canary === undefined ? undefined : createCanaries({ dns, clock, names: [canary], ...notes })
   const seal = createSeal('x'.repeat(32))
 
   return {
     organizationId: organization.id,
     servers,
-    /** What the operator was told about our own network. */
-    told,
+    /** What the operator was notified of about our own network. */
+    notices,
     /** Every resolver answers this. */
     set: (...record: Parameters<DnsServer['set']>) => {
       for (const server of servers) server.set(...record)

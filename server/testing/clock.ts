@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 
 export type ManualClock = Clock & {
-  /** Moves the time on to this instant; whoever sleeps until then wakes. It never goes back. */
+  /** Moves the time on to this instant; anyone who sleeps until then wakes. It never goes back. */
   moveTo(instant: number): void
   /** What somebody who sets the machine's clock does: no time passes by it. */
   setBack(ms: number): void

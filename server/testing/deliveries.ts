@@ -82,7 +82,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     await Promise.allSettled(loops)
   })
 
-  /** Resolves when nothing is due and nothing changes any more; what hangs may be under way. */
+  /** Resolves when nothing is due and nothing changes any more; what hangs may be in progress. */
   async function settle(): Promise<void> {
     for (const { requests } of all) requests.send()
     let before = ''

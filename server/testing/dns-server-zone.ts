@@ -73,8 +73,8 @@ export function createZone(): Zone {
       const records = recordsOf(last)
       const set = records?.get(type)
       if (!set || set.values.length === 0) {
-        const endless = answers.length > MAX_CHAIN
-        const authorities = endless ? [] : [startOfAuthority(last, names)]
+        const tooLong = answers.length > MAX_CHAIN
+        const authorities = tooLong ? [] : [startOfAuthority(last, names)]
         return { rcode: records ? 'NOERROR' : 'NXDOMAIN', answers, authorities }
       }
       answers.push(...set.values.map((value) => toAnswer(last, set.type, value, set.ttl)))

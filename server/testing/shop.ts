@@ -41,8 +41,8 @@ export async function givenShop(engine: Engine, settings: Settings = {}) {
     }: { id?: string; type?: string; object?: object } = {},
   ) => {
     const kind = about.startsWith('in_') ? 'invoice' : 'subscription'
-    const told = object ?? stripe.things.get(about) ?? { id: about, object: kind }
-    const signed = signedReport({ id, type, object: told }, { at: world.deps.clock.now() })
+    const reported = object ?? stripe.things.get(about) ?? { id: about, object: kind }
+    const signed = signedReport({ id, type, object: reported }, { at: world.deps.clock.now() })
     return world.call('/stripe/webhook', { method: 'POST', key: null, ...signed })
   }
   return {

@@ -109,7 +109,7 @@ export function bodyOf({ body, eventAt, event }: StoredBody): Buffer {
   return joinedBody({ body, eventAt }, event)
 }
 
-/** What a request sends, for whoever shows it. */
+/** What a request sends, for anyone who shows it. */
 export async function readBody(
   db: Database,
   { body, event_at, event_id }: Pick<Selectable<WebhookRequestsTable>, 'body' | 'event_at' | 'event_id'>,

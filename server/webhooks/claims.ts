@@ -185,7 +185,7 @@ const COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, by_hand')
 // What follows is read in the order of an index and stops at its limit. Conditions beside the index's own are looked at
 // here: a planner that takes them for rare would read and sort the whole backlog instead.
 
-/** So many rows of a queue may be under way among those that are read for more. */
+/** So many rows of a queue may be in progress among those that are read for more. */
 const SLACK = 32
 
 /** What is due, longest overdue first, up to `limit` of each webhook. `isByHand`: only what persons asked for. */

@@ -135,7 +135,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     ).toEqual([orphan])
   })
 
-  test('a replay of a long period stands in the queue in order, with one schedule each', async () => {
+  test('a replay of a long period is in the queue in order, with one schedule each', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events(700)
@@ -152,7 +152,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     )
   })
 
-  test('claiming walks no backlog: every statement reads an index in its order', async () => {
+  test('claiming reads no backlog: every statement reads an index in its order', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     await db

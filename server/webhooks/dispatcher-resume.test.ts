@@ -100,7 +100,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent().length - attempted).toBe(5)
   })
 
-  test('a probe that is under way while something else resumes the webhook does not pause it again', async () => {
+  test('a probe that is in progress while something else resumes the webhook does not pause it again', async () => {
     const { world, webhook } = await givenPaused(await fresh())
     webhook.answers('hang')
     await world.pass(HOUR_MS)
@@ -172,7 +172,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent().map(({ id }) => id)).toEqual([...ids.slice(0, 3), ...ids])
   })
 
-  test('a request that is being attempted is left to that attempt, whoever asks for it', async () => {
+  test('a request that is being attempted is left to that attempt, no matter who retries', async () => {
     const world = await givenDeliveries(await fresh())
     const { db, organizationId, clock } = world
     const webhook = await world.webhook()

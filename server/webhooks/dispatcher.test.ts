@@ -63,7 +63,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED', attempts: 2 }])
   })
 
-  test('after the ninth retry the webhook is paused and its owner told once, with the reason', async () => {
+  test('after the ninth retry the webhook is paused and its owner notified once, with the reason', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -96,7 +96,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(await webhook.requests()).toHaveLength(10)
   })
 
-  test('a probe that succeeds resumes: all that was kept is sent, oldest first, and the owner told', async () => {
+  test('a probe that succeeds resumes: all that was kept is sent, oldest first, and the owner notified', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -136,7 +136,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(4).fill('DELIVERED'))
   })
 
-  test('a manual retry of what failed for good resumes a paused webhook', async () => {
+  test('a manual retry of what failed permanently resumes a paused webhook', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -231,7 +231,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(world.mostUnderWay()).toBeLessThanOrEqual(3)
   })
 
-  test('one webhook has at most its own number of requests under way', async () => {
+  test('one webhook has at most its own number of requests in progress', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 3 } })
     await world.webhook()
 

@@ -34,7 +34,7 @@ const START_WITHIN_MS = 8_000
 
 /**
  * The loop that sends what is due. Each webhook is a queue of its own: one that is slow or far behind takes none of another's
- * capacity. Runs until `stop`; what is under way then is finished, or given up when `abandon` is aborted.
+ * capacity. Runs until `stop`; what is in progress then is finished, or given up when `abandon` is aborted.
  */
 export async function runDispatcher(
   deps: DispatcherDeps,

@@ -100,7 +100,7 @@ test('the retries are those of the schedule', () => {
 
 test('the table has every way of a request from one status to another', () => {
   const ways = rowsBelow('A request that is').filter(([, , when]) => when !== 'it is replayed')
-  const told = ways.map(([from, to]) => `${from} ${to}`)
+  const documented = ways.map(([from, to]) => `${from} ${to}`)
 
   const found = new Set<string>()
   for (const { status, retries, isTest } of standings()) {
@@ -121,14 +121,14 @@ test('the table has every way of a request from one status to another', () => {
       }
     }
   }
-  expect(told.sort()).toEqual([...found].sort())
+  expect(documented.sort()).toEqual([...found].sort())
 })
 
 test('the picture shows the ways that the tables tell, and no other', () => {
-  const told = [...rowsBelow('A webhook that is'), ...rowsBelow('A request that is')].map((row) => row.join(' '))
+  const documented = [...rowsBelow('A webhook that is'), ...rowsBelow('A request that is')].map((row) => row.join(' '))
 
   const arrows = [...fenced('mermaid')[0]!.matchAll(/(\w+) --> (\w+): (.*)/g)]
-  expect(arrows.map(([, from, to, when]) => `${from} ${to} ${when}`)).toEqual(told)
+  expect(arrows.map(([, from, to, when]) => `${from} ${to} ${when}`)).toEqual(documented)
 })
 
 test('limits and ports are those of the code', () => {

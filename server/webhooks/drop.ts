@@ -20,7 +20,7 @@ export type DropDeps = { db: Database; clock: Clock; log: Logger; config: { webh
 
 const DAY_MS = 24 * 60 * 60_000
 const AT_ONCE = 200
-/** After each batch, so that whoever waits for the database comes first. */
+/** After each batch, so that anyone who waits for the database comes first. */
 const PAUSE_MS = 20
 
 /** Drops what waited for too long, and the oldest of what is too much. */

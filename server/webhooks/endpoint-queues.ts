@@ -2,9 +2,9 @@ import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
 
 export type DispatcherLimits = {
-  /** Requests under way at a time over all webhooks, slow ones left out. */
+  /** Requests in progress at a time over all webhooks, slow ones left out. */
   inAll: number
-  /** Requests under way at a time for one webhook. */
+  /** Requests in progress at a time for one webhook. */
   perWebhook: number
 }
 
@@ -14,7 +14,7 @@ const SLOW_MS = 250
 const SLOW_FACTOR = 10
 /** So many times `inAll` may wait here, claimed, so that the next ones need no look at the database first. */
 const AHEAD_FACTOR = 5
-/** A claimed request is to start within this. Whoever claims little has little to give back when its webhook changes. */
+/** A claimed request is to start within this. Anyone who claims little has little to give back when its webhook changes. */
 const AHEAD_MS = 1_000
 const MOST_AHEAD = 1_024
 /** Beside the others of the webhook, because a person waits. */
@@ -35,7 +35,7 @@ type EndpointQueue = {
   pausing: number
 }
 
-/** A request under way. */
+/** A request in progress. */
 export type Flight = { claimed: ClaimedRequest; timing: Timing }
 type Timing = { startedAt: number; isSlow: boolean }
 

@@ -7,7 +7,7 @@ import { countStored, releaseBodies } from './storage.ts'
 
 /** Requests written in one transaction: a few milliseconds, after which others have their turn. */
 const SLICE = 200
-/** Organizations that share a slice: whoever has much to write holds back no other. */
+/** Organizations that share a slice: anyone who has much to write holds back no other. */
 const ORGANIZATIONS = 4
 /** Events of one organization in a slice. */
 const EVENTS = 50
@@ -17,7 +17,7 @@ export type Turn = { after: string }
 
 /**
  * Writes the next slice of the requests that checks left to be written. The rows stay locked until the slice is committed,
- * with where the next one begins: whoever is killed in between has written all of it or nothing. Returns how many
+ * with where the next one begins: anyone who is killed in between has written all of it or nothing. Returns how many
  * requests there were, and undefined where nothing is left.
  */
 export async function fanOut(db: Database, turn: Turn, now: number): Promise<number | undefined> {

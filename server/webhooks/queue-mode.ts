@@ -62,7 +62,7 @@ export async function readNextAttempts(
 }
 
 /**
- * The instant of the next attempt, in the past for one that is under way or as soon as there is capacity; null while the
+ * The instant of the next attempt, in the past for one that is in progress or as soon as there is capacity; null while the
  * webhook is paused or disabled, where nobody knows. Pure.
  */
 export function nextAttemptOf(waiting: Selectable<DueRequestsTable>, queue: EndpointQueue, now: number): number | null {

@@ -28,7 +28,7 @@ type Attempted = {
 export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null }
 
 /**
- * Records attempts in one transaction: request, attempt and webhook. Whoever lost its lease meanwhile records nothing.
+ * Records attempts in one transaction: request, attempt and webhook. Anyone who lost its lease meanwhile records nothing.
  * Returns the webhooks whose state changed by it.
  */
 export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {

@@ -279,7 +279,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(await signatures()).toBe(1)
   })
 
-  test('next_attempt lies in the past while an attempt is under way', async () => {
+  test('next_attempt lies in the past while an attempt is in progress', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     receiver.hang()
     await events(world, groupId, 1)

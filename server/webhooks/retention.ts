@@ -15,11 +15,11 @@ export const KEPT_DAYS = 90
 
 const AT_ONCE = 200
 const WEBHOOKS_AT_ONCE = 100
-/** After each batch, so that whoever waits for the database comes first. */
+/** After each batch, so that anyone who waits for the database comes first. */
 const PAUSE_MS = 20
 const REMOVED_EVERY_MS = 10_000
 const OLD_EVERY_MS = 60 * 60_000
-/** A check that was under way when a webhook was deleted may still write requests for it. */
+/** A check that was in progress when a webhook was deleted may still write requests for it. */
 const LATE_MS = 5 * 60_000
 
 /** Deletes what is not needed any more, a little at a time. Runs until `stop`. */

@@ -39,7 +39,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect({ ...body, secret: answer.body.secret }).toEqual(answer.body)
   })
 
-  test('secret and headers are nowhere in the database as they stand', async () => {
+  test('secret and headers are nowhere in the database in plain text', async () => {
     const world = await givenApp(engine)
     await made(world, { secret: 'a secret of our own', headers: { Authorization: 'Bearer hush' } })
 
@@ -63,7 +63,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await world.call('/webhooks?group=nothing')).body.data).toEqual([])
   })
 
-  test('everything that is wrong is told at once, at its path', async () => {
+  test('everything that is wrong is reported at once, at its path', async () => {
     const world = await givenApp(engine)
     const body = {
       url: 'http://10.0.0.1/',
@@ -71,14 +71,14 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
       groups: ['none', 'default', 7],
       secret: 'short',
     }
-    const { status, body: told } = await world.call('/webhooks', { method: 'POST', body })
+    const { status, body: received } = await world.call('/webhooks', { method: 'POST', body })
 
     expect(status).toBe(400)
-    expect(told.errors.url).toBe(
+    expect(received.errors.url).toBe(
       '10.0.0.1 is not a public address (private). Use another one, or ask the operator to allow its network (WEBHOOK_ALLOWED_NETWORKS).',
     )
     const fields = ['groups.0', 'groups.2', 'headers.Bad Name', 'headers.Host', 'secret', 'url']
-    expect(Object.keys(told.errors).sort()).toEqual(fields)
+    expect(Object.keys(received.errors).sort()).toEqual(fields)
     const { id } = await made(world)
     const patched = await world.call(`/webhooks/${id}`, { method: 'PATCH', body })
     expect(Object.keys(patched.body.errors).sort()).toEqual(fields)
@@ -243,7 +243,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     await db.updateTable('webhooks').set({ last_executed_at: 5_000 }).where('id', '=', ids[3]!).execute()
     await db.updateTable('webhooks').set({ last_executed_at: 9_000 }).where('id', '=', ids[1]!).execute()
 
-    const walk = async (query: string) => {
+    const readAll = async (query: string) => {
       const seen: string[] = []
       let after: string | null = null
       do {
@@ -253,8 +253,8 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
       } while (after !== null)
       return seen.map((id) => ids.indexOf(id))
     }
-    expect(await walk('order_way=desc')).toEqual([4, 3, 2, 1, 0])
-    expect(await walk('order_by=last_executed')).toEqual([3, 1, 0, 2, 4])
-    expect((await walk('order_by=last_executed&order_way=desc')).slice(0, 2)).toEqual([1, 3])
+    expect(await readAll('order_way=desc')).toEqual([4, 3, 2, 1, 0])
+    expect(await readAll('order_by=last_executed')).toEqual([3, 1, 0, 2, 4])
+    expect((await readAll('order_by=last_executed&order_way=desc')).slice(0, 2)).toEqual([1, 3])
   })
 })

@@ -172,7 +172,7 @@ function table(figures: Figures, seconds: number, threads: number): string {
     ['false events', String(count('false event'))],
     ['missed changes', String(count('missed change'))],
     ['late changes', String(count('late change'))],
-    ['checks without an end', String(count('endless check'))],
+    ['checks without an end', String(count('unfinished check'))],
     ...Object.entries(kinds).flatMap(([kind, { queries, days: length, delays }]) => [
       [`queries a day, ${kind}`, length === 0 ? '-' : (queries / length).toFixed(1)],
       [`a change is found, ${kind}`, times(delays.map(({ sinceKnowable, seed }) => [sinceKnowable, seed]))],

@@ -143,8 +143,8 @@ export function createNetwork(world: World, random: Random) {
     for (let attempt = 0; attempt < tries; attempt++) {
       const at = order[attempt % order.length]!
       sent += 1
-      const heard = isLost() ? undefined : recursive(at, time, isUnvalidated)
-      const found = isCutOff(world.resolvers[at]!, heard) ? undefined : heard
+      const received = isLost() ? undefined : recursive(at, time, isUnvalidated)
+      const found = isCutOff(world.resolvers[at]!, received) ? undefined : received
       ms += found ? RESOLVER_MS : TIMEOUT_MS
       if (found || outcome.kind === 'timeout') outcome = found ?? TIMEOUT
       evidence.push(evidenceOf(formatServer(resolvers[at]!), outcome, found ? RESOLVER_MS : TIMEOUT_MS))

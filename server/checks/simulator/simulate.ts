@@ -29,7 +29,7 @@ export type Report = {
   trace: string[]
 }
 export type Fault = {
-  kind: 'false event' | 'missed change' | 'late change' | 'endless check'
+  kind: 'false event' | 'missed change' | 'late change' | 'unfinished check'
   at: number
   what: string
 }
@@ -149,7 +149,7 @@ export function simulate(
       }
       now = last
     }
-    report.faults.push({ kind: 'endless check', at: now, what: 'more than 200 rounds of queries' })
+    report.faults.push({ kind: 'unfinished check', at: now, what: 'more than 200 rounds of queries' })
     return { step: { kind: 'unchanged' }, endedAt: now }
   }
 

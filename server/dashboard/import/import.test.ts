@@ -124,7 +124,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     expect((await plan(world, { csv })).body.rows.map(({ fate }: ImportRow) => fate)).toEqual(['differs', 'make'])
   })
 
-  test('a row that stands twice is made once, and another organization has nothing to do with it', async () => {
+  test('a row that appears twice is made once, and another organization has nothing to do with it', async () => {
     const world = await givenApp(engine)
     const csv =
       'name,type,value,group\na.example,A,192.0.2.1,one\na.example,A,192.0.2.1,two\nA.example.,A,192.0.2.1,one\n'

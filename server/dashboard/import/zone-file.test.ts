@@ -12,7 +12,7 @@ const made = async (text: string, origin?: string) =>
 const refused = async (rows: Promise<InputRow[]>) =>
   (await rows).flatMap(({ line, fate, why }) => (fate === 'refuse' ? [[line, why]] : []))
 
-test('a zone as BIND writes it: origin, TTL, blank owners, @, parentheses, comments, classes', async () => {
+test('a zone as BIND writes it: origin, TTL, omitted owners, @, parentheses, comments, classes', async () => {
   const zone = `; a zone
 $ORIGIN example.com.
 $TTL 1h30m
@@ -47,7 +47,7 @@ c.d	A	192.0.2.3
   expect((await read(zone)).map(({ line, type }) => [line, type])[3]).toEqual([12, 'A'])
 })
 
-test('texts keep their chunks, blanks, semicolons and escapes', async () => {
+test('texts keep their chunks, spaces, semicolons and escapes', async () => {
   const zone = String.raw`$ORIGIN example.com.
 @ TXT "v=spf1 -all" ; a comment
   TXT "one  two" "three;four"
@@ -55,7 +55,7 @@ a TXT plain
 b TXT "say \"hi\" \\ \065"
 c TXT ( "first"
         "second" ) ; over lines
-d TXT with\ blank
+d TXT with\ space
 e TXT ""
 @ CAA 0 issue "ca.example; account=1"
 @ CAA 0 iodef mailto:a@example.com
@@ -65,7 +65,7 @@ e TXT ""
     ['a.example.com.', 'TXT', '"plain"'],
     ['b.example.com.', 'TXT', String.raw`"say \"hi\" \\ \065"`],
     ['c.example.com.', 'TXT', '"first" "second"'],
-    ['d.example.com.', 'TXT', String.raw`"with\ blank"`],
+    ['d.example.com.', 'TXT', String.raw`"with\ space"`],
     ['e.example.com.', 'TXT', '""'],
     ['example.com.', 'CAA', '0 issue "ca.example; account=1"', '0 iodef "mailto:a@example.com"'],
   ])
@@ -167,7 +167,7 @@ test('a set of which one record cannot be read is no expectation', async () => {
   ])
 })
 
-test('line ends of Windows, a byte order mark and blanks of all kinds do no harm', async () => {
+test('line ends of Windows, a byte order mark and spaces of all kinds do no harm', async () => {
   const zone = '\ufeff$ORIGIN example.com.\r\n\r\nwww\u00a0300 A\t192.0.2.1 \r\n  \r\n A 192.0.2.2\r\n'
   expect(await made(zone)).toEqual([['www.example.com.', 'A', '192.0.2.1', '192.0.2.2']])
 })

@@ -8,7 +8,7 @@ import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
 import { type Entry, MOST_CHARACTERS, zoneEntries } from './zone-tokens.ts'
 
 // dnsz, which is at hand for this, drops lines that it cannot read without a word, knows no line numbers, leaves names in
-// the data relative to the origin and folds blanks inside quoted text: too little for who must not lose a record.
+// the data relative to the origin and folds spaces inside quoted text: too little for who must not lose a record.
 
 type Reading = {
   /** With a dot at its end; undefined until it is known. */

@@ -5,7 +5,7 @@ import { yieldToEventLoop } from '../../yield.ts'
 export type Entry = {
   /** Counted from 1. */
   line: number
-  /** It begins with a blank: the owner is that of the entry before. */
+  /** It begins with a space: the owner is that of the entry before. */
   isIndented: boolean
   /** Of its first `MOST_CHARACTERS`. */
   tokens: Token[]
@@ -37,11 +37,11 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
     let isCut = line.length > MOST_CHARACTERS
     let isAfterText = false
     for (const match of line.slice(0, MOST_CHARACTERS).matchAll(PART)) {
-      const [part, blank, comment, parenthesis, quoted, close, plain] = match
+      const [part, space, comment, parenthesis, quoted, close, plain] = match
       if (comment !== undefined) isCut = false
       const isGlued = isAfterText
       isAfterText = plain !== undefined
-      if (blank !== undefined || comment !== undefined) continue
+      if (space !== undefined || comment !== undefined) continue
       entry ??= { line: number, isIndented: /^\s/.test(line), tokens: [], isCut: false }
       kept += part.length
       if (parenthesis === '(') depth++

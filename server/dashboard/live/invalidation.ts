@@ -5,23 +5,23 @@ import type { LiveDeps, LiveStreams } from './streams.ts'
 
 type List = LiveChange['lists'][number]
 
-/** One change of a list is told to the other processes at most this often: a bulk of requests is one change to who watches. */
+/** One change of a list is sent to the other processes at most this often: a bulk of requests is one change to who watches. */
 const PAUSE_MS = 500
 
 /** Tells the open pages of every process what a request has changed. Before the routes. */
 export function publishInvalidations(app: FastifyInstance, { db, clock, log }: LiveDeps, live: LiveStreams): void {
-  const told = new Map<string, number>()
-  /** Keys that are told when their pause is over. */
+  const sent = new Map<string, number>()
+  /** Keys that are sent when their pause is over. */
   const waiting = new Set<string>()
   const underWay = new Set<Promise<void>>()
 
   const tell = async (key: string, organizationId: string, list: List) => {
     waiting.add(key)
-    const since = clock.elapsed() - (told.get(key) ?? Number.NEGATIVE_INFINITY)
+    const since = clock.elapsed() - (sent.get(key) ?? Number.NEGATIVE_INFINITY)
     if (since < PAUSE_MS) await clock.sleep(PAUSE_MS - since)
     waiting.delete(key)
-    if (told.size > MOST_REMEMBERED) told.clear()
-    told.set(key, clock.elapsed())
+    if (sent.size > MOST_REMEMBERED) sent.clear()
+    sent.set(key, clock.elapsed())
     await countChange(db, organizationId, list)
     live.wake(organizationId)
   }

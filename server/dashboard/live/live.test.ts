@@ -10,9 +10,9 @@ import { MOST_OF_ONE } from './streams.ts'
 
 const PATH = '/dashboard/api/live'
 
-type Told = { event: string; data: { lists?: string[]; monitors: string[] } }
+type Message = { event: string; data: { lists?: string[]; monitors: string[] } }
 
-/** Listens as a browser does. `told` grows; `over` resolves when the server ends the stream. */
+/** Listens as a browser does. `received` grows; `over` resolves when the server ends the stream. */
 async function listen(world: AppWorld, key?: string) {
   const [listening] = world.app.addresses()
   const known = listening as AddressInfo | undefined
@@ -21,7 +21,7 @@ async function listen(world: AppWorld, key?: string) {
   onTestFinished(() => stop.abort())
   const headers = { 'x-api-key': key ?? (await world.organization()).key }
   const answer = await fetch(`http://127.0.0.1:${port}${PATH}`, { headers, signal: stop.signal })
-  const told: Told[] = []
+  const received: Message[] = []
   const read = async () => {
     let text = ''
     for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
@@ -30,11 +30,11 @@ async function listen(world: AppWorld, key?: string) {
       text = messages.pop()!
       for (const message of messages) {
         const [, event, data] = message.match(/^event: (\w+)\ndata: (.*)$/) ?? []
-        if (event && event !== 'beat') told.push({ event, data: JSON.parse(data!) })
+        if (event && event !== 'beat') received.push({ event, data: JSON.parse(data!) })
       }
     }
   }
-  return { answer, told, over: read().catch(() => 'cut off'), leave: () => stop.abort() }
+  return { answer, received, over: read().catch(() => 'cut off'), leave: () => stop.abort() }
 }
 
 async function givenMonitor(world: AppWorld) {
@@ -62,10 +62,10 @@ async function happen(world: AppWorld, monitorId: string, at: number): Promise<v
   ])
 }
 
-/** What was told of changes, once it holds this list. */
-const toldOf = (told: Told[], list: string) =>
+/** The change that names this list, once it was received. */
+const messageOf = (received: Message[], list: string) =>
   eventually(
-    async () => told.filter(({ event, data }) => event === 'change' && data.lists?.includes(list)),
+    async () => received.filter(({ event, data }) => event === 'change' && data.lists?.includes(list)),
     (found) => found.length > 0,
   )
 
@@ -75,38 +75,38 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     const id = await givenMonitor(world)
     const elsewhere = await givenApp(engine, {}, world.url)
     await happen(world, id, world.deps.clock.now())
-    const { answer, told } = await listen(world)
+    const { answer, received } = await listen(world)
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-    await toldOf(told, 'events')
-    const before = told.length
+    await messageOf(received, 'events')
+    const before = received.length
     await happen(elsewhere, id, world.deps.clock.now())
     await eventually(
-      async () => told.length,
+      async () => received.length,
       (count) => count > before,
     )
-    expect(told.at(-1)).toMatchObject({
+    expect(received.at(-1)).toMatchObject({
       event: 'change',
       data: { lists: ['events', 'monitors', 'requests'], monitors: [id] },
     })
   })
 
-  test('what people change is told in every process, and checks by their monitors', async () => {
+  test('what people change is sent in every process, and checks by their monitors', async () => {
     const world = await givenApp(engine)
     const { key } = await world.organization()
     const id = await givenMonitor(world)
     const elsewhere = await givenApp(engine, {}, world.url)
     await happen(world, id, world.deps.clock.now())
     const [here, there] = [await listen(world), await listen(elsewhere, key)]
-    for (const { told } of [here, there]) await toldOf(told, 'events')
+    for (const { received } of [here, there]) await messageOf(received, 'events')
     await world.call(`/monitors/${id}`, { method: 'PATCH', body: { frequency: 30 } })
-    for (const { told } of [here, there]) expect(await toldOf(told, 'groups')).toBeTruthy()
+    for (const { received } of [here, there]) expect(await messageOf(received, 'groups')).toBeTruthy()
     await world.call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:8/' } })
-    for (const { told } of [here, there]) expect(await toldOf(told, 'webhooks')).toBeTruthy()
+    for (const { received } of [here, there]) expect(await messageOf(received, 'webhooks')).toBeTruthy()
     const now = world.deps.clock.now()
     await world.deps.db.updateTable('due_checks').set({ last_checked_at: now }).execute()
-    for (const { told } of [here, there]) {
+    for (const { received } of [here, there]) {
       const checked = await eventually(
-        async () => told.find(({ event }) => event === 'checked'),
+        async () => received.find(({ event }) => event === 'checked'),
         (found) => found !== undefined,
       )
       expect(checked?.data).toEqual({ monitors: [id] })
@@ -119,18 +119,18 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     const { key } = await world.organization('Other')
     await happen(world, id, world.deps.clock.now() - 5_000)
     const [own, others] = [await listen(world), await listen(world, key)]
-    await toldOf(own.told, 'events')
+    await messageOf(own.received, 'events')
     await happen(world, id, world.deps.clock.now())
     await eventually(
-      async () => own.told,
-      (told) => told.some(({ data }) => data.monitors.includes(id)),
+      async () => own.received,
+      (received) => received.some(({ data }) => data.monitors.includes(id)),
     )
     await systemClock.sleep(600)
-    expect(others.told).toEqual([])
+    expect(others.received).toEqual([])
   })
 })
 
-test('a caller has so many streams and no more, and a stream that ends makes room', async () => {
+test('a caller has so many streams and no more, and a stream that ends frees a place', async () => {
   const world = await givenApp('sqlite')
   const streams = []
   for (let count = 0; count < MOST_OF_ONE; count++) streams.push(await listen(world))

@@ -8,7 +8,7 @@ const snapshot = (given: Partial<Record<keyof Snapshot, [string, number][]>>): S
   people: new Map(given.people),
 })
 
-test('nothing changed is nothing told', () => {
+test('without a change nothing is sent', () => {
   const same = snapshot({ events: [['a', 1]], sent: [['w', 1]], checked: [['m', 1]], people: [['groups', 1]] })
   expect(differenceOf(same, same)).toEqual({ lists: [], events: [], checked: [] })
 })
@@ -36,7 +36,7 @@ test('each kind of change names its lists', () => {
   expect(differenceOf(before, { ...before, checked: new Map([['m', 2]]) }).checked).toEqual(['m'])
 })
 
-test('an event that is written late is told, one that takes the place of a removed one is not', () => {
+test('an event that is written late is sent, one that takes the place of a removed one is not', () => {
   const full = Array.from({ length: NEWEST }, (_, at): [string, number] => [`e${at}`, 1_000 - at])
   const late = snapshot({ events: [...full.slice(0, 50), ['late', 960], ...full.slice(50, 99)] })
   expect(differenceOf(snapshot({ events: full }), late).events).toEqual(['late'])

@@ -67,7 +67,7 @@ onBothEngines('open streams', (fresh) => {
     expect(out.destroyed).toBe(true)
   })
 
-  test('of one organization leave room for others, with however many keys it opens them', async () => {
+  test('of one organization leave streams for others, with however many keys it opens them', async () => {
     const { live } = await givenStreams(fresh)
     const open = (organizationId: string, who: string) =>
       live.open({ organizationId, who, isWelcome: async () => true })

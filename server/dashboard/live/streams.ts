@@ -155,7 +155,7 @@ export class LiveStreams {
 
   /**
    * A beat says that the page is current, so there is none while the database does not answer; and it keeps proxies from
-   * closing what is quiet. Whoever signed out or is no member any more is not told further.
+   * closing what is quiet. Anyone who signed out or is no member any more is not told further.
    */
   async #tend(): Promise<void> {
     const now = this.#deps.clock.elapsed()

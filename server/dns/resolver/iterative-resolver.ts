@@ -133,7 +133,7 @@ async function askServers(
     Math.floor((resolution.giveUpAt - clock.elapsed()) / timeoutMs),
   )
   if (addresses.length > 0 && tries < 1) return { outcome: { kind: 'timeout' }, nameServer: undefined }
-  resolution.budget.questions-- // at once, as others may be under way beside this one
+  resolution.budget.questions-- // at once, as others may be in progress beside this one
   const { evidence } = await dns.ask(question, {
     servers: addresses.map(({ ip }) => ({ ip, port })),
     recursionDesired: false,
@@ -178,7 +178,7 @@ async function addressesOf(deps: ResolverDeps, name: string, resolution: Resolut
 }
 
 function isFinal({ kind }: Outcome): boolean {
-  return kind === 'answer' || kind === 'nodata' || kind === 'nxdomain' || kind === 'endless_alias' || kind === 'lame'
+  return kind === 'answer' || kind === 'nodata' || kind === 'nxdomain' || kind === 'cname_loop' || kind === 'lame'
 }
 
 /** Every server's first address before anyone's second: a second address is no second server. */

@@ -60,7 +60,7 @@ function isOfRecords(outcome: Outcome): boolean {
     case 'answer':
     case 'nodata':
     case 'nxdomain':
-    case 'endless_alias':
+    case 'cname_loop':
       return true
     case 'referral':
       return outcome.chain.length > 0

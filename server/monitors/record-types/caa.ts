@@ -88,7 +88,7 @@ function writtenValue(tag: string, value: string): string {
   return quotedOctets(Buffer.from(ISSUER_TAGS.has(tag) ? issuerText(value) : value, 'latin1'))
 }
 
-/** Equal for values that mean the same: an issuer's letter case, blanks and the order of its parameters do not matter. */
+/** Equal for values that mean the same: an issuer's letter case, spaces and the order of its parameters do not matter. */
 function comparableValue(tag: string, value: string): string {
   if (!ISSUER_TAGS.has(tag)) return value
   const { issuer, parameters } = readIssuer(value)
@@ -108,7 +108,7 @@ function readIssuer(value: string): { issuer: string; parameters: string[] } {
   return { issuer, parameters: rest.filter((part) => part !== '').map(parameter) }
 }
 
-// RFC 8659 section 4.2 allows blanks around the equals sign.
+// RFC 8659 section 4.2 allows spaces around the equals sign.
 function parameter(text: string): string {
   const [name = '', ...value] = text.split('=')
   return value.length === 0 ? name : `${name.trim()}=${value.join('=').trim()}`

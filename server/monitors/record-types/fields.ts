@@ -12,7 +12,7 @@ export type Field = {
   read(rdata: Rdata): string
   parse(token: Token): ParsedValue
   isName?: true
-  /** It is the last one, and may be written with blanks. */
+  /** It is the last one, and may be written with spaces. */
   isRest?: true
 }
 
@@ -26,7 +26,7 @@ type FieldRecord = Pick<RecordType, 'code' | 'queryType' | 'parts' | 'likelyAt'>
   isPriorityFirst?: true
 }
 
-/** A record of several fields, written with blanks between them. Flexible: a field that is written `*` may hold anything. */
+/** A record of several fields, written with spaces between them. Flexible: a field that is written `*` may hold anything. */
 export function fieldRecord(own: FieldRecord): RecordType {
   const { code, queryType, parts, likelyAt, fields, isPriorityFirst } = own
   return {
@@ -157,7 +157,7 @@ export function stringField(label: string, { isUpperCase = false } = {}): Field 
   }
 }
 
-/** Octets up to the end, in hexadecimal; blanks may stand between the digits. */
+/** Octets up to the end, in hexadecimal; spaces may stand between the digits. */
 export function hexField(label: string): Field {
   return {
     read: (rdata) => {

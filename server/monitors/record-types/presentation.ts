@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 // How rdata is written in zone files, and pasted from them. RFC 1035 section 5.1.
 
 /**
- * `raw`: as it is written, escapes and all; of a quoted string what is inside its quotes. `isGlued`: no blank before it, as in
+ * `raw`: as it is written, escapes and all; of a quoted string what is inside its quotes. `isGlued`: no space before it, as in
  * `key="value"`.
  */
 export type Token = { raw: string; isQuoted: boolean; isGlued?: boolean }
@@ -15,13 +15,13 @@ const PART = /([\s()]+)|"((?:[^"\\]|\\.)*)("?)|((?:[^\s()"\\]|\\.)+)|\\/gsu
 export function tokensOf(text: string): Token[] | undefined {
   const tokens: Token[] = []
   let isGlued = false
-  for (const [, blanks, quoted, close, plain] of text.matchAll(PART)) {
-    if (blanks === undefined) {
+  for (const [, spaces, quoted, close, plain] of text.matchAll(PART)) {
+    if (spaces === undefined) {
       if (plain === undefined && close !== '"') return undefined
       const token = { raw: plain ?? quoted ?? '', isQuoted: plain === undefined }
       tokens.push(isGlued ? { ...token, isGlued } : token)
     }
-    isGlued = blanks === undefined
+    isGlued = spaces === undefined
   }
   return tokens
 }
@@ -71,7 +71,7 @@ export function utf8Text(text: Buffer): string {
 
 /**
  * The text of a TXT expectation: the quoted strings of a zone file are joined and their escapes read; anything else is the text
- * itself, blanks included.
+ * itself, spaces included.
  */
 export function readPasted(text: string): string {
   const strings = quotedStrings(text)

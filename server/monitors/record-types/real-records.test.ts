@@ -81,7 +81,7 @@ const CASES: Partial<Record<MonitorRecordType, Case[]>> = {
     ['octets that are no UTF-8', ['"a\\255b"'], ['a\\255b'], true, true],
     ['a semicolon escaped as in a zone file', ['"v=DMARC1\\; p=none"'], ['v=DMARC1; p=none'], true, true],
     ['an empty record', ['""'], [''], true, true],
-    ['blanks inside a text', ['a  b'], ['a b'], false, false],
+    ['spaces inside a text', ['a  b'], ['a b'], false, false],
     ['DKIM in chunks', ['"v=DKIM1; k=rsa; p=MIIB" "IjANBg"'], ['v=DKIM1; k=rsa; p=MIIBIjANBg'], true, true],
     [
       'DKIM as opendkim-genkey prints it',
@@ -106,13 +106,13 @@ const CASES: Partial<Record<MonitorRecordType, Case[]>> = {
     ['DMARC with tags more', ['v=DMARC1; p=reject'], ['v=DMARC1; p = reject ; pct=100;'], false, true],
     ['DMARC weakened', ['v=DMARC1; p=reject'], ['v=DMARC1; p=none'], false, false],
     ['DMARC with a policy that comes twice', ['v=DMARC1; p=reject'], ['v=DMARC1; p=none; p=reject'], false, false],
-    ['DMARC not told from a longer value', ['v=DMARC1; pct=10'], ['v=DMARC1; p=none; pct=100'], false, false],
+    ['DMARC not confused with a longer value', ['v=DMARC1; pct=10'], ['v=DMARC1; p=none; pct=100'], false, false],
     ['DMARC that does not begin with its version', ['v=DMARC1; p=none'], ['p=none; v=DMARC1'], false, false],
     ['SPF by its parts', ['v=spf1 include:_spf.google.com'], ['v=spf1 mx include:_spf.google.com ~all'], false, true],
   ],
   SPF: [
     ['the same text', ['v=spf1 mx -all'], ['v=spf1 mx -all'], true, true],
-    ['runs of blanks', ['v=spf1  mx   -all '], ['v=spf1 mx  -all'], true, true],
+    ['runs of spaces', ['v=spf1  mx   -all '], ['v=spf1 mx  -all'], true, true],
     [
       'chunks of a zone file',
       ['"v=spf1 include:_spf." "google.com -all"'],
@@ -177,7 +177,7 @@ const CASES: Partial<Record<MonitorRecordType, Case[]>> = {
       true,
     ],
     [
-      'another account, told by letter case alone',
+      'another account, different in letter case alone',
       ['0 issue "ca.example; accounturi=https://a.example/acct/1"'],
       ['0 issue "ca.example; accounturi=https://a.example/Acct/1"'],
       false,

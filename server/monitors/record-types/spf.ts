@@ -4,7 +4,7 @@ import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { readPasted } from './presentation.ts'
 import { type MonitoredType, type ParsedValue, refused } from './record-type.ts'
 
-/** The TXT records that are SPF (RFC 7208). Exact: the same text but for runs of blanks. Flexible: every term present. */
+/** The TXT records that are SPF (RFC 7208). Exact: the same text but for runs of spaces. Flexible: every term present. */
 export const spf: MonitoredType = {
   queryType: 'TXT',
   likelyAt: ['apex', 'host'],
@@ -37,7 +37,7 @@ function collapsed(text: string): string {
   return text.replace(/ {2,}/g, ' ').trim()
 }
 
-/** Whether a text is an SPF record: the version, then a blank or the end. RFC 7208 section 4.5. */
+/** Whether a text is an SPF record: the version, then a space or the end. RFC 7208 section 4.5. */
 export function isSpf(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text)
 }

@@ -78,7 +78,7 @@ export async function showDelivery({ receiver }: Stage, webhook: Webhook, change
   const [request] = came
   if (!request) throw new DemoFailure(`No webhook arrived within ${WAIT_MS / 1000} seconds.`)
   const seconds = ((request.at - changedAt) / 1000).toFixed(1)
-  screen.step('Told', `a signed webhook arrived ${seconds} s after the change`)
+  screen.step('Report', `a signed webhook arrived ${seconds} s after the change`)
   const { id, event } = JSON.parse(request.body.toString()) as Delivery
   screen.rows([
     { cells: ['POST'.padEnd(19), request.path] },
