@@ -15,7 +15,7 @@ import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, settingsOf } fr
 
 const NAME = 'www.example.com'
 
-test('the disk of the data is full: writes are answered 503, reads go on, and with room again all work does', async () => {
+test('the disk of the data is full: writes are answered 503, reads go on, and with space again all work does', async () => {
   const disk = givenDisk(16)
   const { server, api, dns, receiver, settings } = await givenRunning(disk.folder)
   const id = await monitored(api, receiver)
