@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { CircleAlert, CircleCheck, Ellipsis, PauseCircle, Pencil, PlayCircle, Plus, Send, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Channel } from '#contract/alerts.ts'
 import type { AlertInFull } from '#contract/incidents.ts'
 import { api } from '../api.ts'
@@ -17,10 +17,10 @@ import { Cell, Head, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { Attempts } from './alert-log.tsx'
-import { ChannelDialog } from './channel-dialog.tsx'
 import { channelsQuery, channelTypesQuery } from './queries.ts'
 
 const route = getRouteApi('/inside/alerts')
+const ChannelDialog = lazy(async () => ({ default: (await import('./channel-dialog.tsx')).ChannelDialog }))
 
 export function Channels() {
   const { can } = useSession()
@@ -56,7 +56,7 @@ export function Channels() {
           <List channels={page.data} onTest={setTested} />
         )}
       </Section>
-      {isNew && <ChannelDialog onClose={() => setNew(false)} onMade={setTested} />}
+      <Suspense>{isNew && <ChannelDialog onClose={() => setNew(false)} onMade={setTested} />}</Suspense>
       {tested && <TestDialog channel={tested} onClose={() => setTested(undefined)} />}
     </>
   )
@@ -173,7 +173,7 @@ function ChannelMenu({ channel }: { channel: Channel }) {
           Delete
         </MenuItem>
       </Menu>
-      {open === 'edit' && <ChannelDialog channel={channel} onClose={() => setOpen(undefined)} />}
+      <Suspense>{open === 'edit' && <ChannelDialog channel={channel} onClose={() => setOpen(undefined)} />}</Suspense>
       <Confirm
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}

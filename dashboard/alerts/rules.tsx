@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { BellRing, CircleCheck, Ellipsis, PauseCircle, Pencil, PlayCircle, Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { AlertRule } from '#contract/alerts.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
@@ -16,9 +16,9 @@ import { Cell, Head, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery, rulesQuery } from './queries.ts'
-import { RuleDialog } from './rule-dialog.tsx'
 
 const route = getRouteApi('/inside/alerts')
+const RuleDialog = lazy(async () => ({ default: (await import('./rule-dialog.tsx')).RuleDialog }))
 
 export function Rules() {
   const { can } = useSession()
@@ -52,7 +52,7 @@ export function Rules() {
           <List rules={page.data} />
         )}
       </Section>
-      {isNew && <RuleDialog onClose={() => setNew(false)} />}
+      <Suspense>{isNew && <RuleDialog onClose={() => setNew(false)} />}</Suspense>
     </>
   )
 }
@@ -150,7 +150,7 @@ function RuleMenu({ rule }: { rule: AlertRule }) {
           Delete
         </MenuItem>
       </Menu>
-      {open === 'edit' && <RuleDialog rule={rule} onClose={() => setOpen(undefined)} />}
+      <Suspense>{open === 'edit' && <RuleDialog rule={rule} onClose={() => setOpen(undefined)} />}</Suspense>
       <Confirm
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}

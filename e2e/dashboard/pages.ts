@@ -54,6 +54,14 @@ export const PAGES: readonly Shown[] = [
   { name: 'groups', path: '/dashboard/groups' },
   { name: 'group', path: '/dashboard/groups/northwind' },
   { name: 'alerts', path: '/dashboard/alerts' },
+  {
+    name: 'alert-incident',
+    path: '/dashboard/alerts',
+    prepare: async (page) => {
+      await page.getByRole('table', { name: 'Incidents' }).getByRole('link').first().click()
+      await page.getByRole('button', { name: 'Acknowledge' }).or(page.getByText('Resolved')).first().waitFor()
+    },
+  },
   { name: 'alerts-empty', path: '/dashboard/alerts', ofEmpty: true },
   { name: 'alert-rules', path: '/dashboard/alerts?tab=rules' },
   {

@@ -50,4 +50,6 @@ export async function writePast(db: Database, story: readonly Watched[], made: r
       db,
     )
   }
+  // The incidents of that time.
+  await db.updateTable('due_evaluations').set({ after_event_id: '', due_at: now, claimed_by: null }).execute()
 }
