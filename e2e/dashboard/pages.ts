@@ -58,7 +58,7 @@ export const PAGES: readonly Shown[] = [
     name: 'alert-incident',
     path: '/dashboard/alerts',
     prepare: async (page) => {
-      await page.getByRole('table', { name: 'Incidents' }).getByRole('link').first().click()
+      await page.getByRole('link', { name: 'orchard.example' }).first().click()
       await page.getByRole('button', { name: 'Acknowledge' }).or(page.getByText('Resolved')).first().waitFor()
     },
   },

@@ -85,7 +85,7 @@ async function applyEvents(
   const open = await openIncidents(db, organizationId, events)
   const places = new Map<string, Place>()
   for (const place of await openPlaces(db, organizationId, events)) places.set(place.monitor_id, place)
-  const recovered: Place[] = []
+  const recovered: Recovered[] = []
   const joined: { incident: IncidentRow; event: EventRow }[] = []
   const changed: (Place & { event: EventRow })[] = []
   const opened: IncidentRow[] = []
@@ -99,7 +99,7 @@ async function applyEvents(
     last = event.id
     const place = places.get(event.monitor_id)
     if (event.new_state === 'VALID') {
-      if (place) recovered.push(place)
+      if (place) recovered.push({ ...place, at: event.occurred_at })
       continue
     }
     // First results alert nobody: a record that was never right has not broken.
@@ -145,6 +145,8 @@ const failureOf = ({ group_id, subdomain, domain, record_type, new_state }: Even
 
 /** A monitor that fails, and in which incident. */
 type Place = { monitor_id: string; incident_id: string }
+/** `at`: when, where it is known. */
+type Recovered = Place & { at?: number }
 
 async function openIncidents(db: Database, organizationId: string, events: readonly EventRow[]) {
   const causes = [...new Set(events.map(causeOf))]
@@ -281,15 +283,15 @@ async function count(db: Database, organizationId: string, differences: readonly
 export async function recover(
   db: Database,
   organizationId: string,
-  recovered: readonly Pick<Place, 'monitor_id' | 'incident_id'>[],
+  recovered: readonly Recovered[],
   now: number,
 ): Promise<void> {
   if (recovered.length === 0) return
-  const rows = recovered.map(({ monitor_id, incident_id }) => ({
+  const rows = recovered.map(({ monitor_id, incident_id, at = now }) => ({
     organization_id: organizationId,
     incident_id,
     monitor_id,
-    new_recovered_at: now,
+    new_recovered_at: at,
   }))
   const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
   // Only one of several that recover it at the same time finds it failing.
@@ -310,7 +312,16 @@ export async function recover(
     .where('failing', '<=', 0)
     .returning('id')
     .execute()
-  for (const { id } of resolved) await recoveredAlerts(db, organizationId, id, now)
+  for (const { id } of resolved) {
+    const last = changed.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
+    await db
+      .updateTable('incidents')
+      .set({ resolved_at: Math.max(...last) })
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    await recoveredAlerts(db, organizationId, id, now)
+  }
 }
 
 async function stillFailing(
