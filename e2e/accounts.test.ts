@@ -7,7 +7,8 @@ const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', passw
 test.each(['sqlite', 'postgres'] as const)(
   'from an empty database to a session that all processes know, and back in after a forgotten password (%s)',
   async (engine) => {
-    const { settings } = await givenWorld(engine, { isMigrated: false })
+    const { settings: common } = await givenWorld(engine, { isMigrated: false })
+    const settings = { ...common, WORKERS: '0' } // two servers start: one process each
     const [first, second] = await Promise.all([givenServer(settings), givenServer(settings)])
     const links = await Promise.all([first, second].map((server) => linkIn(server, 'setup')))
     expect(links[0]).toBe(links[1])

@@ -26,7 +26,7 @@ async function givenServerOn(engine: Engine): Promise<string> {
   const { dns, settings } = await givenWorld(engine)
   for (const name of ['www', 'api', 'cdn']) dns.set(`${name}.example.com`, 'A', ['192.0.2.1'])
   dns.set('old.example.com', 'A', ['192.0.2.99'])
-  const { url } = await givenServer({ ...settings, ...ADMIN })
+  const { url } = await givenServer({ ...settings, ...ADMIN, WORKERS: '0' })
   return url
 }
 
