@@ -130,7 +130,7 @@ test(
   BOUND,
   async () => {
     const { receiver, settings: world } = await givenWorld('postgres')
-    const settings = { ...world, ...ADMIN, WORKERS: '0' } // six servers start: one process each
+    const settings: Settings = { ...world, ...ADMIN, WORKERS: '0' } // six servers start: one process each
     const SECRET = 'the next secret of the test, longer than 32 characters'
     const both = { ...settings, SECRET, SECRET_PREVIOUS: settings.SECRET! }
     let nodes = await Promise.all([givenServer(settings), givenServer(settings)])
