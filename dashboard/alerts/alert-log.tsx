@@ -84,7 +84,7 @@ export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
               >
                 {alert.title ?? KINDS[alert.kind]}
               </button>
-              <p className="text-xs text-faint">{KINDS[alert.kind]}</p>
+              {alert.title !== null && <p className="text-xs text-faint">{KINDS[alert.kind]}</p>}
             </Cell>
             <Cell>
               <AlertBadge alert={alert} />

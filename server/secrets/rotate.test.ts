@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { secondFactorContext } from '../accounts/second-factor.ts'
+import { channelContext } from '../alerts/channel.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { findAnswer, keepAnswer } from '../http/idempotency-store.ts'
@@ -53,6 +54,19 @@ async function givenSealed(db: Database) {
     .executeTakeFirstOrThrow()
   const sealed = old.close('the factor', secondFactorContext(person_id))
   await db.insertInto('second_factors').values({ person_id, sealed }).execute()
+  const channel = {
+    organization_id: organizationId,
+    id: 'chn_1',
+    created_at: NOW,
+    name: 'A',
+    type: 'http',
+    settings: '{}',
+  }
+  const secrets = old.close('the channel', channelContext('chn_1'))
+  await db
+    .insertInto('channels')
+    .values({ ...channel, secrets })
+    .execute()
   /** Everything, as a process that knows these keys reads it. */
   const read = async (seal: Seal) => {
     const found = await db.selectFrom('webhooks').selectAll().orderBy('id').execute()
@@ -64,6 +78,8 @@ async function givenSealed(db: Database) {
     expect(await findAnswer(db, seal, request, NOW)).toEqual({ kind: 'answered', answer })
     const factor = await db.selectFrom('second_factors').select('sealed').executeTakeFirstOrThrow()
     expect(seal.open(factor.sealed, secondFactorContext(person_id))).toBe('the factor')
+    const row = await db.selectFrom('channels').select('secrets').where('id', '=', 'chn_1').executeTakeFirstOrThrow()
+    expect(seal.open(row.secrets!, channelContext('chn_1'))).toBe('the channel')
   }
   return { old, ids, read }
 }
@@ -81,8 +97,8 @@ onBothEngines('a rotation of SECRET', (fresh) => {
       if (batches <= 4) await read(createSeal(NEW, OLD))
     }
     const count = await rotate({ db, seal, clock: givenClock(), say: () => {}, onBatch }, createSeal(NEW).keyId)
-    // A secret and headers of each webhook, the secret before of one, an answer, a second factor.
-    expect(count).toBe(2 * WEBHOOKS + 3)
+    // A secret and headers of each webhook, the secret before of one, a channel, an answer, a second factor.
+    expect(count).toBe(2 * WEBHOOKS + 4)
     expect(batches).toBeGreaterThan(4)
     await read(createSeal(NEW))
     expect(await needsPrevious(db)).toBe(false)
@@ -135,7 +151,7 @@ onBothEngines('a rotation of SECRET', (fresh) => {
     expect(await needsPrevious(db)).toBe(true)
     await read(createSeal(NEW, OLD))
     expect(await adoptKey(db, createSeal(NEW))).toBe('previous secret missing')
-    expect(await run()).toBe(2 * (WEBHOOKS - 200) + 2)
+    expect(await run()).toBe(2 * (WEBHOOKS - 200) + 3)
     await read(createSeal(NEW))
   })
 
