@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
-import { STATE_LOOKS, TONE_TEXT } from '../ui/state.tsx'
+import { STATE_LOOKS, stateTitle, TONE_TEXT } from '../ui/state.tsx'
 import type { ListSearch } from './list-query.ts'
 
 /** Worst first. */
@@ -33,6 +33,7 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
           isOn={state === each}
           count={counts?.states[each] ?? (counts ? 0 : undefined)}
           isPartial={isPartial}
+          title={stateTitle(each)}
           onPress={() => onSearch({ ...rest, state: each, active: 'true' })}
         >
           <StateIcon state={each} />
@@ -63,15 +64,17 @@ type ChoiceProps = {
   isOn: boolean
   count: number | undefined
   isPartial: boolean
+  title?: string
   onPress: () => void
   children: ReactNode
 }
 
-function Choice({ isOn, count, isPartial, onPress, children }: ChoiceProps) {
+function Choice({ isOn, count, isPartial, title, onPress, children }: ChoiceProps) {
   return (
     <button
       type="button"
       aria-pressed={isOn}
+      title={title}
       onClick={onPress}
       className={cx(
         'inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border px-3 text-xs font-medium whitespace-nowrap',

@@ -124,7 +124,7 @@ test('silent name servers are named', () => {
     none,
     foundBy({ kind: 'timeout' }, '192.0.2.53:53', 'ns1.example.com'),
   )
-  expect(steps[0]).toContain('that ns1.example.com runs')
+  expect(steps[0]).toContain(': ns1.example.com.')
   const echo = adviceFor(inState('TIMEOUT'), none, foundBy({ kind: 'timeout' }))
   expect(echo.steps[0]).toContain('that the name servers of example.com run')
 })

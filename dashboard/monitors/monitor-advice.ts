@@ -105,7 +105,7 @@ function timeout(paths: readonly DiagnosisPath[], { zone }: Placed): Advice {
   return advice(
     'Restore the name servers',
     silent.length > 0
-      ? `Check that ${listed(silent)} ${silent.length === 1 ? 'runs' : 'run'} and can be reached on port 53 over UDP and TCP.`
+      ? `Check that these name servers run and can be reached on port 53 over UDP and TCP: ${listed(silent)}.`
       : `Check that the name servers of ${zone} run and can be reached on port 53 over UDP and TCP.`,
     'If you use a DNS provider, check its status page.',
   )

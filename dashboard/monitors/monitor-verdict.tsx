@@ -26,7 +26,7 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
       <div className="flex min-w-0 flex-col gap-2 p-5">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <span className="text-base">
-            <State state={state} />
+            <State state={state} isFocusable />
           </span>
           {since && (
             <span className="text-xs text-faint">

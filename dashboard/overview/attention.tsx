@@ -15,7 +15,7 @@ import type { Cause, Overview } from '#contract/dashboard.ts'
 import { useConnection } from '../connection.ts'
 import { cx } from '../ui/class.ts'
 import { Code } from '../ui/page.tsx'
-import { STATE_LOOKS, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
+import { STATE_LOOKS, stateTitle, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { type Alert, alertsOf, counted, notCurrent, type Verdict, verdictOf } from './overview-words.ts'
 import { useNow } from './use-now.ts'
@@ -87,6 +87,8 @@ function Headline({ verdict: { tone, title, proof } }: { verdict: Verdict }) {
 }
 
 type LineProps = {
+  /** More about `word`. */
+  meaning?: string
   icon: LucideIcon
   tone: Tone
   word: string
@@ -97,7 +99,7 @@ type LineProps = {
   children: ReactNode
 }
 
-function Line({ icon: Icon, tone, word, sentence, isLink, below, children }: LineProps) {
+function Line({ meaning, icon: Icon, tone, word, sentence, isLink, below, children }: LineProps) {
   return (
     <li
       className={cx(
@@ -109,7 +111,9 @@ function Line({ icon: Icon, tone, word, sentence, isLink, below, children }: Lin
       <div className="min-w-0">
         <p className="font-medium wrap-anywhere">{sentence}</p>
         <p className="mt-0.5 flex flex-wrap gap-x-3 text-xs text-faint">
-          <span className={cx('font-medium', TONE_TEXT[tone])}>{word}</span>
+          <span className={cx('font-medium', TONE_TEXT[tone])} title={meaning} aria-description={meaning}>
+            {word}
+          </span>
           {children}
         </p>
         {below}
@@ -136,6 +140,7 @@ function CauseLine({ cause }: { cause: Cause }) {
   )
   return (
     <Line
+      meaning={stateTitle(state)}
       icon={icon}
       tone={tone}
       word={word}

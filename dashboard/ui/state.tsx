@@ -12,6 +12,7 @@ import {
 } from 'lucide-react'
 import type { MonitorState } from '#contract/monitors.ts'
 import { cx } from './class.ts'
+import { Tooltip } from './tooltip.tsx'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 
@@ -60,15 +61,23 @@ export const TONE_WASH: Record<Tone, string> = {
   idle: 'bg-idle-wash text-idle',
 }
 
-/** Icon and word of a state. `isActive` false: the monitor is disabled, which the state then only remembers. */
+/** What a state means, with the word of the API. */
+export const stateTitle = (state: MonitorState) => `${state}: ${STATE_LOOKS[state].meaning}`
+
+/**
+ * Icon and word of a state, with the word of the API for the mouse and for screen readers. `isActive` false: the monitor is
+ * disabled, which the state then only remembers. `isFocusable`: the keyboard reaches it too.
+ */
 export function State({
   state,
   isActive = true,
   isBadge,
+  isFocusable,
 }: {
   state: MonitorState
   isActive?: boolean
   isBadge?: boolean
+  isFocusable?: boolean
 }) {
   const look = STATE_LOOKS[state]
   const {
@@ -76,9 +85,11 @@ export function State({
     tone,
     icon: Icon,
   } = isActive ? look : { ...look, word: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
-  return (
+  const title = isActive ? stateTitle(state) : `Disabled. Last known: ${look.word} (${state}).`
+  const shown = (
     <span
-      title={isActive ? `${state}: ${look.meaning}` : `Disabled. Last known: ${look.word} (${state}).`}
+      {...(isFocusable ? { tabIndex: 0 } : { title })}
+      aria-description={title}
       className={cx(
         'inline-flex items-center gap-1.5 font-medium whitespace-nowrap',
         isBadge ? `rounded-full py-0.5 pr-2.5 pl-2 text-xs ${TONE_WASH[tone]}` : TONE_TEXT[tone],
@@ -88,6 +99,7 @@ export function State({
       {word}
     </span>
   )
+  return isFocusable ? <Tooltip text={title}>{shown}</Tooltip> : shown
 }
 
 /** A word with the look of a state, for what is not a monitor: webhooks, requests, invitations. */

@@ -143,17 +143,18 @@ function nothingText(counts: ReplayCounts | undefined): string {
   return isEmpty ? 'No request was created in this period.' : 'No request of this period has a selected status.'
 }
 
+const queuedText = (count: number) =>
+  count === 1
+    ? '1 request is queued. Zonewatch sends it once the webhook is active.'
+    : `${count.toLocaleString()} requests are queued. Zonewatch sends them once the webhook is active.`
+const resentText = (count: number) =>
+  count === 1
+    ? '1 request is being sent again. The log shows the response.'
+    : `${count.toLocaleString()} requests are being sent again. The log shows the responses.`
+
 function Taken({ count, webhook }: { count: number; webhook: Webhook }) {
   if (count === 0)
     return <p className="text-sm text-soft">No request of this period has a selected status. Nothing was sent.</p>
-  const number = `${count.toLocaleString()} ${count === 1 ? 'request' : 'requests'}`
   const isHeld = webhook.state === 'paused' || !webhook.is_active
-  return (
-    <p className="text-sm text-soft">
-      <span className="font-medium text-ink tabular-nums">{number}</span>{' '}
-      {isHeld
-        ? `${count === 1 ? 'waits' : 'wait'} in the queue, and ${count === 1 ? 'is' : 'are'} sent once the webhook is active.`
-        : `${count === 1 ? 'is' : 'are'} being sent again. The log shows them as they arrive.`}
-    </p>
-  )
+  return <p className="text-sm text-soft">{isHeld ? queuedText(count) : resentText(count)}</p>
 }

@@ -107,8 +107,9 @@ async function migrateWithoutTimeout(db: Database, databaseUrl: string): Promise
 }
 
 function previousMissing(where: string, { from, path }: Secret): string {
-  const there = from === 'settings' ? 'Set SECRET_PREVIOUS to it' : `Add it as a second line to ${path}`
-  return `A rotation of SECRET is not over: ${where} holds values that only the previous SECRET opens. ${there}, then run: zonewatch rotate-secret`
+  return from === 'settings'
+    ? `A rotation of SECRET is not over: ${where} holds values that only the previous SECRET opens. Set SECRET_PREVIOUS to it, then run: zonewatch rotate-secret`
+    : `A rotation of SECRET is not over: ${where} holds values that only the previous SECRET opens. Add it as a second line to ${path}, then run: zonewatch rotate-secret`
 }
 
 function otherSecret(where: string, { from, path }: Secret): string {
@@ -117,8 +118,9 @@ function otherSecret(where: string, { from, path }: Secret): string {
   }
   // A new one that is left would look like the right one at the next start.
   if (from === 'new file') rmSync(path, { force: true })
-  const what = from === 'file' ? 'is not the secret' : 'is missing. It holds the secret'
-  return `${path} ${what} that ${where} was created with. Restore the file from the backup of the data folder, or set SECRET to that secret.`
+  return from === 'file'
+    ? `${path} is not the secret that ${where} was created with. Restore the file from the backup of the data folder, or set SECRET to that secret.`
+    : `${path} is missing. It holds the secret that ${where} was created with. Restore the file from the backup of the data folder, or set SECRET to that secret.`
 }
 
 /** For commands that work on the database and end. */
