@@ -5,8 +5,9 @@ import { ValueText } from '../events/value-text.tsx'
 import { useSession } from '../session.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Spinner } from '../ui/spinner.tsx'
-import { STATE_LOOKS, State } from '../ui/state.tsx'
+import { STATE_LOOKS, State, stateTitle } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
+import { Tooltip } from '../ui/tooltip.tsx'
 import { AcceptButton } from './monitor-accept.tsx'
 import { adviceFor } from './monitor-advice.ts'
 import type { Checking } from './monitor-checking.ts'
@@ -25,9 +26,12 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
     >
       <div className="flex min-w-0 flex-col gap-2 p-5">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-          <span className="text-base">
-            <State state={state} isFocusable />
-          </span>
+          <Tooltip text={stateTitle(state)}>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard reads the tooltip too */}
+            <span className="rounded-sm text-base" tabIndex={0} aria-description={stateTitle(state)}>
+              <State state={state} hasTitle={false} />
+            </span>
+          </Tooltip>
           {since && (
             <span className="text-xs text-faint">
               since <Time at={since} isExact />

@@ -12,7 +12,6 @@ import {
 } from 'lucide-react'
 import type { MonitorState } from '#contract/monitors.ts'
 import { cx } from './class.ts'
-import { Tooltip } from './tooltip.tsx'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 
@@ -66,18 +65,18 @@ export const stateTitle = (state: MonitorState) => `${state}: ${STATE_LOOKS[stat
 
 /**
  * Icon and word of a state, with the word of the API for the mouse and for screen readers. `isActive` false: the monitor is
- * disabled, which the state then only remembers. `isFocusable`: the keyboard reaches it too.
+ * disabled, which the state then only remembers. `hasTitle` false: what is around it says what it means.
  */
 export function State({
   state,
   isActive = true,
   isBadge,
-  isFocusable,
+  hasTitle = true,
 }: {
   state: MonitorState
   isActive?: boolean
   isBadge?: boolean
-  isFocusable?: boolean
+  hasTitle?: boolean
 }) {
   const look = STATE_LOOKS[state]
   const {
@@ -86,10 +85,9 @@ export function State({
     icon: Icon,
   } = isActive ? look : { ...look, word: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
   const title = isActive ? stateTitle(state) : `Disabled. Last known: ${look.word} (${state}).`
-  const shown = (
+  return (
     <span
-      {...(isFocusable ? { tabIndex: 0 } : { title })}
-      aria-description={title}
+      {...(hasTitle && { title, 'aria-description': title })}
       className={cx(
         'inline-flex items-center gap-1.5 font-medium whitespace-nowrap',
         isBadge ? `rounded-full py-0.5 pr-2.5 pl-2 text-xs ${TONE_WASH[tone]}` : TONE_TEXT[tone],
@@ -99,7 +97,6 @@ export function State({
       {word}
     </span>
   )
-  return isFocusable ? <Tooltip text={title}>{shown}</Tooltip> : shown
 }
 
 /** A word with the look of a state, for what is not a monitor: webhooks, requests, invitations. */
