@@ -14,6 +14,13 @@ test('someone is invited by mail, joins by the link, and may do what the role al
   const world = await givenDashboard({ SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
   const { page } = await world.browse()
   await setUp(world, page)
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Server' }).click()
+  await page.getByRole('heading', { name: 'Server', level: 1 }).waitFor()
+  await page
+    .getByText('The server works as it should')
+    .or(page.getByText(/\d problems?$/))
+    .first()
+    .waitFor()
   await page.getByRole('link', { name: 'Team' }).click()
   await page.getByRole('button', { name: 'Invite' }).first().click()
   const dialog = page.getByRole('dialog')
@@ -41,6 +48,11 @@ test('someone is invited by mail, joins by the link, and may do what the role al
   const headers = { cookie, origin: world.server.url, 'content-type': 'application/json' }
   const made = await fetch(`${world.server.url}/groups`, { method: 'POST', headers, body: '{"name":"Mine"}' })
   expect(made.status).toBe(403)
+  // The server belongs to operators, who are the owners of the first organization here.
+  expect(await guest.page.getByRole('link', { name: 'Server' }).count()).toBe(0)
+  await guest.page.goto('/dashboard/server')
+  await guest.page.getByText('This is for operators of the server.').waitFor()
+  expect((await fetch(`${world.server.url}/dashboard/api/server`, { headers })).status).toBe(403)
 })
 
 test('an API key is made in the settings, used by curl as shown, and revoked', async () => {
