@@ -1,7 +1,9 @@
 /** `npm run bench -- <name> [options]` runs bench/<name>.ts, which reads the options that are left. */
 const [name = ''] = process.argv.splice(2, 1)
 if (!/^[a-z-]+$/.test(name)) {
-  process.stderr.write('Say which: npm run bench -- api, checks, dashboard, lists, soak or webhooks\n')
+  process.stderr.write(
+    'Say which: npm run bench -- api, checks, dashboard, lists, nodes, schedule, size, soak or webhooks\n',
+  )
   process.exit(1)
 }
 await import(`./${name}.ts`)

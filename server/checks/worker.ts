@@ -17,8 +17,8 @@ export type SchedulerDeps = WorkerDeps & {
   tracing?: Tracing | undefined
 }
 
-const BATCH = 500
-const GATHER_MS = 5
+export const BATCH = 500
+export const GATHER_MS = 5
 
 /** By whole intervals, so that each monitor keeps its place and not all are due at once. */
 export const PLANNED: Waits = {
@@ -86,12 +86,12 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
 }
 
 /** Checks in progress that go briskly; what is overdue beyond that waits in the database, oldest first. */
-const BRISK = 2_000
+export const BRISK = 2_000
 /** With those that wait for servers that are slow or silent: they must not hold up the others. */
-const MOST = 10_000
-const SLOW_AFTER_MS = 1_000
+export const MOST = 10_000
+export const SLOW_AFTER_MS = 1_000
 /** Room for fewer is waited out: a claim of a few costs nearly as much as one of many. */
-const LEAST = 250
+export const LEAST = 250
 
 type Checking = { slot: number }
 

@@ -38,7 +38,7 @@ export type Worker = {
 }
 
 /** What is due but cannot be claimed, for want of capacity or because another process holds it, is tried again after this. */
-const BUSY_MS = 75
+export const BUSY_MS = 75
 const RETRY_MS = 1_000
 
 /** Runs the passes of a worker until `stop`. Of a database that is away it survives the absence. */

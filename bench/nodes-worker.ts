@@ -1,0 +1,26 @@
+import { pino } from 'pino'
+import { runScheduler } from '../server/checks/worker.ts'
+import { readConfig } from '../server/config/config.ts'
+import { closeDeps, openDeps } from '../server/deps.ts'
+
+/** The checks of one node, without API and deliveries, until the parent lets go. */
+const [url = '', port = '', number = ''] = process.argv.slice(2)
+const SECRET = 'a secret of the benchmark, longer than 32 characters'
+const config = readConfig({ DATABASE_URL: url, SECRET, DNS_SERVERS: `127.0.0.1:${port}`, DNS_PER_SECOND: '1000000' })
+const deps = openDeps(config, SECRET, pino({ level: 'warn' }))
+const stop = new AbortController()
+process.once('disconnect', () => stop.abort())
+let answered = 0
+const ask: typeof deps.dns.ask = async (question, options) => {
+  const reply = await deps.dns.ask(question, options)
+  answered++
+  return reply
+}
+const dns = { ...deps.dns, ask }
+const scheduler = runScheduler({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
+process.send?.(0)
+// With a callback, a parent that has gone is no error.
+const telling = setInterval(() => process.send?.(answered, undefined, {}, () => {}), 50)
+await scheduler
+clearInterval(telling)
+await closeDeps(deps)

@@ -1,0 +1,155 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { sql } from 'kysely'
+import { systemClock } from '../server/clock.ts'
+import { type Database, openDatabase } from '../server/database/database.ts'
+import { claimDue } from '../server/database/lease-queue.ts'
+import { migrate } from '../server/database/migrate.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
+import { fill, startResponder } from './checks-world.ts'
+import { cpuOf, databaseCpu } from './cpu.ts'
+
+/** Worker processes against one PostgreSQL: the same checks are all overdue, and 1, 2 and 4 processes do them in turn. */
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    monitors: { type: 'string', default: '50000' },
+    processes: { type: 'string', default: '1,2,4' },
+    /** How often each number of processes has its turn. The median is printed. */
+    rounds: { type: 'string', default: '3' },
+    /** After so long a turn ends, done or not. */
+    seconds: { type: 'string', default: '20' },
+  },
+})
+
+/** CPU in seconds. */
+type Turn = { processes: number; checks: number; seconds: number; databaseS: number; clientS: number; dnsS: number }
+
+async function main(): Promise<void> {
+  const counts = options.processes.split(',').map(Number)
+  const postgres = await startPostgres([['max_wal_size', '4GB']])
+  const { port, order, responder } = await startResponder()
+  const url = `${postgres.url}/postgres`
+  const db = openDatabase(url, { timeoutMs: 0 })
+  try {
+    await migrate(db, systemClock.now())
+    await fill(db, Number(options.monitors))
+    await sql`vacuum analyze`.execute(db)
+    const turns: Turn[] = []
+    for (let round = 0; round < Number(options.rounds); round++) {
+      for (const count of counts) {
+        turns.push(await takeTurn(db, { url, port, count, dnsCpu: async () => (await order({ kind: 'cpu' })).cpu }))
+      }
+    }
+    print(counts.map((count) => medianOf(turns.filter(({ processes }) => processes === count))))
+    console.error(`A claim that finds nothing: ${await cpuOfIdleClaim(db)} µs of the database.`)
+  } finally {
+    responder.disconnect()
+    await db.destroy()
+    await postgres.stop()
+  }
+}
+
+type Given = { url: string; port: number; count: number; dnsCpu: () => Promise<number> }
+
+async function takeTurn(db: Database, { url, port, count, dnsCpu }: Given): Promise<Turn> {
+  await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
+  await sql`vacuum due_checks`.execute(db)
+  const workers = await Promise.all(Array.from({ length: count }, (_, index) => startWorker(url, port, index + 1)))
+  const cpu = async () => ({
+    database: (await databaseCpu(db)) ?? 0,
+    client: (await Promise.all(workers.map(({ pid }) => cpuOf(pid!)))).reduce((sum, each) => sum + each, 0),
+    dns: await dnsCpu(),
+  })
+  // In the order of the schedule, as after a stop of one interval.
+  const overdue = systemClock.now() - 300_000
+  await sql`update due_checks set due_at = ${overdue} + slot / 15012000000`.execute(db)
+  const [before, start] = [await cpu(), systemClock.elapsed()]
+  const until = start + Number(options.seconds) * 1_000
+  const checked = () => workers.reduce((sum, worker) => sum + (answers.get(worker) ?? 0), 0)
+  while (checked() < Number(options.monitors) && systemClock.elapsed() < until) await systemClock.sleep(20)
+  const [checks, seconds, after] = [checked(), (systemClock.elapsed() - start) / 1_000, await cpu()]
+  await Promise.all(workers.map(stopWorker))
+  return {
+    ...{ processes: count, checks, seconds },
+    ...{
+      databaseS: after.database - before.database,
+      clientS: after.client - before.client,
+      dnsS: after.dns - before.dns,
+    },
+  }
+}
+
+/** How many questions of each worker were answered. */
+const answers = new WeakMap<ChildProcess, number>()
+
+async function startWorker(url: string, port: number, number: number): Promise<ChildProcess> {
+  const worker = fork(new URL('./nodes-worker.ts', import.meta.url), [url, String(port), String(number)])
+  await new Promise<void>((resolve, reject) => {
+    worker.once('message', () => resolve())
+    worker.on('message', (count) => answers.set(worker, Number(count)))
+    worker.once('exit', () => reject(new Error('a worker ended before it was ready')))
+  })
+  return worker
+}
+
+async function stopWorker(worker: ChildProcess): Promise<void> {
+  const exited = new Promise((resolve) => worker.once('exit', resolve))
+  worker.disconnect()
+  await exited
+}
+
+const IDLE_CLAIMS = 3_000
+
+async function cpuOfIdleClaim(db: Database): Promise<number> {
+  await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
+  await sql`vacuum due_checks`.execute(db)
+  const before = (await databaseCpu(db)) ?? 0
+  for (let count = 0; count < IDLE_CLAIMS; count++) {
+    await claimDue(db, 'due_checks', { now: systemClock.now(), process: 1, limit: 500 })
+  }
+  return Math.round(((((await databaseCpu(db)) ?? 0) - before) * 1e6) / IDLE_CLAIMS)
+}
+
+/** Of the turns, the one with the middle number of checks per second. */
+function medianOf(turns: Turn[]): Turn {
+  const rateOf = ({ checks, seconds }: Turn) => checks / seconds
+  return turns.toSorted((one, other) => rateOf(one) - rateOf(other))[turns.length >> 1]!
+}
+
+function print(turns: Turn[]): void {
+  const rows = turns.map(({ processes, checks, seconds, databaseS, clientS, dnsS }) => ({
+    bench: 'nodes',
+    processes,
+    checks_per_second: Math.round(checks / seconds),
+    db_cpu_us_per_check: Math.round((databaseS / checks) * 1e6),
+    client_cpu_us_per_check: Math.round((clientS / checks) * 1e6),
+    db_cores: round(databaseS / seconds),
+    cores_in_use: round((databaseS + clientS + dnsS) / seconds),
+    /** What one core of the primary could do, if it did nothing else. */
+    checks_per_second_per_db_core: Math.round(checks / databaseS),
+  }))
+  if (options.json) for (const row of rows) console.log(JSON.stringify(row))
+  else console.table(rows)
+  console.error(bendOf(rows))
+}
+
+const round = (value: number) => Number(value.toFixed(2))
+
+/** The bend: the first step that brings less than half of what the processes added promise. */
+function bendOf(rows: { processes: number; checks_per_second: number; cores_in_use: number }[]): string {
+  const cores = availableParallelism()
+  for (const [index, row] of rows.entries()) {
+    const before = rows[index - 1]
+    if (!before) continue
+    const gain = row.checks_per_second / before.checks_per_second - 1
+    const promised = row.processes / before.processes - 1
+    if (gain >= promised / 2) continue
+    const share = `${before.cores_in_use} of ${cores} cores in use there, the name server of the benchmark included`
+    return `The curve bends at ${before.processes} of these processes: ${row.processes} do ${Math.round(gain * 100)} % more. ${share}.`
+  }
+  return `No bend up to ${rows.at(-1)!.processes} processes on ${cores} cores.`
+}
+
+await main()
