@@ -24,7 +24,15 @@ const { values: options } = parseArgs({
 })
 
 /** CPU in seconds. */
-type Turn = { processes: number; checks: number; seconds: number; databaseS: number; clientS: number; dnsS: number }
+type Turn = {
+  processes: number
+  checks: number
+  seconds: number
+  databaseS: number
+  walOctets: number
+  clientS: number
+  dnsS: number
+}
 
 async function main(): Promise<void> {
   const counts = options.processes.split(',').map(Number)
@@ -59,6 +67,7 @@ async function takeTurn(db: Database, { url, port, count, dnsCpu }: Given): Prom
   const workers = await Promise.all(Array.from({ length: count }, (_, index) => startWorker(url, port, index + 1)))
   const cpu = async () => ({
     database: (await databaseCpu(db)) ?? 0,
+    wal: await walOctets(db),
     client: (await Promise.all(workers.map(({ pid }) => cpuOf(pid!)))).reduce((sum, each) => sum + each, 0),
     dns: await dnsCpu(),
   })
@@ -75,6 +84,7 @@ async function takeTurn(db: Database, { url, port, count, dnsCpu }: Given): Prom
     ...{ processes: count, checks, seconds },
     ...{
       databaseS: after.database - before.database,
+      walOctets: after.wal - before.wal,
       clientS: after.client - before.client,
       dnsS: after.dns - before.dns,
     },
@@ -100,6 +110,13 @@ async function stopWorker(worker: ChildProcess): Promise<void> {
   await exited
 }
 
+/** Written to PostgreSQL's log so far. */
+async function walOctets(db: Database): Promise<number> {
+  const { rows } = await sql<{ octets: number }>`
+    select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as octets`.execute(db)
+  return rows[0]!.octets
+}
+
 const IDLE_CLAIMS = 3_000
 
 async function cpuOfIdleClaim(db: Database): Promise<number> {
@@ -119,12 +136,13 @@ function medianOf(turns: Turn[]): Turn {
 }
 
 function print(turns: Turn[]): void {
-  const rows = turns.map(({ processes, checks, seconds, databaseS, clientS, dnsS }) => ({
+  const rows = turns.map(({ processes, checks, seconds, databaseS, walOctets, clientS, dnsS }) => ({
     bench: 'nodes',
     processes,
     checks_per_second: Math.round(checks / seconds),
     db_cpu_us_per_check: Math.round((databaseS / checks) * 1e6),
     client_cpu_us_per_check: Math.round((clientS / checks) * 1e6),
+    wal_octets_per_check: Math.round(walOctets / checks),
     db_cores: round(databaseS / seconds),
     cores_in_use: round((databaseS + clientS + dnsS) / seconds),
     /** What one core of the primary could do, if it did nothing else. */

@@ -17,13 +17,13 @@ const { values: options } = parseArgs({
     workers: { type: 'string', default: '8' },
     'db-cores': { type: 'string', default: '64' },
     /** CPU of the database for the two writes of a check, in µs. */
-    'row-us': { type: 'string', default: '75' },
+    'row-us': { type: 'string', default: '65' },
     /** CPU of the database for a statement that finds nothing, in µs. */
-    'statement-us': { type: 'string', default: '400' },
+    'statement-us': { type: 'string', default: '350' },
     /** CPU of the database for passing over a row that another claim holds (SKIP LOCKED), in µs. Assumed, not measured. */
     'skip-us': { type: 'string', default: '0.5' },
     /** CPU of a worker for a check, in µs. */
-    'client-us': { type: 'string', default: '150' },
+    'client-us': { type: 'string', default: '105' },
     'round-trip-ms': { type: 'string', default: '0.5' },
     /** Virtual seconds that are measured, after 20 s. */
     seconds: { type: 'string', default: '40' },

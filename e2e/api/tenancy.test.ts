@@ -20,7 +20,7 @@ test.each(ENGINES)('no route shows or changes what another organization has (%s)
   const leaks: string[] = []
   const ask = async (what: string, path: string, method: string, body?: unknown) => {
     const { status, text } = await world.call(path, { method, key: own.key, ...(body === undefined ? {} : { body }) })
-    if (status >= 500) leaks.push(`${what} answered ${status}`)
+    if (status >= 500) leaks.push(`${what} answered ${status}: ${world.logged.at(-1)}`)
     // A refusal may repeat what was asked for, and nothing more.
     const sent = path
       .split('?')
