@@ -6,7 +6,7 @@ import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import { formatServer } from '../dns/servers.ts'
-import { isAnswer, isFailure, serverTextOf } from './outcomes.ts'
+import { type Answer, isAnswer, isFailure, serverTextOf } from './outcomes.ts'
 import { type Decided, REASONS } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 import { findDifference, fingerprint, judge } from './verdict.ts'
@@ -104,6 +104,46 @@ export const WITHHELD_DELAY_MS = 5_000
 export const MOST_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
 /** A failure is queried again only after a pause, so that a short interruption passes. */
 export const PAUSE_MS = 3_000
+
+/** `because`: why it is so, in one line. `apply`: undefined where the rule does not apply. */
+export type Rule<Facts> = { name: string; because: string; apply(facts: Facts): Step | undefined }
+
+/** The first rule that applies decides. The last one of a list always does. */
+export function decideBy<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Step {
+  for (const rule of rules) {
+    const step = rule.apply(facts)
+    if (step) return step
+  }
+  throw new Error('The last rule of a list always applies.')
+}
+
+// Servers that are queried repeatedly
+
+/** One of them. `said`: its replies, oldest first. `rounds`: how often it was queried. */
+export type Source = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
+
+/** `agreed`: the reason where all say the same. `divided`: the verdict where each server keeps to its own answer. */
+export type Sampling = { isByZone: boolean; names(): string[]; agreed(): Decided; divided(): Step }
+
+/** What they said in one check. */
+export type Samples = {
+  check: Check
+  sampling: Sampling
+  sources: readonly Source[]
+  /** Answers and denials, without failures. */
+  all: readonly Outcome[]
+  answers: readonly Answer[]
+  rounds: number
+  /** Queries each of them once more; undefined where this check has queried enough, or they answer no more. */
+  more: Step | undefined
+  hasDenial: boolean
+  /** All said the same. */
+  isSteady(): boolean
+  /** One server said different things. */
+  takesTurns(): boolean
+  /** The RRset is recorded as rotating, or earlier inconclusive checks saw other parts of it. */
+  isKnownToRotate(): boolean
+}
 
 // What rules share
 

@@ -4,13 +4,16 @@ import { formatServer } from '../dns/servers.ts'
 import {
   ask,
   type Check,
+  decideBy,
   first,
   inconclusive,
   isExhausted,
   PAUSE_MS,
   type Query,
+  type Rule,
   repliesTo,
   report,
+  type Source,
   type Step,
   serverOf,
 } from './check.ts'
@@ -28,7 +31,8 @@ import {
 } from './outcomes.ts'
 import { type Decided, REASONS } from './reasons.ts'
 import { answerWith, sortMembers } from './rotation.ts'
-import { bySamples, mayRotate, type Source } from './sampling.ts'
+import { mayRotate } from './rotation-rules.ts'
+import { bySamples } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
 import { fingerprint } from './verdict.ts'
 
@@ -37,26 +41,182 @@ const OTHER_RESOLVERS = 2
 /** Where all that was heard is silence, each of them is asked so many times again: packets are lost, and some resolvers never answer. */
 const SILENT_ROUNDS = 2
 
+/** Decides by the recursive resolvers. */
 export function decideByResolvers(check: Check): Step {
-  const { setup, recorded } = check
+  return decideBy(RESOLVER_RULES, repliesOf(check))
+}
+
+/** What the resolvers replied. */
+type Replies = {
+  check: Check
+  replies: readonly Reply[]
+  /** Answers and denials, without failures. */
+  good: readonly Reply[]
+  /** Of the good ones, where they contradict one another, the last of each resolver. */
+  counted: readonly Outcome[]
+  /** What two of them say. */
+  agreed: Outcome | undefined
+  /** The failure of another resolver, where only one gives what is agreed. */
+  failure: Outcome | undefined
+  /** Queries another resolver; undefined when enough were queried. */
+  another: Step | undefined
+}
+
+/** In the order in which they apply. */
+export const RESOLVER_RULES: readonly Rule<Replies>[] = [
+  {
+    name: 'Second resolver',
+    because: 'One resolver may have an old, forged or blocked answer.',
+    apply: ({ replies, another }) => (replies.length < 2 ? another : undefined),
+  },
+  {
+    name: 'Silence',
+    because: 'Packets are lost, and some resolvers never respond, so each is queried twice more.',
+    apply: silence,
+  },
+  {
+    name: 'Lame delegation',
+    because: 'No resolver can find what no name server of the zone serves.',
+    apply: ({ check, good }) => {
+      const { failure } = check.zone
+      return good.length === 0 && failure?.kind === 'lame' ? report(check, failure, REASONS.lame) : undefined
+    },
+  },
+  {
+    name: 'CNAME loop',
+    because: 'Many resolvers answer SERVFAIL for a CNAME loop, and yet answer for each link alone.',
+    apply: cnameLoop,
+  },
+  {
+    name: 'All fail',
+    because: 'Two resolvers that fail, with a pause between, are a failure of the name.',
+    apply: ({ check, replies, good }) => (good.length === 0 ? reportFailure(check, replies) : undefined),
+  },
+  {
+    name: 'Zone fails',
+    because: "The zone's servers are queried again before resolvers, which may be given other records, decide.",
+    apply: ({ check, agreed, another }) => {
+      const isOpen = agreed && check.zone.failure && !isExhausted(check) && !isRecorded(check, agreed)
+      return isOpen ? (another ?? inconclusive(check, REASONS.zoneSilent)) : undefined
+    },
+  },
+  {
+    name: 'One resolver against failures',
+    because: 'The only one that gives an answer may block the name, or have an old copy of a zone that fails.',
+    apply: ({ check, failure, another }) => {
+      if (!failure) return undefined
+      if (another) return another
+      return isExhausted(check)
+        ? report(check, failure, REASONS.resolversDivided)
+        : inconclusive(check, REASONS.resolversDiffer)
+    },
+  },
+  {
+    name: 'Two agree',
+    because: 'Two answers that agree are believed, after enough of them to show a rotation.',
+    apply: twoAgree,
+  },
+  {
+    name: 'Recorded, beside failures',
+    because: 'One answer that is the recorded one, or a known part of it, needs no second one.',
+    apply: ({ check, good }) => {
+      const kept = good.length === 1 ? asRecorded(check, good[0]!.outcome) : undefined
+      return kept && report(check, kept, REASONS.recordedStill, [], check.recorded.rotation)
+    },
+  },
+  {
+    name: 'Third resolver',
+    because: 'Two that differ need a third.',
+    apply: ({ another }) => another,
+  },
+  {
+    name: 'One good answer',
+    because: 'Beside failures it is worth a second query to the same resolver, and to those that failed.',
+    apply: oneGoodAnswer,
+  },
+  {
+    name: 'All differ',
+    because: 'Different answers are a rotation, or caches of different age: more answers show which.',
+    apply: ({ check, good }) => (good.length > 1 ? bySamplesOfResolvers(check, good) : undefined),
+  },
+  {
+    name: 'Wait',
+    because: 'What is not certain is checked again after 30, 60 and 120 s.',
+    apply: ({ check }) => (isExhausted(check) ? undefined : inconclusive(check, REASONS.resolversDiffer)),
+  },
+  {
+    name: 'Majority',
+    because: 'After that the failure that contradicts a single answer is reported, or what most of them say.',
+    apply: majorityDecides,
+  },
+]
+
+function repliesOf(check: Check): Replies {
+  const { setup } = check
   const replies = [first(check)!, ...repliesTo(check, 'again')]
   const good = replies.filter(({ outcome }) => isGood(outcome))
-  const found = replies.length < 2 ? undefined : byAgreement(check, replies, good)
-  if (found) return found
+  const isDivided = !areSame(good.map(({ outcome }) => outcome))
+  const each = isDivided ? [...new Map(good.map((reply) => [serverTextOf(reply), reply])).values()] : good
+  const counted = each.map(({ outcome }) => outcome)
+  const agreed = counted.find((outcome, at) => counted.findIndex((other) => isSame(other, outcome)) < at)
   const next = nextResolvers(setup.resolvers, replies)
-  if (next) return ask(askAgain(check, next, replies))
-  // One good answer beside failures is worth a second query to the same server, and to those that failed.
-  if (good.length === 1 && replies.filter((reply) => isFromSameServer(reply, good[0]!)).length < 2) {
-    const same = serverOf(check, good[0]!)
-    const others = setup.resolvers.filter((server) => !same.includes(server)).slice(0, OTHER_RESOLVERS)
-    return ask(...[same, ...others.map((server) => [server])].map((servers) => askAgain(check, servers, replies)))
+  return {
+    check,
+    replies,
+    good,
+    counted,
+    agreed,
+    failure: agreed && failureBeside(check, replies, agreed),
+    another: next && ask(askAgain(check, next, replies)),
   }
-  if (good.length > 1) return bySamplesOfResolvers(check, good)
-  if (!isExhausted(check)) return inconclusive(check, REASONS.resolversDiffer)
+}
+
+function isRecorded({ recorded }: Check, outcome: Outcome): boolean {
+  return fingerprint(outcome) === recorded.fingerprint
+}
+
+function silence({ check, replies, good }: Replies): Step | undefined {
+  const isSilent = replies.some(({ outcome }) => outcome.kind === 'timeout' || outcome.kind === 'unreachable')
+  const asked = check.setup.resolvers.slice(0, OTHER_RESOLVERS + 1)
+  const isSure = replies.length > asked.length * SILENT_ROUNDS
+  if (good.length > 0 || !isSilent || isSure) return undefined
+  return ask(...asked.map((server) => askAgain(check, [server], replies)))
+}
+
+function cnameLoop({ check, replies, good }: Replies): Step | undefined {
+  if (good.length > 0 || !replies.some(({ outcome }) => isServfail(outcome))) return undefined
+  const chain = repliesTo(check, 'each_link')[0]
+  if (!chain) return ask({ purpose: 'each_link' })
+  return chain.outcome.kind === 'cname_loop' ? report(check, chain.outcome, REASONS.loop) : undefined
+}
+
+function reportFailure(check: Check, replies: readonly Reply[]): Step {
+  const failure = mostTelling(replies.map(({ outcome }) => outcome))
+  return report(check, failure, REASONS.failed(check.zone.notAsked ?? otherViewOf(check)))
+}
+
+function twoAgree({ check, good, counted, agreed }: Replies): Step | undefined {
+  if (!agreed) return undefined
+  const { recorded } = check
+  if (isRecorded(check, agreed) && !mayRotate(recorded, counted, false)) {
+    return report(check, agreed, resolversAgree(check))
+  }
+  const sampled = good.filter(({ outcome }) => recorded.isRotating || isSame(outcome, agreed))
+  return bySamplesOfResolvers(check, sampled)
+}
+
+function oneGoodAnswer({ check, replies, good }: Replies): Step | undefined {
+  if (good.length !== 1 || replies.filter((reply) => isFromSameServer(reply, good[0]!)).length > 1) return undefined
+  const same = serverOf(check, good[0]!)
+  const others = check.setup.resolvers.filter((server) => !same.includes(server)).slice(0, OTHER_RESOLVERS)
+  return ask(...[same, ...others.map((server) => [server])].map((servers) => askAgain(check, servers, replies)))
+}
+
+function majorityDecides({ check, replies, good }: Replies): Step {
   const failure = good[0] && failureBeside(check, replies, good[0].outcome)
   if (failure) return report(check, failure, REASONS.resolversDivided)
   const outcomes = replies.map(({ outcome }) => outcome)
-  const most = majority(outcomes, recorded.fingerprint) ?? outcomes.find(isGood) ?? mostTelling(outcomes)
+  const most = majority(outcomes, check.recorded.fingerprint) ?? outcomes.find(isGood) ?? mostTelling(outcomes)
   return report(check, most, REASONS.resolversDivided)
 }
 
@@ -92,45 +252,6 @@ function isFromSameServer(one: Reply, other: Reply): boolean {
   return serverTextOf(one) === serverTextOf(other)
 }
 
-/** Undefined while no two paths have agreed. */
-function byAgreement(check: Check, replies: readonly Reply[], good: readonly Reply[]): Step | undefined {
-  const { recorded, setup } = check
-  if (good.length === 0) {
-    // Silence of one more server says little: it may never answer.
-    const isSilent = replies.some(({ outcome }) => outcome.kind === 'timeout' || outcome.kind === 'unreachable')
-    const asked = setup.resolvers.slice(0, OTHER_RESOLVERS + 1)
-    const isSure = replies.length > asked.length * SILENT_ROUNDS
-    if (isSilent && !isSure) return ask(...asked.map((server) => askAgain(check, [server], replies)))
-    return allFailed(check, replies)
-  }
-  // Where resolvers contradict one another, each of them counts once.
-  const isDivided = !areSame(good.map(({ outcome }) => outcome))
-  const counted = isDivided ? [...new Map(good.map((reply) => [serverTextOf(reply), reply])).values()] : good
-  const outcomes = counted.map(({ outcome }) => outcome)
-  const agreed = outcomes.find((outcome, at) => outcomes.findIndex((other) => isSame(other, outcome)) < at)
-  // The zone's servers are asked again before resolvers, which may be given other records, decide.
-  if (agreed && check.zone.failure && !isExhausted(check) && fingerprint(agreed) !== recorded.fingerprint) {
-    return nextResolvers(setup.resolvers, replies) ? undefined : inconclusive(check, REASONS.zoneSilent)
-  }
-  const contradiction = agreed && failureBeside(check, replies, agreed)
-  if (contradiction) {
-    if (nextResolvers(setup.resolvers, replies)) return undefined
-    if (!isExhausted(check)) return inconclusive(check, REASONS.resolversDiffer)
-    return report(check, contradiction, REASONS.resolversDivided)
-  }
-  if (agreed) {
-    const isRecorded = fingerprint(agreed) === recorded.fingerprint
-    if (isRecorded && !mayRotate(recorded, outcomes, false)) return report(check, agreed, resolversAgree(check))
-    return bySamplesOfResolvers(
-      check,
-      good.filter(({ outcome }) => recorded.isRotating || isSame(outcome, agreed)),
-    )
-  }
-  // Beside failures alone, one answer that is the recorded one, or a known part of it, ends the matter.
-  const kept = good.length === 1 ? asRecorded(check, outcomes[0]!) : undefined
-  return kept && report(check, kept, REASONS.recordedStill, [], recorded.rotation)
-}
-
 /**
  * The failure that another resolver answered with where only one gives the outcome. That one may block the name, or answer
  * from its cache for a zone that fails.
@@ -146,19 +267,6 @@ function failureBeside(check: Check, replies: readonly Reply[], agreed: Outcome)
   const others = new Set(still.map(({ server }) => server))
   others.delete(serverTextOf(supporters[0]!)!)
   return isAnswer(agreed) && !check.zone.failure && others.size < 2 ? undefined : (failures[0]?.outcome ?? undefined)
-}
-
-function allFailed(check: Check, replies: readonly Reply[]): Step {
-  const { failure, notAsked } = check.zone
-  if (failure?.kind === 'lame') return report(check, failure, REASONS.lame)
-  const outcomes = replies.map(({ outcome }) => outcome)
-  if (outcomes.some(isServfail)) {
-    // Many resolvers answer a CNAME loop with SERVFAIL, and yet answer for each link alone.
-    const chain = repliesTo(check, 'each_link')[0]
-    if (!chain) return ask({ purpose: 'each_link' })
-    if (chain.outcome.kind === 'cname_loop') return report(check, chain.outcome, REASONS.loop)
-  }
-  return report(check, mostTelling(outcomes), REASONS.failed(notAsked ?? otherViewOf(check)))
 }
 
 function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {

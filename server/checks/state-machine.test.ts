@@ -2,15 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import type { CheckSoFar, Observation, Recorded } from './check.ts'
+import { RESOLVER_RULES } from './resolver-rules.ts'
+import { CHANGE_RULES, MEMBER_RULES } from './rotation-rules.ts'
+import { SAMPLING_RULES } from './sampling.ts'
 import { UNDECIDABLE } from './simulator/truth.ts'
 import { decide, RULES } from './state-machine.ts'
 import { fingerprint } from './verdict.ts'
 
 const document = await readFile(new URL('../../docs/explanation/checks.md', import.meta.url), 'utf8')
 
-test('the document lists the rules in their order, with their reasons', () => {
+test('the document lists all rules in their order, with their reasons', () => {
   const rows = [...document.matchAll(/^\| \*\*(.+?)\*\* \| (.+) \|$/gm)].map(([, name, because]) => [name, because])
-  expect(rows).toEqual(RULES.map(({ name, because }) => [name, because]))
+  const rules = [RULES, RESOLVER_RULES, SAMPLING_RULES, MEMBER_RULES, CHANGE_RULES].flat()
+  expect(rows).toEqual(rules.map(({ name, because }) => [name, because]))
 })
 
 test('the document has the rule for each case that nobody can decide, and its share', () => {

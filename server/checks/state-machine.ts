@@ -5,11 +5,13 @@ import {
   ask,
   type Check,
   type CheckSoFar,
+  decideBy,
   first,
   inconclusive,
   isExhausted,
   PAUSE_MS,
   type Recorded,
+  type Rule,
   repliesTo,
   report,
   type Step,
@@ -28,23 +30,11 @@ import { decideByZone, zoneReplies } from './zone-rules.ts'
  * so far, and the time. No I/O, no clock, no randomness: the driver (and the simulator) send the queries and report back.
  */
 export function decide(soFar: CheckSoFar): Step {
-  const check: Check = { ...soFar, zone: zoneReplies(soFar) }
-  for (const rule of RULES) {
-    const step = rule.apply(check)
-    if (step) return step
-  }
-  throw new Error('The last rule of a check always applies.')
+  return decideBy(RULES, { ...soFar, zone: zoneReplies(soFar) })
 }
 
-type Rule = {
-  name: string
-  /** Why it is so, in one line. */
-  because: string
-  apply(check: Check): Step | undefined
-}
-
-/** In the order in which they apply. The first that has something to say decides. */
-export const RULES: readonly Rule[] = [
+/** In the order in which they apply. `resolver-rules.ts`, `sampling.ts` and `rotation-rules.ts` have their own lists. */
+export const RULES: readonly Rule<Check>[] = [
   {
     name: 'One query',
     because: 'Most checks find what is recorded, and one query to a recursive resolver shows that.',

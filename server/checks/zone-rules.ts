@@ -6,13 +6,15 @@ import {
   first,
   type Query,
   report,
+  type Source,
   type Step,
   type ZoneReplies,
   type ZoneReply,
 } from './check.ts'
 import { isFailure, isGood, isSame, majority, mostTelling } from './outcomes.ts'
 import { REASONS, serversAgree } from './reasons.ts'
-import { bySamples, mayRotate, type Source } from './sampling.ts'
+import { mayRotate } from './rotation-rules.ts'
+import { bySamples } from './sampling.ts'
 import { fingerprint } from './verdict.ts'
 
 // The zone's name servers
