@@ -75,7 +75,7 @@ export const withoutMarkdown = (text: string): string =>
   text.replace(/[\\[\]*_`~|<>]/g, '\\$&').replaceAll('@', '@\u200b')
 
 /** `base` may end with a slash. */
-export const at = (base: string, path: string): string => `${base.replace(/\/+$/, '')}${path}`
+export const at = (base: string, path: string): string => `${base.endsWith('/') ? base.slice(0, -1) : base}${path}`
 
 /** Undefined where it is no JSON object. */
 export function jsonOf(text: string): Record<string, unknown> | undefined {
