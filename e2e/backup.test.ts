@@ -178,7 +178,7 @@ test('restore says what prevents it, and changes nothing', async () => {
   const folder = await givenFolder()
   const file = join(folder, 'one.backup')
   const bare = join(folder, 'bare.backup')
-  expect((await runCommand(['backup', file], settings)).stdout).toContain('The secret is in it')
+  expect((await runCommand(['backup', file], settings)).stdout).toContain('The file contains SECRET')
   expect((await runCommand(['backup', bare, '--without-secret'], settings)).stdout).toContain('The secret is not in it')
   const refusal = async (args: string[], more: Settings) => {
     const { code, stdout, stderr } = await runCommand(args, { ...settings, ...more })

