@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Alert, AlertInFull, AlertQuery } from '#contract/incidents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -192,13 +192,14 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
 /** Attempts of an alert that are kept. */
 export const MOST_ATTEMPTS = 50
 
-async function getAlertRow(db: Database, { organizationId }: Tenant, id: string): Promise<AlertRow> {
+/** `lock`: `forUpdate` where the row is read for a change. */
+async function getAlertRow(db: Database, { organizationId }: Tenant, id: string, lock = sql``): Promise<AlertRow> {
   const row = await db
     .selectFrom('alerts')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
+    .modifyEnd(lock)
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
@@ -208,7 +209,7 @@ async function getAlertRow(db: Database, { organizationId }: Tenant, id: string)
 export async function retryAlert(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getAlertRow(transaction, context, id)
+    const row = await getAlertRow(transaction, context, id, forUpdate(transaction))
     if (row.kind === 'test') throw conflict('A test is sent once. Send another one with POST /channels/{channel}/test.')
     if (row.status === 'PENDING' || row.status === 'HELD')
       throw conflict('The alert was not attempted yet. It is sent when it is due.')

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Channel, ChannelChange, ChannelType, NewChannel } from '#contract/alerts.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -52,13 +53,19 @@ export async function getChannel(db: Database, seal: Seal, tenant: Tenant, id: s
 
 const shown = (row: ChannelRow, seal: Seal): Channel => withVersion(toChannel(row, seal), row.version)
 
-export async function getChannelRow(db: Database, { organizationId }: Tenant, id: string): Promise<ChannelRow> {
+/** `lock`: `forUpdate` where the row is read for a change. */
+export async function getChannelRow(
+  db: Database,
+  { organizationId }: Tenant,
+  id: string,
+  lock = sql``,
+): Promise<ChannelRow> {
   const row = await db
     .selectFrom('channels')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
+    .modifyEnd(lock)
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
@@ -160,7 +167,7 @@ export async function updateChannel(
   const { organizationId } = context
   const settings = given && normalizedSettings(given)
   await inTransaction(db, async (transaction) => {
-    const row = await getChannelRow(transaction, context, id)
+    const row = await getChannelRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = { name: row.name, is_active: row.is_active === 1, settings: openedSettings(row, seal) }
     await transaction
@@ -200,7 +207,7 @@ export async function deleteChannel(
 ): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getChannelRow(transaction, context, id)
+    const row = await getChannelRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const only = await transaction
       .selectFrom('alert_rule_channels as own')

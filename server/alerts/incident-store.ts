@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Incident, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -37,13 +37,19 @@ export async function getIncident(db: Database, tenant: Tenant, id: string): Pro
   return toIncident(await getIncidentRow(db, tenant, id))
 }
 
-async function getIncidentRow(db: Database, { organizationId }: Tenant, id: string): Promise<IncidentRow> {
+/** `lock`: `forUpdate` where the row is read for a change. */
+async function getIncidentRow(
+  db: Database,
+  { organizationId }: Tenant,
+  id: string,
+  lock = sql``,
+): Promise<IncidentRow> {
   const row = await db
     .selectFrom('incidents')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
+    .modifyEnd(lock)
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
@@ -59,7 +65,7 @@ export async function updateIncident(
 ): Promise<Incident> {
   const { organizationId, actor, now } = context
   return await inTransaction(db, async (transaction) => {
-    const row = await getIncidentRow(transaction, context, id)
+    const row = await getIncidentRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const isNew = acknowledged !== undefined && acknowledged !== (row.acknowledged_at !== null)
     const set = {

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { AlertPreview, AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorState } from '#contract/monitors.ts'
@@ -45,13 +45,14 @@ export async function getRule(db: Database, tenant: Tenant, id: string): Promise
   return rule!
 }
 
-async function getRuleRow(db: Database, { organizationId }: Tenant, id: string): Promise<RuleRow> {
+/** `lock`: `forUpdate` where the row is read for a change. */
+async function getRuleRow(db: Database, { organizationId }: Tenant, id: string, lock = sql``): Promise<RuleRow> {
   const row = await db
     .selectFrom('alert_rules')
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
+    .modifyEnd(lock)
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
@@ -128,7 +129,7 @@ export async function updateRule(
 ): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getRuleRow(transaction, context, id)
+    const row = await getRuleRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = await getRule(transaction, context, id)
     const { channels, ...wanted } = { ...before, ...change }
@@ -160,7 +161,7 @@ export async function updateRule(
 export async function deleteRule(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getRuleRow(transaction, context, id)
+    const row = await getRuleRow(transaction, context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = await getRule(transaction, context, id)
     await transaction
