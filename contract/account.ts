@@ -115,7 +115,7 @@ export const NewApiKey = Exactly({
   expires: Type.Optional(Nullable(Type.String({ maxLength: 40, description: 'a time in the future, ISO 8601' }))),
 })
 export type NewApiKey = Static<typeof NewApiKey>
-/** The answer: the only time that the key itself is told. */
+/** The answer: the only one that contains the key itself. */
 export const MadeApiKey = Exactly({ ...ApiKey.properties, key: Type.String() })
 export type MadeApiKey = Static<typeof MadeApiKey>
 

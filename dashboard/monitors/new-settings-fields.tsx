@@ -11,7 +11,7 @@ const FREQUENCIES = [5, 10, 15, 20, 30, 60, 90, 120]
 
 type FieldsProps = { settings: WatchSettings; onChange: (settings: WatchSettings) => void; problem: unknown }
 
-/** Group, frequency and what is told: the same for one monitor and for five thousand. */
+/** Group, frequency and notification: the same for one monitor and for five thousand. */
 export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
   const set = (change: Partial<WatchSettings>) => onChange({ ...settings, ...change })
   const shortest = useShortestFrequency()

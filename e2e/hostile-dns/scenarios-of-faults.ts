@@ -51,7 +51,7 @@ export const FOOLED: Scenario[] = [
   ),
 ]
 
-/** The record changes while one server is bad: the change is told, once. */
+/** The record changes while one server is bad: the change is reported once. */
 export const MISSED: Scenario[] = [
   ...Object.entries(FAULTS).map(
     ([name, fault]): Scenario => ({

@@ -23,7 +23,7 @@ const monitorOf = (
 const MANY = Array.from({ length: 900 }, (_, at) => `10.0.${at >> 8}.${at & 255}`).sort()
 const ZONE_CDN = 'edge.cdn.test'
 
-/** What a zone can say: every true change is told once, and what comes to the same is none. */
+/** What a zone can say: every true change is reported once, and an equivalent answer is no change. */
 export const RECORDS: Scenario[] = [
   {
     name: 'another address',

@@ -85,7 +85,7 @@ async function insertDue(
     .execute()
 }
 
-/** Call it for an incident that is resolved and locked: anyone who was alerted, or may have been, is told. */
+/** Call it for an incident that is resolved and locked: everyone who was alerted, or may have been, is notified. */
 export async function recoveredAlerts(
   db: Database,
   organizationId: string,

@@ -279,7 +279,7 @@ async function count(db: Database, organizationId: string, differences: readonly
   await updateEach(db, change as never, sums)
 }
 
-/** Monitors that fail no more. Incidents that they were the last of are resolved, and anyone who was alerted is told. */
+/** Monitors that recovered. An incident whose last monitor recovered is resolved, and everyone who was alerted is notified. */
 export async function recover(
   db: Database,
   organizationId: string,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/config.ts'
-import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
+import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
@@ -14,7 +14,6 @@ const EVERY_MS = 60 * 60_000
 const GONE_EVERY_MS = 60_000
 const PAUSE_MS = 20
 const SLICE = 500
-const ORGANIZATIONS_AT_ONCE = 200
 /** Where events are kept for good, alerts are not. */
 const KEPT_DAYS = 90
 const UNCONFIRMED_DAYS = 7
@@ -72,24 +71,13 @@ function failingAfter(db: Database, after?: { organization_id: string; monitor_i
 }
 
 export async function deleteOldAlerts({ db, clock, config }: AlertRetentionDeps, stop: AbortSignal): Promise<void> {
-  for (let after = ''; !stop.aborted; ) {
-    const organizations = await db
-      .selectFrom('organizations')
-      .select('id')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(ORGANIZATIONS_AT_ONCE)
-      .execute()
-    for (const { id } of organizations) {
-      after = id
-      const days = Math.min(KEPT_DAYS, (await retentionDaysOf(db, config.plans, { organizationId: id })) ?? KEPT_DAYS)
-      const before = clock.now() - days * DAY_MS
-      await deleteInBatches(clock, stop, () => deleteAlerts(db, id, before))
-      await deleteInBatches(clock, stop, () => deleteIncidents(db, id, before))
-      await deleteAddresses(db, id, clock.now() - UNCONFIRMED_DAYS * DAY_MS)
-    }
-    if (organizations.length < ORGANIZATIONS_AT_ONCE) return
-  }
+  await forEachOrganization(db, stop, async (id) => {
+    const days = Math.min(KEPT_DAYS, (await retentionDaysOf(db, config.plans, { organizationId: id })) ?? KEPT_DAYS)
+    const before = clock.now() - days * DAY_MS
+    await deleteInBatches(clock, stop, () => deleteAlerts(db, id, before))
+    await deleteInBatches(clock, stop, () => deleteIncidents(db, id, before))
+    await deleteAddresses(db, id, clock.now() - UNCONFIRMED_DAYS * DAY_MS)
+  })
 }
 
 /** What still waits is kept. Attempts go with their alerts. */

@@ -134,7 +134,7 @@ export type Samples = {
   all: readonly Outcome[]
   answers: readonly Answer[]
   rounds: number
-  /** Queries each of them once more; undefined where this check has queried enough, or they answer no more. */
+  /** Queries each of them once more; undefined where this check has queried enough, or they stopped answering. */
   more: Step | undefined
   hasDenial: boolean
   /** All said the same. */

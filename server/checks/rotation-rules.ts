@@ -59,7 +59,7 @@ type Members = {
   candidates: string[]
   /** Some are not confirmed, or were not seen for longer than usual. */
   isOpen: boolean
-  /** The answers are copies of caches, which say no more when they are given again. */
+  /** The answers are copies from caches: the same copy again proves nothing new. */
   isCached: boolean
   /** Recorded members, where no answer held any of them. */
   missed: string[]

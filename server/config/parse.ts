@@ -100,7 +100,7 @@ export function parsePorts(text: string): readonly number[] {
   return text === 'off' ? [] : split(text).map((port) => parseWhole(port, 0, 65_535))
 }
 
-/** Null for an empty setting. Every certificate of the file is read once here, so that a broken one is told at the start. */
+/** Null for an empty setting. Every certificate of the file is read once here, so that a broken one is reported at the start. */
 export function parseAuthorities(path: string): string | null {
   if (path === '') return null
   let pem: string

@@ -47,3 +47,25 @@ export async function deleteInBatches(
 ): Promise<void> {
   while (!stop.aborted && (await deleteSome()) >= DELETED_AT_ONCE) await clock.sleep(PAUSE_MS, stop)
 }
+
+const ORGANIZATIONS_AT_ONCE = 200
+
+/** Calls `work` for one organization after the other, all of them unless `stop` ends it. */
+export async function forEachOrganization(
+  db: Database,
+  stop: AbortSignal,
+  work: (organizationId: string) => Promise<void>,
+): Promise<void> {
+  for (let after = ''; !stop.aborted; ) {
+    const organizations = await db
+      .selectFrom('organizations')
+      .select('id')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(ORGANIZATIONS_AT_ONCE)
+      .execute()
+    for (const { id } of organizations) await work(id)
+    if (organizations.length < ORGANIZATIONS_AT_ONCE) return
+    after = organizations.at(-1)!.id
+  }
+}

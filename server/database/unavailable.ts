@@ -17,7 +17,7 @@ const UNREACHABLE = new Set([
 const AWAY = /^(08...|53...|57P0[1-5]|58030|25006|25P03)$/
 /** SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL. */
 const LOCKED_OR_FULL = new Set([5, 10, 13])
-/** What `pg` says of a statement without a result in time, and of a connection that is no more, carries no code. */
+/** What `pg` says of a statement without a result in time, and of a connection that is closed, has no code. */
 const TIMED_OUT = 'Query read timeout'
 const BROKEN = /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended/
 

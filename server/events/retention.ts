@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { deleteOldAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
-import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
+import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
@@ -13,7 +13,6 @@ export type EventRetentionDeps = { db: Database; clock: Clock; log: Logger; conf
 
 const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 60 * 60_000
-const AT_ONCE = 200
 
 /** Deletes events and entries of the audit log that are older than their organization keeps them, in small batches. Runs until `stop`. */
 export async function runEventRetention(deps: EventRetentionDeps, stop: AbortSignal): Promise<void> {
@@ -24,25 +23,14 @@ export async function runEventRetention(deps: EventRetentionDeps, stop: AbortSig
 }
 
 export async function sweepEvents({ db, clock, config }: EventRetentionDeps, stop: AbortSignal): Promise<void> {
-  for (let after = ''; !stop.aborted; ) {
-    const organizations = await db
-      .selectFrom('organizations')
-      .select('id')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(AT_ONCE)
-      .execute()
-    for (const { id } of organizations) {
-      after = id
-      const days = await retentionDaysOf(db, config.plans, { organizationId: id })
-      if (days === null) continue
-      const before = clock.now() - days * DAY_MS
-      for (const deleteOld of [deleteOldEvents, deleteOldAudit]) {
-        await deleteInBatches(clock, stop, () => deleteOld(db, { organizationId: id }, before, DELETED_AT_ONCE))
-      }
+  await forEachOrganization(db, stop, async (organizationId) => {
+    const days = await retentionDaysOf(db, config.plans, { organizationId })
+    if (days === null) return
+    const before = clock.now() - days * DAY_MS
+    for (const deleteOld of [deleteOldEvents, deleteOldAudit]) {
+      await deleteInBatches(clock, stop, () => deleteOld(db, { organizationId }, before, DELETED_AT_ONCE))
     }
-    if (organizations.length < AT_ONCE) return
-  }
+  })
 }
 
 /** The oldest come first in the index, so that what is kept is never walked over. */

@@ -20,7 +20,7 @@ export type Connect = (
 type ConnectionsOptions = Omit<Client.Options, 'connect'> & { connect: Connect }
 
 /** Anyone who has it sends one request, then gives it back. */
-export type Line = { client: Client; giveBack: () => void }
+export type Line = { client: Client; release: () => void }
 
 /**
  * Connections by origin, one request at a time on each. Taking one costs the same however many there are, which undici's
@@ -45,7 +45,7 @@ export class Connections {
     const kept = this.#freeOne(origin) ?? (await this.#newOne(origin))
     kept.isFree = false
     kept.user = user
-    return { client: kept.client, giveBack: () => this.#giveBack(kept) }
+    return { client: kept.client, release: () => this.#release(kept) }
   }
 
   /** Breaks off what is in progress, and refuses what comes later. */
@@ -74,7 +74,7 @@ export class Connections {
     return kept
   }
 
-  #giveBack(kept: Kept): void {
+  #release(kept: Kept): void {
     kept.user = undefined
     if (kept.client.destroyed || this.#isOld(kept)) {
       this.#close(kept)

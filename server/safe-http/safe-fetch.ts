@@ -125,8 +125,8 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
     const send = async (connections: Connections) => {
       const exchange = new Exchange(clock, deadlines, limits, mayWrite)
-      const { client, giveBack } = await connections.take(to.origin, exchange)
-      exchange.onEnd(giveBack)
+      const { client, release } = await connections.take(to.origin, exchange)
+      exchange.onEnd(release)
       if (signal) breaks.watch(signal, exchange)
       exchange.dispatch(client, to.path, headers, body)
       return await exchange.result

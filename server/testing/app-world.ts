@@ -71,7 +71,7 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   }
   onTestFinished(async () => {
     await close()
-    await borrowed?.giveBack()
+    await borrowed?.release()
   })
 
   const organizations = new Map<string, Promise<{ id: string; key: string }>>()

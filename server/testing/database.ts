@@ -18,17 +18,17 @@ export function onBothEngines(name: string, suite: (fresh: () => Promise<Databas
 
 /** A migrated database of the test's own. */
 export async function freshDatabase(engine: Engine): Promise<Database> {
-  const { db, giveBack } = engine === 'postgres' ? await borrowDatabase(engine) : await openCopy()
+  const { db, release } = engine === 'postgres' ? await borrowDatabase(engine) : await openCopy()
   onTestFinished(async () => {
     await db.destroy()
-    await giveBack()
+    await release()
   })
   return db
 }
 
 async function openCopy() {
   const { url, drop } = await migratedDatabaseUrl('sqlite')
-  return { db: openDatabase(url), giveBack: drop }
+  return { db: openDatabase(url), release: drop }
 }
 
 type DatabaseUrl = { url: string; drop: () => Promise<void> }

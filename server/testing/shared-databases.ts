@@ -26,16 +26,16 @@ const MOST_ROWS: Record<Engine, number> = { sqlite: Number.POSITIVE_INFINITY, po
 const CONNECTIONS = 10
 const GIVEN_BACK_MS = 5_000
 
-/** A migrated database without rows. The test destroys `db` as any other, and then calls `giveBack`. `log` is told each statement. */
+/** A migrated database without rows. The test destroys `db` as any other, and then calls `release`. `log` receives each statement. */
 export async function borrowDatabase(
   engine: Engine,
   log?: (event: LogEvent) => void,
-): Promise<{ db: Database; url: string; giveBack(): Promise<void> }> {
+): Promise<{ db: Database; url: string; release(): Promise<void> }> {
   const shared = idle[engine].pop() ?? (await newShared(engine))
   return {
     db: new Kysely<Tables>({ dialect: borrowedDialect(shared), ...(log ? { log } : {}) }),
     url: shared.url,
-    giveBack: async () => {
+    release: async () => {
       if (await isEmptied(shared, engine)) idle[engine].push(shared)
       else await drop(shared)
     },

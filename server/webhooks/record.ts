@@ -61,7 +61,7 @@ type Recording = { unsent: Unsent[]; attempted: Attempted[]; now: number }
 async function record(db: Database, { unsent, attempted, now }: Recording): Promise<StateChange[]> {
   const claims = [...unsent, ...attempted].map(({ claim }) => claim)
   const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
-  await giveBack(db, unsent, now)
+  await release(db, unsent, now)
   const kept = await writeQueue(db, attempted)
   await writeRequests(db, kept)
   const changes = await writeWebhooks(db, kept, paused, now)
@@ -88,7 +88,7 @@ async function lockWebhooks(db: Database, ids: readonly string[]): Promise<Reado
   return new Set(rows.filter(({ state }) => state === 'paused').map(({ id }) => id))
 }
 
-async function giveBack(db: Database, unsent: readonly Unsent[], now: number): Promise<void> {
+async function release(db: Database, unsent: readonly Unsent[], now: number): Promise<void> {
   await reschedule(
     db,
     'due_requests',

@@ -21,6 +21,8 @@ type Kind = 'quiet' | 'changing' | 'broken' | 'rotating'
 /** Seeds that one thread runs at a time. */
 type Block = { from: number; worlds: number }
 const BLOCK = 500
+/** Fewer worlds say little of the share of those that are classed as not decidable. */
+const LEAST_WORLDS = 5_000
 
 const USAGE = `Runs the rules of a check against worlds drawn from seeds, in virtual time.
 
@@ -189,9 +191,6 @@ function table(figures: Figures, seconds: number, threads: number): string {
   const faults = failed.slice(0, 20).map((each) => `\n${failureText(each)}`)
   return [...lines, ...faults].join('\n')
 }
-
-/** Fewer worlds say little of the share. */
-const LEAST_WORLDS = 5_000
 
 /** The cases in which more worlds are than docs/checks.md permits. */
 function tooManyUndecidable({ worlds, undecidable }: Figures): string[] {

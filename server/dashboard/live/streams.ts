@@ -122,7 +122,7 @@ export class LiveStreams {
   async #look(organizationId: string, watched: Watched): Promise<void> {
     const { clock, log } = this.#deps
     try {
-      // From where the lists are read: a page that is told of an event must find it.
+      // From where the lists are read: a page that is notified of an event must find it.
       const { now, difference, monitors } = await readList(this.#deps, { organizationId }, async (db) => {
         const now = await readSnapshot(db, organizationId)
         const difference = differenceOf(watched.snapshot ?? now, now)
@@ -155,7 +155,7 @@ export class LiveStreams {
 
   /**
    * A beat says that the page is current, so there is none while the database does not answer; and it keeps proxies from
-   * closing what is quiet. Anyone who signed out or is no member any more is not told further.
+   * closing what is quiet. Anyone who signed out or is no longer a member is not notified any more.
    */
   async #tend(): Promise<void> {
     const now = this.#deps.clock.elapsed()
