@@ -333,9 +333,11 @@ export function withAnswers({ check, sampling, sources }: Samples, whole = whole
       sightings.push(isByZone ? sighting : { ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 })
     }
   }
+  const { recordType, owner, expectedValues } = recorded
+  const expected = keysOfValues(recordType, owner, expectedValues)
   const remembered = rememberedOf(recorded, isByZone)
-  if (remembered) return addSightings(remembered, sightings)
-  const rotation = addSightings(newRotation(now.at, whole), sightings)
+  if (remembered) return addSightings(remembered, sightings, expected)
+  const rotation = addSightings(newRotation(now.at, whole), sightings, expected)
   return isByZone
     ? rotation
     : { ...rotation, firstCopiesUntil: Math.max(...sightings.map(({ expiresAt = 0 }) => expiresAt)) }

@@ -33,7 +33,7 @@ export const REPORT_CHANCE = 1e-6
 export const DOUBT_CHANCE = 1e-2
 /** So many answers without a value prove that no member of at least `RAREST_MEMBER` has it: 0.95^270 < 1e-6. */
 export const ANSWERS_TO_PROVE_ABSENCE = Math.ceil(Math.log(REPORT_CHANCE) / Math.log(1 - RAREST_MEMBER))
-/** More members are not told apart: new ones are left out. */
+/** More members are not told apart: new ones are left out, but expected ones never, as their absence is an alarm. */
 export const MOST_MEMBERS = 64
 /** Of all members together; one RRset of any size fits. */
 const MOST_CHARACTERS = 65_536
@@ -51,10 +51,14 @@ export function newRotation(at: number, recorded: readonly string[] = []): Rotat
 /** An RRset that was given whole for as long as it was recorded. */
 const ANSWERS_BEFORE = 20
 
-/** Counts further answers. Pure: returns a new value. */
-export function addSightings(rotation: Rotation, sightings: readonly Sighting[]): Rotation {
+/** Counts further answers. `expected`: keys of the expected values. Pure: returns a new value. */
+export function addSightings(
+  rotation: Rotation,
+  sightings: readonly Sighting[],
+  expected: readonly string[] = [],
+): Rotation {
   const next = copyOf(rotation)
-  for (const sighting of sightings) addSighting(next, sighting)
+  for (const sighting of sightings) addSighting(next, sighting, expected)
   if (next.answers > MOST_ANSWERS) halve(next)
   return { ...next, members: Object.fromEntries(next.members) }
 }
@@ -70,7 +74,11 @@ function copyOf(rotation: Rotation): Counting {
   return { ...rotation, members, copies: { ...rotation.copies } }
 }
 
-function addSighting(rotation: Counting, { answer, server, at, expiresAt }: Sighting): void {
+function addSighting(
+  rotation: Counting,
+  { answer, server, at, expiresAt }: Sighting,
+  expected: readonly string[],
+): void {
   const { members, copies } = rotation
   const isIndependent = expiresAt === undefined || at >= (copies[server] ?? 0)
   if (expiresAt !== undefined && isIndependent) copies[server] = expiresAt
@@ -79,7 +87,7 @@ function addSighting(rotation: Counting, { answer, server, at, expiresAt }: Sigh
     rotation.total += 1
   }
   for (const key of keysOf(answer)) {
-    const member = members.get(key) ?? newMember(rotation, key)
+    const member = members.get(key) ?? newMember(rotation, key, expected)
     if (!member) continue
     // An answer may hold the same value twice.
     if (isIndependent ? member.last < rotation.total : member.seen === 0) member.seen += 1
@@ -90,10 +98,10 @@ function addSighting(rotation: Counting, { answer, server, at, expiresAt }: Sigh
 }
 
 /** Undefined where there is no place for one more. */
-function newMember(rotation: Counting, key: string): Member | undefined {
+function newMember(rotation: Counting, key: string, expected: readonly string[]): Member | undefined {
   const { members } = rotation
   if (members.size >= MOST_MEMBERS) dropGone(rotation)
-  if (members.size >= MOST_MEMBERS) return undefined
+  if (members.size >= MOST_MEMBERS && !expected.includes(key)) return undefined
   const length = [...members.keys()].reduce((sum, known) => sum + known.length, key.length)
   if (length > MOST_CHARACTERS) return undefined
   const member: Member = { seen: 0, last: 0, servers: [] }
