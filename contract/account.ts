@@ -87,38 +87,6 @@ export type Acceptance = Static<typeof Acceptance>
 export const Accepted = Exactly({ organization_id: Type.String() })
 export type Accepted = Static<typeof Accepted>
 
-/** `GET /dashboard/api/keys` (newest first, revoked and expired ones included) and `DELETE /dashboard/api/keys/{id}` (revokes). */
-export const ApiKey = Exactly({
-  id: Type.String(),
-  name: Type.String(),
-  role: Type.Enum(['read', 'write', 'admin']),
-  created: Instant('When the key was created.'),
-  /** Name of the agent who made it; null for one made on the command line, or by somebody who left. */
-  created_by: Nullable(Type.String()),
-  /** The same agent (`agt_…`). */
-  created_by_id: Nullable(Type.String()),
-  last_used: Nullable(Instant('When the key was last used, to the minute.')),
-  expires: Nullable(Instant('When the key expires.')),
-  revoked: Nullable(Instant('When the key was revoked.')),
-})
-export type ApiKey = Static<typeof ApiKey>
-export const ApiKeys = Exactly({ data: Type.Array(ApiKey) })
-export type ApiKeys = Static<typeof ApiKeys>
-
-/** The keys that an agent made may do at most this. */
-export const HIGHEST_KEY_ROLE = { viewer: 'read', member: 'write', admin: 'write', owner: 'admin' } as const
-
-/** `POST /dashboard/api/keys`. */
-export const NewApiKey = Exactly({
-  name: Name,
-  role: Type.Enum(['read', 'write', 'admin']),
-  expires: Type.Optional(Nullable(Type.String({ maxLength: 40, description: 'a time in the future, ISO 8601' }))),
-})
-export type NewApiKey = Static<typeof NewApiKey>
-/** The answer: the only one that contains the key itself. */
-export const MadeApiKey = Exactly({ ...ApiKey.properties, key: Type.String() })
-export type MadeApiKey = Static<typeof MadeApiKey>
-
 /** `GET /dashboard/api/mails`: what was written to people of this organization, newest first, at most 50; for admins. */
 export const Mails = Exactly({
   data: Type.Array(

@@ -7,7 +7,7 @@ import { RECORD_TYPES } from './record-types.ts'
 /** Every medium of a channel. server/alerts/channels/ has one file for each. */
 export const CHANNEL_TYPES = [
   ...(['email', 'slack', 'discord', 'teams', 'telegram', 'pagerduty', 'opsgenie', 'ntfy', 'pushover'] as const),
-  ...(['mattermost', 'google_chat', 'twilio', 'http'] as const),
+  ...(['mattermost', 'google_chat', 'matrix', 'twilio', 'http'] as const),
 ] as const
 export type ChannelType = (typeof CHANNEL_TYPES)[number]
 const type = Type.Enum(CHANNEL_TYPES, { type: 'string', title: 'ChannelType' })
@@ -95,8 +95,8 @@ export type ChannelField = Static<typeof ChannelField>
 export const ChannelTypeInfo = Exactly(
   {
     type,
-    name: Type.String({ description: 'As people call it.' }),
-    help: Type.String({ description: 'Where its settings are found.' }),
+    name: Type.String({ description: 'The name that people see.' }),
+    help: Type.String({ description: 'Where to find the settings.' }),
     fields: Type.Array(ChannelField, { description: 'Its settings.' }),
   },
   {
@@ -129,6 +129,8 @@ export const ChannelTypes = Exactly(
 )
 
 const MOST_IN_RULE = 100
+/** 00:00 to 23:59. */
+const CLOCK_TIME = '^([01][0-9]|2[0-3]):[0-5][0-9]$'
 const rule = {
   name: Name,
   is_active: Type.Boolean(),
@@ -163,6 +165,40 @@ const rule = {
     description: 'Minutes that a monitor must fail before the alert is sent.',
   }),
   notify_recovery: Type.Boolean({ description: 'Whether a message is sent when the incident is resolved.' }),
+  first_results: Type.Boolean({
+    description:
+      'Whether the rule is also about monitors that were never valid: a first result that still fails after the delay.',
+  }),
+  repeat_every: Nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 168,
+      description: 'Hours after which the alert is sent again, while it fails and nobody acknowledged. Null: never.',
+    }),
+  ),
+  escalate_after: Nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1440,
+      description: 'Minutes after the first message until `escalation_channel` receives one, if nobody acknowledged.',
+    }),
+  ),
+  escalation_channel: Nullable(Type.String({ maxLength: 40, description: 'The id of another channel (`chn_…`).' })),
+  quiet_hours: Nullable(
+    Exactly(
+      {
+        from: Type.String({ pattern: CLOCK_TIME, description: 'a time as 22:00', examples: ['22:00'] }),
+        until: Type.String({ pattern: CLOCK_TIME, description: 'a time as 07:00', examples: ['07:00'] }),
+      },
+      { description: 'Every day in `timezone`. Alerts wait until the end. Null: none.' },
+    ),
+  ),
+  timezone: Type.String({ maxLength: 100, description: 'Of the quiet hours and the daily digest: an IANA name.' }),
+  digest: Type.Enum(['none', 'hourly', 'daily'], {
+    type: 'string',
+    description:
+      'One message with all alerts of the rule: at each full hour, or at 08:00. `none`: each alert is sent by itself.',
+  }),
   channels: Type.Array(Type.String({ maxLength: 40 }), {
     minItems: 1,
     maxItems: 10,
@@ -178,6 +214,13 @@ const exampleRule = {
   states: null,
   delay: 10,
   notify_recovery: true,
+  first_results: false,
+  repeat_every: 4,
+  escalate_after: null,
+  escalation_channel: null,
+  quiet_hours: null,
+  timezone: 'UTC',
+  digest: 'none',
   channels: ['chn_01kaj3x7v8q2n5m4r6t9w0y1zb'],
 }
 
@@ -198,29 +241,34 @@ export const AlertRule = Exactly(
 export type AlertRule = Static<typeof AlertRule>
 
 const fixed = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER }
+const { name: ruleName, channels: ruleChannels, ...ruleOptions } = rule
+const optional = Type.Partial(Type.Object(ruleOptions)).properties
 export const NewAlertRule = Exactly(
   {
-    name: rule.name,
-    channels: rule.channels,
-    is_active: Type.Optional(rule.is_active),
-    groups: Type.Optional(rule.groups),
-    name_pattern: Type.Optional(rule.name_pattern),
-    record_types: Type.Optional(rule.record_types),
-    states: Type.Optional(rule.states),
+    name: ruleName,
+    channels: ruleChannels,
+    ...optional,
+    is_active: Type.Optional(Type.Boolean({ default: true })),
     delay: Type.Optional(Type.Integer({ ...rule.delay, default: 10 })),
     notify_recovery: Type.Optional(Type.Boolean({ ...rule.notify_recovery, default: true })),
+    first_results: Type.Optional(Type.Boolean({ ...rule.first_results, default: false })),
+    timezone: Type.Optional(Type.String({ ...rule.timezone, default: 'UTC' })),
+    digest: Type.Optional(Type.Enum(['none', 'hourly', 'daily'], { ...rule.digest, default: 'none' })),
   },
   { title: 'NewAlertRule', examples: [exampleRule], 'x-elsewhere': fixed },
 )
 export type NewAlertRule = Static<typeof NewAlertRule>
 
-export const AlertRuleChange = Type.Partial(NewAlertRule, {
-  additionalProperties: false,
-  title: 'AlertRuleChange',
-  description: 'What is left out stays.',
-  examples: [{ delay: 30 }],
-  'x-elsewhere': fixed,
-})
+// Without defaults: a field that is left out keeps its value.
+export const AlertRuleChange = Exactly(
+  { name: Type.Optional(ruleName), channels: Type.Optional(ruleChannels), ...optional },
+  {
+    title: 'AlertRuleChange',
+    description: 'Fields you leave out keep their values.',
+    examples: [{ delay: 30 }],
+    'x-elsewhere': fixed,
+  },
+)
 export type AlertRuleChange = Partial<NewAlertRule>
 
 export const AlertRuleQuery = Exactly(pageQuery('AlertRuleOrder', ['created']))
@@ -233,6 +281,7 @@ export const PreviewedRule = Exactly(
     record_types: Type.Optional(rule.record_types),
     states: Type.Optional(rule.states),
     delay: Type.Optional(Type.Integer({ ...rule.delay, default: 10 })),
+    first_results: Type.Optional(Type.Boolean({ ...rule.first_results, default: false })),
   },
   { title: 'PreviewedRule', examples: [{ name_pattern: '*.example.com', delay: 10 }] },
 )
@@ -247,8 +296,8 @@ const PreviewedAlert = Exactly({
 })
 export const AlertPreview = Exactly(
   {
-    days: Type.Integer({ description: 'How many days were looked at.' }),
-    is_complete: Type.Boolean({ description: 'False if there are more failures than were looked at.' }),
+    days: Type.Integer({ description: 'The number of days that were searched.' }),
+    is_complete: Type.Boolean({ description: 'False if there are more failures than were searched.' }),
     data: Type.Array(PreviewedAlert, { description: 'Failures that the rule matches, newest first, at most 100.' }),
   },
   {
@@ -271,6 +320,49 @@ export const AlertPreview = Exactly(
   },
 )
 export type AlertPreview = Static<typeof AlertPreview>
+
+const ruleReasons = ['matches', 'inactive', 'group', 'name', 'type', 'state', 'never_valid', 'no_channel'] as const
+const MonitorRule = Exactly({
+  rule_id: Type.String(),
+  name: Type.String({ description: 'Of the rule.' }),
+  applies: Type.Boolean({ description: 'Whether a failure of the monitor is sent by the rule.' }),
+  reason: Type.Enum(ruleReasons, {
+    type: 'string',
+    description:
+      'Why it applies or not. `state`: only to some failures, which `states` lists. `never_valid`: not before the monitor was valid once. `no_channel`: all of its channels are disabled. The others: the field of the rule that does not match.',
+  }),
+  states: Type.Array(Type.String(), { description: 'The failures that are sent; all of them where it is empty.' }),
+  delay: Type.Integer({ description: 'Minutes.' }),
+  channels: Type.Array(Exactly({ id: Type.String(), name: Type.String() }), { description: 'Those that are active.' }),
+  also_sent_by: Type.Array(Type.String(), {
+    description:
+      'Names of other rules that apply and send to one of the same channels: it receives each failure twice.',
+  }),
+})
+export const MonitorAlertRules = Exactly(
+  { data: Type.Array(MonitorRule, { description: 'Every rule, oldest first.' }) },
+  {
+    title: 'MonitorAlertRules',
+    examples: [
+      {
+        data: [
+          {
+            rule_id: 'rul_01kaj3x7v8q2n5m4r6t9w0y1zb',
+            name: 'All monitors',
+            applies: true,
+            reason: 'matches',
+            states: [],
+            delay: 10,
+            channels: [{ id: 'chn_01kaj3x7v8q2n5m4r6t9w0y1zb', name: 'Email to owners' }],
+            also_sent_by: [],
+          },
+        ],
+      },
+    ],
+  },
+)
+export type MonitorAlertRules = Static<typeof MonitorAlertRules>
+export type MonitorRule = Static<typeof MonitorRule>
 
 /** `POST /alert-addresses/…/{token}`: what the link of a mail did. */
 export const AddressAnswer = Exactly(

@@ -12,7 +12,11 @@ const VERBS = {
   channel: ['created', 'updated', 'deleted', 'tested', 'alert_retried'],
   alert_rule: ['created', 'updated', 'deleted'],
   incident: ['updated'],
-  api_key: ['created', 'updated', 'revoked'],
+  job: ['created', 'canceled', 'undone'],
+  setup_page: ['renewed', 'deleted'],
+  planned_change: ['created', 'updated', 'deleted'],
+  maintenance_window: ['created', 'updated', 'deleted'],
+  api_key: ['created', 'updated', 'rotated', 'revoked'],
   agent: [
     ...(['updated', 'removed', 'signed_in', 'renamed', 'email_changed', 'password_changed', 'password_reset'] as const),
     ...(['second_factor_enabled', 'second_factor_disabled', 'backup_codes_created'] as const),
@@ -42,10 +46,11 @@ const Actor = Exactly(
     type: Type.Enum(AUDIT_ACTORS, {
       type: 'string',
       description:
-        '`person`: a user of the dashboard. `key`: an API key. `operator`: the command line of the server. `system`: the server or the payment provider.',
+        '`person`: a user of the dashboard. `key`: an API key. `operator`: the command line of the server. `system`: the server, a planned change or the payment provider.',
     }),
     id: Type.String({
-      description: "The agent's id (`agt_…`), the key's id (`key_…`), `operator`, `system` or `stripe`.",
+      description:
+        "The agent's id (`agt_…`), the key's id (`key_…`), `operator`, `system`, `stripe`, or the id of a planned change (`pch_…`).",
     }),
     label: Type.String({ description: 'The name at that time.' }),
   },

@@ -111,6 +111,8 @@ export type SchemaOptions = {
   description?: string
   examples?: unknown[]
   'x-elsewhere'?: Record<string, string>
+  /** Fields that are named by a pattern. */
+  patternProperties?: Record<string, object>
 }
 
 export const GIVEN_BY_SERVER = 'is set by Zonewatch. Leave it out.'

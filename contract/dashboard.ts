@@ -96,7 +96,7 @@ export const LiveChange = Exactly({
 })
 export type LiveChange = Static<typeof LiveChange>
 
-/** `POST /dashboard/api/lookup`: what stands in the DNS now, asked once of a recursive server, for a new monitor. */
+/** `POST /dashboard/api/lookup`: the live records of a name, queried once from a recursive server, for a new monitor. */
 export const LookupRequest = Exactly({
   /** `www.example.com`, an address, or a URL pasted whole. */
   name: Type.String({ minLength: 1, maxLength: 512 }),
@@ -150,7 +150,7 @@ const Expectation = {
 const OtherMonitor = Exactly({ id: Type.String(), ...Expectation, group: Type.String({ description: 'Slug.' }) })
 
 export const ImportRow = Exactly({
-  /** Line of the input where the row began; null for what was discovered. */
+  /** Line of the input where the row began; null for discovered rows. */
   line: Nullable(Type.Integer()),
   full_domain: Type.String(),
   record_type: Type.String(),

@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   request_timeout: '408. The request was not complete in time.',
   conflict: '409. The state of the resource does not allow this. `error` says why.',
   slug_taken: '409. Another group or organization has this slug.',
+  external_id_taken: '409. Another monitor, or another group, has this external id.',
   default_group: '409. The default group cannot be deleted.',
   last_owner: '409. An organization needs an owner.',
   monitor_disabled: '409. The monitor is disabled. Enable it first.',

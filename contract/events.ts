@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, Instant, pageQuery, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
+import { Difference } from './difference.ts'
 import { STATES } from './monitors.ts'
 import { VerdictReasonAnswer } from './reasons.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -21,6 +22,12 @@ export const Event = Exactly(
     truncated: Type.Optional(
       Type.Literal(true, {
         description: 'Present if values were shortened. All values together take at most 64 KiB of JSON.',
+      }),
+    ),
+    timed_out: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'Present where nothing changed: the monitor was created with `until`, and its expected records did not appear in time. `old_state` and `new_state` are the same.',
       }),
     ),
     old_state: Type.Enum(STATES, { type: 'string' }),
@@ -72,9 +79,22 @@ const reason = Type.Optional(
   }),
 )
 
-/** An event of a list, with its reason where `?include=reason` asks for it. */
+const incident_id = Type.Optional(
+  Type.Union([Type.String(), Type.Null()], {
+    description:
+      'The incident (`inc_…`) that the event belongs to; null where it belongs to none. With `?include=incident`.',
+  }),
+)
+const difference = Type.Optional(
+  Type.Union([Difference, Type.Null()], {
+    description:
+      'What was different from the expected values; null where no values are known. With `?include=difference`.',
+  }),
+)
+
+/** An event of a list, with what `?include=` asks for. */
 export const ListedEvent = Type.Object(
-  { ...Event.properties, reason },
+  { ...Event.properties, reason, difference, incident_id },
   { title: 'ListedEvent', additionalProperties: false, examples: [exampleOf(Event)] },
 )
 export type ListedEvent = Static<typeof ListedEvent>
@@ -84,6 +104,8 @@ export const EventAnswer = Type.Object(
   {
     ...Event.properties,
     reason,
+    difference,
+    incident_id,
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
         description: 'The evidence behind `new_state`; null where none is kept. With `?include=diagnosis`.',
@@ -94,9 +116,13 @@ export const EventAnswer = Type.Object(
 )
 export type EventAnswer = Static<typeof EventAnswer>
 
+export const EVENT_INCLUDES = ['reason', 'difference', 'reason,difference', 'incident'] as const
+
 export const OneEventQuery = Exactly({
   include: Type.Optional(
-    Type.Enum(['reason', 'diagnosis'], { description: 'Adds the reason as a code, or all of the evidence.' }),
+    Type.Enum([...EVENT_INCLUDES, 'diagnosis'], {
+      description: 'Adds the reason as a code, the difference as data, all of the evidence, or the id of the incident.',
+    }),
   ),
 })
 
@@ -107,7 +133,10 @@ export const eventFilters = {
   new_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes to this state.' })),
 }
 const include = Type.Optional(
-  Type.Enum(['reason'], { description: 'Adds to each event its reason, as a code with parameters.' }),
+  Type.Enum(EVENT_INCLUDES, {
+    description:
+      'Adds to each event its reason, as a code with parameters, and its difference, as data, or the id of its incident.',
+  }),
 )
 export const MonitorEventQuery = Exactly({ ...pageQuery('MonitorEventOrder', ['occurred']), ...eventFilters, include })
 export const EventQuery = Exactly({
@@ -150,6 +179,29 @@ export const Delivery = Exactly(
     webhook_id: Type.String(),
     event: Event,
     created: Instant('When the request was created.'),
+    monitor: Type.Optional(
+      Exactly(
+        {
+          external_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+          tags: Type.Optional(Type.Array(Type.String())),
+          metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+          group: Type.Optional(
+            Exactly({
+              id: Type.String(),
+              slug: Type.String(),
+              name: Type.String(),
+              external_id: Type.Union([Type.String(), Type.Null()]),
+            }),
+          ),
+          reason: Type.Optional(Type.Union([VerdictReasonAnswer, Type.Null()])),
+          difference: Type.Optional(Type.Union([Difference, Type.Null()])),
+        },
+        {
+          description:
+            'What `payload_includes` of the webhook asks for, as it was when the event occurred. Absent where it asks for nothing.',
+        },
+      ),
+    ),
   },
   {
     title: 'Delivery',

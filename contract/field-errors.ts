@@ -72,6 +72,9 @@ const SCHEMA = {
   control_characters: entry('The text has control characters or line breaks.', ['given'], ({ given }) => {
     return `must be in one line and without control characters, not ${givenText(given)}.`
   }),
+  invalid_metadata_key: entry('A key of the metadata has characters that are not allowed.', ['given'], ({ given }) => {
+    return `has the key "${given}". A key is 1 to 40 letters, digits, dots, underscores and hyphens.`
+  }),
   invalid_country: entry('The text is not a country code.', ['given'], ({ given }) => {
     return `must be an ISO 3166-1 country code like DE or GB, not ${givenText(given)}.`
   }),
@@ -131,9 +134,12 @@ const REQUEST = {
     'The key has other characters, or too many.',
     'must have 1 to 255 visible ASCII characters without spaces.',
   ),
+  above_key_limit: entry('The limit is higher than owners can set.', ['max', 'given'], ({ max, given }) => {
+    return `must be from 1 to ${max}, not ${given}. The operator of the server can raise KEY_LIMIT_MAX, or set this limit with the command keys limits.`
+  }),
   used_for_another_request: plain(
     'The key belongs to another request.',
-    'was used with another path or another body within the last 24 hours.',
+    'was used with another path, another body or by a caller with another role within the last 24 hours.',
   ),
   invalid_signature: plain(
     'The signature of a Stripe event is wrong or too old.',
@@ -217,6 +223,24 @@ const WEBHOOKS = {
 } as const
 
 const ALERTS = {
+  too_far_ahead: entry('The time is too far in the future.', ['days'], ({ days }) => {
+    return `must be within ${days} days from now.`
+  }),
+  needs_field: entry('The field has no meaning without another one.', ['field'], ({ field }) => {
+    return `needs ${field} as well. Send both, or null for both.`
+  }),
+  excluded_by_digest: plain(
+    'A digest is sent at fixed times, without repetition and escalation.',
+    'cannot be combined with a digest. Set it to null, or digest to none.',
+  ),
+  escalates_to_itself: plain(
+    'The escalation channel receives the first message already.',
+    'is in channels already. Use another channel.',
+  ),
+  equal_times: plain(
+    'The quiet hours begin and end at the same time.',
+    'must differ from the start of the quiet hours.',
+  ),
   no_recipients: plain('The channel has no recipients.', 'must have an address, or choose owners.'),
   too_many_unconfirmed: entry('Too many addresses wait for a confirmation.', ['max'], ({ max }) => {
     return `would leave more than ${max} addresses unconfirmed. Wait until some are confirmed.`
@@ -228,6 +252,31 @@ const ALERTS = {
     'The template is not JSON.',
     'must be JSON, with each name inside a text: {"message": "{{title}}"}.',
   ),
+} as const
+
+const WAITS = {
+  needs_until: plain('The field is only for monitors that wait.', 'needs `until`. Send `"until": "valid"` with it.'),
+  too_many_waiting: entry('Too many monitors of the organization wait.', ['max'], ({ max }) => {
+    return `would let more than ${max} monitors wait at a time. Stop some with PATCH /monitors/{monitor} and \`"until": null\`, or try again later.`
+  }),
+  too_many_on_page: entry('The setup page has too many monitors.', ['max'], ({ max }) => {
+    return `would have more than ${max} monitors. Use another key.`
+  }),
+} as const
+
+const PLANS = {
+  same_as_expected: plain('The new values are the expected ones.', 'is what the monitor expects already.'),
+  invalid_rrule: plain(
+    'The text is no recurrence rule of RFC 5545, or one that is not supported.',
+    'must be a recurrence rule of RFC 5545 like FREQ=WEEKLY;BYDAY=SU: FREQ is DAILY, WEEKLY, MONTHLY or YEARLY, INTERVAL at most 1000, COUNT at most 366, and times of day are left out.',
+  ),
+  no_occurrence: plain('The recurrence rule has no occurrence.', 'has no occurrence in the future. Change the rule.'),
+  window_too_long: entry('The period is too long.', ['days'], ({ days }) => {
+    return `must be at most ${days} days after from.`
+  }),
+  time_out_of_range: entry('The time is too early or too late.', ['min', 'max'], ({ min, max }) => {
+    return `must be from ${min} to ${max}.`
+  }),
 } as const
 
 const ACCOUNTS = {
@@ -248,6 +297,17 @@ const ACCOUNTS = {
   wrong_backup_code: plain('The recovery code is wrong or used.', 'is wrong or already used.'),
   no_such_price: entry('The plan has no price for this interval.', ['plan'], ({ plan }) => {
     return `is not a price of the plan ${plan}.`
+  }),
+} as const
+
+const JOBS = {
+  empty_filter: plain(
+    'The filter of a job is empty.',
+    'must have at least one field. To select every monitor, send all: true instead.',
+  ),
+  empty_change: plain('The change of a job is empty.', 'must have at least one field to change.'),
+  not_for_action: entry('The field does not belong to the action of the job.', ['action'], ({ action }) => {
+    return `cannot be combined with the action ${action}. Leave it out.`
   }),
 } as const
 
@@ -276,7 +336,10 @@ export const FIELD_ERRORS = {
   ...VALUE_ERRORS,
   ...WEBHOOKS,
   ...ALERTS,
+  ...WAITS,
+  ...PLANS,
   ...ACCOUNTS,
+  ...JOBS,
   ...IMPORT,
 } as const
 export type FieldCode = keyof typeof FIELD_ERRORS

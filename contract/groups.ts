@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
+import { Exactly, exampleOf, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
+import { changedLabels, labelFilters, newLabels, shownLabels, withMetadataFilters } from './labels.ts'
 
 export const Group = Exactly(
   {
@@ -29,6 +30,21 @@ export const Group = Exactly(
 )
 export type Group = Static<typeof Group>
 
+/** The fields that `?include=…` adds to a group. */
+export const GROUP_INCLUDES = ['external_id', 'tags', 'metadata'] as const
+export const GroupAnswer = Type.Object(
+  { ...Group.properties, ...shownLabels },
+  { title: 'Group', additionalProperties: false, examples: [exampleOf(Group)] },
+)
+export type GroupAnswer = Static<typeof GroupAnswer>
+export const GroupInclude = Type.Optional(
+  Type.String({
+    description: `Comma-separated: ${GROUP_INCLUDES.join(', ')}.`,
+    maxLength: 100,
+    examples: ['external_id,tags'],
+  }),
+)
+
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
   maxItems: MOST_NAMED,
   description:
@@ -46,6 +62,7 @@ export const NewGroup = Exactly(
     name: Name,
     slug: Type.Optional(Slug),
     webhooks: Type.Optional(webhooks),
+    ...newLabels,
   },
   { title: 'NewGroup', examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': elsewhere },
 )
@@ -56,6 +73,7 @@ export const GroupChange = Exactly(
     name: Type.Optional(Name),
     slug: Type.Optional(Slug),
     webhooks: Type.Optional(Type.Union([webhooks, Type.Null()])),
+    ...changedLabels,
   },
   {
     title: 'GroupChange',
@@ -65,4 +83,19 @@ export const GroupChange = Exactly(
 )
 export type GroupChange = Static<typeof GroupChange>
 
-export const GroupQuery = Exactly(pageQuery('GroupOrder', ['created', 'name', 'slug']))
+/** Monitors that go with their group in one request. */
+export const MOST_DELETED_WITH_GROUP = 500
+export const GroupDeletion = Exactly({
+  monitors: Type.Optional(
+    Type.Enum(['move', 'delete'], {
+      type: 'string',
+      description: `What becomes of the monitors of the group. \`move\`: they move to the default group. \`delete\`: they are deleted with their events, at most ${MOST_DELETED_WITH_GROUP}. Default: move.`,
+    }),
+  ),
+})
+
+export const GroupQuery = Exactly(
+  { ...pageQuery('GroupOrder', ['created', 'name', 'slug']), ...labelFilters, include: GroupInclude },
+  withMetadataFilters,
+)
+export type GroupQuery = Static<typeof GroupQuery>

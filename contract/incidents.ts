@@ -5,30 +5,44 @@ import { STATES } from './monitors.ts'
 export const Incident = Exactly(
   {
     id: Type.String({ description: 'Begins with `inc_`.' }),
-    zone: Type.String({ description: 'The domain of the monitors.' }),
-    state: Type.Enum(STATES, { type: 'string', description: 'The state of the monitors when they failed.' }),
+    zone: Type.String({ description: 'The domain of the monitors; of the first one where there are several.' }),
+    state: Type.Enum(STATES, { type: 'string', description: 'The state of the first monitor when it failed.' }),
+    cause: Type.Enum(['zone', 'value', 'name_server', 'upstream'], {
+      type: 'string',
+      description:
+        'What the monitors share. `zone`: they are of one domain. Of several domains: `value`: the same wrong records, `name_server`: the same failing name server, `upstream`: the same failing resolver.',
+    }),
+    cause_value: Nullable(
+      Type.String({ description: 'The records, the name server or the resolver that they share; null for `zone`.' }),
+    ),
     opened: Instant('When the first monitor failed.'),
     resolved: Nullable(Instant('When the last monitor recovered.')),
     monitors: Type.Integer({ description: 'How many monitors failed.' }),
     failing: Type.Integer({ description: 'How many of them still fail.' }),
     acknowledged: Nullable(Instant('When somebody acknowledged it.')),
     acknowledged_by: Nullable(Type.String()),
+    assignee: Nullable(Type.String({ description: 'The id of the agent (`agt_…`) who takes care of it.' })),
+    snoozed_until: Nullable(Instant('No alerts about it are sent before this time.')),
     note: Nullable(Type.String()),
   },
   {
     title: 'Incident',
-    description: 'Monitors of one zone that fail with one state at one time.',
+    description: 'Monitors that fail for one cause at one time.',
     examples: [
       {
         id: 'inc_01kaj3x7v8q2n5m4r6t9w0y1zb',
         zone: 'example.com',
         state: 'NOT_FOUND',
+        cause: 'zone',
+        cause_value: null,
         opened: '2026-11-21T09:30:00.000Z',
         resolved: null,
         monitors: 412,
         failing: 400,
         acknowledged: '2026-11-21T09:40:00.000Z',
         acknowledged_by: 'Ada Example',
+        assignee: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        snoozed_until: null,
         note: 'The registrar suspended the domain.',
       },
     ],
@@ -41,6 +55,19 @@ export const IncidentChange = Exactly(
     acknowledged: Type.Optional(
       Type.Boolean({ description: 'True: alerts of the incident that are not sent yet are canceled.' }),
     ),
+    assignee: Type.Optional(
+      Nullable(Type.String({ maxLength: 40, description: 'The id of an agent of the organization; null: nobody.' })),
+    ),
+    snoozed_until: Type.Optional(
+      Nullable(
+        Type.String({
+          maxLength: 40,
+          description:
+            'A time within 30 days. Alerts about the incident wait until then; if it still fails then, they are sent, also once more. Null: no longer.',
+          examples: ['2026-11-21T12:00:00.000Z'],
+        }),
+      ),
+    ),
     note: Type.Optional(Nullable(Type.String({ maxLength: 2000 }))),
   },
   { title: 'IncidentChange', examples: [{ acknowledged: true, note: 'The registrar suspended the domain.' }] },
@@ -52,6 +79,69 @@ export const IncidentQuery = Exactly({
   is_open: Type.Optional(Type.Boolean({ description: 'Only open incidents (true), or only resolved ones (false).' })),
 })
 export type IncidentQuery = Static<typeof IncidentQuery>
+
+export const INCIDENT_ENTRIES = [
+  ...(['opened', 'sent', 'not_sent', 'acknowledged', 'unacknowledged', 'assigned', 'snoozed', 'noted'] as const),
+  'resolved',
+] as const
+export const IncidentEntry = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `ent_`.' }),
+    occurred: Instant('When it happened.'),
+    kind: Type.Enum(INCIDENT_ENTRIES, {
+      type: 'string',
+      description: '`sent`, `not_sent`: an alert. `opened`, `resolved`: by the server. The others: what people did.',
+    }),
+    actor: Nullable(Type.String({ description: 'Who did it, or which channel; null for the server.' })),
+    detail: Nullable(
+      Type.String({
+        description:
+          'The first monitor, the title of the message, why it was not sent, the assignee, the time of the snooze, or the note.',
+      }),
+    ),
+    alert_id: Nullable(Type.String()),
+    channel_id: Nullable(Type.String()),
+  },
+  {
+    title: 'IncidentEntry',
+    description: 'Something that happened in an incident.',
+    examples: [
+      {
+        id: 'ent_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        occurred: '2026-11-21T09:40:00.000Z',
+        kind: 'sent',
+        actor: 'Operations',
+        detail: '412 monitors of example.com: not found',
+        alert_id: 'alr_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        channel_id: 'chn_01kaj3x7v8q2n5m4r6t9w0y1zb',
+      },
+    ],
+  },
+)
+export type IncidentEntry = Static<typeof IncidentEntry>
+export const IncidentEntryQuery = Exactly(pageQuery('IncidentEntryOrder', ['occurred']))
+
+/** `GET` and `POST /alert-acknowledgements/{token}`: what the link of a message leads to. */
+export const Acknowledgement = Exactly(
+  {
+    organization: Type.String(),
+    title: Type.String({ description: 'The title of the message.' }),
+    state: Type.Enum(['open', 'acknowledged', 'resolved'], { type: 'string', description: 'Of the incident.' }),
+    acknowledged_by: Nullable(Type.String()),
+  },
+  {
+    title: 'Acknowledgement',
+    examples: [
+      {
+        organization: 'Acme',
+        title: '412 monitors of example.com: not found',
+        state: 'acknowledged',
+        acknowledged_by: 'Link in Operations',
+      },
+    ],
+  },
+)
+export type Acknowledgement = Static<typeof Acknowledgement>
 
 export const ALERT_STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED', 'CANCELED', 'HELD'] as const
 const alert = {
@@ -71,6 +161,7 @@ const alert = {
   sent: Nullable(Instant('When it was sent.')),
   next_attempt: Nullable(Instant('When the next attempt is due.')),
   error: Nullable(Type.String({ description: 'Why the last attempt failed, or why it was canceled.' })),
+  is_escalation: Type.Boolean({ description: 'Whether it is sent because nobody acknowledged the first message.' }),
 }
 const exampleAlert = {
   id: 'alr_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -85,6 +176,7 @@ const exampleAlert = {
   sent: '2026-11-21T09:40:00.000Z',
   next_attempt: null,
   error: null,
+  is_escalation: false,
 }
 export const Alert = Exactly(alert, {
   title: 'Alert',

@@ -1,8 +1,11 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TObject, Type } from 'typebox'
 import { Exactly, GIVEN_BY_SERVER, Instant, pageQuery } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
+import { Difference } from './difference.ts'
+import { changedLabels, ExternalId, labelFilters, newLabels, shownLabels, withMetadataFilters } from './labels.ts'
 import { VerdictReasonAnswer } from './reasons.ts'
 import { RECORD_TYPES } from './record-types.ts'
+import { SetupKey, WAIT_HOURS, Wait } from './setup-pages.ts'
 
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
 export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
@@ -61,21 +64,44 @@ const example: Monitor = {
 }
 
 /** The fields that `?include=…` adds to a monitor. */
-export const INCLUDES = ['frequency', 'group', 'reason', 'diagnosis'] as const
+export const INCLUDES = [
+  'frequency',
+  'group',
+  'external_id',
+  'tags',
+  'metadata',
+  'reason',
+  'difference',
+  'diagnosis',
+  'wait',
+] as const
 export const MonitorAnswer = Type.Object(
   {
     ...Monitor.properties,
     frequency: Type.Optional(Type.Integer({ description: 'Minutes between two checks.' })),
     group: Type.Optional(Type.String({ description: "The group's slug." })),
+    ...shownLabels,
     reason: Type.Optional(
       Type.Union([VerdictReasonAnswer, Type.Null()], {
         description:
           'Why the monitor is in this state, as a code with parameters; null until a check has ended. With `?include=reason`.',
       }),
     ),
+    difference: Type.Optional(
+      Type.Union([Difference, Type.Null()], {
+        description:
+          'What is different from the expected values; null where no values are known. With `?include=difference`.',
+      }),
+    ),
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
         description: 'The evidence behind `state`; null until a check has ended. With `?include=diagnosis`.',
+      }),
+    ),
+    wait: Type.Optional(
+      Type.Union([Wait, Type.Null()], {
+        description:
+          'Whether the monitor waits for its expected records, with the public page for the customer; null without `until`. With `?include=wait`, and in the answer to a request with `until`.',
       }),
     ),
   },
@@ -86,7 +112,7 @@ export type MonitorAnswer = Static<typeof MonitorAnswer>
 export const Include = Type.Optional(
   Type.String({
     description: `Comma-separated: ${INCLUDES.join(', ')}.`,
-    maxLength: 100,
+    maxLength: 200,
     examples: ['frequency,group'],
   }),
 )
@@ -108,6 +134,16 @@ const group = Type.String({
   description: 'The id or slug of a group. An unknown slug creates the group.',
   minLength: 1,
   maxLength: 100,
+})
+
+const until = Type.Enum(['valid'], {
+  type: 'string',
+  description: `\`valid\`: Zonewatch checks quickly until the expected records are there, and reports it when they are not after ${WAIT_HOURS} hours. The answer has a public link in \`wait.setup_page.url\`.`,
+})
+const setup_page = Type.Unsafe<string>({
+  ...SetupKey,
+  description:
+    'With `until`: a key of your own for the public page, such as the id of your customer. Monitors with the same key share one page. Default: a page for this monitor alone.',
 })
 
 // No defaults in these schemas: in a change, and in one of many, a field that is absent means something else.
@@ -135,6 +171,9 @@ const fields = {
   notify: Type.Optional(notify),
   frequency: Type.Optional(frequency),
   group: Type.Optional(group),
+  until: Type.Optional(until),
+  setup_page: Type.Optional(setup_page),
+  ...newLabels,
 }
 
 const FOUND = 'is set by checks. Leave it out. To start a check, use POST /monitors/{monitor}/check.'
@@ -146,7 +185,9 @@ const elsewhere = {
   incidence_count: FOUND,
   last_checked: FOUND,
   reason: FOUND,
+  difference: FOUND,
   diagnosis: FOUND,
+  wait: 'is shown only. Use `until`.',
   webhooks: 'belong to the group of the monitor. Use PATCH /groups/{group}.',
 }
 
@@ -173,6 +214,13 @@ export const NewMonitors = Exactly(
       Type.Boolean({
         description:
           'Whether to skip items that already exist: same name, type, expected values and mode in the same group. Default: false.',
+      }),
+    ),
+    on_conflict: Type.Optional(
+      Type.Enum(['ignore'], {
+        type: 'string',
+        description:
+          '`ignore`: skips items that already exist, as `ignore` does, and items whose external id is taken. The response then has a monitor for each item, the new or the existing one, and its status is 200 if none is new.',
       }),
     ),
   },
@@ -202,6 +250,13 @@ export const MonitorChange = Exactly(
     ),
     record_type: Type.Optional(fields.record_type),
     expected_value: Type.Optional(fields.expected_value),
+    until: Type.Optional(
+      Type.Union([until, Type.Null()], {
+        description:
+          '`valid`: starts to wait, or starts again, and creates a public page where there is none. Null: stops waiting.',
+      }),
+    ),
+    ...changedLabels,
   },
   {
     title: 'MonitorChange',
@@ -210,6 +265,17 @@ export const MonitorChange = Exactly(
   },
 )
 export type MonitorChange = Static<typeof MonitorChange>
+
+/** Creates the monitor, or changes that which has the external id of the path. */
+export const MonitorUpsert = Exactly(
+  { ...fields, ...changedLabels, external_id: Type.Optional(ExternalId) },
+  {
+    title: 'MonitorUpsert',
+    'x-elsewhere': elsewhere,
+    examples: [{ full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], tags: ['prod'] }],
+  },
+)
+export type MonitorUpsert = Static<typeof MonitorUpsert>
 
 /** For all monitors of a group. */
 export const GroupMonitorsChange = Exactly(
@@ -222,10 +288,18 @@ export const GroupMonitorsChange = Exactly(
     title: 'GroupMonitorsChange',
     examples: [{ frequency: 30 }],
     'x-elsewhere': Object.fromEntries(
-      ['domain', 'subdomain', 'full_domain', 'record_type', 'expected_value', 'is_exact_match', 'group'].map((name) => [
-        name,
-        'cannot be changed for a whole group. Use PATCH /monitors/{monitor}.',
-      ]),
+      [
+        'domain',
+        'subdomain',
+        'full_domain',
+        'record_type',
+        'expected_value',
+        'is_exact_match',
+        'group',
+        'external_id',
+        'tags',
+        'metadata',
+      ].map((name) => [name, 'cannot be changed for a whole group. Use PATCH /monitors/{monitor}.']),
     ),
   },
 )
@@ -233,7 +307,19 @@ export type GroupMonitorsChange = Static<typeof GroupMonitorsChange>
 
 export const monitorFilters = {
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
-  state: Type.Optional(Type.Enum(STATES, { description: 'Only monitors in this state.' })),
+  customer: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      description:
+        'Only monitors of the group with this external id. If no group has it: only monitors whose metadata has this value for the key `customer`.',
+      examples: ['acme'],
+    }),
+  ),
+  ...labelFilters,
+  // Checked where it is read: one state, or several separated by commas.
+  state: Type.Optional(
+    Type.String({ maxLength: 100, description: `Only monitors in one of these states: ${STATES.join(', ')}.` }),
+  ),
   domain: Type.Optional(
     Type.String({ maxLength: 255, description: 'Only monitors with this domain. Ignored if `full_domain` is given.' }),
   ),
@@ -260,5 +346,10 @@ export const monitorFilters = {
   ),
 }
 const orders = ['created', 'domain', 'subdomain', 'record_type', 'state', 'last_checked', 'incidence_count'] as const
-export const MonitorQuery = Exactly({ ...pageQuery('MonitorOrder', orders), ...monitorFilters, include: Include })
+export const MonitorQuery = Exactly(
+  { ...pageQuery('MonitorOrder', orders), ...monitorFilters, include: Include },
+  withMetadataFilters,
+)
+/** `metadata.<key>` beside these. */
+export type MonitorFilters = Static<TObject<typeof monitorFilters>>
 export type MonitorQuery = Static<typeof MonitorQuery>

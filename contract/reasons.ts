@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import { Exactly } from './common.ts'
+import { WAIT_HOURS } from './setup-pages.ts'
 
 /** What a text shows of values from outside: entries of a list, and characters of each. */
 const MOST_VALUES = 5
@@ -36,6 +37,11 @@ const Values = Exactly({
   ),
   record,
   truncated,
+})
+const Changing = Exactly({
+  ...Values.properties,
+  old_value: texts('The values before the planned change.'),
+  new_value: texts('The values after it.'),
 })
 const Absent = Exactly({ name, record_type: Type.String(), missing, record, truncated })
 const AbsentAtTarget = Exactly({
@@ -97,6 +103,18 @@ export const VERDICT_REASONS = {
     ({ name, observed, unexpected, counts }) =>
       `${name} answers ${listed(observed, counts.observed)}; not expected: ${listed(unexpected, counts.unexpected)}.`,
   ),
+  change_in_progress: entry('VALID: a planned change is in progress.', Changing, (params) => {
+    const { name, observed, counts, new_value } = params
+    return `${name} answers ${listed(observed, counts.observed)}. The planned change to ${listed(new_value)} is in progress.`
+  }),
+  unexpected_during_change: entry('MISMATCH: the values are not part of a planned change.', Changing, (params) => {
+    const { name, observed, counts, old_value, new_value } = params
+    return `${name} answers ${listed(observed, counts.observed)}, which is not part of the planned change from ${listed(old_value)} to ${listed(new_value)}.`
+  }),
+  change_not_arrived: entry('MISMATCH: the period of a planned change ended before it arrived.', Changing, (params) => {
+    const { name, observed, counts, new_value } = params
+    return `${name} answers ${listed(observed, counts.observed)}. The planned change to ${listed(new_value)} has not arrived in its period.`
+  }),
   records_found: entry(
     'VALID: a lookup without expected values found records.',
     Values,
@@ -169,6 +187,10 @@ const sentence = (about: string, text: string) => entry(about, None, () => text)
 
 /** How a verdict was reached, or why there is none yet. */
 export const CONFIRMATION_REASONS = {
+  wait_timed_out: sentence(
+    'The monitor was created with `until`, and waited in vain. Nothing changed.',
+    `The expected records did not appear within ${WAIT_HOURS} hours.`,
+  ),
   resolver_confirmed: sentence(
     'The same resolver gave the same answer twice.',
     'Confirmed by a second resolver query.',

@@ -1,6 +1,6 @@
 /**
  * What people read about a record type. `holds`: what such records are, as a noun. `write`: how an expected value is written, in
- * a sentence. `exact`, `flexible`: when a monitor is valid; `{values}` stands for the expected values, `{are}` for is or are.
+ * a sentence. `exact`, `flexible`: when a monitor is valid; `{values}` stands for the expected values.
  */
 export type RecordTypeText = {
   holds: string
@@ -19,9 +19,9 @@ export type RecordTypeText = {
 }
 
 const FIELDS_LEFT_OPEN =
-  'Valid when {values} {are} present, with or without others. A * stands for any value of its field.'
+  'Valid when the records include {values}. Others are ignored. A * stands for any value of its field.'
 const PARAMETERS_LEFT_OUT =
-  'Valid when {values} {are} present, with or without other records and parameters. A * stands for any priority or target.'
+  'Valid when the records include {values}. Other records and parameters are ignored. A * stands for any priority or target.'
 
 /** Every record type that can be monitored. Those from SRV on are no part of the API that Zonewatch implements, but its own. */
 const TEXTS = {
@@ -29,13 +29,15 @@ const TEXTS = {
     holds: 'IPv4 addresses',
     write: 'One IPv4 address per value.',
     example: '192.0.2.1',
-    flexible: 'Valid when {values} {are} present, with or without others. Takes blocks too, such as 192.0.2.0/24.',
+    flexible:
+      'Valid when the records include {values}. Others are ignored. Address blocks are allowed too, such as 192.0.2.0/24.',
   },
   AAAA: {
     holds: 'IPv6 addresses',
     write: 'One IPv6 address per value, in any spelling.',
     example: '2001:db8::1',
-    flexible: 'Valid when {values} {are} present, with or without others. Takes blocks too, such as 2001:db8::/32.',
+    flexible:
+      'Valid when the records include {values}. Others are ignored. Address blocks are allowed too, such as 2001:db8::/32.',
   },
   CNAME: {
     holds: 'the target of the name',
@@ -57,7 +59,7 @@ const TEXTS = {
     example: 'v=DMARC1; p=reject',
     exact: 'Valid when the texts are exactly {values}.',
     flexible:
-      'Valid when {values} {are} present, with or without other texts. SPF, DMARC and DKIM are compared part by part.',
+      'Valid when the texts include {values}. Other texts are ignored. SPF, DMARC and DKIM are compared part by part.',
     isText: true,
   },
   NS: {
@@ -77,7 +79,7 @@ const TEXTS = {
     write: 'The whole record, beginning with v=spf1.',
     example: 'v=spf1 include:_spf.example.com -all',
     exact: 'Valid when the SPF record is exactly this text. The number of spaces between its words does not matter.',
-    flexible: 'Valid when every mechanism of this text is in the SPF record, in any order, with or without others.',
+    flexible: 'Valid when every mechanism of this text is in the SPF record, in any order. Others are ignored.',
     name: 'SPF (TXT)', // written as TXT
     isSingle: true, // RFC 7208 section 4.5
     isText: true,
@@ -86,7 +88,7 @@ const TEXTS = {
     holds: 'who may issue certificates',
     write: 'Tag and value. Flags in front of them must match, too.',
     example: '0 issue "letsencrypt.org"',
-    flexible: 'Valid when {values} {are} present, with or without others. Flags are compared only if you enter them.',
+    flexible: 'Valid when the records include {values}. Others are ignored. Flags are compared only if you enter them.',
   },
   SRV: {
     holds: 'host and port of a service',

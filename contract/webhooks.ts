@@ -33,6 +33,17 @@ export const Webhook = Exactly(
     }),
     last_error: Nullable(Type.String()),
     last_executed: Nullable(Instant('When the last request was sent.')),
+    payload_includes: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What the payload has in `monitor`; present where the webhook asks for any.',
+      }),
+    ),
+    all_groups: Type.Optional(
+      Type.Boolean({
+        description:
+          'True where the webhook receives the changes of all groups, beside those in `groups`. Absent otherwise.',
+      }),
+    ),
   },
   {
     title: 'Webhook',
@@ -81,6 +92,21 @@ const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   description: 'Ids or slugs of at most 1,000 groups. A webhook that already has more keeps them.',
 })
 
+/** What the payload of a webhook can have in `monitor`, beside the specification's fields. */
+export const PAYLOAD_INCLUDES = ['external_id', 'metadata', 'tags', 'group', 'reason', 'difference'] as const
+export type PayloadInclude = (typeof PAYLOAD_INCLUDES)[number]
+export type PayloadMonitor = Required<NonNullable<Delivery['monitor']>>
+const payload_includes = Type.Array(Type.Enum(PAYLOAD_INCLUDES), {
+  maxItems: 20,
+  description: `What the payload has in \`monitor\`, as it was when the event occurred: ${PAYLOAD_INCLUDES.join(', ')}. Default: nothing, and the payload has no \`monitor\`.`,
+  examples: [['external_id', 'difference']],
+})
+
+const all_groups = Type.Boolean({
+  description:
+    'Whether the webhook receives the changes of all groups, also of groups that are created later. `groups` and the `webhooks` of a group stay as they are. Default: false.',
+})
+
 const elsewhere = {
   id: GIVEN_BY_SERVER,
   created: GIVEN_BY_SERVER,
@@ -95,6 +121,8 @@ export const NewWebhook = Exactly(
     secret: Type.Optional(secret),
     headers: Type.Optional(headers),
     groups: Type.Optional(groups),
+    payload_includes: Type.Optional(payload_includes),
+    all_groups: Type.Optional(all_groups),
   },
   {
     title: 'NewWebhook',
@@ -113,6 +141,8 @@ export const WebhookChange = Exactly(
     url: Type.Optional(url),
     headers: Type.Optional(Nullable(headers)),
     groups: Type.Optional(Nullable(groups)),
+    payload_includes: Type.Optional(Nullable(payload_includes)),
+    all_groups: Type.Optional(all_groups),
     is_active: Type.Optional(
       Type.Boolean({ description: 'Whether the webhook is enabled, as with /enable and /disable.' }),
     ),

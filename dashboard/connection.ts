@@ -44,7 +44,7 @@ export function noteFailure(problem = NO_ANSWER): void {
 let asking: Promise<boolean> | undefined
 let askedAt = 0
 
-/** Asks for what needs the database, as every page does. Whether the server answers. */
+/** Sends a request that needs the database, as every page does. Returns whether the server responds. */
 export function askServer(): Promise<boolean> {
   askedAt = Date.now()
   asking ??= ask().finally(() => {

@@ -84,6 +84,10 @@ const unsubscribe = createRoute({
   ...page('alert-address/unsubscribe/$token'),
   component: lazy(() => import('./alerts/address-page.tsx'), 'UnsubscribePage'),
 })
+const acknowledgement = createRoute({
+  ...page('alert-acknowledgement/$token'),
+  component: lazy(() => import('./alerts/acknowledge-page.tsx'), 'AcknowledgePage'),
+})
 const invitation = createRoute({
   ...page('invitations/$token'),
   component: lazy(() => import('./account/invitation-page.tsx'), 'InvitationPage'),
@@ -109,7 +113,7 @@ const overview = createRoute({
 })
 const monitors = createRoute({
   ...view('monitors'),
-  validateSearch: searchOf('search', 'state', 'type', 'group', 'active', 'order', 'way'),
+  validateSearch: searchOf('search', 'state', 'type', 'group', 'active', 'tag', 'customer', 'id', 'order', 'way'),
   component: lazy(() => import('./monitors/monitors-page.tsx'), 'MonitorsPage'),
 })
 const newMonitor = createRoute({
@@ -126,6 +130,11 @@ const monitor = createRoute({
   ...view('monitors/$monitor'),
   validateSearch: searchOf('range', 'event'),
   component: lazy(() => import('./monitors/monitor-page.tsx'), 'MonitorPage'),
+})
+const jobs = createRoute({
+  ...view('jobs'),
+  validateSearch: searchOf('job', 'after', 'before'),
+  component: lazy(() => import('./jobs/jobs-page.tsx'), 'JobsPage'),
 })
 const groups = createRoute({
   ...view('groups'),
@@ -183,6 +192,7 @@ const tree = root.addChildren([
   verifyEmail,
   confirmAddress,
   unsubscribe,
+  acknowledgement,
   invitation,
   inside.addChildren([
     overview,
@@ -190,6 +200,7 @@ const tree = root.addChildren([
     newMonitor,
     importMonitors,
     monitor,
+    jobs,
     groups,
     group,
     events,

@@ -18,6 +18,10 @@ export default defineConfig({
     reportCompressedSize: false,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The second is the public page for customers.
+    rolldownOptions: {
+      input: ['index.html', 'connect.html'].map((page) => fileURLToPath(new URL(page, import.meta.url))),
+    },
   },
   server: {
     host: '127.0.0.1',

@@ -42,7 +42,7 @@ test('a record breaks and recovers, and each is sent once, also where the server
   await api.post(`/monitors/${monitor.id}/check`)
   const messages = (await receiver.waitFor(2)).map(({ body }): Message => JSON.parse(body.toString()))
   expect(messages).toMatchObject([
-    { kind: 'failing', title: 'www.example.com A: mismatch' },
+    { kind: 'failing', title: 'www.example.com A: Mismatch' },
     { kind: 'recovered', title: 'www.example.com A: recovered' },
   ])
   const { body } = await api.get<Page<Incident>>('/incidents')

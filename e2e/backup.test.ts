@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { chownSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -82,7 +82,7 @@ test('made under load and restored, a backup holds every event and request, and 
   await rm(data, { recursive: true })
   const restored = await runCommand(['restore', file], settings)
   expect(restored).toMatchObject({ code: 0, stderr: '' })
-  expect(restored.stdout).toContain(`It holds 1 organizations, ${MONITORS} monitors`)
+  expect(restored.stdout).toContain(`It holds 1 organization, ${MONITORS} monitors`)
   expect(readdirSync(data).sort()).toEqual(['secret', 'zonewatch.db'])
   receiver.reset()
   receiver.answers(({ path }) => (path === '/down' ? 500 : 200))
@@ -142,7 +142,12 @@ test('scheduled backups are made while the server runs; where they cannot be, th
 
   // Another server with the backup of this one.
   const { SECRET: _, ...other } = { ...settings, DATA_DIR: await givenFolder(), SECRET: '' }
+  // Of the user of a service, where the command runs as root.
+  if (process.getuid?.() === 0) chownSync(other.DATA_DIR, 12_345, 12_345)
   expect(await runCommand(['restore', join(backups, 'kept', name!)], other)).toMatchObject({ code: 0 })
+  for (const made of ['secret', 'zonewatch.db']) {
+    expect([made, statSync(join(other.DATA_DIR, made)).uid]).toEqual([made, statSync(other.DATA_DIR).uid])
+  }
   expect(readFileSync(join(other.DATA_DIR, 'secret'), 'utf8')).toBe(readFileSync(join(data, 'secret'), 'utf8'))
 
   await writeFile(join(backups, 'a file'), '')

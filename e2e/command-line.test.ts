@@ -18,6 +18,9 @@ test.each(['sqlite', 'postgres'] as const)(
     const listed = await runCommand(['keys', 'list'], settings)
     expect(listed.stdout).toMatch(new RegExp(`^${id} .* ci +read .* live$`, 'm'))
     expect(listed.stdout).not.toContain(key)
+    const limited = await runCommand(['keys', 'limits', id, '--read', '3000', '--write', 'default'], settings)
+    expect(limited).toMatchObject({ code: 0, stdout: expect.stringMatching(/^read +3000$/m), stderr: '' })
+    expect(await runCommand(['keys', 'limits', 'key_nobody', '--read', '1'], settings)).toMatchObject({ code: 1 })
     expect(await runCommand(['keys', 'revoke', id], settings)).toMatchObject({ code: 0, stderr: '' })
     const refused = await reader.get('/monitors')
     expect(refused).toMatchObject({ status: 401, body: { code: 401, error: 'Unauthorized' } })
@@ -32,7 +35,7 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-test('a plan is given while the server runs, and what cannot be given is said', async () => {
+test('plan assigns a plan while the server runs, and names what it cannot assign', async () => {
   const { settings } = await givenWorld('sqlite', { isMigrated: false })
   const plans = [
     { id: 'free', name: 'Free', limits: { monitors: 0 } },
@@ -56,7 +59,7 @@ test('a plan is given while the server runs, and what cannot be given is said', 
   })
 })
 
-test('check prints a verdict with its evidence, and its exit code says whether all is well', async () => {
+test('check prints a verdict with its evidence, and its exit code is 0 only if the record is as expected', async () => {
   const { dns, settings } = await givenWorld('sqlite', { isMigrated: false })
   dns.set('example.com', 'MX', ['10 mail.example.com'])
   const good = await runCommand(['check', 'example.com', 'mx', 'mail.example.com'], settings)

@@ -59,8 +59,10 @@ test.each(['sqlite', 'postgres'] as const)(
     const unsafe = engine === 'postgres' ? ['durability'] : []
     expect(well).toMatchObject({ code: unsafe.length, failures: unsafe })
     expect(well.line('reverse proxy')).toBe('ok: 127.0.0.1 says who asks')
-    expect(well.line('instances')).toMatch(/^ok: \d processes work$/)
+    expect(well.line('instances')).toMatch(/^ok: \d processes are running$/)
     expect(well.line('clocks')).toBe('ok: agree')
+    if (engine === 'postgres')
+      expect(well.line('connections')).toMatch(/^ok: \d processes open up to \d+; PostgreSQL allows/)
     expect(well.line('secret')).toBe('ok: opens the database')
     expect(receiver.received).toEqual([])
 
@@ -81,11 +83,11 @@ test.each(['sqlite', 'postgres'] as const)(
       /\nfailure {2}SMTP {2,}127.*\. Check host and port of SMTP_URL, and that this machine may connect to it\.\n/,
     )
     expect(stdout).toMatch(/\nfailure {2}reverse proxy {2,}X-Forwarded-For does not arrive/)
-    expect(stdout).toMatch(/\n\n\d+ ok, \d+ warnings, [1-9]\d* failures\n$/)
+    expect(stdout).toMatch(/\n\nOK: \d+, warnings: \d+, failures: [1-9]\d*\n$/)
   },
 )
 
-test('doctor names every wrong setting, and makes no database where there is none', async () => {
+test('doctor names every invalid setting, and creates no database', async () => {
   const { settings } = await givenWorld('sqlite')
   const wrong = await doctor({ ...settings, PORT: 'many', WORKERS: '-1' })
   expect(wrong).toMatchObject({ code: 1, failures: ['settings', 'settings'] })

@@ -30,7 +30,7 @@ test(
     expect(await (await get('/dashboard')).text()).toContain('<script type="module"')
     expect(await (await get('/docs/tutorials/first-monitor')).text()).toContain('<h1>Your first monitor</h1>')
     expect((await get('/monitors')).status).toBe(200)
-    expect(await (await get('/openapi.json')).text()).toContain('Zonewatch watches DNS records')
+    expect(await (await get('/openapi.json')).text()).toContain('Zonewatch monitors DNS records')
     server.send('SIGTERM')
     expect((await server.ended).code).toBe(0)
   },

@@ -85,7 +85,8 @@ test('Ctrl-C ends it in order, also when it comes twice as under npm', async () 
 test.each(['sqlite', 'postgres'] as const)(
   'processes for the API, checks and delivery share one database (%s)',
   async (engine) => {
-    const { dns, receiver, settings } = await givenWorld(engine)
+    const { dns, receiver, settings: common } = await givenWorld(engine)
+    const settings = { ...common, WORKERS: '0' } // three servers start: one process each
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const front = await givenServer({ ...settings, ...ADMIN, ROLES: 'api' })
     const api = createApi(front.url, ADMIN_KEY)

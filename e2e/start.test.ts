@@ -7,7 +7,7 @@ import { openDatabase } from '#server/database/database.ts'
 import { freePort, run, runCommand, type Settings } from '#server/testing/server-process.ts'
 import { ADMIN, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
-test('a port in use is said in one sentence', async () => {
+test('a port in use is reported in one sentence', async () => {
   const port = await freePort()
   const other = createServer().listen(port, '127.0.0.1')
   onTestFinished(() => void other.close())
@@ -15,7 +15,7 @@ test('a port in use is said in one sentence', async () => {
   expect(said).toBe(`Port ${port} on 127.0.0.1 is already in use. Set PORT to a free port.\n`)
 })
 
-test('a data folder that cannot be written is said in one sentence', async () => {
+test('a data folder that cannot be written is reported in one sentence', async () => {
   const file = join(await givenFolder(), 'a-file')
   await writeFile(file, '')
   const said = await refused({ DATA_DIR: join(file, 'data') })
@@ -24,7 +24,7 @@ test('a data folder that cannot be written is said in one sentence', async () =>
   )
 })
 
-test('a PostgreSQL that does not answer is said in one sentence, without its password', async () => {
+test('an unreachable PostgreSQL is reported in one sentence, without its password', async () => {
   const port = await freePort()
   const url = `postgres://zonewatch:hunter2@127.0.0.1:${port}/zonewatch`
   const said = await refused({ DATA_DIR: await givenFolder(), DATABASE_URL: url, SECRET: 'x'.repeat(32) })
@@ -32,7 +32,7 @@ test('a PostgreSQL that does not answer is said in one sentence, without its pas
   expect(said).not.toContain('hunter2')
 })
 
-test('a SQLite file that is none is said in one sentence', async () => {
+test('a file that is not SQLite is reported in one sentence', async () => {
   const file = join(await givenFolder(), 'notes.txt')
   await writeFile(file, 'milk, bread, and more text than the header of a database has octets; '.repeat(20))
   const said = await refused({ DATA_DIR: await givenFolder(), DATABASE_URL: `sqlite:${file}` })

@@ -19,6 +19,37 @@ test.each(globSync('docs/tutorials/*.md').filter((path) => readFileSync(path, 'u
   },
 )
 
+/** Blocks of the guides that cannot run here, by how they begin, with the reason. */
+const NOT_RUN: Record<string, string> = {
+  'npm ci': 'installs the project, which runs this test',
+  'npm pack': 'e2e/package.test.ts builds and starts the package',
+  'docker compose': 'needs Docker; npm run test:image builds and starts the image',
+  'apt-get install': 'needs root and systemd; npm run test:image starts the unit',
+  'DATA_DIR=./restored': 'names a backup of another day; e2e/backup.test.ts restores one',
+  'npm run -s zonewatch -- doctor': 'finds that the addresses of the guides are made up; e2e/doctor.test.ts runs it',
+  pg_dump: "needs PostgreSQL's programs; npm run test:interop backs up with them",
+  createdb: "needs PostgreSQL's programs; npm run test:interop restores with them",
+  'curl -H "X-Api-Key: $ZONEWATCH_KEY" -H \'Content-Type: application/json\' http://localhost:8080/planned-changes':
+    'its period is in the past some day; server/planned-changes/planned-changes.test.ts plans changes',
+  'npm run zonewatch -- keys limits': 'names a key of another installation; e2e/command-line.test.ts sets limits',
+  'STRIPE_SECRET_KEY=': 'lists settings; the keys are those of an account at Stripe',
+}
+const reasonNotToRun = ({ text }: Step) => Object.keys(NOT_RUN).find((begin) => text.startsWith(begin))
+
+/** Every other shell block of the guides runs here, one guide after the other on one server. */
+test('what the guides show works', async () => {
+  const guides = globSync('docs/guides/*.md').sort()
+  const blocks = guides.map((path) => stepsOf(readFileSync(path, 'utf8')).filter(({ kind }) => kind === 'sh'))
+  const notRun = blocks.flat().map(reasonNotToRun)
+  expect(new Set(notRun)).toEqual(new Set([undefined, ...Object.keys(NOT_RUN)]))
+  const reader = await givenReader({ hasSecretFile: true })
+  await reader.take({ kind: 'server', text: '' })
+  for (const shown of blocks) {
+    reader.openTerminal()
+    for (const step of shown) if (reasonNotToRun(step) === undefined) await reader.take(step)
+  }
+})
+
 type Step = { kind: string; text: string }
 
 /** Code blocks, and comments of the form `<!-- kind: text -->`. */
@@ -29,20 +60,34 @@ function stepsOf(markdown: string): Step[] {
   )
 }
 
-async function givenReader() {
+/** `hasSecretFile`: secret and database are files in the data folder, as without settings. */
+async function givenReader({ hasSecretFile = false } = {}) {
   const { dns, settings } = await givenWorld('sqlite')
   const folder = await givenFolder()
-  const { WEBHOOK_ALLOWED_NETWORKS: _allowedByTheReader, ...plain } = settings
-  const ports = { server: await freePort(), receiver: await freePort() }
-  const common: Settings = { ...plain, ...ADMIN, PORT: String(ports.server), WORKERS: '0' }
+  const { WEBHOOK_ALLOWED_NETWORKS: _allowedByTheReader, SECRET = '', DATABASE_URL = '', ...plain } = settings
+  const ports = { server: await freePort(), receiver: await freePort(), metrics: await freePort() }
+  const common: Settings = {
+    ...{ ...plain, ...ADMIN, PORT: String(ports.server), BASE_URL: `http://127.0.0.1:${ports.server}`, WORKERS: '0' },
+    ...(hasSecretFile ? {} : { SECRET, DATABASE_URL }),
+  }
   const records = new Map<string, string[]>()
   let server: ServerProcess | undefined
   let received = () => ''
   let last = { script: '', stdout: '' }
+  let exported: Settings = {}
+  let terminal = 1
+  /** With the addresses and folders of the test in place of those of the reader. */
+  const here = (script: string) =>
+    script
+      .replaceAll('http://localhost:8080', `http://127.0.0.1:${ports.server}`)
+      .replaceAll('http://127.0.0.1:8000', `http://127.0.0.1:${ports.receiver}`)
+      .replaceAll('10.0.0.5', '127.0.0.1')
+      .replaceAll('9464', String(ports.metrics))
+      .replaceAll('/backups/', `${folder}/`)
 
-  const start = async (line: string) => {
+  const start = async (line: string, options: { command?: string[] } = {}) => {
     await server?.kill()
-    server = await givenServer({ ...common, ...settingsIn(line) }, { command: NPM_START })
+    server = await givenServer({ ...common, ...exported, ...settingsIn(here(line)) }, options)
   }
   const receive = async (line: string) => {
     const env = { ...process.env, ...settingsIn(line), PORT: String(ports.receiver) }
@@ -53,16 +98,14 @@ async function givenReader() {
   }
   /** Variables stay from one block to the next, as in one terminal. */
   const run = async (script: string) => {
-    const here = script
-      .replaceAll('http://localhost:8080', `http://127.0.0.1:${ports.server}`)
-      .replaceAll('http://127.0.0.1:8000', `http://127.0.0.1:${ports.receiver}`)
-    const variables = join(folder, 'variables')
-    const whole = `set -eu; touch ${variables}; . ${variables}; ${here}\nexport -p > ${variables}`
+    const variables = join(folder, `variables-${terminal}`)
+    const whole = `set -eu; touch ${variables}; . ${variables}; ${here(script)}\nexport -p > ${variables}`
     const env = { ZONEWATCH_KEY: ADMIN_KEY, PATH: process.env.PATH!, HOME: folder, ...common }
     const child = spawn('sh', ['-c', whole], { cwd: PROJECT, env })
     const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
     const [code] = await once(child, 'close')
-    expect({ code, stderr: stderr(), script }).toEqual({ code: 0, stderr: expect.any(String), script })
+    const said = { stdout: stdout(), stderr: stderr(), script }
+    expect({ code, ...said }).toEqual({ code: 0, ...said })
     // What is refused has an error in its body, which curl does not mind.
     expect(stdout()).not.toContain('"error":')
     return stdout()
@@ -82,7 +125,11 @@ async function givenReader() {
         return dns.set(name, type as QuestionType, values)
       }
       case 'sh':
-        if (lines.at(-1)!.endsWith('npm start')) return start(lines.at(-1)!)
+        if (lines.at(-1)!.endsWith('npm start')) {
+          for (const [line, name = ''] of text.matchAll(/^export (\w+)=.*$/gm))
+            exported = { ...exported, [name]: await run(`${line}\nprintf %s "$${name}"`) }
+          return start(lines.at(-1)!, { command: NPM_START })
+        }
         if (text.includes('receive.ts')) return receive(text)
         last = { script: text, stdout: await run(text) }
         return
@@ -105,7 +152,12 @@ async function givenReader() {
         throw new Error(`A tutorial has a block that no test understands: ${kind}`)
     }
   }
-  return { take }
+  /** Variables of the one before are gone. */
+  const openTerminal = () => {
+    terminal++
+    exported = {}
+  }
+  return { take, openTerminal }
 }
 
 /** Lists have the same length, objects at least these fields. */

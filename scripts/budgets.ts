@@ -6,7 +6,7 @@ import { buildDashboard } from './build-dashboard.ts'
 const BUDGETS = {
   'script of the first load': 200,
   'style of the first load': 20,
-  'any page on top of that': 62,
+  'any page on top of that': 63,
   'search index of the documentation': 90,
 }
 

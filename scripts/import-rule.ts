@@ -1,4 +1,4 @@
-/** Small things that everything may use, and that use nothing of ours themselves. */
+/** Modules that every part may import, and that import no part themselves. */
 const GROUND = [
   'clock',
   'context',
@@ -28,6 +28,7 @@ const PARTS: Record<string, readonly string[]> = {
     'deps',
     'checks',
     'alerts',
+    'jobs',
     'events',
     'webhooks',
     'monitors',
@@ -46,17 +47,21 @@ const PARTS: Record<string, readonly string[]> = {
   app: [
     'deps',
     'dashboard',
+    'jobs',
+    'planned-changes',
     'alerts',
     'events',
     'webhooks',
     'monitors',
+    'setup-pages',
     'groups',
     'organization',
     'accounts',
     'operations',
     'http',
   ],
-  secrets: ['accounts', 'alerts', 'http', 'webhooks', 'database'],
+  secrets: ['accounts', 'alerts', 'http', 'monitors', 'webhooks', 'database'],
+  'setup-pages': ['monitors', 'deps', 'http', 'database'],
   doctor: ['backup', 'config', 'mail', 'safe-http', 'http', 'database', 'dns'],
   dashboard: [
     'alerts',
@@ -75,7 +80,19 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
   ],
-  checks: ['alerts', 'events', 'webhooks', 'monitors', 'record-types', 'database', 'dns'],
+  jobs: ['audit-log', 'monitors', 'groups', 'organization', 'config', 'deps', 'http', 'database'],
+  checks: [
+    'audit-log',
+    'planned-changes',
+    'alerts',
+    'events',
+    'webhooks',
+    'monitors',
+    'record-types',
+    'database',
+    'dns',
+  ],
+  'planned-changes': ['audit-log', 'monitors', 'record-types', 'deps', 'http', 'database'],
   events: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'deps', 'http', 'database'],
   webhooks: ['audit-log', 'groups', 'organization', 'mail', 'deps', 'safe-http', 'http', 'database', 'dns'],
   monitors: ['audit-log', 'record-types', 'groups', 'organization', 'deps', 'http', 'database', 'dns'],
@@ -168,7 +185,7 @@ const topOf = (path: string) => path.split('/')[0]!
 const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('server/testing/')
 
 /**
- * The folder of a file below server/, or the name of a file that stands beside the folders. The DNS client is given record
+ * The folder of a file below server/, or the name of a file beside the folders. The DNS client is given record
  * types.
  */
 function partOf(path: string): string {

@@ -4,7 +4,8 @@ import { accountKeyRoutes } from './accounts/api-key-routes.ts'
 import { authenticator } from './accounts/authenticate.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
-import { addressRoutes, alertRoutes } from './alerts/routes.ts'
+import { linkRoutes } from './alerts/link-routes.ts'
+import { alertRoutes } from './alerts/routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
 import { LiveStreams } from './dashboard/live/streams.ts'
@@ -19,12 +20,17 @@ import { describeApi } from './http/openapi/plugin.ts'
 import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
 import { permit } from './http/permit.ts'
 import { createHttpServer } from './http/server.ts'
+import { jobRoutes } from './jobs/routes.ts'
+import { externalIdRoutes } from './monitors/external-routes.ts'
+import { groupDeletionRoute } from './monitors/group-deletion.ts'
 import { monitorRoutes } from './monitors/routes.ts'
 import { metricsRoutes } from './operations/metrics-routes.ts'
 import { operationsRoutes } from './operations/routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
+import { plannedChangeRoutes } from './planned-changes/routes.ts'
+import { publicPageRoutes, setupPageRoutes } from './setup-pages/routes.ts'
 import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -49,16 +55,22 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   await app.register(dashboardFiles)
   if (payments) await app.register(stripeRoutes(deps, payments))
   await app.register(accountRoutes(deps, passwords))
-  await app.register(addressRoutes(deps))
+  await app.register(publicPageRoutes(deps))
+  await app.register(linkRoutes(deps))
   runPeriodicCleanup(app, deps, [pruneAccess])
   await app.register(async (api) => {
     requireKey(api)
     await api.register(monitorRoutes(deps))
+    await api.register(externalIdRoutes(deps))
     await api.register(eventRoutes(deps))
     await api.register(groupRoutes(deps))
+    await api.register(groupDeletionRoute(deps))
+    await api.register(jobRoutes(deps))
     await api.register(webhookRoutes(deps))
     await api.register(webhookRequestRoutes(deps))
     await api.register(alertRoutes(deps))
+    await api.register(setupPageRoutes(deps))
+    await api.register(plannedChangeRoutes(deps))
     await api.register(agentRoutes(deps))
     await api.register(accountKeyRoutes(deps))
     await api.register(organizationRoutes(deps, payments))

@@ -25,6 +25,10 @@ export type Audited = {
   object: { type?: AuditObject; id?: string | null; label?: string | null }
   /** Where one call creates or changes several objects. */
   ids?: readonly string[]
+  /** Of an entry to which work in the background adds the objects that it changes: made by `newAuditId`. */
+  id?: string
+  /** How many objects there are, where that is not what `ids` says. */
+  count?: number
   /** The object before and after, as far as it matters. Absent: it is not there. Only what differs is kept. */
   before?: Fields
   after?: Fields
@@ -43,19 +47,33 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
   monitor: {
     ...{ domain: true, subdomain: true, record_type: true, expected_value: true, is_exact_match: true },
     ...{ is_active: true, notify: true, frequency: true, group: true },
+    ...{ until: true, deadline: true, setup_page: true },
+    ...{ external_id: true, tags: true, metadata: true },
   },
-  group: { name: true, slug: true, webhooks: true, is_active: true, notify: true, frequency: true },
+  group: {
+    ...{ name: true, slug: true, webhooks: true, is_active: true, notify: true, frequency: true },
+    ...{ external_id: true, tags: true, metadata: true },
+  },
   webhook: {
     ...{ url: true, groups: true, is_active: true, headers: (headers) => Object.keys(headers ?? {}) },
+    ...{ payload_includes: true, all_groups: true },
     ...{ grace_hours: true, request_id: true, since: true, until: true, status: true },
   },
   channel: { name: true, type: true, is_active: true, settings: (settings) => Object.keys(settings ?? {}) },
   alert_rule: {
     ...{ name: true, is_active: true, groups: true, name_pattern: true, record_types: true, states: true },
-    ...{ delay: true, notify_recovery: true, channels: true },
+    ...{ delay: true, notify_recovery: true, channels: true, first_results: true, repeat_every: true, digest: true },
+    ...{ escalate_after: true, escalation_channel: true, quiet_hours: true, timezone: true },
   },
-  incident: { acknowledged: true, note: true },
-  api_key: { ...ACCESS, expires: true },
+  job: { action: true, dry_run: true, filter: true, change: true, monitors: true },
+  setup_page: { key: true, expires: true },
+  incident: { acknowledged: true, assignee: true, snoozed_until: true, note: true },
+  planned_change: { monitor_id: true, old_value: true, new_value: true, from: true, to: true },
+  maintenance_window: {
+    ...{ name: true, monitors: true, groups: true, name_pattern: true },
+    ...{ from: true, to: true, rrule: true, timezone: true },
+  },
+  api_key: { ...ACCESS, expires: true, limits: true, previous_expires: true },
   agent: { ...ACCESS, email: true, notification_email: true },
   invitation: { email: true, role: true },
   organization: { name: true, slug: true, timezone: true, event_retention_days: true, alert_emails: true },
@@ -71,7 +89,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
  * change after which every field is as before records nothing.
  */
 export async function recordAudit(db: Database, context: RequestContext, audited: Audited): Promise<void> {
-  const row = newRow(context, audited, newId('aud', context.now))
+  const row = newRow(context, audited, audited.id ?? newId('aud', context.now))
   if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
 }
 
@@ -163,7 +181,7 @@ function newRow(context: RequestContext, audited: Audited, id: string): Insertab
     object_type: object.type ?? type,
     object_id: object.id ?? null,
     object_label: object.label == null ? null : bounded(object.label),
-    object_count: Math.max(1, ids.length),
+    object_count: audited.count ?? Math.max(1, ids.length),
     object_ids: JSON.stringify(ids.slice(0, MOST_OBJECT_IDS)),
     changed_from: textOf(before, kept, names),
     changed_to: textOf(after, kept, names),

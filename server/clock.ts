@@ -16,8 +16,8 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => timer(ms, undefined, signal ? { signal } : {}).catch(() => {}),
 }
 
-/** A clock set back by less than this only makes things later by as much. */
-const JUMP_MS = 5_000
+/** A clock set back by less than this only makes things later by as much. Clocks of two machines differ by less. */
+export const JUMP_MS = 5_000
 
 /** Says whether the machine's clock was set back since the last time it was asked. One forward needs nothing: all is due then. */
 export function watchClock(clock: Clock): () => boolean {

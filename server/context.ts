@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { AgentRole } from '#contract/agents.ts'
+import type { KeyLimit } from '#contract/api-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,6 +23,8 @@ export type Caller = {
   role: AgentRole
   /** Undefined for a key. */
   personId?: string
+  /** Requests per minute by class, where the key has limits of its own. */
+  limits?: Partial<Record<KeyLimit, number>> | undefined
 }
 
 /** What stores are handed: in which organization, on whose behalf, when, and from where. Plain data. */

@@ -20,6 +20,11 @@ export type IdPrefix =
   | 'inc'
   | 'alr'
   | 'adr'
+  | 'job'
+  | 'stp'
+  | 'ent'
+  | 'mnt'
+  | 'pch'
 
 /** Callers read the clock a moment before they ask for an id. Only more than this is a clock that was set back. */
 const CLOCK_STEP_MS = 1_000

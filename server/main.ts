@@ -31,7 +31,7 @@ program
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./cli/setup.ts')).setup(options))
 
-const keys = program.command('keys').description('create, list and revoke API keys')
+const keys = program.command('keys').description('create, list, limit and revoke API keys')
 keys
   .command('create')
   .description('create an API key; it is shown once')
@@ -52,6 +52,16 @@ keys
   .command('revoke <key-id>')
   .description('revoke an API key; takes effect immediately')
   .action(async (id) => (await import('./cli/keys.ts')).revoke(id))
+const limitText = "requests per minute; 0: no limit; default: the server's limit"
+keys
+  .command('limits <key-id>')
+  .description('set the limits of an API key, above KEY_LIMIT_MAX too')
+  .option('--read <n>', `GET and HEAD: ${limitText}`)
+  .option('--page <n>', `further pages of lists: ${limitText}`)
+  .option('--write <n>', `POST, PUT, PATCH and DELETE: ${limitText}`)
+  .option('--create <n>', `creation of monitors: ${limitText}`)
+  .option('--check <n>', `checks on demand: ${limitText}`)
+  .action(async (id, options) => (await import('./cli/keys.ts')).setLimits(id, options))
 
 program
   .command('plan <organization> <plan>')
@@ -95,7 +105,7 @@ program
 program
   .command('rotate-secret')
   .description('encrypt everything in the database under a new SECRET, while the server runs')
-  .option('--forget-previous', 'keep nothing of the secret before in DATA_DIR: its cursors and links are void')
+  .option('--forget-previous', 'remove the previous secret from DATA_DIR; its cursors and links become invalid')
   .action(async (options) => (await import('./cli/rotate-secret.ts')).rotateSecret(options))
 
 program

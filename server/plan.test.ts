@@ -6,7 +6,7 @@ const price = { currency: 'EUR', amount: 900, interval: 'month', stripe_price: '
 const free = { id: 'free', name: 'Free', limits: { monitors: 10 } }
 const team = { id: 'team', name: 'Team', prices: [price], limits: {} }
 
-test('a limit that is not named is none', () => {
+test('a limit that is left out does not apply', () => {
   const read = parsePlans(JSON.stringify([free, team]))
 
   expect(read).toMatchObject({ ok: true, plans: [{ id: 'free', prices: [] }, { limits: { monitors: null } }] })

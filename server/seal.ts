@@ -43,7 +43,7 @@ type Key = { id: string; encryption: Buffer; signing: Buffer; derive(use: string
 
 function keyOf(secret: string): Key {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'zonewatch', use, 32))
-  // The id stands in front of what the key sealed, and tells which SECRET opens it.
+  // The id precedes the sealed data and tells which SECRET opens it.
   const id = derive('key id').subarray(0, 4).toString('hex')
   return { id, encryption: derive('encryption'), signing: derive('signing'), derive }
 }

@@ -36,7 +36,7 @@ test('the first process prepares the database before the others start', async ()
   await running
 })
 
-test('the server is ready when all of its processes are, and says so once', async () => {
+test('the server is ready when all of its processes are, and logs it once', async () => {
   const { forked, supervisor, started, ready } = givenSupervisor()
   const running = supervisor.run()
   forked[0]!.reports({ kind: 'ready', instance: 1 })

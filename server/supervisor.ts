@@ -59,7 +59,7 @@ type Child = {
   collecting: Map<number, (report: Collected) => void>
 }
 
-/** What the processes of a server report when they are asked, and which of them do not answer. */
+/** The reports of a server's processes, and which processes do not answer. */
 export type Collected = Extract<Report, { kind: 'collected' }>
 export type State = { parts: Part[]; problems: string[] }
 

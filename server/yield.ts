@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Lets everything else on the event loop have its turn. SQLite answers at once, so that awaiting it alone gives up none. */
+/** Yields to the event loop. SQLite answers synchronously, so awaiting it does not yield. */
 export async function yieldToEventLoop(): Promise<void> {
   await setImmediate()
 }

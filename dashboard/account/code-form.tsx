@@ -25,7 +25,7 @@ export function CodeForm(props: CodeProps) {
 
 type CodeProps = { onDone: () => unknown; onBack: () => void }
 
-/** `onRecovery`: told which kind of code is asked for. */
+/** `onRecovery`: called with the kind of code to enter. */
 export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecovery?: (isRecovery: boolean) => void }) {
   const [isRecovery, setRecovery] = useState(false)
   const [trusts, setTrusts] = useState(false)

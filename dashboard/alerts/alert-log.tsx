@@ -41,7 +41,7 @@ export function AlertLog() {
     return (
       <Section isFlush>
         <Empty icon={Send} title="No alerts yet">
-          <p>Every message is listed here with its attempts: what was sent, and what the receiver answered.</p>
+          <p>Each message appears here with its attempts: the request and the response.</p>
         </Empty>
       </Section>
     )

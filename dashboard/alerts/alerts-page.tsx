@@ -1,5 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Page } from '../ui/page.tsx'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { Bones, Page } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { AlertLog } from './alert-log.tsx'
 import { Channels } from './channels.tsx'
@@ -7,10 +8,15 @@ import { IncidentDialog, Incidents } from './incidents.tsx'
 import { MailNote } from './mail-note.tsx'
 import { Rules } from './rules.tsx'
 
+const MaintenanceWindows = lazy(async () => ({ default: (await import('./maintenance.tsx')).MaintenanceWindows }))
+const PlannedChanges = lazy(async () => ({ default: (await import('./planned-changes.tsx')).PlannedChanges }))
+
 const route = getRouteApi('/inside/alerts')
 
-const TABS = ['incidents', 'rules', 'channels', 'log'] as const
+const TABS = ['incidents', 'rules', 'channels', 'maintenance', 'changes', 'log'] as const
 type Tab = (typeof TABS)[number]
+
+const within = (content: ReactNode) => <Suspense fallback={<Bones lines={3} />}>{content}</Suspense>
 
 export function AlertsPage() {
   const search = route.useSearch()
@@ -30,6 +36,12 @@ export function AlertsPage() {
           { value: 'incidents', label: 'Incidents', content: tab === 'incidents' && <Incidents /> },
           { value: 'rules', label: 'Rules', content: tab === 'rules' && <Rules /> },
           { value: 'channels', label: 'Channels', content: tab === 'channels' && <Channels /> },
+          {
+            value: 'maintenance',
+            label: 'Maintenance',
+            content: tab === 'maintenance' && within(<MaintenanceWindows />),
+          },
+          { value: 'changes', label: 'Planned changes', content: tab === 'changes' && within(<PlannedChanges />) },
           { value: 'log', label: 'Log', content: tab === 'log' && <AlertLog /> },
         ]}
       />

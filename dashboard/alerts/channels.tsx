@@ -37,7 +37,9 @@ export function Channels() {
       <Section
         title="Channels"
         hint={
-          can('manage') ? 'Where alerts are sent. A rule says which.' : 'Admins of your organization manage channels.'
+          can('manage')
+            ? 'Where alerts are sent. Rules select the failures.'
+            : 'Admins of your organization manage channels.'
         }
         isFlush
         actions={
@@ -51,7 +53,7 @@ export function Channels() {
         {!page ? (
           <Bones lines={3} className="p-4" />
         ) : page.data.length === 0 ? (
-          <p className="px-4 py-10 text-center text-sm text-faint">No channels: nobody is alerted.</p>
+          <p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>
         ) : (
           <List channels={page.data} onTest={setTested} />
         )}
@@ -203,7 +205,7 @@ function TestDialog({ channel, onClose }: { channel: Channel; onClose: () => voi
       isWide
       onClose={onClose}
       title="Send test"
-      description={`A made-up alert to ${channel.name}, sent once.`}
+      description={`Sends an example alert to ${channel.name}.`}
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
@@ -223,7 +225,7 @@ function TestDialog({ channel, onClose }: { channel: Channel; onClose: () => voi
         ) : test.data ? (
           <Attempts alert={test.data} />
         ) : (
-          <p className="text-soft">You see here what was sent, and what the receiver answered.</p>
+          <p className="text-soft">The request and the response appear here.</p>
         )}
       </div>
     </Dialog>

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { Check, CircleAlert, CircleCheck, Eye } from 'lucide-react'
 import { useState } from 'react'
 import type { Incident, IncidentChange } from '#contract/incidents.ts'
+import { durationText } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -11,10 +12,11 @@ import { Empty } from '../ui/empty.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
 import { Bones, Code, Fact, Facts, Section } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
-import { Badge, STATE_LOOKS } from '../ui/state.tsx'
+import { Badge, STATE_LOOKS, stateTitle } from '../ui/state.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
-import { durationText, Time } from '../ui/time.tsx'
+import { Time } from '../ui/time.tsx'
 import { AlertList } from './alert-log.tsx'
+import { IncidentCare, IncidentTimeline } from './incident-care.tsx'
 import { alertsQuery, incidentQuery, incidentsQuery } from './queries.ts'
 
 const route = getRouteApi('/inside/alerts')
@@ -29,8 +31,8 @@ export function Incidents() {
       <Section isFlush>
         <Empty icon={CircleCheck} title="No incidents">
           <p>
-            When a monitor that was valid fails, an incident opens. Monitors of the same domain that fail with the same
-            state join it, so that you receive one message and not hundreds. It is resolved when all of them recover.
+            When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it: the
+            same domain and state, wrong records or name server. So you receive one message and not hundreds.
           </p>
         </Empty>
       </Section>
@@ -71,7 +73,9 @@ function List({ incidents }: { incidents: readonly Incident[] }) {
             >
               <Code className="font-medium">{incident.zone}</Code>
             </Link>
-            <p className="text-xs text-faint">{STATE_LOOKS[incident.state].word}</p>
+            <p className="text-xs text-faint" title={stateTitle(incident.state)}>
+              {STATE_LOOKS[incident.state].word}
+            </p>
           </Cell>
           <Cell>
             <IncidentBadge incident={incident} />
@@ -118,7 +122,7 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
       isOpen
       isWide
       onClose={onClose}
-      title={incident ? `${incident.zone}: ${STATE_LOOKS[incident.state].word.toLowerCase()}` : 'Incident'}
+      title={incident ? `${incident.zone}: ${STATE_LOOKS[incident.state].word}` : 'Incident'}
     >
       {error && !incident ? (
         <ProblemNote problem={error} />
@@ -130,6 +134,9 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
     </Dialog>
   )
 }
+
+/** What monitors of several domains share. */
+const CAUSES = { value: 'Same records', name_server: 'Name server', upstream: 'Resolver' } as const
 
 function Details({ incident }: { incident: Incident }) {
   const { can } = useSession()
@@ -164,6 +171,7 @@ function Details({ incident }: { incident: Incident }) {
             {monitorsText(incident)}
           </Link>
         </Fact>
+        {incident.cause !== 'zone' && <Fact name={CAUSES[incident.cause]}>{incident.cause_value}</Fact>}
         <Fact name="Opened">
           <Time at={incident.opened} isExact />
         </Fact>
@@ -179,6 +187,9 @@ function Details({ incident }: { incident: Incident }) {
           </Fact>
         )}
       </Facts>
+      {can('write') && incident.resolved === null && (
+        <IncidentCare incident={incident} onChange={(body) => change.mutate(body)} />
+      )}
       {can('write') ? (
         <form
           className="flex flex-col items-start gap-2"
@@ -202,6 +213,10 @@ function Details({ incident }: { incident: Incident }) {
         incident.note && <p className="text-sm whitespace-pre-wrap">{incident.note}</p>
       )}
       {change.error && <ProblemNote problem={change.error} />}
+      <section>
+        <h3 className="mb-2 text-sm font-semibold">Timeline</h3>
+        <IncidentTimeline id={incident.id} />
+      </section>
       <section>
         <h3 className="mb-2 text-sm font-semibold">Alerts</h3>
         {!alerts ? (

@@ -13,8 +13,8 @@ export function MailNote() {
     <p className="flex gap-2.5 rounded-md bg-warn-wash px-3 py-2.5 text-sm text-warn">
       <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <span>
-        This server sends no email, so alerts by email fail. Set <code>SMTP_URL</code> and <code>MAIL_FROM</code>, or
-        use another channel.{' '}
+        This server sends no email, so alerts by email are canceled. Set <code>SMTP_URL</code> and{' '}
+        <code>MAIL_FROM</code>, or use another channel.{' '}
         <a href="/docs/guides/mail" className="underline">
           Set up email
         </a>

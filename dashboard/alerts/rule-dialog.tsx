@@ -1,18 +1,21 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { FAILING_STATES } from '#contract/alert-states.ts'
-import type { AlertPreview, AlertRule, NewAlertRule } from '#contract/alerts.ts'
+import type { AlertPreview, AlertRule, Channel, NewAlertRule } from '#contract/alerts.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
+import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Checkbox, Field, Input, Switch } from '../ui/field.tsx'
-import { Bones, Code } from '../ui/page.tsx'
+import { Field, Input, Switch } from '../ui/field.tsx'
+import { Code } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
 import { STATE_LOOKS } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery } from './queries.ts'
+import { Several } from './several.tsx'
 
 type Form = {
   name: string
@@ -23,9 +26,20 @@ type Form = {
   states: string[]
   delay: string
   notify_recovery: boolean
+  first_results: boolean
+  repeat_every: string
+  escalate_after: string
+  escalation_channel: string
+  quiet_from: string
+  quiet_until: string
+  timezone: string
+  digest: AlertRule['digest']
 }
 
-const FIELDS = ['name', 'channels', 'groups', 'name_pattern', 'record_types', 'states', 'delay']
+const FIELDS = [
+  ...['name', 'channels', 'groups', 'name_pattern', 'record_types', 'states', 'delay', 'digest', 'timezone'],
+  ...['repeat_every', 'escalate_after', 'escalation_channel', 'quiet_hours.from', 'quiet_hours.until'],
+]
 
 /** Makes an alert rule, or changes one. The preview shows what it would have sent. */
 export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () => void }) {
@@ -45,7 +59,8 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
   })
   const preview = useMutation({
     mutationFn: () => {
-      const { channels: _channels, name: _name, notify_recovery: _recovery, ...filters } = ruleOf(form)
+      const { groups, name_pattern, record_types, states, delay, first_results } = ruleOf(form)
+      const filters = { groups, name_pattern, record_types, states, delay, first_results }
       return api.post<AlertPreview>('/alert-rules/preview', filters)
     },
   })
@@ -61,7 +76,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
       isWide
       onClose={onClose}
       title={rule ? 'Edit alert rule' : 'New alert rule'}
-      description="Which failures are sent to which channels. What you leave open matches everything."
+      description="Which failures are sent to which channels. Empty filters match everything."
       footer={
         <>
           <Button className="mr-auto" isBusy={preview.isPending} onClick={() => preview.mutate()}>
@@ -80,7 +95,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
         </Field>
         <Field
           label="Delay in minutes"
-          hint="Sent if a monitor still fails then. 0: at once."
+          hint="The alert is sent if a monitor still fails after this time. 0 sends it at once."
           error={fieldError(problem, 'delay')}
         >
           <Input
@@ -101,7 +116,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
         />
         <Several
           label="Groups"
-          hint="None chosen: every group."
+          hint="Leave empty for all groups."
           options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
           chosen={form.groups}
           onChange={(chosen) => set({ groups: chosen })}
@@ -109,7 +124,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
         />
         <Several
           label="States"
-          hint="None chosen: every failure."
+          hint="Leave empty for all failures."
           options={FAILING_STATES.map((state) => ({ value: state, label: STATE_LOOKS[state].word }))}
           chosen={form.states}
           onChange={(chosen) => set({ states: chosen })}
@@ -117,7 +132,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
         />
         <Several
           label="Record types"
-          hint="None chosen: every type."
+          hint="Leave empty for all types."
           options={RECORD_TYPES.map((type) => ({ value: type, label: type }))}
           chosen={form.record_types}
           onChange={(chosen) => set({ record_types: chosen })}
@@ -137,10 +152,23 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
             onChange={(event) => set({ name_pattern: event.target.value })}
           />
         </Field>
-        <Switch
-          label="Send a message on recovery"
-          isOn={form.notify_recovery}
-          onChange={(notify_recovery) => set({ notify_recovery })}
+        <div className="flex flex-col gap-3">
+          <Switch
+            label="Send a message on recovery"
+            isOn={form.notify_recovery}
+            onChange={(notify_recovery) => set({ notify_recovery })}
+          />
+          <Switch
+            label="Also monitors that were never valid"
+            isOn={form.first_results}
+            onChange={(first_results) => set({ first_results })}
+          />
+        </div>
+        <Reminders
+          form={form}
+          set={set}
+          channels={channels?.data.filter(({ id }) => !form.channels.includes(id)) ?? []}
+          problem={problem}
         />
         <div aria-live="polite" className="sm:col-span-2">
           {problem && <ProblemNote problem={problem} fields={FIELDS} />}
@@ -151,14 +179,91 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
   )
 }
 
+type RemindersProps = { form: Form; set: (change: Partial<Form>) => void; channels: Channel[]; problem: unknown }
+
+const NO_CHANNEL = ''
+
+/** What happens while nobody reacts, and when the rule is silent. */
+function Reminders({ form, set, channels, problem }: RemindersProps) {
+  const isDigest = form.digest !== 'none'
+  const error = (name: string) => fieldError(problem, name)
+  return (
+    <fieldset className="grid gap-5 border-t border-line pt-5 sm:col-span-2 sm:grid-cols-2">
+      <Field label="Send as" error={error('digest')}>
+        <Select value={form.digest} options={DIGESTS} onChange={(digest) => set({ digest })} />
+      </Field>
+      <Field label="Time zone" hint="Of quiet hours and the daily digest." error={error('timezone')}>
+        <Input maxLength={100} value={form.timezone} onChange={(event) => set({ timezone: event.target.value })} />
+      </Field>
+      <Field label="Quiet from" isOptional hint="Alerts wait until the end." error={error('quiet_hours.from')}>
+        <Input type="time" value={form.quiet_from} onChange={(event) => set({ quiet_from: event.target.value })} />
+      </Field>
+      <Field label="Quiet until" isOptional error={error('quiet_hours.until')}>
+        <Input type="time" value={form.quiet_until} onChange={(event) => set({ quiet_until: event.target.value })} />
+      </Field>
+      {!isDigest && (
+        <>
+          <Field
+            label="Repeat every (hours)"
+            isOptional
+            hint="While it fails and nobody acknowledges."
+            error={error('repeat_every')}
+          >
+            <Input
+              type="number"
+              min={1}
+              max={168}
+              value={form.repeat_every}
+              onChange={(event) => set({ repeat_every: event.target.value })}
+            />
+          </Field>
+          <Field label="Escalate to" error={error('escalation_channel')}>
+            <Select
+              value={form.escalation_channel}
+              options={[
+                { value: NO_CHANNEL, label: 'Nobody' },
+                ...channels.map(({ id, name }) => ({ value: id, label: name })),
+              ]}
+              onChange={(escalation_channel) => set({ escalation_channel })}
+            />
+          </Field>
+          {form.escalation_channel !== NO_CHANNEL && (
+            <Field
+              label="Escalate after (minutes)"
+              hint="If nobody acknowledged the first message."
+              error={error('escalate_after')}
+            >
+              <Input
+                type="number"
+                required
+                min={1}
+                max={1440}
+                value={form.escalate_after}
+                onChange={(event) => set({ escalate_after: event.target.value })}
+              />
+            </Field>
+          )}
+        </>
+      )}
+    </fieldset>
+  )
+}
+
+const DIGESTS: { value: Form['digest']; label: string }[] = [
+  { value: 'none', label: 'A message for each incident' },
+  { value: 'hourly', label: 'A digest every hour' },
+  { value: 'daily', label: 'A digest every day at 08:00' },
+]
+
 function Preview({ preview: { days, is_complete, data } }: { preview: AlertPreview }) {
   if (data.length === 0)
-    return <p className="text-sm text-soft">No failure of the last {days} days matches this rule.</p>
+    return <p className="text-sm text-soft">No failure in the last {days} days matches this rule.</p>
   return (
     <section className="flex flex-col gap-2 text-sm">
       <h3 className="font-semibold">
-        {data.length}
-        {is_complete ? '' : ' or more'} {data.length === 1 ? 'failure' : 'failures'} of the last {days} days
+        {is_complete
+          ? plural(data.length, `1 failure in the last ${days} days`, (n) => `${n} failures in the last ${days} days`)
+          : `${data.length} or more failures in the last ${days} days`}
       </h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       <ul tabIndex={0} className="flex max-h-44 flex-col gap-1 overflow-y-auto rounded-md border border-line p-3">
@@ -177,44 +282,6 @@ function Preview({ preview: { days, is_complete, data } }: { preview: AlertPrevi
   )
 }
 
-type SeveralProps = {
-  label: string
-  hint?: string
-  options: readonly { value: string; label: string }[] | undefined
-  chosen: readonly string[]
-  onChange: (chosen: string[]) => void
-  error: string | undefined
-}
-
-function Several({ label, hint, options, chosen, onChange, error }: SeveralProps) {
-  return (
-    <fieldset className="min-w-0">
-      <legend className="mb-1.5 text-sm font-medium">{label}</legend>
-      <div className="flex max-h-36 flex-col gap-2 overflow-y-auto rounded-md border border-line p-3">
-        {!options ? (
-          <Bones lines={2} />
-        ) : (
-          options.map(({ value, label: text }) => (
-            <Checkbox
-              key={value}
-              label={text}
-              isChecked={chosen.includes(value)}
-              onChange={(isChosen) => onChange(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))}
-            />
-          ))
-        )}
-      </div>
-      {error ? (
-        <p role="alert" className="mt-1.5 text-xs text-bad first-letter:uppercase">
-          {error}
-        </p>
-      ) : (
-        hint && <p className="mt-1.5 text-xs text-faint">{hint}</p>
-      )}
-    </fieldset>
-  )
-}
-
 const formOf = (rule?: AlertRule): Form => ({
   name: rule?.name ?? '',
   channels: rule?.channels ?? [],
@@ -224,6 +291,14 @@ const formOf = (rule?: AlertRule): Form => ({
   states: rule?.states ?? [],
   delay: String(rule?.delay ?? 10),
   notify_recovery: rule?.notify_recovery ?? true,
+  first_results: rule?.first_results ?? false,
+  repeat_every: rule?.repeat_every == null ? '' : String(rule.repeat_every),
+  escalate_after: String(rule?.escalate_after ?? 30),
+  escalation_channel: rule?.escalation_channel ?? '',
+  quiet_from: rule?.quiet_hours?.from ?? '',
+  quiet_until: rule?.quiet_hours?.until ?? '',
+  timezone: rule?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+  digest: rule?.digest ?? 'none',
 })
 
 const orNull = <T,>(list: T[]): T[] | null => (list.length === 0 ? null : list)
@@ -237,4 +312,13 @@ const ruleOf = (form: Form): NewAlertRule => ({
   states: orNull(form.states) as NewAlertRule['states'] & (string[] | null),
   delay: Number(form.delay),
   notify_recovery: form.notify_recovery,
+  first_results: form.first_results,
+  repeat_every: form.digest !== 'none' || form.repeat_every === '' ? null : Number(form.repeat_every),
+  ...(form.digest !== 'none' || form.escalation_channel === ''
+    ? { escalate_after: null, escalation_channel: null }
+    : { escalate_after: Number(form.escalate_after), escalation_channel: form.escalation_channel }),
+  quiet_hours:
+    form.quiet_from === '' && form.quiet_until === '' ? null : { from: form.quiet_from, until: form.quiet_until },
+  timezone: form.timezone,
+  digest: form.digest,
 })

@@ -38,7 +38,7 @@ export function Rules() {
     <>
       <Section
         title="Alert rules"
-        hint="A failure that several rules match is sent by each of them."
+        hint="If several rules match a failure, each of them sends it."
         isFlush
         actions={make}
       >
@@ -46,7 +46,7 @@ export function Rules() {
           <Bones lines={3} className="p-4" />
         ) : page.data.length === 0 ? (
           <Empty icon={BellRing} title="No alert rules" action={make}>
-            <p>Nobody is alerted. A rule says which failures are sent to which channels, and after how long.</p>
+            <p>Nobody is alerted. A rule says which failures are sent to which channels, and after which delay.</p>
           </Empty>
         ) : (
           <List rules={page.data} />
@@ -107,9 +107,9 @@ function filterText(
     ...(name_pattern === null ? [] : [name_pattern]),
     ...(groups === null ? [] : [groups.map(groupName).join(', ')]),
     ...(record_types === null ? [] : [record_types.join(', ')]),
-    ...(states === null ? [] : [states.map((state) => STATE_LOOKS[state].word.toLowerCase()).join(', ')]),
+    ...(states === null ? [] : [states.map((state) => STATE_LOOKS[state].word).join(', ')]),
   ]
-  return parts.length === 0 ? 'every failure of every monitor' : parts.join(' · ')
+  return parts.length === 0 ? 'Every failure of every monitor' : parts.join(' · ')
 }
 
 function RuleMenu({ rule }: { rule: AlertRule }) {

@@ -22,7 +22,7 @@ export function dayText(day: number, now: number): string {
   return (new Date(day).getFullYear() === today.getFullYear() ? weekday : withYear).format(day)
 }
 
-/** Begin of the day that a date field names, in the viewer's zone; undefined for what is no date. `days`: that many later. */
+/** Start of the day in a date field, in the viewer's zone; undefined for an invalid date. `days`: that many later. */
 export function dayStart(date: string | undefined, days = 0): number | undefined {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date ?? '') ?? []
   if (!year) return undefined

@@ -5,8 +5,10 @@ import { State } from '../ui/state.tsx'
 import { diffOf, type MarkedValue } from './value-diff.ts'
 import { ValueText } from './value-text.tsx'
 
+type Changed = Pick<Event, 'old_state' | 'new_state' | 'timed_out'>
+
 /** From which state into which; one state where only the values changed, and of a first result, which is no change. */
-export function StateChange({ event, isLarge }: { event: Pick<Event, 'old_state' | 'new_state'>; isLarge?: boolean }) {
+export function StateChange({ event, isLarge }: { event: Changed; isLarge?: boolean }) {
   const size = isLarge ? 'text-sm' : 'text-xs'
   const note = noteOf(event)
   if (note !== undefined) {
@@ -26,7 +28,8 @@ export function StateChange({ event, isLarge }: { event: Pick<Event, 'old_state'
   )
 }
 
-function noteOf({ old_state, new_state }: Pick<Event, 'old_state' | 'new_state'>): string | undefined {
+function noteOf({ old_state, new_state, timed_out }: Changed): string | undefined {
+  if (timed_out) return 'waited in vain'
   if (old_state === 'UNSET') return 'first result'
   return old_state === new_state ? 'other values' : undefined
 }

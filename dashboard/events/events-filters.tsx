@@ -11,7 +11,7 @@ import type { EventSearch } from './events-query.ts'
 
 type Filters = Pick<EventSearch, 'group' | 'old' | 'new' | 'since' | 'until'>
 
-/** Which events are shown; everything here stands in the address. */
+/** Which events are shown. All filters are in the URL. */
 export function EventFilters({ search, onChange }: { search: EventSearch; onChange: (filters: Filters) => void }) {
   const { group = '', old = '', new: next = '', since = '', until = '' } = search
   const filters: Filters = { group, old, new: next, since, until }

@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Activity, Download, ListFilter, Plus } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { Event } from '#contract/events.ts'
+import { plural } from '#contract/wording.ts'
 import { addressHere } from '../api.ts'
 import { useOverview } from '../monitors/list-overview.ts'
 import { useSession } from '../session.tsx'
@@ -105,7 +106,7 @@ function useNewcomers(events: readonly Event[] | undefined, list: string) {
     if (seen.current?.list === list) for (const id of ids) seen.current.ids.add(id)
     else seen.current = { list, ids: new Set(ids) }
   }, [events, list])
-  return { isNew, sentence: count === 0 ? '' : count === 1 ? '1 new event.' : `${count} new events.` }
+  return { isNew, sentence: count === 0 ? '' : plural(count, '1 new event.', (number) => `${number} new events.`) }
 }
 
 function FeedBones() {

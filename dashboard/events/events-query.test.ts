@@ -15,7 +15,7 @@ test('the filters of the page become those of the API, and named days count whol
   })
 })
 
-test('a date that is none filters nothing, and a cursor is no filter: all changes are shown', () => {
+test('an invalid date filters nothing, and a cursor is no filter: all changes are shown', () => {
   const filters = filtersOf({ since: 'soon', after: 'cursor' })
   expect(Object.entries(filters).filter(([, value]) => value !== undefined)).toEqual([['is_change', true]])
 })

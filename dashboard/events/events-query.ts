@@ -3,7 +3,7 @@ import type { Event } from '#contract/events.ts'
 import { api, type Page, type Query } from '../api.ts'
 import { dayStart } from './days.ts'
 
-/** What stands in the page's address. */
+/** The search parameters of the page. */
 export type EventSearch = {
   group?: string
   old?: string

@@ -1,18 +1,18 @@
 import { Link } from '@tanstack/react-router'
 import { CircleDashed } from 'lucide-react'
 import type { Overview } from '#contract/dashboard.ts'
+import { plural } from '#contract/wording.ts'
 import { Time } from '../ui/time.tsx'
 
 const MOST_COUNTED = 10_000
 
 /** What the first checks of new monitors and new expectations came to in the last 24 hours, in one line. */
 export function FirstResults({ results: { count, to } }: { results: NonNullable<Overview['first_results']> }) {
-  const number = count >= MOST_COUNTED ? `${MOST_COUNTED.toLocaleString()} or more` : count.toLocaleString()
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 text-sm text-soft">
       <CircleDashed className="size-4 shrink-0 text-idle" strokeWidth={2.25} aria-hidden="true" />
       <span className="min-w-0 flex-1">
-        {number} first {count === 1 ? 'result' : 'results'} in the last 24 hours, most recent <Time at={to} />.
+        {countText(count)} The most recent: <Time at={to} />.
       </span>
       <Link
         to="/events"
@@ -22,5 +22,14 @@ export function FirstResults({ results: { count, to } }: { results: NonNullable<
         Show first results
       </Link>
     </p>
+  )
+}
+
+function countText(count: number): string {
+  if (count >= MOST_COUNTED) return `${MOST_COUNTED.toLocaleString('en')} or more first results in the last 24 hours.`
+  return plural(
+    count,
+    '1 first result in the last 24 hours.',
+    (number) => `${number} first results in the last 24 hours.`,
   )
 }

@@ -8,7 +8,7 @@ export type Parts = [before: string, differing: string, behind: string]
 const LONG = 24
 
 /**
- * What became of each value, removed ones first, then what came, then what stayed. Undefined where one side is not known: a
+ * The change of each value: removed ones first, then added ones, then unchanged ones. Undefined where one side is not known: a
  * first outcome has nothing before it, a timeout nothing after it.
  */
 export function diffOf(

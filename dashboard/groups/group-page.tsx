@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { Pencil, Trash2 } from 'lucide-react'
-import { useState } from 'react'
-import type { Group } from '#contract/groups.ts'
+import { lazy, Suspense, useState } from 'react'
+import type { GroupAnswer } from '#contract/groups.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Bones, Code, Page, Section } from '../ui/page.tsx'
@@ -13,8 +13,9 @@ import { GroupDialog } from './group-dialog.tsx'
 import { GroupMonitors } from './group-monitors.tsx'
 import { GroupWebhooks } from './group-webhooks.tsx'
 import { GroupWide } from './group-wide.tsx'
-import { countText, groupQuery } from './queries.ts'
+import { countText, groupPath, groupQuery, refreshGroups } from './queries.ts'
 
+const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
 const route = getRouteApi('/inside/groups/$group')
 const BACK = { to: '/groups', label: 'Groups' } as const
 
@@ -29,8 +30,9 @@ export function GroupPage() {
   )
 }
 
-function Known({ group }: { group: Group }) {
+function Known({ group }: { group: GroupAnswer }) {
   const router = useRouter()
+  const queries = useQueryClient()
   const { can } = useSession()
   const canChange = can('write')
   const [asking, setAsking] = useState<'rename' | 'delete'>()
@@ -71,6 +73,9 @@ function Known({ group }: { group: Group }) {
         </div>
         <div className="flex min-w-0 flex-col gap-5">
           <GroupWebhooks group={group} canChange={canChange} />
+          <Suspense>
+            <LabelsSection labels={group} path={groupPath(group.id)} onSaved={() => refreshGroups(queries)} />
+          </Suspense>
           {canChange && group.monitors > 0 ? (
             <GroupWide group={group} />
           ) : (

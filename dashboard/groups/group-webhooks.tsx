@@ -120,7 +120,7 @@ function useAttach(group: Group) {
     setBusy(id)
     try {
       const saved = await attach(group, id, isOn)
-      queries.setQueryData(groupQuery(group.slug).queryKey, saved)
+      queries.setQueryData(groupQuery(group.slug).queryKey, (known) => ({ ...known, ...saved }))
       void refreshGroups(queries)
       toast.done(
         isOn

@@ -2,8 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { GroupMonitorsChange, Notify } from '#contract/monitors.ts'
+import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { useShortestFrequency } from '../monitors/new-settings.ts'
+import { NOTIFY_CHOICES } from '../monitors/new-words.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Field } from '../ui/field.tsx'
@@ -14,10 +16,10 @@ import { countText, groupPath, refreshGroups } from './queries.ts'
 
 const KEEP = 'keep'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 120]
-const NOTIFY: Record<Notify, string> = {
-  immediately: 'On every change',
-  on_success: 'Only on becoming valid',
-  after_success: 'Only on no longer being valid',
+const ALERTS: Record<Notify, string> = {
+  immediately: 'Alerts will be sent on every change.',
+  on_success: 'Alerts will be sent only when a monitor becomes valid.',
+  after_success: 'Alerts will be sent only when a monitor was valid and no longer is.',
 }
 
 /** One change for all monitors of the group. What is left as it is differs from monitor to monitor. */
@@ -51,7 +53,11 @@ export function GroupWide({ group }: { group: Group }) {
   return (
     <Section
       title="Change all monitors"
-      hint={`Applies to all ${group.monitors.toLocaleString()} monitors of the group.`}
+      hint={plural(
+        group.monitors,
+        'Applies to the only monitor of the group.',
+        (count) => `Applies to all ${count} monitors of the group.`,
+      )}
     >
       <form onSubmit={submit} className="flex flex-col gap-4">
         <Field label="Check interval">
@@ -71,7 +77,7 @@ export function GroupWide({ group }: { group: Group }) {
           <Select
             value={notify}
             onChange={setNotify}
-            options={[keep, ...Object.entries(NOTIFY).map(([value, label]) => ({ value: value as Notify, label }))]}
+            options={[keep, ...NOTIFY_CHOICES.map(({ value, label }) => ({ value, label }))]}
           />
         </Field>
         <Field label="Checks">
@@ -103,7 +109,7 @@ export function GroupWide({ group }: { group: Group }) {
 function wordsOf({ frequency, notify, is_active }: GroupMonitorsChange): string[] {
   return [
     frequency === undefined ? '' : `Zonewatch will check them every ${frequency} minutes.`,
-    notify === undefined ? '' : `Alerts: ${NOTIFY[notify].replace(/^O/, 'o')}.`,
+    notify === undefined ? '' : ALERTS[notify],
     is_active === undefined
       ? ''
       : is_active

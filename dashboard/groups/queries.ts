@@ -1,8 +1,10 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { Group } from '#contract/groups.ts'
+import type { Group, GroupAnswer } from '#contract/groups.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
+import { plural } from '#contract/wording.ts'
 import { api, type Page } from '../api.ts'
+import { LABELS } from '../labels/labels-draft.ts'
 
 const MOST = 100
 /** How many of its monitors a group's page shows itself. */
@@ -18,11 +20,11 @@ export const groupsQuery = infiniteQueryOptions({
   getNextPageParam: ({ after }) => after,
 })
 
-/** By slug or id. */
+/** By slug or id, with its labels. */
 export const groupQuery = (group: string) =>
   queryOptions({
     queryKey: ['groups', 'one', group],
-    queryFn: ({ signal }) => api.get<Group>(groupPath(group), {}, signal),
+    queryFn: ({ signal }) => api.get<GroupAnswer>(groupPath(group), { include: LABELS }, signal),
   })
 
 export const groupMonitorsQuery = (group: string) =>
@@ -43,4 +45,4 @@ export function refreshGroups(queries: QueryClient): Promise<unknown> {
   return Promise.all(lists.map((list) => queries.invalidateQueries({ queryKey: [list] })))
 }
 
-export const countText = (count: number): string => (count === 1 ? '1 monitor' : `${count.toLocaleString()} monitors`)
+export const countText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)

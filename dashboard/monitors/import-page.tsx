@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Pencil } from 'lucide-react'
 import { useState } from 'react'
+import { plural } from '#contract/wording.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Page, Section } from '../ui/page.tsx'
@@ -213,16 +214,17 @@ function Outlook({
 function actWords(chosen: readonly Placed[]): string {
   const updates = chosen.filter(({ row }) => row.fate === 'differs').length
   const made = chosen.length - updates
-  const words = (act: string, count: number) =>
-    count === 1 ? `${act} one monitor` : `${act} ${count.toLocaleString()} monitors`
-  if (updates === 0) return words('Create', made)
-  if (made === 0) return words('Update', updates)
-  return `${words('Create', made)} and update ${updates === 1 ? 'one' : updates.toLocaleString()}`
+  if (updates === 0) return plural(made, 'Create 1 monitor', (count) => `Create ${count} monitors`)
+  if (made === 0) return plural(updates, 'Update 1 monitor', (count) => `Update ${count} monitors`)
+  return `Create ${made.toLocaleString('en')} and update ${updates.toLocaleString('en')} monitors`
 }
 
 function sourceWords({ input, rows }: Plan): string {
-  const count = rows.length === 1 ? 'one row' : `${rows.length.toLocaleString()} rows`
-  if (input.from === 'domain') return `Discovered for ${input.domain.trim()}: ${count}.`
-  const lines = input[input.from].trimEnd().split('\n').length
-  return `Of the ${input.from === 'zone' ? 'zone file' : 'CSV'}: ${lines.toLocaleString()} lines, ${count}.`
+  if (input.from === 'domain') {
+    const domain = input.domain.trim()
+    return plural(rows.length, `1 row found for ${domain}.`, (count) => `${count} rows found for ${domain}.`)
+  }
+  const lines = input[input.from].trimEnd().split('\n').length.toLocaleString('en')
+  const count = plural(rows.length, '1 row', (number) => `${number} rows`)
+  return input.from === 'zone' ? `Zone file: ${lines} lines, ${count}.` : `CSV file: ${lines} lines, ${count}.`
 }

@@ -1,4 +1,5 @@
 import { CircleCheck, TriangleAlert } from 'lucide-react'
+import { plural } from '#contract/wording.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -11,8 +12,8 @@ export function ImportProgress({ run }: { run: Run }) {
     <div role="status" className="flex flex-col gap-2 px-1">
       <p className="text-sm text-soft tabular-nums">
         {run.waits > 0
-          ? `Rate limit reached. The import continues in ${run.waits} seconds. ${run.made.toLocaleString()} created so far.`
-          : `${run.done.toLocaleString()} of ${run.total.toLocaleString()} done. Keep this page open.`}
+          ? `Rate limit reached. The import continues in ${run.waits} s. Created so far: ${run.made.toLocaleString('en')}.`
+          : `${run.done.toLocaleString('en')} of ${run.total.toLocaleString('en')} rows imported. Keep this page open.`}
       </p>
       <progress aria-label="Import" value={run.done} max={run.total} className="sr-only" />
       <div className="h-1.5 overflow-hidden rounded-full bg-sunken" aria-hidden="true">
@@ -25,15 +26,25 @@ export function ImportProgress({ run }: { run: Run }) {
   )
 }
 
-/** What came of it. `group`: a slug, of where the monitors are. */
+/** The result of an import. `group`: the slug of the group of the monitors. */
 export function ImportResult({ run, group, onMore }: { run: Run; group: string; onMore: () => void }) {
   const known = run.done - run.made - run.updated - run.refused.size
   const rest = run.total - run.done
   const Icon = run.problem === undefined && run.refused.size === 0 ? CircleCheck : TriangleAlert
   const facts = [
-    known > 0 && `${counted(known, 'was', 'were')} skipped: an identical monitor exists.`,
-    run.refused.size > 0 && `${counted(run.refused.size, 'was', 'were')} rejected; see the reasons below.`,
-    rest > 0 && `${counted(rest, 'is', 'are')} not created.`,
+    known > 0 &&
+      plural(
+        known,
+        '1 row was skipped: an identical monitor exists.',
+        (count) => `${count} rows were skipped: identical monitors exist.`,
+      ),
+    run.refused.size > 0 &&
+      plural(
+        run.refused.size,
+        '1 row was rejected. See the reason below.',
+        (count) => `${count} rows were rejected. See the reasons below.`,
+      ),
+    rest > 0 && plural(rest, '1 row was not imported.', (count) => `${count} rows were not imported.`),
   ].filter((fact) => fact !== false)
   return (
     <Section>
@@ -61,10 +72,8 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
 }
 
 function resultWords({ made, updated }: Run): string {
-  const monitors = (count: number) => (count === 1 ? 'One monitor was' : `${count.toLocaleString()} monitors were`)
-  if (updated === 0) return `${monitors(made)} created`
-  if (made === 0) return `${monitors(updated)} updated`
-  return `${monitors(made)} created, ${updated === 1 ? 'one' : updated.toLocaleString()} updated`
+  const creates = plural(made, '1 monitor was created', (count) => `${count} monitors were created`)
+  const updates = plural(updated, '1 monitor was updated', (count) => `${count} monitors were updated`)
+  if (updated === 0) return creates
+  return made === 0 ? updates : `${creates}, ${updates}`
 }
-
-const counted = (count: number, one: string, many: string) => `${count.toLocaleString()} ${count === 1 ? one : many}`

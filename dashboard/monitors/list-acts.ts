@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import { plural } from '#contract/wording.ts'
 import { ApiProblem, api, lastWindow } from '../api.ts'
 import { sentenceOf } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -80,8 +81,7 @@ export function useRun(onDone: (ended: Ended) => void) {
   }
 }
 
-export const monitorsText = (count: number): string =>
-  count === 1 ? '1 monitor' : `${count.toLocaleString()} monitors`
+export const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
 
 /** A function that stays the same and does what the newest would do. */
 function useLatest<A extends unknown[], R>(newest: (...args: A) => R): (...args: A) => R {

@@ -1,5 +1,16 @@
 import { useBlocker } from '@tanstack/react-router'
-import { CirclePause, CirclePlay, Clock, FolderInput, MoreHorizontal, RotateCw, Trash2, X } from 'lucide-react'
+import {
+  CirclePause,
+  CirclePlay,
+  Clock,
+  FolderInput,
+  ListChecks,
+  MoreHorizontal,
+  PencilLine,
+  RotateCw,
+  Trash2,
+  X,
+} from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -11,6 +22,8 @@ import { ownerOf } from './list-query.ts'
 
 type BarProps = {
   count: number
+  /** How many, as text; `count` of them are loaded. */
+  chosen: string
   /** After a tick for all loaded rows, where there are more: selects those too. */
   rest: Rest | undefined
   run: Run | undefined
@@ -18,20 +31,22 @@ type BarProps = {
   onMove: () => void
   onFrequency: () => void
   onDelete: () => void
+  onExpect: () => void
+  onAccept: () => void
   onClear: () => void
   onStop: () => void
   onDismiss: () => void
 }
 
-export type Rest = { total: string | undefined; loaded: number | undefined; select: () => void }
+export type Rest = { total: string | undefined; select: () => void }
 
 /** At the foot of the screen: what can be done with the ticked monitors, how it goes, and what failed. */
 export function ListBar(props: BarProps) {
-  const { count, run } = props
+  const { count, chosen, run } = props
   return (
     <>
       <div aria-live="polite" className="sr-only">
-        {run ? runText(run) : count > 0 ? `${monitorsText(count)} selected` : ''}
+        {run ? runText(run) : count > 0 ? selectedText(count, chosen) : ''}
       </div>
       {(run || count > 0) && (
         <section
@@ -52,16 +67,14 @@ export function ListBar(props: BarProps) {
   )
 }
 
-function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarProps) {
+function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onExpect, onAccept, onClear }: BarProps) {
   const isWide = useIsWide()
   return (
     <>
       <Button look="quiet" size="sm" isSquare aria-label="Clear selection" onClick={onClear}>
         <X />
       </Button>
-      <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">
-        {count.toLocaleString()} selected
-      </span>
+      <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">{chosen} selected</span>
       <Line />
       <Button look="quiet" size="sm" onClick={() => onAct(ACTS.check)}>
         <RotateCw /> Check now
@@ -93,6 +106,12 @@ function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarPro
             </MenuItem>
           </>
         )}
+        <MenuItem icon={PencilLine} onSelect={onExpect}>
+          Set expected values…
+        </MenuItem>
+        <MenuItem icon={ListChecks} onSelect={onAccept}>
+          Accept current values…
+        </MenuItem>
         <MenuItem icon={FolderInput} onSelect={onMove}>
           Move to group…
         </MenuItem>
@@ -108,20 +127,17 @@ function Chosen({ count, onAct, onMove, onFrequency, onDelete, onClear }: BarPro
   )
 }
 
+const selectedText = (count: number, chosen: string) =>
+  chosen === count.toLocaleString() ? `${monitorsText(count)} selected` : `Selected: ${chosen}`
+
 /** Says that only loaded rows are selected, and offers the rest. */
-function More({ count, rest: { total, loaded, select } }: { count: number; rest: Rest }) {
+function More({ count, rest: { total, select } }: { count: number; rest: Rest }) {
   return (
     <p className="flex flex-wrap items-center gap-x-2 border-b border-line px-1.5 pb-1.5 text-sm text-soft">
-      <span className="tabular-nums">
-        {loaded === undefined
-          ? `Only the first ${count.toLocaleString()} monitors are selected.`
-          : `Loading: ${loaded.toLocaleString()}${total === undefined ? '' : ` of ${total}`} …`}
-      </span>
-      {loaded === undefined && (
-        <Button look="quiet" size="sm" onClick={select}>
-          Select all {total ?? ''}
-        </Button>
-      )}
+      <span className="tabular-nums">Only the first {count.toLocaleString()} monitors are selected.</span>
+      <Button look="quiet" size="sm" onClick={select}>
+        Select all {total ?? 'that match'}
+      </Button>
     </p>
   )
 }

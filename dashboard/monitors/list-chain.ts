@@ -35,7 +35,7 @@ export function chainOf(pageAt: (cursor: string | null) => MonitorPage | undefin
   return { rows, segments, next }
 }
 
-/** How close to the end of what is known the page after it is asked for. */
+/** How close to the last loaded row the next page is requested. */
 const AHEAD = 60
 
 /** The cursors of the pages that rows `first` to `last` stand on, and of the next one when its rows will soon be seen. */

@@ -4,7 +4,7 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Section } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
-import type { ListSearch } from './list-query.ts'
+import { isFiltered, type ListSearch } from './list-query.ts'
 import type { MonitorList } from './list-rows.ts'
 
 export function NoMonitors({ canChange }: { canChange: boolean }) {
@@ -41,12 +41,13 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
 }
 
 export function NothingFound({ search, onClear }: { search: ListSearch; onClear: () => void }) {
+  const { search: typed, ...others } = search
   return (
     <Empty icon={SearchX} title="No matching monitors" action={<Button onClick={onClear}>Clear filters</Button>}>
-      {search.search ? (
+      {typed ? (
         <>
-          No name or domain starts with <span className="font-mono break-all">{search.search}</span>
-          {search.state || search.type || search.group || search.active ? ' within the other filters.' : '.'}
+          No name or domain starts with <span className="font-mono break-all">{typed}</span>
+          {isFiltered(others) ? ' within the other filters.' : '.'}
         </>
       ) : (
         'No monitor matches all filters.'

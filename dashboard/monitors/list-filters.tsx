@@ -1,12 +1,13 @@
-import { Search, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { X } from 'lucide-react'
+import type { MonitorState } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
+import { STATE_WORDS } from '#contract/wording.ts'
 import { Select } from '../ui/select.tsx'
-import { type ListSearch, ORDER, withoutFilters } from './list-query.ts'
+import { type ListSearch, ORDER, severalOf, withoutFilters, withStates, withTags } from './list-query.ts'
+import { SearchField } from './list-search.tsx'
 import { useGroups } from './new-settings.ts'
 
 const ANY = 'any'
-const TYPING_MS = 220
 
 type FiltersProps = { search: ListSearch; onSearch: (search: ListSearch) => void }
 
@@ -20,7 +21,7 @@ export function ListFilters({ search, onSearch }: FiltersProps) {
   const known = search.group === undefined || groups.some(({ slug }) => slug === search.group)
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <SearchBox value={search.search ?? ''} onChange={(text) => onSearch(withSearch(search, text))} />
+      <SearchField search={search} onSearch={onSearch} />
       <div className="grid grow basis-full grid-cols-2 gap-2 sm:flex sm:grow-0 sm:basis-auto">
         <Select
           label="Type"
@@ -70,30 +71,18 @@ function Order({ search, onSearch }: FiltersProps) {
   return <Select label="Order" value={value} onChange={onChange} options={options} />
 }
 
-function withSearch({ search: _, ...rest }: ListSearch, text: string): ListSearch {
-  return text.trim() === '' ? rest : { ...rest, search: text.trim() }
-}
-
 /** What the list is narrowed to, each to be taken away. */
 function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: string | undefined }) {
-  const chips = [
-    ['search', search.search && `starts with “${search.search}”`],
-    ['type', search.type],
-    ['group', groupName],
-  ] as const
-  const shown = chips.filter(([, text]) => text)
-  if (shown.length === 0) return null
+  const chips = chipsOf(search, groupName)
+  if (chips.length === 0) return null
   return (
     <ul className="flex flex-wrap items-center gap-1.5" aria-label="Filters">
-      {shown.map(([name, text]) => (
-        <li key={name}>
+      {chips.map(({ text, without }) => (
+        <li key={text}>
           <button
             type="button"
             aria-label={`Remove filter: ${text}`}
-            onClick={() => {
-              const { [name]: _, ...rest } = search
-              onSearch(rest)
-            }}
+            onClick={() => onSearch(without)}
             className="inline-flex h-7 max-w-60 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink hover:brightness-95"
           >
             <span className="truncate">{text}</span>
@@ -101,7 +90,7 @@ function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: stri
           </button>
         </li>
       ))}
-      {shown.length > 1 && (
+      {chips.length > 1 && (
         <li>
           <button
             type="button"
@@ -116,34 +105,34 @@ function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: stri
   )
 }
 
-/** Asks when the typing pauses; what the address says wins when it changes otherwise. */
-function SearchBox({ value, onChange }: { value: string; onChange: (text: string) => void }) {
-  const [text, setText] = useState(value)
-  const asked = useRef(value)
-  if (asked.current !== value) {
-    asked.current = value
-    if (text.trim() !== value) setText(value)
+type Chip = { text: string; without: ListSearch }
+
+function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
+  const states = severalOf(search.state)
+  const tags = severalOf(search.tag)
+  const single = (name: 'search' | 'type' | 'group' | 'customer' | 'id', text: string): Chip[] => {
+    const { [name]: value, ...without } = search
+    return value === undefined ? [] : [{ text, without }]
   }
-  useEffect(() => {
-    if (text.trim() === asked.current) return
-    const timer = setTimeout(() => onChange(text), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [text, onChange])
-  return (
-    <div className="relative w-full sm:w-72">
-      <Search className="pointer-events-none absolute top-2.5 left-3 size-4 text-faint" aria-hidden="true" />
-      <input
-        type="search"
-        aria-label="Search monitors by name"
-        placeholder="Name starts with…"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => event.key === 'Enter' && onChange(text)}
-        spellCheck={false}
-        autoCapitalize="off"
-        autoComplete="off"
-        className="h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 font-mono text-sm placeholder:font-sans hover:border-soft focus-visible:outline-offset-0 [&::-webkit-search-cancel-button]:hidden"
-      />
-    </div>
-  )
+  return [
+    ...single('search', `starts with “${search.search}”`),
+    ...states.map((state) => ({
+      text: `state: ${STATE_WORDS[state.toUpperCase() as MonitorState] ?? state}`,
+      without: withStates(
+        search,
+        states.filter((each) => each !== state),
+      ),
+    })),
+    ...single('type', `type: ${search.type}`),
+    ...single('group', `group: ${groupName}`),
+    ...tags.map((tag) => ({
+      text: `tag: ${tag}`,
+      without: withTags(
+        search,
+        tags.filter((each) => each !== tag),
+      ),
+    })),
+    ...single('customer', `customer: ${search.customer}`),
+    ...single('id', `id: ${search.id}`),
+  ]
 }

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 
-/** What of a monitor is news; that it was checked again is not. */
+/** The changes of a monitor that are highlighted; a further check is none. */
 const newsOf = ({ state, current_value, expected_value, is_active, incidence_count }: MonitorAnswer): string =>
   JSON.stringify([state, current_value, expected_value, is_active, incidence_count])
 

@@ -36,7 +36,7 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
             <span className="sr-only">Selection</span>
           )}
         </th>
-        <Head className="w-30 px-2!" sort={sort('state')}>
+        <Head className="w-37 px-2!" sort={sort('state')}>
           State
         </Head>
         <Head className="px-3!" sort={sort('domain')}>

@@ -16,7 +16,7 @@ type RowMenuProps = {
   onDelete: (monitor: MonitorAnswer) => void
 }
 
-/** The menu of whichever row asked for it. */
+/** The menu of the row that opened it. */
 export function ListMenu({ menu, canChange, onClose, onAct, onDelete }: RowMenuProps) {
   const monitor = menu?.monitor
   return (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { MonitorCounts, Overview } from '#contract/dashboard.ts'
 import { api } from '../api.ts'
-import type { ListSearch } from './list-query.ts'
+import { type ListSearch, otherFilters } from './list-query.ts'
 
 /** Counts of all monitors by state; the same request as the overview's page makes. */
 export function useOverview(): Overview | undefined {
@@ -12,11 +12,8 @@ export function useOverview(): Overview | undefined {
 }
 
 /** How many monitors of each state the list's other filters leave. Without such filters the overview has the numbers. */
-export function useCounts(
-  overview: Overview | undefined,
-  { search, type, group }: ListSearch,
-): MonitorCounts | undefined {
-  const filters = { search, record_type: type, group }
+export function useCounts(overview: Overview | undefined, search: ListSearch): MonitorCounts | undefined {
+  const filters = otherFilters(search)
   const isNarrowed = Object.values(filters).some((value) => value !== undefined)
   const { data } = useQuery({
     queryKey: ['monitors', 'counts', filters],

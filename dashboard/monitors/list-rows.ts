@@ -1,6 +1,5 @@
 import { type QueryClient, type UseQueryResult, useQueries, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
 import { ApiProblem, api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { type Chain, chainOf, cursorsFor } from './list-chain.ts'
@@ -15,8 +14,6 @@ export type MonitorList = Chain & {
   retry: () => void
   /** Tells which rows are on the screen: their pages are kept current, and the next one is fetched in time. */
   show: (first: number, last: number) => void
-  /** Fetches all pages that are not there yet. Resolves with all rows; undefined where the list became another meanwhile. */
-  loadRest: (onProgress: (loaded: number) => void) => Promise<readonly MonitorAnswer[] | undefined>
 }
 
 /**
@@ -53,17 +50,6 @@ export function useMonitorList(search: ListSearch): MonitorList {
     })),
     combine: together,
   })
-  const current = useRef(list)
-  current.current = list
-  const loadRest = async (onProgress: (loaded: number) => void) => {
-    const read = () => chainOf((cursor) => queries.getQueryData<MonitorPage>(keyOf(list, cursor)))
-    for (let known = read(); current.current === list; known = read()) {
-      if (known.next === undefined) return known.rows
-      onProgress(known.rows.length)
-      await queries.fetchQuery(pageQuery(known.next))
-    }
-    return undefined
-  }
   const isLoading = chain.segments.length === 0 && !problem
   const before = useRef<Chain>(chain)
   useEffect(() => {
@@ -71,7 +57,7 @@ export function useMonitorList(search: ListSearch): MonitorList {
     before.current = chain
     forgetOthers(queries, list)
   }, [queries, list, chain, isLoading])
-  return { ...(isLoading ? { ...before.current, next: undefined } : chain), isLoading, problem, retry, show, loadRest }
+  return { ...(isLoading ? { ...before.current, next: undefined } : chain), isLoading, problem, retry, show }
 }
 
 const keyOf = (list: string, cursor: string | null) => ['monitors', 'list', list, cursor] as const

@@ -1,5 +1,13 @@
-/** Which rows are ticked, and the one that a range begins at. `isAll`: all loaded rows were ticked at once, and none was pressed since. */
-export type Selection = { ids: ReadonlySet<string>; anchor: string | undefined; isAll?: boolean }
+/**
+ * Which rows are ticked, and the one that a range begins at. `isAll`: all loaded rows were ticked at once, and none was pressed since.
+ * `isMatching`: all monitors that the list finds, loaded or not.
+ */
+export type Selection = {
+  ids: ReadonlySet<string>
+  anchor: string | undefined
+  isAll?: boolean
+  isMatching?: boolean
+}
 
 export const NOTHING: Selection = { ids: new Set(), anchor: undefined }
 

@@ -4,16 +4,17 @@ import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { STATE_LOOKS, stateTitle, TONE_TEXT } from '../ui/state.tsx'
-import type { ListSearch } from './list-query.ts'
+import { type ListSearch, severalOf, withStates } from './list-query.ts'
 
 /** Worst first. */
 const STATES = ['MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET', 'VALID'] as const
 
 type StatesProps = { counts: MonitorCounts | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
 
-/** How many monitors of each state the other filters leave; a press shows only those. */
+/** How many monitors of each state the other filters leave; a press shows those, several states together. */
 export function ListStates({ counts, search, onSearch }: StatesProps) {
   const { state, active, ...rest } = search
+  const shown = severalOf(state).map((each) => each.toUpperCase())
   const isPartial = counts?.is_partial ?? false
   const isDisabled = active === 'false' && state === undefined
   return (
@@ -27,14 +28,14 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
       >
         All
       </Choice>
-      {STATES.filter((each) => state === each || (counts?.states[each] ?? 0) > 0).map((each) => (
+      {STATES.filter((each) => shown.includes(each) || (counts?.states[each] ?? 0) > 0).map((each) => (
         <Choice
           key={each}
-          isOn={state === each}
+          isOn={shown.includes(each)}
           count={counts?.states[each] ?? (counts ? 0 : undefined)}
           isPartial={isPartial}
           title={stateTitle(each)}
-          onPress={() => onSearch({ ...rest, state: each, active: 'true' })}
+          onPress={() => onSearch(withStates(search, [...new Set(shown).symmetricDifference(new Set([each]))]))}
         >
           <StateIcon state={each} />
           {STATE_LOOKS[each].word}

@@ -67,7 +67,7 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
     at,
     now,
     group: groupOf(monitor.group),
-    isTicked: selection.ids.has(monitor.id),
+    isTicked: selection.isMatching === true || selection.ids.has(monitor.id),
     canChange,
     onTick,
     onOpen,

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Ellipsis, Pause, Pencil, Play, RotateCw, SquareTerminal, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { CalendarClock, Ellipsis, Hourglass, Pause, Pencil, Play, RotateCw, SquareTerminal, Trash2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
 import { api } from '../api.ts'
 import { nameOf } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
@@ -15,14 +15,18 @@ import type { Checking } from './monitor-checking.ts'
 import { curlOf } from './monitor-curl.ts'
 import { MonitorEdit } from './monitor-edit.tsx'
 import { type MonitorDetails, monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
+import { useWaiting } from './monitor-wait.tsx'
+
+const PlanDialog = lazy(async () => ({ default: (await import('./monitor-plan-dialog.tsx')).PlanDialog }))
 
 type ActionsProps = { monitor: MonitorDetails; checking: Checking }
 
 export function MonitorActions({ monitor, checking }: ActionsProps) {
   const { can } = useSession()
-  const [isOpen, setOpen] = useState<'edit' | 'curl' | 'delete'>()
+  const [isOpen, setOpen] = useState<'edit' | 'plan' | 'curl' | 'delete'>()
   const close = () => setOpen(undefined)
   const turn = useSwitch(monitor)
+  const wait = useWaiting(monitor)
   const mayWrite = can('write')
   return (
     <>
@@ -48,6 +52,11 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
           </Button>
         }
       >
+        {mayWrite && (
+          <MenuItem icon={CalendarClock} onSelect={() => setOpen('plan')}>
+            Plan a change
+          </MenuItem>
+        )}
         <MenuItem icon={SquareTerminal} onSelect={() => setOpen('curl')}>
           Copy as curl
         </MenuItem>
@@ -58,6 +67,11 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
                 Disable
               </MenuItem>
             )}
+            {!monitor.wait && monitor.state !== 'VALID' && (
+              <MenuItem icon={Hourglass} onSelect={wait}>
+                Wait for a customer
+              </MenuItem>
+            )}
             <MenuLine />
             <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
               Delete
@@ -66,6 +80,7 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
         )}
       </Menu>
       <MonitorEdit monitor={monitor} isOpen={isOpen === 'edit'} onClose={close} />
+      <Suspense>{isOpen === 'plan' && <PlanDialog monitor={monitor} onClose={close} />}</Suspense>
       <CurlDialog monitor={monitor} isOpen={isOpen === 'curl'} onClose={close} />
       <DeleteDialog monitor={monitor} isOpen={isOpen === 'delete'} onClose={close} />
     </>

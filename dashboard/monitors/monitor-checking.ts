@@ -4,7 +4,7 @@ import { api } from '../api.ts'
 import { useToast } from '../ui/toast.tsx'
 import { type MonitorDetails, monitorPath, monitorQuery } from './monitor-queries.ts'
 
-/** `done`: the check that was asked for ended. `slow`: it has not within the time that checks take. */
+/** `done`: the requested check has ended. `slow`: it takes longer than checks usually do. */
 export type Checking = { phase: 'idle' | 'checking' | 'done' | 'slow'; start: () => void }
 
 /** The longest that a verdict takes, and some. */
@@ -13,7 +13,7 @@ const DONE_MS = 8_000
 /** The stream of changes tells of events only; that another check ended is asked for. */
 const QUIET_MS = 30_000
 
-/** A check that someone asked for, from the press to its result; meanwhile the monitor is asked for often. */
+/** A check that a person started, from the click to its result. Meanwhile the monitor is polled often. */
 export function useChecking(monitor: MonitorDetails | undefined): Checking {
   const toast = useToast()
   const [asked, setAsked] = useState<{ before: string | null; isSlow?: boolean }>()

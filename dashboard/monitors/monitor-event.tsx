@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { plural } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
 import { Copy } from '../ui/copy.tsx'
@@ -66,10 +67,10 @@ function Details({ event }: { event: EventDetails }) {
               <ValueText value={value} />
             </p>
           ))}
-          <span className="text-xs text-faint">{domain.is_exact_match ? 'exact' : 'flexible'} match</span>
+          <span className="text-xs text-faint">{domain.is_exact_match ? 'Exact match' : 'Flexible match'}</span>
         </Fact>
         <Fact name="Seen by">
-          {incidence_count === 1 ? 'first check in this state' : `${incidence_count} checks in a row in this state`}
+          {plural(incidence_count, 'First check in this state', (number) => `${number} checks in a row in this state`)}
         </Fact>
         <Fact name="Event">
           <Code className="text-xs">{event.id}</Code>

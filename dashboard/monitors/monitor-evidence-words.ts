@@ -35,7 +35,7 @@ export function saidBy({ outcome }: DiagnosisPath): Said {
 
 function answered({ rrset, chain }: Extract<DiagnosisPath['outcome'], { kind: 'answer' }>): Said {
   const [target, ...others] = rrset.values
-  // An alias that was asked for itself is the first link of the chain.
+  // A CNAME record that was queried itself is the first link of the chain.
   if (rrset.type === 'CNAME' && target !== undefined && others.length === 0) {
     const link = { name: rrset.name, target: target === '.' ? '' : target, ttl: rrset.ttl }
     return { words: '', values: [], ttl: undefined, chain: [link, ...chain] }

@@ -24,7 +24,7 @@ export function EvidenceDate({ at, lastChecked }: { at: string | undefined; last
 /** The longest that one check takes, confirmation included. */
 const SAME_CHECK_MS = 60_000
 
-/** Each server that was asked, in order. */
+/** Each server that was queried, in order. */
 export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? paths : paths.slice(0, FEW)

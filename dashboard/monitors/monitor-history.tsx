@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { History } from 'lucide-react'
 import type { Event } from '#contract/events.ts'
+import { plural } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
@@ -47,8 +48,8 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
 }
 
 function hintOf(count: number): string {
-  const changes = count === 0 ? 'No change' : count === 1 ? '1 change' : `${count.toLocaleString()} changes`
-  return `${changes}. First results of a new monitor or new expected values are not counted.`
+  const changes = plural(count, '1 change.', (number) => `${number} changes.`)
+  return `${count === 0 ? 'No changes.' : changes} First results of a new monitor or new expected values are not counted.`
 }
 
 function Line({ event }: { event: Event }) {

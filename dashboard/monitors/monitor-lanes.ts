@@ -15,7 +15,7 @@ export type Bar = {
 /** One state, all its segments, and how long they are together. */
 export type Lane = { state: MonitorState; bars: Bar[]; ms: number }
 
-/** What is shorter is drawn this wide all the same, in percent, so that it is seen. */
+/** Shorter bars are drawn this wide, in percent, so that they are visible. */
 const LEAST_WIDTH = 0.4
 const ORDER: MonitorState[] = ['VALID', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET']
 

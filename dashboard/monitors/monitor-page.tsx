@@ -1,18 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { nameOf } from '../events/event-change.tsx'
 import { Bones, Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { MonitorActions } from './monitor-actions.tsx'
+import { MonitorAlertRules } from './monitor-alert-rules.tsx'
 import { useChecking } from './monitor-checking.ts'
 import { MonitorEvent } from './monitor-event.tsx'
 import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
 import { MonitorFacts, MonitorName } from './monitor-header.tsx'
 import { MonitorHistory } from './monitor-history.tsx'
-import { monitorQuery } from './monitor-queries.ts'
+import { monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
 import { MonitorRecords } from './monitor-records.tsx'
 import { MonitorTimeline } from './monitor-timeline.tsx'
 import { MonitorVerdict } from './monitor-verdict.tsx'
+import { MonitorWait } from './monitor-wait.tsx'
+
+const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
+const MaintenanceNote = lazy(async () => ({ default: (await import('./monitor-planned.tsx')).MaintenanceNote }))
+const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-planned.tsx')).MonitorPlanned }))
 
 const back = { to: '/monitors', label: 'Monitors' } as const
 
@@ -20,6 +27,7 @@ export function MonitorPage() {
   const { monitor: id } = useParams({ from: '/inside/monitors/$monitor' })
   const { data, error, isPending, refetch } = useQuery(monitorQuery(id))
   const checking = useChecking(data?.monitor)
+  const refresh = useRefresh()
   if (isPending) return <Waiting />
   // What was seen last stays on the screen when asking again fails; a monitor that is gone does not.
   if (!data || (error && 'status' in error && error.status === 404)) {
@@ -39,9 +47,20 @@ export function MonitorPage() {
       actions={<MonitorActions monitor={monitor} checking={checking} />}
     >
       <div className="flex flex-col gap-4">
+        <Suspense>
+          <MaintenanceNote monitor={monitor} />
+        </Suspense>
         <MonitorVerdict monitor={monitor} difference={difference} checking={checking} />
+        {monitor.wait && <MonitorWait monitor={monitor} wait={monitor.wait} />}
+        <Suspense>
+          <MonitorPlanned monitor={monitor} />
+        </Suspense>
         <MonitorRecords monitor={monitor} difference={difference} />
         <MonitorTimeline monitor={monitor} />
+        <Suspense>
+          <LabelsSection labels={monitor} path={monitorPath(id)} linksTags onSaved={refresh} />
+        </Suspense>
+        <MonitorAlertRules id={id} />
         {monitor.diagnosis && (
           <Section
             title="Evidence"

@@ -16,7 +16,11 @@ export const monitorQuery = (id: string) =>
     queryKey: ['monitors', 'one', id],
     queryFn: async ({ signal }) => {
       const [monitor, difference] = await Promise.all([
-        api.get<MonitorDetails>(monitorPath(id), { include: 'frequency,group,diagnosis' }, signal),
+        api.get<MonitorDetails>(
+          monitorPath(id),
+          { include: 'frequency,group,diagnosis,wait,external_id,tags,metadata' },
+          signal,
+        ),
         api.get<ValueDifference>(`/dashboard/api${monitorPath(id)}/difference`, {}, signal),
       ])
       return { monitor, difference }

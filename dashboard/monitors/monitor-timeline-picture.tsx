@@ -2,9 +2,10 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type PointerEvent, useId, useState } from 'react'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
+import { durationText } from '#contract/wording.ts'
 import { cx } from '../ui/class.ts'
 import { STATE_LOOKS, State, type Tone } from '../ui/state.tsx'
-import { durationText, fullTime } from '../ui/time.tsx'
+import { fullTime } from '../ui/time.tsx'
 import { type Bar, barAt, lanesOf, ticksOf } from './monitor-lanes.ts'
 
 const LANE = 28
@@ -91,7 +92,7 @@ const KEYS: Record<string, (at: number, last: number) => number> = {
 
 function textOf(bar: Bar | undefined): string {
   if (!bar) return 'No data for this period.'
-  const word = bar.state === null ? 'Unknown' : STATE_LOOKS[bar.state].word
+  const word = bar.state === null ? 'Unknown' : `${STATE_LOOKS[bar.state].word} (${bar.state})`
   return `${word}: ${fullTime(bar.from)} – ${fullTime(bar.to)} (${durationText(bar.to - bar.from)})`
 }
 

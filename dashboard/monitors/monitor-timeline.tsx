@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
+import { durationText, plural } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Bones, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
-import { STATE_LOOKS } from '../ui/state.tsx'
+import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
-import { durationText, Time } from '../ui/time.tsx'
+import { Time } from '../ui/time.tsx'
 import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
 import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
 import { TimelinePicture } from './monitor-timeline-picture.tsx'
@@ -80,8 +81,8 @@ function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange 
           <>
             <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(valid)}</span>
             <span className="text-sm text-faint">
-              valid in the {isWhole ? '' : 'known part of the '}last {RANGES[range]}
-              {changes === 0 ? ', no changes' : `, with ${changes} ${changes === 1 ? 'change' : 'changes'}`}
+              {isWhole ? `valid in the last ${RANGES[range]}` : `valid in the known part of the last ${RANGES[range]}`},{' '}
+              {changes === 0 ? 'no changes' : plural(changes, '1 change', (number) => `${number} changes`)}
             </span>
           </>
         )}
@@ -111,7 +112,7 @@ function StretchTable({ bars }: { bars: readonly Bar[] }) {
       >
         {bars.toReversed().map(({ at, state, from, to }) => (
           <tr key={at}>
-            <Cell>{state === null ? 'Unknown' : STATE_LOOKS[state].word}</Cell>
+            <Cell>{state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_LOOKS[state].word}</span>}</Cell>
             <Cell>
               <Time at={new Date(from).toISOString()} isExact />
             </Cell>

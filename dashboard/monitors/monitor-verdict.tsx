@@ -15,7 +15,7 @@ import { historyQuery, type MonitorDetails } from './monitor-queries.ts'
 
 type VerdictProps = { monitor: MonitorDetails; difference: ValueDifference; checking: Checking }
 
-/** What is so, why, and what to do about it. */
+/** The state, its reason, and what to do. */
 export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) {
   const { state, diagnosis, is_active } = monitor
   const since = useSince(monitor)
@@ -115,7 +115,7 @@ function CheckingNote({ phase, state }: { phase: Checking['phase']; state: Monit
           <Spinner /> Checking …
         </>
       )}
-      {phase === 'done' && `Checked just now: ${STATE_LOOKS[state].word.toLowerCase()}.`}
+      {phase === 'done' && `Checked just now: ${STATE_LOOKS[state].word}.`}
       {phase === 'slow' && 'Name servers answer slowly or disagree. The result appears here once it is confirmed.'}
     </span>
   )

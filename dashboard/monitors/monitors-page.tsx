@@ -1,14 +1,15 @@
 import { getRouteApi, useRouter } from '@tanstack/react-router'
-import { FileUp, Plus } from 'lucide-react'
-import { useCallback, useState } from 'react'
+import { FileUp, ListChecks, Plus } from 'lucide-react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import type { MonitorCounts } from '#contract/dashboard.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import { plural } from '#contract/wording.ts'
+import type { JobAct } from '../jobs/job-dialog.tsx'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { useToast } from '../ui/toast.tsx'
-import { type Act, useRun } from './list-acts.ts'
+import { ACTS, type Act, useRun } from './list-acts.ts'
 import { ListBar, type Rest } from './list-bar.tsx'
 import { ListBones } from './list-bones.tsx'
 import { type Asking, ListDialogs } from './list-dialogs.tsx'
@@ -17,13 +18,14 @@ import { ListFilters } from './list-filters.tsx'
 import { leadOf } from './list-lead.ts'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useCounts, useOverview } from './list-overview.ts'
-import { isFiltered, type ListSearch, withoutFilters } from './list-query.ts'
-import { type MonitorList, useMonitorList } from './list-rows.ts'
+import { isFiltered, jobTarget, type ListSearch, severalOf, withoutFilters } from './list-query.ts'
+import { useMonitorList } from './list-rows.ts'
 import { afterRun, NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
 import { ListStates } from './list-states.tsx'
 import { ListTable } from './list-table.tsx'
 
 const route = getRouteApi('/inside/monitors')
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
 export function MonitorsPage() {
   const search = route.useSearch()
@@ -36,6 +38,7 @@ export function MonitorsPage() {
   const { rows } = list
   const [selection, setSelection] = useState<Selection>(NOTHING)
   const [asking, setAsking] = useState<Asking>()
+  const [job, setJob] = useState<JobAct>()
   const [menu, setMenu] = useState<RowMenu>()
   // Deleting one row from its menu asks for that row, whatever is ticked.
   const [single, setSingle] = useState<MonitorAnswer>()
@@ -51,13 +54,20 @@ export function MonitorsPage() {
   const onMenu = useCallback((monitor: MonitorAnswer, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
   const chosen = single ? [single] : rows.filter(({ id }) => selection.ids.has(id))
   const onAct = (act: Act) => {
+    const asJob = JOBS.get(act)
+    if (selection.isMatching && asJob) return setJob(asJob)
     setAsking(undefined)
     setSingle(undefined)
     void begin(act, chosen)
   }
-  const rest = useRest(list, selection, totalOf(counts, search), (ids) =>
-    setSelection({ ids, anchor: undefined, isAll: true }),
-  )
+  const total = totalOf(counts, search)
+  const hasMore = list.next !== undefined || rows.length > selection.ids.size
+  const rest: Rest | undefined =
+    selection.isAll && !selection.isMatching && hasMore
+      ? { total, select: () => setSelection((now) => ({ ...now, isMatching: true })) }
+      : undefined
+  /** Of all that match only a job knows which they are. */
+  const ask = (what: Asking) => (selection.isMatching ? setJob(what) : setAsking(what))
   const isEmpty = !list.isLoading && !list.problem && rows.length === 0 && list.next === undefined
   const hasNone = isEmpty && !isFiltered(search)
   return (
@@ -68,6 +78,9 @@ export function MonitorsPage() {
       actions={
         canChange && (
           <>
+            <ButtonLink to="/jobs">
+              <ListChecks /> Jobs
+            </ButtonLink>
             <ButtonLink to="/monitors/import">
               <FileUp /> Import
             </ButtonLink>
@@ -139,12 +152,15 @@ export function MonitorsPage() {
       />
       <ListBar
         count={selection.ids.size}
+        chosen={selection.isMatching ? (total ?? 'All matching monitors') : selection.ids.size.toLocaleString()}
         rest={rest}
         run={run}
         onAct={onAct}
-        onMove={() => setAsking('move')}
-        onFrequency={() => setAsking('frequency')}
-        onDelete={() => setAsking('delete')}
+        onMove={() => ask('move')}
+        onFrequency={() => ask('frequency')}
+        onDelete={() => ask('delete')}
+        onExpect={() => setJob('expect')}
+        onAccept={() => setJob('accept')}
         onClear={() => setSelection(NOTHING)}
         onStop={stop}
         onDismiss={dismiss}
@@ -158,47 +174,41 @@ export function MonitorsPage() {
           setSingle(undefined)
         }}
       />
+      {job && (
+        <Suspense>
+          <JobDialog
+            act={job}
+            target={selection.isMatching ? jobTarget(search) : { monitors: [...selection.ids] }}
+            onClose={() => {
+              setJob(undefined)
+              setSelection(NOTHING)
+            }}
+          />
+        </Suspense>
+      )}
     </Page>
   )
 }
+
+const JOBS = new Map<Act, JobAct>([
+  [ACTS.check, 'check'],
+  [ACTS.enable, 'enable'],
+  [ACTS.disable, 'disable'],
+])
 
 /** How many monitors the list has, as text; undefined where that is not known. */
 function totalOf(counts: MonitorCounts | undefined, { state, active }: ListSearch): string | undefined {
   if (!counts || counts.is_partial) return undefined
   const all = state
-    ? (counts.states[state] ?? 0)
+    ? severalOf(state).reduce((sum, each) => sum + (counts.states[each.toUpperCase()] ?? 0), 0)
     : active === 'false'
       ? counts.disabled
       : counts.active + counts.disabled
   return all.toLocaleString()
 }
 
-/** After a tick for all, where the list has rows that were not loaded then: to select those too. Pages that follow change nothing. */
-function useRest(
-  list: MonitorList,
-  { ids, isAll }: Selection,
-  total: string | undefined,
-  onSelect: (ids: ReadonlySet<string>) => void,
-): Rest | undefined {
-  const toast = useToast()
-  const [loaded, setLoaded] = useState<number>()
-  const hasMore = list.next !== undefined || list.rows.length > ids.size
-  if (loaded === undefined && !(isAll && hasMore)) return undefined
-  const select = async () => {
-    try {
-      const rows = await list.loadRest(setLoaded)
-      if (rows) onSelect(new Set(rows.map(({ id }) => id)))
-    } catch (problem) {
-      toast.failed(problem)
-    } finally {
-      setLoaded(undefined)
-    }
-  }
-  return { total, loaded, select: () => void select() }
-}
-
 function foundText(isLoading: boolean, count: number, isAll: boolean): string {
   if (isLoading || count === 0) return ''
   if (!isAll) return `${count.toLocaleString()} loaded. Scroll to load more.`
-  return count === 1 ? '1 monitor.' : `${count.toLocaleString()} monitors.`
+  return plural(count, '1 monitor.', (number) => `${number} monitors.`)
 }

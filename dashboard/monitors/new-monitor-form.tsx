@@ -4,8 +4,10 @@ import { type FormEvent, useState } from 'react'
 import type { Lookup } from '#contract/dashboard.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import { plural } from '#contract/wording.ts'
 import { ApiProblem, api, type Page } from '../api.ts'
 import { Button } from '../ui/button.tsx'
+import { Switch } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -50,14 +52,22 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
       {drafts.length > 0 && (
         <>
           <Section title="Settings">
-            <SettingsFields settings={settings} onChange={setSettings} problem={problem} />
+            <div className="flex flex-col gap-5">
+              <SettingsFields settings={settings} onChange={setSettings} problem={problem} />
+              <Switch
+                label="Wait for a customer"
+                hint="Your customer still has to create these records. You get a public link that shows what to enter, and quick checks for 72 hours."
+                isOn={settings.isWaiting}
+                onChange={(isWaiting) => setSettings({ ...settings, isWaiting })}
+              />
+            </div>
           </Section>
           <div className="flex flex-col gap-4 px-1">
             {problem !== undefined && <ProblemNote problem={problem} fields={fieldsOf(problem)} />}
             <Outlook lookup={lookup} drafts={drafts} settings={settings} />
             <div className="flex justify-end">
               <Button type="submit" look="primary" isBusy={isBusy}>
-                {drafts.length === 1 ? 'Create monitor' : `Create ${drafts.length} monitors`}
+                {plural(drafts.length, 'Create monitor', (number) => `Create ${number} monitors`)}
               </Button>
             </div>
           </div>
@@ -122,13 +132,20 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
         record_type: type,
         expected_value: values,
         is_exact_match: isExact,
+        ...waitOf(ready, lookup, whole.length),
       })),
     })
     for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
     const known = whole.length - made.length
     if (made.length === 0) throw new ApiProblem(409, { error: alreadyThere(known) })
     if (known > 0) done(alreadyThere(known))
-    done(made.length === 1 ? 'Monitor created. Zonewatch is checking it now.' : `${made.length} monitors created.`)
+    done(
+      plural(
+        made.length,
+        'Monitor created. Zonewatch is checking it now.',
+        (number) => `${number} monitors created. Zonewatch is checking them now.`,
+      ),
+    )
     if (made.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: made[0]!.id } })
     else await navigate({ to: '/monitors', search: { search: lookup.full_domain } })
   }
@@ -149,6 +166,12 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
   }
   return { isBusy, problem, forget: () => setProblem(undefined), save }
 }
+
+/** Several records of one name are on one page. */
+const waitOf = ({ isWaiting }: WatchSettings, { full_domain }: Lookup, count: number) => ({
+  ...(isWaiting && { until: 'valid' as const }),
+  ...(isWaiting && count > 1 && { setup_page: full_domain.slice(0, 100) }),
+})
 
 /** A second one that asks for the same and expects the same in the same group tells nothing new. */
 const alreadyThere = (count: number) =>

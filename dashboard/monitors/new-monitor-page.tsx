@@ -47,7 +47,7 @@ export function NotAllowed({ what }: { what: string }) {
   )
 }
 
-/** The name stands in the address, so that a link can bring it along. */
+/** The name is in the URL, so that a link can set it. */
 function Asking() {
   const { name = '', group } = useSearch({ from: '/inside/monitors/new' })
   const navigate = useNavigate({ from: '/monitors/new' })

@@ -7,14 +7,21 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { api, type Page } from '../api.ts'
 import type { Listeners } from './new-words.ts'
 
-/** How new monitors are watched. `group` is a slug; empty: the default group. `newGroup`: the name of one that is still to be made. */
-export type WatchSettings = { group: string; newGroup: string | undefined; notify: Notify; frequency: number }
+/** How new monitors are watched. `isWaiting`: for records that a customer still has to create. `group` is a slug; empty: the default group. `newGroup`: the name of one that is still to be made. */
+export type WatchSettings = {
+  group: string
+  newGroup: string | undefined
+  notify: Notify
+  frequency: number
+  isWaiting: boolean
+}
 
 const settingsFor = (group = ''): WatchSettings => ({
   group,
   newGroup: undefined,
   notify: 'immediately',
   frequency: 5,
+  isWaiting: false,
 })
 
 /** `group`: a slug to begin with. The frequency is never one that the plan does not allow. */

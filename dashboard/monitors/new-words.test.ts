@@ -14,19 +14,19 @@ const watch = (more: Partial<Watch> = {}): Watch => ({
 describe('what will be watched', () => {
   test('says what is asked, how often, and who is notified when', () => {
     expect(watchSentence(watch())).toBe(
-      'Zonewatch checks the A record of www.example.com every 5 minutes and alerts 2 webhooks of the group Default on every change.',
+      'Zonewatch checks the A record of www.example.com every 5 minutes. Every change is sent to 2 webhooks of the group Default.',
     )
   })
 
   test('names the types of several records, and speaks of any of them', () => {
     expect(watchSentence(watch({ types: ['A', 'MX', 'TXT'], notify: 'on_success' }))).toBe(
-      'Zonewatch checks 3 records (A, MX and TXT) of www.example.com every 5 minutes and alerts 2 webhooks of the group Default when one becomes valid.',
+      'Zonewatch checks 3 records (A, MX and TXT) of www.example.com every 5 minutes. Changes to valid are sent to 2 webhooks of the group Default.',
     )
   })
 
   test('says that nobody is notified where the group has no webhook', () => {
     expect(watchSentence(watch({ listeners: { count: 0, isMore: false, paused: 0 } }))).toContain(
-      'No alerts are sent: the group Default has no active webhook.',
+      'No webhook request is sent: the group Default has no active webhook.',
     )
   })
 
@@ -38,7 +38,7 @@ describe('what will be watched', () => {
 
   test('says that a webhook is paused', () => {
     expect(watchSentence(watch({ listeners: { count: 1, isMore: false, paused: 1 } }))).toContain(
-      'alerts the webhook of the group Default on every change. The webhook is paused;',
+      'The webhook of the group Default receives every change. It is paused:',
     )
   })
 })
@@ -49,9 +49,9 @@ describe('what will be imported', () => {
 
   test('says how many, and that rows may say something else for themselves', () => {
     expect(importSentence({ ...all, count: 30, own: 2 })).toBe(
-      'Zonewatch checks 30 records every 5 minutes and alerts 2 webhooks of the group Default on every change. Each first result is sent too. Rows with their own settings keep them (2).',
+      'Zonewatch checks 30 records every 5 minutes. Every change is sent to 2 webhooks of the group Default. Each first result is sent too. 2 rows have settings of their own.',
     )
-    expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('their own settings')
+    expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('of their own')
   })
 
   test('says that there is nothing to make', () => {
@@ -71,7 +71,7 @@ describe('exact and flexible', () => {
 
   test('many or long values are counted instead', () => {
     expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe('Valid when the records are exactly these 4 values.')
-    expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when this text is present,/)
+    expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when the texts include this text\./)
   })
 
   test('nothing written yet is no value', () => {

@@ -12,12 +12,13 @@ import {
 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Cause, Overview } from '#contract/dashboard.ts'
+import { plural } from '#contract/wording.ts'
 import { useConnection } from '../connection.ts'
 import { cx } from '../ui/class.ts'
 import { Code } from '../ui/page.tsx'
 import { STATE_LOOKS, stateTitle, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
-import { type Alert, alertsOf, counted, notCurrent, type Verdict, verdictOf } from './overview-words.ts'
+import { type Alert, alertsOf, notCurrent, type Verdict, verdictOf } from './overview-words.ts'
 import { useNow } from './use-now.ts'
 
 const ICONS: Record<Tone, LucideIcon> = { good: CircleCheck, bad: TriangleAlert, warn: Clock, idle: CircleDashed }
@@ -51,7 +52,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
       )}
       {unnamed > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint">
-          {counted(unnamed, 'more webhook', 'more webhooks')}:{' '}
+          {plural(unnamed, '1 more webhook:', (number) => `${number} more webhooks:`)}{' '}
           <Link to="/webhooks" className="rounded-sm text-accent-ink hover:underline">
             all webhooks
           </Link>
@@ -59,7 +60,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
       )}
       {more > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint">
-          {counted(more, 'more cause', 'more causes')}:{' '}
+          {plural(more, '1 more cause:', (number) => `${number} more causes:`)}{' '}
           <Link to="/monitors" search={{ order: 'state' }} className="rounded-sm text-accent-ink hover:underline">
             all monitors by state
           </Link>
@@ -203,7 +204,6 @@ const webhookSentence = ({ url, health }: WebhookInTrouble) => `The webhook ${pl
 
 function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: WebhookInTrouble }) {
   const { icon, tone, word, sentence } = HEALTH[health]
-  const undelivered = waiting >= 1_000 ? '1,000 or more requests' : counted(waiting, 'request', 'requests')
   return (
     <Line
       icon={icon}
@@ -217,9 +217,15 @@ function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { we
       }
     >
       {last_error && <span className="min-w-0 wrap-anywhere">{last_error}</span>}
-      <span>{waiting === 0 ? 'No requests queued.' : `${undelivered} queued.`}</span>
+      <span>{queuedText(waiting)}</span>
     </Line>
   )
+}
+
+function queuedText(waiting: number): string {
+  if (waiting === 0) return 'No requests queued.'
+  if (waiting >= 1_000) return '1,000 or more requests queued.'
+  return plural(waiting, '1 request queued.', (number) => `${number} requests queued.`)
 }
 
 /** Host and path: what stands behind the ? is often long, and secret. */

@@ -10,7 +10,7 @@ import { Section } from '../ui/page.tsx'
 
 /** What a new organization does first. Three steps to your first alert. */
 export function FirstSteps({ has }: { has: Overview['has'] }) {
-  const { can } = useSession()
+  const { can, me } = useSession()
   const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
   return (
     <Section title="Get started" hint="Three steps to your first alert." isFlush>
@@ -35,16 +35,30 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
         <Step
           number={2}
           isDone={has.webhooks}
-          title="Connect a webhook"
+          title="Choose who is notified"
           action={
             can('write') && (
-              <ButtonLink to="/webhooks" search={{ open: 'new' }} size="sm" look={next === 2 ? 'primary' : 'plain'}>
-                Connect a webhook
-              </ButtonLink>
+              <>
+                {can('manage') && (
+                  <ButtonLink
+                    to="/alerts"
+                    search={{ tab: 'channels', open: 'new' }}
+                    size="sm"
+                    look={next === 2 ? 'primary' : 'plain'}
+                  >
+                    Add a channel
+                  </ButtonLink>
+                )}
+                <ButtonLink to="/webhooks" search={{ open: 'new' }} size="sm">
+                  Connect a webhook
+                </ButtonLink>
+              </>
             )
           }
         >
-          Enter the URL of your endpoint. It receives a signed request for every confirmed change.
+          {me.server.sends_mail
+            ? 'Owners receive an email when a monitor fails for 10 minutes. Add a chat or a pager for people, or a webhook for programs.'
+            : 'Add a chat or a pager for people, or a webhook that receives a signed request for every confirmed change.'}
         </Step>
         <Step
           number={3}

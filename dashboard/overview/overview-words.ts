@@ -1,5 +1,6 @@
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
+import { plural } from '#contract/wording.ts'
 import type { Tone } from '../ui/state.tsx'
 import { fullTime } from '../ui/time.tsx'
 
@@ -41,14 +42,22 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
       key: 'checks',
       tone: 'warn',
       word: 'Late',
-      title: `${counted(checks.late, 'check is', 'checks are')} more than a minute late.`,
+      title: plural(
+        checks.late,
+        '1 check is more than a minute late.',
+        (number) => `${number} checks are more than a minute late.`,
+      ),
       advice: 'The state of these monitors may be out of date.',
     },
     webhooks.late > 0 && {
       key: 'deliveries',
       tone: 'warn',
       word: 'Late',
-      title: `Deliveries to ${counted(webhooks.late, 'webhook', 'webhooks')} are more than a minute late.`,
+      title: plural(
+        webhooks.late,
+        'Deliveries to 1 webhook are more than a minute late.',
+        (number) => `Deliveries to ${number} webhooks are more than a minute late.`,
+      ),
       advice: 'Requests are queued and sent as soon as possible.',
     },
   ]
@@ -64,7 +73,7 @@ export function verdictOf(overview: Overview, now: number): Verdict {
     const isBad = attention.length + webhooks.paused > 0 || alertsOf(overview).some(({ tone }) => tone === 'bad')
     return {
       tone: isBad ? 'bad' : 'warn',
-      title: troubles === 1 ? '1 issue needs attention' : `${troubles.toLocaleString()} issues need attention`,
+      title: plural(troubles, '1 issue needs attention', (number) => `${number} issues need attention`),
       proof,
     }
   }
@@ -73,14 +82,18 @@ export function verdictOf(overview: Overview, now: number): Verdict {
   if (waiting > 0) {
     return {
       tone: 'idle',
-      title: `${counted(waiting, 'monitor is waiting', 'monitors are waiting')} for the first check`,
+      title: plural(
+        waiting,
+        '1 monitor is waiting for the first check',
+        (number) => `${number} monitors are waiting for the first check`,
+      ),
       proof,
     }
   }
-  return { tone: 'good', title: `${counted(active, 'monitor', 'monitors')} valid`, proof }
+  return { tone: 'good', title: plural(active, '1 monitor valid', (number) => `${number} monitors valid`), proof }
 }
 
-/** In place of a verdict where nobody knows what is so now. */
+/** Shown instead of a verdict while the current state is unknown. */
 export const notCurrent = (problem: Error | null, asOf: number): Verdict => ({
   tone: 'warn',
   title: 'The current state is unknown',
@@ -126,6 +139,3 @@ const ORDER: readonly MonitorState[] = [
 /** The states that occur, with their number. */
 export const statesIn = ({ states }: Overview): { state: MonitorState; count: number }[] =>
   ORDER.map((state) => ({ state, count: states[state] ?? 0 })).filter(({ count }) => count > 0)
-
-export const counted = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString()} ${count === 1 ? one : many}`

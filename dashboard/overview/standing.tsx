@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import type { Overview } from '#contract/dashboard.ts'
+import { plural } from '#contract/wording.ts'
 import { useSession } from '../session.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
@@ -109,9 +110,7 @@ function Webhooks({ webhooks: { count, paused, failing } }: { webhooks: Overview
   return (
     <Section title="Webhooks">
       <Link to="/webhooks" className={cx(row, '-mx-2 -my-1.5 rounded-md px-2 hover:bg-sunken')}>
-        <span className="tabular-nums">
-          {count.toLocaleString()} {count === 1 ? 'webhook' : 'webhooks'}
-        </span>
+        <span className="tabular-nums">{plural(count, '1 webhook', (number) => `${number} webhooks`)}</span>
         {paused + failing === 0 ? (
           <span className="text-faint">no failures</span>
         ) : (

@@ -2,14 +2,15 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { CircleCheck, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ServerStatus } from '#contract/server.ts'
+import { durationText } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
 import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
-import { durationText, Time } from '../ui/time.tsx'
+import { Time } from '../ui/time.tsx'
 import { serverQuery } from './queries.ts'
-import { countText, findingsOf, growthOf, msText, octetsText } from './server-words.ts'
+import { countText, findingsOf, growthOf, growthText, msText, octetsText } from './server-words.ts'
 
 /** The installation, for anyone who operates it. */
 export function ServerPage() {
@@ -231,11 +232,7 @@ function Storage({ status }: Props) {
             <span className="text-faint"> and {octetsText(database.log)} of write-ahead log</span>
           )}
         </Fact>
-        <Fact name="Growth">
-          {growth === null
-            ? 'known after a day'
-            : `${growth.octets < 0 ? '−' : '+'}${octetsText(Math.abs(growth.octets))} in ${growth.days} ${growth.days === 1 ? 'day' : 'days'}`}
-        </Fact>
+        <Fact name="Growth">{growth === null ? 'known after a day' : growthText(growth)}</Fact>
         <Fact name="Last backup">
           {backup?.made_at ? (
             <>

@@ -37,7 +37,7 @@ test('a server that works has nothing to do', () => {
 })
 
 test.each<[Partial<ServerStatus>, string]>([
-  [{ instances: [{ ...instance, roles: ['api', 'delivery'] }] }, 'No process checks.'],
+  [{ instances: [{ ...instance, roles: ['api', 'delivery'] }] }, 'No process checks monitors.'],
   [{ instances: [instance, { ...instance, version: '0.2.0' }] }, 'Instances run different versions: 0.1.0, 0.2.0.'],
   [{ instances: [{ ...instance, network: 'gone' }] }, 'Canary names do not resolve.'],
   [{ checks: { due: 3, overdue: 3, oldest_ms: 61_000 } }, 'Checks are late.'],

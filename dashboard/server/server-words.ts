@@ -1,5 +1,6 @@
 import type { ServerStatus } from '#contract/server.ts'
 import { BACKLOG_COUNTED } from '#contract/server.ts'
+import { plural } from '#contract/wording.ts'
 import type { Tone } from '../ui/state.tsx'
 
 export type Finding = { tone: Extract<Tone, 'bad' | 'warn'>; title: string; remedy: string }
@@ -14,10 +15,10 @@ export function findingsOf(status: ServerStatus): Finding[] {
   const alive = instances.filter((instance) => instance.alive)
   const found: Finding[] = []
   const add = (tone: Finding['tone'], title: string, remedy: string) => found.push({ tone, title, remedy })
-  for (const [role, does] of Object.entries(ROLES)) {
+  for (const [role, title] of Object.entries(NO_PROCESS)) {
     const starting = alive.some(({ roles }) => roles.length === 0)
     if (!starting && !alive.some(({ roles }) => roles.includes(role)))
-      add('bad', `No process ${does}.`, `Start a node with ${role} in ROLES.`)
+      add('bad', title, `Start a node with ${role} in ROLES.`)
   }
   if (alive.some(({ network }) => network !== null && network !== 'well'))
     add('bad', 'Canary names do not resolve.', 'Check the network of the server and DNS_SERVERS.')
@@ -46,7 +47,11 @@ export function findingsOf(status: ServerStatus): Finding[] {
   return found
 }
 
-const ROLES = { api: 'answers requests', checker: 'checks', delivery: 'delivers' }
+const NO_PROCESS = {
+  api: 'No process answers requests.',
+  checker: 'No process checks monitors.',
+  delivery: 'No process delivers webhook requests.',
+}
 
 /** "10,000 or more" where counting stopped. */
 export const countText = (count: number): string =>
@@ -71,4 +76,9 @@ export function growthOf(
   if (!first) return null
   const days = Math.round((Date.parse(at) - Date.parse(first.at)) / DAY_MS)
   return days < 1 ? null : { octets: octets - first.octets, days }
+}
+
+export function growthText({ octets, days }: { octets: number; days: number }): string {
+  const size = octets < 0 ? `−${octetsText(-octets)}` : `+${octetsText(octets)}`
+  return plural(days, `${size} in 1 day`, (number) => `${size} in ${number} days`)
 }

@@ -34,7 +34,7 @@ export function AuditLog() {
   return (
     <>
       <p className="mb-4 max-w-2xl text-sm text-faint">
-        Every change by a person or an API key, and every sign-in, the newest first. Entries are kept as long as events.
+        Every change by a person or an API key, and every sign-in, newest first. Entries are kept as long as events.
       </p>
       <search aria-label="Filters" className="mb-4 grid grid-cols-2 items-end gap-3 sm:flex sm:flex-wrap">
         <Field label="Person or API key" className="sm:w-56">
@@ -52,13 +52,13 @@ export function AuditLog() {
           <Bones lines={6} className="p-4" />
         ) : page.data.length === 0 && isFiltered ? (
           <Empty icon={ListFilter} title="No entry matches" action={clear}>
-            <p>Nobody changed such an object, or the entries are older than events are kept.</p>
+            <p>No entry matches these filters. Entries are kept as long as events.</p>
           </Empty>
         ) : page.data.length === 0 ? (
           <Empty icon={History} title="No changes yet">
             <p>
-              When somebody creates, changes or deletes a monitor, a webhook or a setting, the audit log shows who it
-              was, when, and from which address.
+              When someone creates, changes or deletes a monitor, a webhook or a setting, the audit log shows who did
+              it, when, and from which address.
             </p>
           </Empty>
         ) : (
@@ -119,7 +119,7 @@ function Entry({ entry, onObject }: { entry: AuditEntry; onObject: (id: string) 
             </Fact>
           )}
           <Fact name="Time">{fullTime(occurred)}</Fact>
-          <Fact name="Address">{address ?? 'none: on the server itself'}</Fact>
+          <Fact name="Address">{address ?? 'None: on the server itself'}</Fact>
           {entry.request_id && (
             <Fact name="Request id">
               <Code>{entry.request_id}</Code>
@@ -168,14 +168,14 @@ function Changes({ entry }: { entry: AuditEntry }) {
 /** The one of the address is among them also where it is gone or none of the first. */
 function useActorOptions(chosen: string): Option<string>[] {
   const agents = useQuery(agentsQuery({})).data?.data ?? []
-  const keys = useQuery(keysQuery).data?.data ?? []
+  const keys = useQuery(keysQuery).data ?? []
   const options = [
     ...agents.map(({ id, name, email }) => ({ value: id, label: name, hint: email })),
     ...keys.map(({ id, name }) => ({ value: id, label: name, hint: 'API key' })),
     { value: 'operator', label: 'Command line' },
   ]
   const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'Everybody' }, ...options, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
+  return [{ value: '', label: 'Everyone' }, ...options, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
 }
 
 function objectOptions(chosen: string): Option<string>[] {

@@ -1,4 +1,5 @@
 import type { AuditAction, AuditEntry, AuditObject } from '#contract/audit-log.ts'
+import { plural } from '#contract/wording.ts'
 
 const NOUNS: Record<AuditObject, string> = {
   monitor: 'monitor',
@@ -7,6 +8,10 @@ const NOUNS: Record<AuditObject, string> = {
   channel: 'channel',
   alert_rule: 'alert rule',
   incident: 'incident',
+  job: 'job',
+  setup_page: 'setup page',
+  planned_change: 'planned change',
+  maintenance_window: 'maintenance window',
   api_key: 'API key',
   agent: 'team member',
   invitation: 'invitation',
@@ -23,6 +28,10 @@ export const OBJECT_LABELS: Record<AuditObject, string> = {
   channel: 'Channels',
   alert_rule: 'Alert rules',
   incident: 'Incidents',
+  job: 'Jobs',
+  setup_page: 'Setup pages',
+  planned_change: 'Planned changes',
+  maintenance_window: 'Maintenance windows',
   api_key: 'API keys',
   agent: 'Team and sign-ins',
   invitation: 'Invitations',
@@ -36,10 +45,13 @@ const FIELDS: Record<string, string> = {
   record_type: 'record type',
   is_exact_match: 'matching',
   is_active: 'status',
-  notify: 'notifications',
+  notify: 'alerts',
   frequency: 'interval',
   url: 'URL',
   timezone: 'time zone',
+  rrule: 'recurrence',
+  old_value: 'old value',
+  new_value: 'new value',
   event_retention_days: 'event retention',
   alert_emails: 'alert addresses',
   notification_email: 'notification address',
@@ -48,10 +60,17 @@ const FIELDS: Record<string, string> = {
   line2: 'address, second line',
   zipcode: 'postal code',
   cancel_at: 'end date',
-  grace_hours: 'hours with both secrets',
+  grace_hours: 'overlap of the secrets in hours',
+  previous_expires: 'end of the previous key',
   request_id: 'request',
   since: 'first time',
   until: 'last time',
+}
+
+const NOTIFY: Record<string, string> = {
+  immediately: 'on every change',
+  on_success: 'when it becomes valid',
+  after_success: 'when it was valid and no longer is',
 }
 
 export const fieldLabel = (field: string): string => FIELDS[field] ?? field.replaceAll('_', ' ')
@@ -60,13 +79,19 @@ export const fieldLabel = (field: string): string => FIELDS[field] ?? field.repl
 export function valueText(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'none'
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(', ')
+  if (field === 'limits') return limitsText(value as Record<string, number>)
   if (field === 'is_exact_match') return value === true ? 'exact' : 'flexible'
   if (field === 'is_active') return value === true ? 'enabled' : 'disabled'
   if (field === 'frequency') return `${String(value)} minutes`
-  if (field === 'event_retention_days') return `${String(value)} days`
-  if (field === 'notify') return String(value).replaceAll('_', ' ')
+  if (field === 'event_retention_days') return plural(Number(value), '1 day', (number) => `${number} days`)
+  if (field === 'notify') return NOTIFY[String(value)] ?? String(value)
   return String(value)
 }
+
+const limitsText = (limits: Record<string, number>) =>
+  Object.entries(limits)
+    .map(([kind, limit]) => `${kind} ${limit === 0 ? 'without limit' : `${limit} per minute`}`)
+    .join(', ')
 
 /** The changed fields, with what they were before and after. */
 export function changesOf({ before, after }: AuditEntry): { field: string; from: unknown; to: unknown }[] {
@@ -76,67 +101,141 @@ export function changesOf({ before, after }: AuditEntry): { field: string; from:
 
 /** What was done, after the name of who did it: "changed the interval of www.example.com A from 5 minutes to 60 minutes". */
 export function auditSentence(entry: AuditEntry): string {
-  const special = SENTENCES[entry.action]
-  if (special) return special(entry)
+  const own = SENTENCES[entry.action]
+  if (own) return own(entry)
   const verb = entry.action.split('.')[1]!
-  return verb === 'updated' ? changedSentence(entry, nameOf(entry)) : `${verb} ${nameOf(entry)}`
+  return verb === 'updated' ? changeSentence(entry, objectText(entry)) : `${verb} ${objectText(entry)}`
 }
 
 type Sentence = (entry: AuditEntry) => string
 
-/** Where "created monitor …" and "changed the … of …" would not say it. */
+/** One sentence for an object that has a name, one for several. */
+const each =
+  (one: (label: string) => string, several: (count: string) => string): Sentence =>
+  ({ object: { label }, object_count: count }) =>
+    label === null ? several(count.toLocaleString('en')) : one(label)
+
+const change =
+  (object: Sentence = objectText): Sentence =>
+  (entry) =>
+    changeSentence(entry, object(entry))
+
 const SENTENCES: Partial<Record<AuditAction, Sentence>> = {
-  'group.monitors_updated': (entry) => {
-    const count = entry.object_count
-    return changedSentence(entry, `${count} ${count === 1 ? 'monitor' : 'monitors'} in group ${entry.object.label}`)
-  },
-  'webhook.secret_rotated': (entry) => `rotated the secret of ${nameOf(entry)}`,
-  'webhook.tested': (entry) => `sent a test to ${nameOf(entry)}`,
-  'webhook.request_retried': (entry) => `retried a request to ${nameOf(entry)}`,
+  'monitor.created': each(
+    (label) => `created monitor ${label}`,
+    (count) => `created ${count} monitors`,
+  ),
+  'monitor.updated': change(),
+  'monitor.enabled': each(
+    (label) => `enabled monitor ${label}`,
+    (count) => `enabled ${count} monitors`,
+  ),
+  'monitor.disabled': each(
+    (label) => `disabled monitor ${label}`,
+    (count) => `disabled ${count} monitors`,
+  ),
+  'monitor.deleted': each(
+    (label) => `deleted monitor ${label}`,
+    (count) => `deleted ${count} monitors`,
+  ),
+  'group.created': ({ object }) => `created group ${object.label}`,
+  'group.updated': change(),
+  'group.monitors_updated': change(({ object, object_count: count }) =>
+    plural(count, `1 monitor in group ${object.label}`, (number) => `${number} monitors in group ${object.label}`),
+  ),
+  'group.deleted': ({ object }) => `deleted group ${object.label}`,
+  'webhook.created': ({ object }) => `created webhook ${object.label}`,
+  'webhook.updated': change(),
+  'webhook.enabled': ({ object }) => `enabled webhook ${object.label}`,
+  'webhook.disabled': ({ object }) => `disabled webhook ${object.label}`,
+  'webhook.deleted': ({ object }) => `deleted webhook ${object.label}`,
+  'webhook.secret_rotated': ({ object }) => `rotated the secret of webhook ${object.label}`,
+  'webhook.tested': ({ object }) => `sent a test to webhook ${object.label}`,
+  'webhook.request_retried': ({ object }) => `retried a request to webhook ${object.label}`,
   'webhook.replayed': ({ object, object_count: count }) =>
-    `replayed ${count} ${count === 1 ? 'request' : 'requests'} to webhook ${object.label}`,
-  'channel.tested': (entry) => `sent a test to ${nameOf(entry)}`,
+    plural(
+      count,
+      `replayed 1 request to webhook ${object.label}`,
+      (number) => `replayed ${number} requests to webhook ${object.label}`,
+    ),
+  'channel.created': ({ object }) => `created channel ${object.label}`,
+  'channel.updated': change(),
+  'channel.deleted': ({ object }) => `deleted channel ${object.label}`,
+  'channel.tested': ({ object }) => `sent a test to channel ${object.label}`,
   'channel.alert_retried': ({ object }) => `sent an alert again: ${object.label}`,
+  'alert_rule.created': ({ object }) => `created alert rule ${object.label}`,
+  'alert_rule.updated': change(),
+  'alert_rule.deleted': ({ object }) => `deleted alert rule ${object.label}`,
+  'api_key.created': ({ object }) => `created API key ${object.label}`,
+  'api_key.updated': change(),
+  'api_key.rotated': ({ object }) => `rotated API key ${object.label}`,
+  'api_key.revoked': each(
+    (label) => `revoked API key ${label}`,
+    (count) => `revoked ${count} API keys`,
+  ),
+  'agent.updated': change(),
   'agent.removed': ({ object }) => `removed ${object.label} from the team`,
   'agent.signed_in': () => 'signed in',
-  'agent.renamed': (entry) => changedSentence(entry, null),
-  'agent.email_changed': (entry) => changedSentence(entry, null),
+  'agent.renamed': (entry) => ownChangeSentence(entry),
+  'agent.email_changed': (entry) => ownChangeSentence(entry),
   'agent.password_changed': () => 'changed their password',
   'agent.password_reset': () => 'reset their password with a link sent by email',
   'agent.second_factor_enabled': () => 'turned on two-factor authentication',
   'agent.second_factor_disabled': () => 'turned off two-factor authentication',
-  'agent.backup_codes_created': () => 'created new backup codes',
+  'agent.backup_codes_created': () => 'created new recovery codes',
   'invitation.created': ({ object, after }) => `invited ${object.label} as ${after?.role}`,
   'invitation.resent': ({ object }) => `resent the invitation of ${object.label}`,
-  'invitation.revoked': (entry) =>
-    entry.object.label === null ? `revoked ${nameOf(entry)}` : `revoked the invitation of ${entry.object.label}`,
+  'invitation.revoked': each(
+    (label) => `revoked the invitation of ${label}`,
+    (count) => `revoked ${count} invitations`,
+  ),
   'invitation.accepted': ({ after }) => `accepted the invitation as ${after?.role}`,
   'organization.created': ({ object }) => `created the organization ${object.label}`,
-  'organization.updated': (entry) => changedSentence(entry, 'the organization'),
-  'billing.updated': (entry) => changedSentence(entry, 'the billing details'),
-  'subscription.checkout_started': ({ after }) => `started to buy the plan ${after?.plan}`,
+  'organization.updated': change(() => 'the organization'),
+  'billing.updated': change(() => 'the billing details'),
+  'subscription.checkout_started': ({ after }) => `started the checkout of the plan ${after?.plan}`,
   'subscription.canceled': () => 'canceled the plan at the end of its period',
   'subscription.resumed': () => 'resumed the plan',
-  'subscription.updated': (entry) => changedSentence(entry, 'the subscription'),
+  'subscription.updated': change(() => 'the subscription'),
 }
 
-function nameOf({ object, object_count: count }: AuditEntry): string {
+/** With its kind: "monitor www.example.com A", or "3 monitors". */
+function objectText({ object, object_count: count }: AuditEntry): string {
   const noun = NOUNS[object.type]
   return object.label === null ? `${count} ${noun}s` : `${noun} ${object.label}`
 }
 
-/** Short values are told; others are in the details. */
+/** Longer values are in the details only. */
 const LONGEST = 60
 
-/** `what`: null for the own account. */
-function changedSentence(entry: AuditEntry, what: string | null): string {
+function changeSentence(entry: AuditEntry, object: string): string {
+  const { fields, from, to } = changeParams(entry)
+  if (fields === undefined) return `changed ${object}`
+  if (to === undefined) return `changed the ${fields} of ${object}`
+  if (from === undefined) return `changed the ${fields} of ${object} to ${to}`
+  return `changed the ${fields} of ${object} from ${from} to ${to}`
+}
+
+/** Of the account of who did it. */
+function ownChangeSentence(entry: AuditEntry): string {
+  const { fields, from, to } = changeParams(entry)
+  if (fields === undefined) return 'changed their account'
+  if (to === undefined) return `changed their ${fields}`
+  if (from === undefined) return `changed their ${fields} to ${to}`
+  return `changed their ${fields} from ${from} to ${to}`
+}
+
+type ChangeParams = { fields: string | undefined; from?: string; to?: string }
+
+/** The names of the changed fields. `from` and `to` of a single field, where both are short. */
+function changeParams(entry: AuditEntry): ChangeParams {
   const changes = changesOf(entry)
-  const labels = changes.map(({ field }) => fieldLabel(field))
-  const all = labels.length > 1 ? `${labels.slice(0, -1).join(', ')} and ${labels.at(-1)}` : labels[0]
   const [one] = changes
-  const sentence = what === null ? `changed their ${all}` : `changed the ${all} of ${what}`
-  if (!one || changes.length > 1) return one ? sentence : `changed ${what}`
+  if (!one) return { fields: undefined }
+  const labels = changes.map(({ field }) => fieldLabel(field))
+  if (labels.length > 1) return { fields: `${labels.slice(0, -1).join(', ')} and ${labels.at(-1)}` }
+  const fields = fieldLabel(one.field)
   const [from, to] = [valueText(one.field, one.from), valueText(one.field, one.to)]
-  if (from.length > LONGEST || to.length > LONGEST || from === to) return sentence
-  return entry.before === null ? `${sentence} to ${to}` : `${sentence} from ${from} to ${to}`
+  if (from.length > LONGEST || to.length > LONGEST || from === to) return { fields }
+  return entry.before === null ? { fields, to } : { fields, from, to }
 }

@@ -23,7 +23,9 @@ test('the first call goes to the address of the server, with one slash', () => {
 })
 
 test('keys that end with their maker, or may do less with a lesser role', () => {
-  const key = { created: '', created_by: 'Ada', last_used: null, expires: null, revoked: null }
+  const limits = { read: null, page: null, write: null, create: null, check: null }
+  const rotation = { created_by_key_id: null, rotated: null, previous_expires: null, limits }
+  const key = { created: '', created_by: 'Ada', last_used: null, expires: null, revoked: null, ...rotation }
   const keys = [
     { ...key, id: 'key_1', name: 'all', role: 'admin', created_by_id: 'agt_1' },
     { ...key, id: 'key_2', name: 'some', role: 'write', created_by_id: 'agt_1' },

@@ -1,5 +1,5 @@
-import { type ApiKey, HIGHEST_KEY_ROLE } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
+import { type ApiKey, HIGHEST_KEY_ROLE, KEY_LIMITS, type KeyLimit, type NewKeyLimits } from '#contract/api-keys.ts'
 
 export type KeyRole = ApiKey['role']
 
@@ -8,7 +8,7 @@ export const KEY_ROLES: Record<KeyRole, { label: string; hint: string }> = {
   write: { label: 'Write', hint: 'Also creates and changes monitors, groups and webhooks.' },
   admin: {
     label: 'Admin',
-    hint: 'Full access, including billing. Only owners can create and revoke these keys.',
+    hint: 'Full access, including billing. Only owners can create, change and revoke these keys.',
   },
 }
 
@@ -30,6 +30,54 @@ export const EXPIRIES = [
 /** `days` as in EXPIRIES; null: never. */
 export const expiryOf = (days: string, now: number): string | null =>
   days === '' ? null : new Date(now + Number(days) * DAY_MS).toISOString()
+
+/** Hours for which the key before a rotation works. */
+export const GRACES = [
+  { value: '0', label: 'None: the old key stops working now' },
+  { value: '1', label: '1 hour' },
+  { value: '24', label: '24 hours' },
+  { value: '72', label: '3 days' },
+  { value: '168', label: '7 days' },
+]
+
+export const LIMIT_LABELS: Record<KeyLimit, string> = {
+  read: 'Reads',
+  page: 'Further pages of lists',
+  write: 'Writes',
+  create: 'Monitor creations',
+  check: 'Checks on demand',
+}
+
+/** Fields whose errors a form shows beside them. */
+export const KEY_FIELDS = ['name', 'role', 'expires', ...KEY_LIMITS.map((kind) => `limits.${kind}`)]
+
+/** Of each limit what is typed; empty: the limit of the server. */
+export type LimitTexts = Record<KeyLimit, string>
+
+const textsBy = (text: (kind: KeyLimit) => string) =>
+  Object.fromEntries(KEY_LIMITS.map((kind) => [kind, text(kind)])) as LimitTexts
+
+export const NO_LIMIT_TEXTS = textsBy(() => '')
+export const limitTextsOf = (limits: ApiKey['limits']): LimitTexts =>
+  textsBy((kind) => (limits[kind] === null ? '' : String(limits[kind])))
+
+/** What differs from `before`, as the API takes it. What is no number is sent as it is typed, so that the API says what is wrong. */
+export function limitChanges(before: LimitTexts, texts: LimitTexts): NewKeyLimits {
+  const changed = KEY_LIMITS.filter((kind) => before[kind].trim() !== texts[kind].trim())
+  return Object.fromEntries(changed.map((kind) => [kind, numberOf(texts[kind].trim())]))
+}
+
+const numberOf = (text: string) => (text === '' ? null : /^\d+$/.test(text) ? Number(text) : text) as number | null
+
+/** "300 reads, 600 further pages of lists per minute"; undefined where the key has no limits of its own. */
+export function limitsSentence(limits: ApiKey['limits']): string | undefined {
+  const own = KEY_LIMITS.filter((kind) => limits[kind] !== null)
+  if (own.length === 0) return undefined
+  const parts = own.map(
+    (kind) => `${limits[kind] === 0 ? 'unlimited' : limits[kind]} ${LIMIT_LABELS[kind].toLowerCase()}`,
+  )
+  return `${parts.join(', ')} per minute`
+}
 
 /** A first call with the key, for a shell. */
 export const curlOf = (key: string, baseUrl: string): string =>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { KeyRound, Plus } from 'lucide-react'
-import { useState } from 'react'
-import type { ApiKey } from '#contract/account.ts'
+import { lazy, Suspense, useState } from 'react'
+import type { ApiKey } from '#contract/api-keys.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
@@ -10,20 +10,20 @@ import { Bones, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
+import { KeyMenu } from './key-menu.tsx'
 import { KeyState } from './key-state.tsx'
-import { conditionOf, KEY_ROLES, type KeyCondition } from './keys.ts'
-import { NewKey } from './new-key.tsx'
+import { conditionOf, KEY_ROLES, type KeyCondition, limitsSentence } from './keys.ts'
 import { keysQuery } from './queries.ts'
-import { RevokeKey } from './revoke-key.tsx'
+
+const NewKey = lazy(async () => ({ default: (await import('./new-key.tsx')).NewKey }))
 
 export function Keys() {
-  const { can } = useSession()
   const { data, error, refetch } = useQuery(keysQuery)
   const [isNew, setNew] = useState(false)
   const [showsEnded, setShowsEnded] = useState(false)
-  const keys = (data?.data ?? []).map((key) => ({ key, condition: conditionOf(key, Date.now()) }))
+  const keys = (data ?? []).map((key) => ({ key, condition: conditionOf(key, Date.now()) }))
   const live = keys.filter(({ condition }) => condition === 'live')
-  const make = can('manage') && (
+  const make = (
     <Button look="primary" onClick={() => setNew(true)}>
       <Plus /> New key
     </Button>
@@ -33,7 +33,6 @@ export function Keys() {
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-xl text-sm text-faint">
           Keys authenticate programs that call the API for this organization. A key is shown once, when you create it.
-          {!can('manage') && ' Only admins and owners can create and revoke keys.'}
         </p>
         {live.length > 0 && make}
       </div>
@@ -44,10 +43,7 @@ export function Keys() {
           <Bones lines={3} className="p-4" />
         ) : live.length === 0 && !showsEnded ? (
           <Empty icon={KeyRound} title="No active keys" action={make}>
-            <p>
-              Create a key to use the API from scripts, deployments or your own tools.{' '}
-              {can('manage') || 'Ask an admin for a key.'}
-            </p>
+            <p>Create a key to use the API from scripts, deployments or your own tools.</p>
           </Empty>
         ) : (
           <KeyTable keys={showsEnded ? keys : live} />
@@ -62,7 +58,7 @@ export function Keys() {
           </div>
         )}
       </Section>
-      {isNew && <NewKey onClose={() => setNew(false)} />}
+      <Suspense>{isNew && <NewKey onClose={() => setNew(false)} />}</Suspense>
     </>
   )
 }
@@ -92,8 +88,14 @@ function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondit
               {KEY_ROLES[key.role].label} <span aria-hidden="true">·</span>{' '}
               <KeyState apiKey={key} condition={condition} />
             </p>
+            <div className="sm:hidden">
+              <Limits apiKey={key} />
+            </div>
           </Cell>
-          <Cell className="hidden sm:table-cell">{KEY_ROLES[key.role].label}</Cell>
+          <Cell className="hidden sm:table-cell">
+            {KEY_ROLES[key.role].label}
+            <Limits apiKey={key} />
+          </Cell>
           <Cell className="hidden text-soft sm:table-cell">
             <KeyState apiKey={key} condition={condition} />
           </Cell>
@@ -107,10 +109,18 @@ function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondit
             </span>
           </Cell>
           <Cell className="text-right">
-            {can(key.role === 'admin' ? 'own' : 'manage') && condition === 'live' && <RevokeKey apiKey={key} />}
+            {can(key.role === 'admin' ? 'own' : 'manage') && condition !== 'revoked' && (
+              <KeyMenu apiKey={key} condition={condition} />
+            )}
           </Cell>
         </tr>
       ))}
     </Table>
   )
+}
+
+/** Those of its own. */
+function Limits({ apiKey: { limits } }: { apiKey: ApiKey }) {
+  const sentence = limitsSentence(limits)
+  return sentence && <span className="block max-w-56 text-xs text-faint">{sentence}</span>
 }

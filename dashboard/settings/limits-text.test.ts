@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { limitsText } from './limits-text.ts'
 
-test('what a plan allows is said in a line, and what has no limit too', () => {
+test('one line lists the limits of a plan, with what is unlimited', () => {
   const limits = {
     monitors: 1_000,
     webhooks: 1,

@@ -1,20 +1,23 @@
 import type { PlanLimits } from '#contract/subscription.ts'
+import { plural } from '#contract/wording.ts'
 
 /** A plan's limits in a line. */
 export function limitsText(limits: PlanLimits): string {
   const { min_frequency, event_retention_days } = limits
   const parts = [
-    counted(limits.monitors, 'monitor', 'monitors'),
-    counted(limits.webhooks, 'webhook', 'webhooks'),
-    counted(limits.agents, 'person', 'people'),
-    counted(limits.api_keys, 'API key', 'API keys'),
-    ...(min_frequency === null ? [] : [`checks every ${counted(min_frequency, 'minute', 'minutes')}`]),
-    ...(event_retention_days === null ? [] : [`events for ${counted(event_retention_days, 'day', 'days')}`]),
+    limitText(limits.monitors, 'unlimited monitors', '1 monitor', (count) => `${count} monitors`),
+    limitText(limits.webhooks, 'unlimited webhooks', '1 webhook', (count) => `${count} webhooks`),
+    limitText(limits.agents, 'unlimited people', '1 person', (count) => `${count} people`),
+    limitText(limits.api_keys, 'unlimited API keys', '1 API key', (count) => `${count} API keys`),
+    ...(min_frequency === null
+      ? []
+      : [plural(min_frequency, 'checks every minute', (count) => `checks every ${count} minutes`)]),
+    ...(event_retention_days === null
+      ? []
+      : [plural(event_retention_days, 'events for 1 day', (count) => `events for ${count} days`)]),
   ]
   return parts.join(' · ')
 }
 
-function counted(count: number | null, one: string, many: string): string {
-  if (count === null) return `unlimited ${many}`
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
-}
+const limitText = (limit: number | null, none: string, one: string, other: (count: string) => string): string =>
+  limit === null ? none : plural(limit, one, other)

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { ApiKeys } from '#contract/account.ts'
+import type { ApiKey, ServerKeyLimits } from '#contract/api-keys.ts'
 import type { AuditEntry } from '#contract/audit-log.ts'
 import type { Invoice, Plan, Subscription } from '#contract/subscription.ts'
 import { api, type Page, type Query } from '../api.ts'
@@ -25,7 +25,27 @@ export const invoicesQuery = (cursor: Query) =>
 
 export const keysQuery = queryOptions({
   queryKey: ['keys'],
-  queryFn: ({ signal }) => api.get<ApiKeys>('/dashboard/api/keys', {}, signal),
+  queryFn: ({ signal }) => readKeys(signal),
+})
+
+/** What this page shows and the team page warns about: the newest at most. */
+const MOST_KEYS = 1_000
+
+async function readKeys(signal: AbortSignal): Promise<ApiKey[]> {
+  const keys: ApiKey[] = []
+  let after: string | null = null
+  do {
+    const query: Query = { limit: 100, order_way: 'desc', after }
+    const page: Page<ApiKey> = await api.get('/api-keys', query, signal)
+    keys.push(...page.data)
+    after = page.after
+  } while (after !== null && keys.length < MOST_KEYS)
+  return keys
+}
+
+export const keyLimitsQuery = queryOptions({
+  queryKey: ['keys', 'limits'],
+  queryFn: ({ signal }) => api.get<ServerKeyLimits>('/dashboard/api/key-limits', {}, signal),
 })
 
 /** What the page's address says of the audit log. */

@@ -19,12 +19,12 @@ export function SettingsPage() {
   const navigate = route.useNavigate()
   const tabs: Tab<Name>[] = [
     { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
-    { value: 'keys', label: 'API keys', content: <Keys /> },
     { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
     { value: 'billing', label: 'Billing details', content: <BillingDetails /> },
-    // Mails hold links that let people in.
+    // Mails hold links that let people in, and keys say what programs can do.
     ...(can('manage')
       ? ([
+          { value: 'keys', label: 'API keys', content: <Keys /> },
           { value: 'emails', label: 'Emails', content: <Notices /> },
           { value: 'audit-log', label: 'Audit log', content: <AuditLog /> },
         ] as const)

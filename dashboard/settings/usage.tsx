@@ -10,7 +10,7 @@ const COUNTED = [
   ['api_keys', 'Active API keys'],
 ] as const
 
-/** What of the plan's limits is used. */
+/** How much of the plan's limits is used. */
 export function Usage({ subscription: { limits, usage } }: { subscription: Subscription }) {
   return (
     <div className="flex flex-col gap-6">

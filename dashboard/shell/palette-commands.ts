@@ -16,7 +16,7 @@ import {
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
-import { STATE_LOOKS } from '../ui/state.tsx'
+import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
 import { placesOf } from './navigation.ts'
 import type { Command } from './palette-items.ts'
 
@@ -116,6 +116,7 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
       id: MONITOR + id,
       label: subdomain ? `${subdomain}.${domain}` : domain,
       hint: `${record_type} · ${is_active ? STATE_LOOKS[state].word : 'Disabled'}`,
+      ...(is_active && { title: stateTitle(state) }),
       isCode: true,
       icon: is_active ? STATE_LOOKS[state].icon : Radar,
       run: () => router.navigate({ to: '/monitors/$monitor', params: { monitor: id } }),

@@ -8,6 +8,8 @@ export type Command = {
   words?: string
   /** Beside the label, fainter. */
   hint?: string
+  /** Of the hint, for the mouse. */
+  title?: string
   isCode?: boolean
   icon: LucideIcon
   run: () => unknown

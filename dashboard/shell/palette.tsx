@@ -81,7 +81,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 }
 
 function Line({ command, onChoose }: { command: Command; onChoose: (command: Command) => void }) {
-  const { icon: Icon, label, hint, isCode } = command
+  const { icon: Icon, label, hint, title, isCode } = command
   return (
     <Autocomplete.Item
       value={command}
@@ -90,7 +90,11 @@ function Line({ command, onChoose }: { command: Command; onChoose: (command: Com
     >
       <Icon className="size-4 shrink-0 opacity-75" strokeWidth={1.9} aria-hidden="true" />
       <span className={cx('min-w-0 flex-1 truncate', isCode && 'font-mono text-[0.95em]')}>{label}</span>
-      {hint && <span className="shrink-0 text-xs text-faint">{hint}</span>}
+      {hint && (
+        <span className="shrink-0 text-xs text-faint" title={title}>
+          {hint}
+        </span>
+      )}
     </Autocomplete.Item>
   )
 }

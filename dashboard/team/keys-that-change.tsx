@@ -1,20 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Agent } from '#contract/agents.ts'
+import { plural } from '#contract/wording.ts'
 import { keysThatChange } from '../settings/keys.ts'
 import { keysQuery } from '../settings/queries.ts'
 
 /** Which keys of an agent are revoked with the agent (`newRole` null) or may do less with the new role. Nothing where there are none. */
 export function KeysThatChange({ agent, newRole }: { agent: Agent; newRole: Agent['role'] | null }) {
   const { data } = useQuery(keysQuery)
-  const keys = keysThatChange(data?.data ?? [], agent.id, newRole, Date.now())
+  const keys = keysThatChange(data ?? [], agent.id, newRole, Date.now())
   if (keys.length === 0) return null
-  const effect = newRole === null ? 'revoked at once' : `limited to the permissions of the role ${newRole}`
   return (
     <div className="text-sm text-warn">
-      <p>
-        {keys.length === 1 ? 'This API key is' : `These ${keys.length} API keys are`} {effect}; programs that use{' '}
-        {keys.length === 1 ? 'it' : 'them'} may stop working:
-      </p>
+      <p>{newRole === null ? revokedText(keys.length) : limitedText(keys.length, newRole)}</p>
       <ul className="mt-1 max-h-40 list-disc overflow-y-auto pl-5">
         {keys.map(({ id, name }) => (
           <li key={id} className="break-words">
@@ -25,3 +22,18 @@ export function KeysThatChange({ agent, newRole }: { agent: Agent; newRole: Agen
     </div>
   )
 }
+
+const revokedText = (count: number): string =>
+  plural(
+    count,
+    'This API key is revoked at once. Programs that use it stop working:',
+    (number) => `These ${number} API keys are revoked at once. Programs that use them stop working:`,
+  )
+
+const limitedText = (count: number, role: Agent['role']): string =>
+  plural(
+    count,
+    `This API key is limited to the permissions of the role ${role}. Programs that use it may stop working:`,
+    (number) =>
+      `These ${number} API keys are limited to the permissions of the role ${role}. Programs that use them may stop working:`,
+  )

@@ -1,22 +1,13 @@
 import { Check, Copy as CopyIcon } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from './button.tsx'
-
-async function copy(text: string): Promise<void> {
-  // Without https the clipboard is not to be had, except on this machine itself.
-  if (navigator.clipboard) return navigator.clipboard.writeText(text)
-  const area = Object.assign(document.createElement('textarea'), { value: text })
-  document.body.append(area)
-  area.select()
-  document.execCommand('copy')
-  area.remove()
-}
+import { copyText } from './clipboard.ts'
 
 /** `label` says what is copied ("Copy key"); `isWordy` shows it beside the icon. */
 export function Copy({ text, label, isWordy }: { text: string; label: string; isWordy?: boolean }) {
   const [isCopied, setCopied] = useState(false)
   const press = async () => {
-    await copy(text)
+    await copyText(text)
     setCopied(true)
     setTimeout(() => setCopied(false), 1_500)
   }

@@ -19,7 +19,7 @@ type DialogProps = {
   title: ReactNode
   description?: ReactNode
   isWide?: boolean
-  /** A press beside it does not close it: something would be lost. */
+  /** A click outside does not close it, because input would be lost. */
   isKept?: boolean
   /** Buttons, the main one last. */
   footer?: ReactNode

@@ -11,36 +11,52 @@ import {
   Unplug,
 } from 'lucide-react'
 import type { MonitorState } from '#contract/monitors.ts'
+import { STATE_WORDS } from '#contract/wording.ts'
 import { cx } from './class.ts'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 
 /** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for anyone who sees it first. */
 export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
-  VALID: { word: 'Valid', tone: 'good', icon: CircleCheck, meaning: 'The records match the expected values.' },
-  MISMATCH: { word: 'Mismatch', tone: 'bad', icon: EqualNot, meaning: 'The records do not match the expected values.' },
-  NOT_FOUND: { word: 'Not found', tone: 'bad', icon: FileQuestion, meaning: 'The name does not exist (NXDOMAIN).' },
+  VALID: {
+    word: STATE_WORDS.VALID,
+    tone: 'good',
+    icon: CircleCheck,
+    meaning: 'The records match the expected values.',
+  },
+  MISMATCH: {
+    word: STATE_WORDS.MISMATCH,
+    tone: 'bad',
+    icon: EqualNot,
+    meaning: 'The records do not match the expected values.',
+  },
+  NOT_FOUND: {
+    word: STATE_WORDS.NOT_FOUND,
+    tone: 'bad',
+    icon: FileQuestion,
+    meaning: 'The name does not exist (NXDOMAIN).',
+  },
   NO_DATA: {
-    word: 'No data',
+    word: STATE_WORDS.NO_DATA,
     tone: 'bad',
     icon: CircleSlash,
     meaning: 'The name exists but has no record of this type.',
   },
   BAD_SETUP: {
-    word: 'Misconfigured',
+    word: STATE_WORDS.BAD_SETUP,
     tone: 'bad',
     icon: Unplug,
     meaning: 'The DNS configuration of the name is broken, for example a CNAME loop or a lame delegation.',
   },
   INVALID: {
-    word: 'Lookup failed',
+    word: STATE_WORDS.INVALID,
     tone: 'warn',
     icon: OctagonX,
     meaning: 'The query failed: SERVFAIL, REFUSED or a malformed answer.',
   },
-  TIMEOUT: { word: 'Timeout', tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
+  TIMEOUT: { word: STATE_WORDS.TIMEOUT, tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
   UNSET: {
-    word: 'Not checked yet',
+    word: STATE_WORDS.UNSET,
     tone: 'idle',
     icon: CircleDashed,
     meaning: 'Not checked since the monitor was created or changed.',

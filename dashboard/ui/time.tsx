@@ -9,7 +9,7 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'long' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' })
 
 /** "3 minutes ago", "in 2 hours"; beyond a week the date. */
 export function sinceText(instant: number, now: number): string {
@@ -20,25 +20,6 @@ export function sinceText(instant: number, now: number): string {
   if (size < 22 * HOUR) return relative.format(Math.round(ms / HOUR), 'hour')
   if (size < 7 * DAY) return relative.format(Math.round(ms / DAY), 'day')
   return day.format(instant)
-}
-
-/** "2 d 4 h", "35 min": the two largest units. */
-export function durationText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000))
-  const units: [string, number][] = [
-    ['d', 86_400],
-    ['h', 3_600],
-    ['min', 60],
-    ['s', 1],
-  ]
-  const at = units.findIndex(([, size]) => seconds >= size)
-  if (at === -1) return '0 s'
-  const [name, size] = units[at]!
-  const next = units[at + 1]
-  const rest = next ? Math.floor((seconds % size) / next[1]) : 0
-  return rest > 0
-    ? `${Math.floor(seconds / size)} ${name} ${rest} ${next![0]}`
-    : `${Math.floor(seconds / size)} ${name}`
 }
 
 /** In the viewer's zone. */

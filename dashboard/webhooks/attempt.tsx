@@ -3,7 +3,7 @@ import { cx } from '../ui/class.ts'
 import { msText, phasesOf } from './timings.ts'
 import type { Attempt } from './use-outcome.ts'
 
-/** One attempt: what came of it, where its time went, and what the receiver said. `hasVerdict` false: that is said above. */
+/** One attempt: its result, its timings and the response. `hasVerdict` false: the result is shown above. */
 export function AttemptDetails({ attempt, hasVerdict = true }: { attempt: Attempt; hasVerdict?: boolean }) {
   const { status_code, error, response_body, timings } = attempt
   return (

@@ -1,7 +1,7 @@
 import type { NewWebhook, Webhook, WebhookChange } from '#contract/webhooks.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 
-/** What stands in the form. A header without a name is a line not filled in yet. */
+/** The values of the form. A header without a name is an empty line. */
 export type WebhookForm = {
   url: string
   groups: string[]

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { plural } from '#contract/wording.ts'
 import { Checkbox, Input } from '../ui/field.tsx'
 import { Bones } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -53,7 +54,7 @@ export function GroupChoice({
                   <>
                     {name}{' '}
                     <span className="text-xs text-faint tabular-nums">
-                      {monitors} {monitors === 1 ? 'monitor' : 'monitors'}
+                      {plural(monitors, '1 monitor', (number) => `${number} monitors`)}
                     </span>
                   </>
                 }

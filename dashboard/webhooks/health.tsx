@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleAlert, CirclePause, PauseCircle, Unlink } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
+import { plural } from '#contract/wording.ts'
 import { cx } from '../ui/class.ts'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
@@ -32,7 +33,7 @@ function Disabled({ webhook }: { webhook: Webhook }) {
   return (
     <Note tone="idle" icon={PauseCircle} title="Disabled: nothing is sent">
       <p>
-        {kept === undefined ? 'Requests are' : keptText(kept.waiting)} queued. Enable the webhook to send them. Events
+        {kept === undefined ? 'Requests are queued.' : queuedText(kept.waiting)} Enable the webhook to send them. Events
         that occur while it is disabled are not sent later. <Dropped count={kept?.dropped} />
       </p>
     </Note>
@@ -53,7 +54,9 @@ function Paused({ webhook }: { webhook: Webhook }) {
         <dd>
           {kept?.waiting === 0
             ? 'No request is queued yet. Requests for new events are queued.'
-            : `${kept === undefined ? 'Requests are' : keptText(kept.waiting)} queued.`}{' '}
+            : kept === undefined
+              ? 'Requests are queued.'
+              : queuedText(kept.waiting)}{' '}
           Zonewatch retries the oldest once an hour. When it is delivered, the others follow, oldest first.{' '}
           <Dropped count={kept?.dropped} />
         </dd>
@@ -62,17 +65,21 @@ function Paused({ webhook }: { webhook: Webhook }) {
   )
 }
 
-function keptText(kept: number): string {
-  if (kept === 0) return 'No request is'
-  const count = kept >= MOST_COUNTED ? `${kept.toLocaleString()} or more` : kept.toLocaleString()
-  return `${count} ${kept === 1 ? 'request is' : 'requests are'}`
+function queuedText(kept: number): string {
+  if (kept === 0) return 'No request is queued.'
+  if (kept >= MOST_COUNTED) return `${kept.toLocaleString('en')} or more requests are queued.`
+  return plural(kept, '1 request is queued.', (number) => `${number} requests are queued.`)
 }
 
 /** Those that waited for too long, or were too many. */
 function Dropped({ count = 0 }: { count: number | undefined }) {
   if (count === 0) return null
-  const text = count === 1 ? '1 request was' : `${count.toLocaleString()} requests were`
-  return <span className="font-medium text-ink">{text} dropped because they were too old or too many.</span>
+  const text = plural(
+    count,
+    '1 request was dropped because it was too old or too many were queued.',
+    (number) => `${number} requests were dropped because they were too old or too many.`,
+  )
+  return <span className="font-medium text-ink">{text}</span>
 }
 
 function Failing({ webhook }: { webhook: Webhook }) {

@@ -19,7 +19,7 @@ export const webhooksQuery = (search: Query) =>
     placeholderData: keepPreviousData,
   })
 
-/** "Disabled" is not a state of the API: it stands beside it. */
+/** "Disabled" is not a state of the API but a field of its own. */
 function filterOf({ state }: Query): Query {
   if (state === 'disabled') return { is_active: false }
   return state ? { state, is_active: true } : {}

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import type { ReplayCounts, ReplaySelection } from '#contract/dashboard.ts'
 import type { Replayed, Webhook } from '#contract/webhooks.ts'
+import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -64,7 +65,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
           <>
             <Button onClick={onClose}>Cancel</Button>
             <Button look="primary" type="submit" form={formId} isBusy={send.isPending} disabled={!count}>
-              {count ? `Send ${requestsText(count, chosen, counts)} again` : 'Send again'}
+              {count ? sendText(count, chosen, counts) : 'Send again'}
             </Button>
           </>
         )
@@ -132,10 +133,10 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
 const countText = (count: number): string =>
   count >= MOST_COUNTED ? `${MOST_COUNTED.toLocaleString()} or more` : count.toLocaleString()
 
-function requestsText(count: number, chosen: readonly Status[], counts: ReplayCounts): string {
-  if (count === 1) return '1 request'
+function sendText(count: number, chosen: readonly Status[], counts: ReplayCounts): string {
   const isMore = chosen.some((status) => counts[status] >= MOST_COUNTED)
-  return `${count.toLocaleString()}${isMore ? ' or more' : ''} requests`
+  if (isMore) return `Send ${count.toLocaleString('en')} or more requests again`
+  return plural(count, 'Send 1 request again', (number) => `Send ${number} requests again`)
 }
 
 function nothingText(counts: ReplayCounts | undefined): string {

@@ -16,7 +16,7 @@ import { STATUSES, type Status, StatusBadge } from './words.tsx'
 
 const route = getRouteApi('/inside/webhooks/$webhook')
 
-/** The log: what was sent, with what came of it. */
+/** The log: each request with its result. */
 export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (request: string) => void }) {
   const { request: _, tab: __, ...search } = route.useSearch()
   const navigate = route.useNavigate()

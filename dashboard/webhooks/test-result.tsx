@@ -7,7 +7,7 @@ import { AttemptDetails } from './attempt.tsx'
 import { useOutcome } from './use-outcome.ts'
 import type { Test } from './use-test.ts'
 
-/** What came of a test, as soon as it is known. */
+/** The result of a test, as soon as it is known. */
 export function TestResult({
   webhook,
   test,

@@ -1,6 +1,12 @@
+import { once } from 'node:events'
 import { copyFile, symlink } from 'node:fs/promises'
-import { expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { insertKey } from '#server/accounts/api-keys.ts'
+import { operatorContext } from '#server/context.ts'
 import type { Engine } from '#server/database/database.ts'
+import { givenApp } from '#server/testing/app-world.ts'
 import { PROJECT, run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
@@ -12,13 +18,37 @@ test('a client that is generated from /openapi.json has types for the main job, 
   const [sqlite, postgres] = await Promise.all([givenServerOn('sqlite'), givenServerOn('postgres')])
   const folder = await givenFolder()
   await symlink(`${PROJECT}node_modules`, `${folder}/node_modules`)
-  for (const file of ['main-job.ts', 'package.json']) await copyFile(`${CLIENT}/${file}`, `${folder}/${file}`)
+  for (const file of ['main-job.ts', 'saas.ts', 'package.json'])
+    await copyFile(`${CLIENT}/${file}`, `${folder}/${file}`)
   const program = `${folder}/main-job.ts`
 
   await runWell(`${TOOLS}/openapi-typescript`, `${sqlite}/openapi.json`, '--output', `${folder}/api.ts`)
-  await runWell(`${TOOLS}/tsc`, ...CHECKS.split(' '), '--allowImportingTsExtensions', program)
+  const programs = [program, `${folder}/saas.ts`]
+  await runWell(`${TOOLS}/tsc`, ...CHECKS.split(' '), '--allowImportingTsExtensions', ...programs)
   await runWell(program, sqlite, ADMIN_KEY)
   await runWell(program, postgres, ADMIN_KEY)
+})
+
+test('a SaaS onboards, changes, exports and offboards its customers within the limits of its API key', async () => {
+  const world = await givenApp('sqlite', { READ_LIMIT: '20', WRITE_LIMIT: '5', CREATE_LIMIT: '250' })
+  const { id } = await world.organization()
+  const given = { name: 'SaaS', role: 'admin', limits: { page: 1, write: 60 } } as const
+  const { key } = await insertKey(world.deps.db, operatorContext(id, world.deps.clock.now()), given)
+  const url = await world.app.listen({ host: '127.0.0.1', port: 0 })
+  const clock = createServer(({ url }, response) => {
+    world.pass(Number(url?.slice(1)) * 1_000)
+    response.end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void clock.close())
+  await once(clock, 'listening')
+  const CLOCK = `http://127.0.0.1:${(clock.address() as AddressInfo).port}`
+  const program = run([process.execPath, `${CLIENT}/saas.ts`, url, key, '40'], { CLOCK })
+  const { code, stdout, stderr } = await program.ended
+  expect([code, stderr]).toEqual([0, ''])
+  const { requests, waitedSeconds } = JSON.parse(stdout)
+  // 160 deletions with 60 a minute take two minutes; what the requests take passes by itself.
+  expect(requests).toBeGreaterThan(160)
+  expect(waitedSeconds).toBeGreaterThanOrEqual(60)
 })
 
 /** With records for the names that the program watches. */

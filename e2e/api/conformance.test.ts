@@ -76,11 +76,12 @@ test('without a key 401, with a key that may only read 403 where something chang
   }, world)
 })
 
-test('what another organization has, what is not there and what is no id are 404', async () => {
+test('resources of other organizations, unknown ids and invalid ids are 404', async () => {
   const world = await givenApp('sqlite')
   const others = await givenFixtures(world, 'Others')
   await eachOperation(async ({ operation, own }, ask) => {
     const problems = []
+    if (operation.id === 'upsertMonitor') return [] // makes what is not there
     for (const name of [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)) {
       const prefix = own.ids[name]!.slice(0, 4)
       for (const id of [others.ids[name]!, `${prefix}${'0'.repeat(26)}`, 'nothing', '%00', 'x'.repeat(900), '..%2f']) {

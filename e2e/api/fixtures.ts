@@ -1,6 +1,8 @@
 import { ensurePerson, insertAgent } from '#server/accounts/people.ts'
 import { newId } from '#server/ids.ts'
+import { startWaits } from '#server/monitors/waits.ts'
 import type { AppWorld } from '#server/testing/app-world.ts'
+import { insertEndedJob } from '#server/testing/jobs.ts'
 import type { Operation } from './document.ts'
 
 /** One of everything, by the name of its path parameter. */
@@ -22,7 +24,11 @@ export async function givenFixtures(world: AppWorld, name: string): Promise<Fixt
     record_type: 'TXT',
     expected_value: [mark],
     group,
+    external_id: `${mark}-external`,
+    tags: [mark],
+    metadata: { mark },
   })
+  const external_id = `${mark}-external`
   const request = await make(`/webhooks/${webhook}/test`, undefined)
   const invitation = await make('/agents/invitations', { email: `guest@${mark}.example.com` })
   const channel = await make('/channels', {
@@ -35,13 +41,45 @@ export async function givenFixtures(world: AppWorld, name: string): Promise<Fixt
     channels: [await defaultChannel(world, key)],
     name_pattern: `*.${mark}.example.com`,
   })
+  const setup_page = await insertPage(world, { organization, monitor, mark })
+  const window = await make('/maintenance-windows', {
+    name: mark,
+    monitors: [monitor],
+    ...{ from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' },
+  })
+  const moved = { full_domain: `moved.${mark}.example.com`, record_type: 'TXT', expected_value: [mark] }
+  const change = await make('/planned-changes', {
+    monitor_id: await make('/monitors', moved),
+    new_value: `${mark} later`,
+    ...{ from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' },
+  })
+  const apiKey = await make('/api-keys', { name: mark, role: 'read' })
   const { incident, alert } = await insertIncident(world, { organization, channel, rule, mark })
   const event = await insertEvent(world, { organization, monitor, group, mark })
+  const job = await insertEndedJob(world, organization, `${mark}.example.com`)
   const agent = await insertMember(world, organization, mark)
   return {
     organization,
     key,
-    ids: { webhook, group, monitor, request, invitation, event, agent, channel, rule, incident, alert },
+    ids: {
+      webhook,
+      group,
+      monitor,
+      request,
+      invitation,
+      event,
+      agent,
+      channel,
+      rule,
+      incident,
+      alert,
+      job,
+      setup_page,
+      external_id,
+      window,
+      change,
+      key: apiKey,
+    },
   }
 }
 
@@ -97,6 +135,15 @@ async function insertEvent({ deps: { db, clock } }: AppWorld, { organization, mo
     })
     .execute()
   return id
+}
+
+async function insertPage(
+  { deps: { db, seal, clock } }: AppWorld,
+  { organization, monitor, mark }: Omit<EventOf, 'group'>,
+): Promise<string> {
+  await startWaits(db, seal, { organizationId: organization, now: clock.now() }, [{ monitorId: monitor, key: mark }])
+  const pages = db.selectFrom('setup_pages').select('id').where('organization_id', '=', organization)
+  return (await pages.executeTakeFirstOrThrow()).id
 }
 
 async function defaultChannel(world: AppWorld, key: string): Promise<string> {

@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
-import { ADMIN } from '#server/testing/server-world.ts'
-import { givenDashboard, signIn } from './world.ts'
+import { shareDashboard } from './world.ts'
 
-const OWNER = { email: ADMIN.ADMIN_EMAIL!, password: ADMIN.ADMIN_PASSWORD! }
+const givenOwner = shareDashboard()
 
 test('a form sends what was changed, and asks where somebody else changed the same', async () => {
-  const world = await givenDashboard(ADMIN)
-  const { page } = await world.browse()
-  await signIn(page, OWNER)
-  await page.getByRole('navigation', { name: 'Main' }).waitFor()
-  const headers = { origin: world.server.url }
+  const { server, page } = await givenOwner()
+  const headers = { origin: server.url }
   const data = { full_domain: 'www.shop.example', record_type: 'A', expected_value: ['203.0.113.10'] }
   const monitor: Monitor = await (await page.request.post('/monitors', { data, headers })).json()
   const path = `/monitors/${monitor.id}?include=frequency`
@@ -18,7 +14,7 @@ test('a form sends what was changed, and asks where somebody else changed the sa
   const colleagueSaves = (change: object) => page.request.patch(path, { data: change, headers })
 
   await page.goto(`/dashboard/monitors/${monitor.id}`)
-  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
   const form = page.getByRole('dialog', { name: 'Edit monitor' })
   await form.getByLabel('Check interval in minutes').fill('30')
   await colleagueSaves({ expected_value: ['203.0.113.77'] })
@@ -38,12 +34,98 @@ test('a form sends what was changed, and asks where somebody else changed the sa
   expect(await stored()).toMatchObject({ frequency: 30, expected_value: ['203.0.113.77'] })
 })
 
+test('labels of a monitor and of a group are edited, and those of another person stay', async () => {
+  const { server, page } = await givenOwner()
+  const headers = { origin: server.url }
+  const data = { full_domain: 'labels.shop.example', record_type: 'A', expected_value: ['203.0.113.10'], tags: ['old'] }
+  const monitor: Monitor = await (await page.request.post('/monitors', { data, headers })).json()
+  const path = `/monitors/${monitor.id}?include=external_id,tags,metadata`
+  const stored = async () => await (await page.request.get(path)).json()
+
+  await page.goto(`/dashboard/monitors/${monitor.id}`)
+  await page.getByRole('button', { name: 'Edit labels' }).click()
+  const form = page.getByRole('dialog', { name: 'Edit labels' })
+  await form.getByLabel('Tags').fill('prod eu')
+  await form.getByLabel('Metadata').fill('customer acme')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Line 1: write it as key=value.').waitFor()
+  await form.getByLabel('Metadata').fill('customer acme=1')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Not saved. Correct the marked fields.').waitFor()
+  await form.getByLabel('Metadata').fill('customer=acme')
+  await page.request.patch(path, { data: { external_id: 'c-300' }, headers })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('someone else changed this while you were editing').waitFor()
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.waitFor({ state: 'detached' })
+  expect(await stored()).toMatchObject({ external_id: 'c-300', tags: ['prod', 'eu'], metadata: { customer: 'acme' } })
+  await page.getByText('c-300').waitFor()
+  await page.getByRole('link', { name: 'prod', exact: true }).click()
+  await page.waitForURL(/monitors\?tag=prod$/)
+
+  await page.goto('/dashboard/groups/default')
+  await page.getByRole('button', { name: 'Edit labels' }).click()
+  await form.getByLabel('External id').fill('acme')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.waitFor({ state: 'detached' })
+  await page.getByText('acme', { exact: true }).waitFor()
+})
+
+test('the search field of the list takes filters by keyboard, keeps them in the address and says what is allowed', async () => {
+  const { server, page } = await givenOwner()
+  const headers = { origin: server.url }
+  const monitors = ['a', 'b', 'c'].map((name) => ({
+    full_domain: `${name}.tokens.example`,
+    record_type: 'MX',
+    expected_value: ['10 mail.tokens.example'],
+    tags: name === 'c' ? ['prod'] : ['prod', 'eu'],
+    metadata: { customer: name === 'a' ? 'Acme Inc' : 'other' },
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers })
+  await page.goto('/dashboard/monitors')
+  const shown = (count: RegExp) => page.getByText(count).waitFor()
+  const params = () => Object.fromEntries(new URL(page.url()).searchParams)
+
+  const field = page.getByRole('combobox', { name: 'Search monitors' })
+  await field.fill('ty')
+  await page.getByRole('option', { name: /^type:/ }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  expect(await field.inputValue()).toBe('type:')
+  await page.keyboard.type('mx tag:prod,eu ')
+  await shown(/^2 monitors\.$/)
+  expect(params()).toEqual({ type: 'MX', tag: 'prod,eu' })
+  await page.keyboard.type('a.tok customer:"Acme Inc"')
+  await page.keyboard.press('Enter')
+  await shown(/^1 monitor\.$/)
+  expect(params()).toEqual({ type: 'MX', tag: 'prod,eu', search: 'a.tok', customer: 'Acme Inc' })
+  expect(await field.inputValue()).toBe('a.tok')
+
+  await page.reload()
+  await shown(/^1 monitor\.$/)
+  await page.getByRole('button', { name: 'Remove filter: customer: Acme Inc' }).click()
+  await page.getByRole('button', { name: 'Remove filter: starts with “a.tok”' }).click()
+  await page.getByRole('button', { name: 'Remove filter: tag: eu' }).click()
+  await shown(/^3 monitors\.$/)
+  expect(params()).toEqual({ type: 'MX', tag: 'prod' })
+
+  await field.fill('owner:me ')
+  await page.getByText('“owner:” is no filter. Use one of: state: type: tag: customer: id: group:').waitFor()
+  expect(await field.getAttribute('aria-invalid')).toBe('true')
+  await field.fill('state:')
+  await page.getByRole('option', { name: /^valid/ }).click()
+  await page.getByRole('button', { name: 'Remove filter: state: Valid' }).waitFor()
+  await page.keyboard.type('state:timeout ')
+  await page.getByText('No monitor matches all filters.').waitFor()
+  expect(params()).toMatchObject({ state: 'VALID,TIMEOUT', active: 'true' })
+  await page.getByRole('button', { name: /^Timeout\s*0$/ }).click()
+  await page.getByRole('button', { name: 'Remove filter: state: Timeout' }).waitFor({ state: 'detached' })
+  expect(params()).toMatchObject({ state: 'VALID', active: 'true' })
+})
+
 test('a session that ended is begun again over the form, and the form is saved', async () => {
-  const world = await givenDashboard(ADMIN)
-  const { page, context } = await world.browse()
-  await signIn(page, OWNER)
-  await page.getByRole('navigation', { name: 'Main' }).waitFor()
-  const headers = { origin: world.server.url }
+  const { server, page, context, owner } = await givenOwner()
+  const headers = { origin: server.url }
   const monitors = Array.from({ length: 330 }, (_, at) => ({
     full_domain: `host-${at}.shop.example`,
     record_type: at < 30 ? 'AAAA' : 'A',
@@ -60,7 +142,7 @@ test('a session that ended is begun again over the form, and the form is saved',
   await page.getByText('330 selected', { exact: true }).waitFor()
 
   await page.goto(`/dashboard/monitors/${made[0]!.id}`)
-  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
   const form = page.getByRole('dialog', { name: 'Edit monitor' })
   await form.getByLabel('Check interval in minutes').fill('30')
   const cookies = await context.cookies()
@@ -68,7 +150,7 @@ test('a session that ended is begun again over the form, and the form is saved',
   await form.getByRole('button', { name: 'Save' }).click()
   const again = page.getByRole('dialog', { name: 'Sign in again' })
   await page.keyboard.press('Escape')
-  await again.getByLabel('Password').fill(OWNER.password)
+  await again.getByLabel('Password').fill(owner.password)
   await again.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('Saved.').first().waitFor()
   await form.waitFor({ state: 'detached' })

@@ -49,6 +49,28 @@ export const PAGES: readonly Shown[] = [
     prepare: async (page) => void (await page.getByText('192.0.2.200').first().waitFor()),
   },
   { name: 'import', path: '/dashboard/monitors/import' },
+  {
+    name: 'job-preview',
+    path: '/dashboard/monitors',
+    prepare: async (page) => {
+      await page.getByRole('checkbox').first().click()
+      await page.getByRole('button', { name: 'More', exact: true }).click()
+      await page.getByRole('menuitem', { name: 'Set expected values…' }).click()
+      await page.getByRole('textbox', { name: 'Expected values' }).fill('192.0.2.200')
+      await page.getByRole('button', { name: 'Preview' }).click()
+      await page.getByRole('list', { name: 'Results' }).waitFor()
+    },
+  },
+  {
+    name: 'jobs',
+    path: '/dashboard/jobs',
+    prepare: async (page, { server }) => {
+      const data = { action: 'update', filter: { record_type: 'A' }, change: { frequency: 30 }, dry_run: true }
+      await page.request.post('/jobs', { data, headers: { origin: server.url } })
+      await page.getByText('Finished').first().waitFor()
+    },
+  },
+  { name: 'jobs-empty', path: '/dashboard/jobs', ofEmpty: true },
   { name: 'events', path: '/dashboard/events' },
   { name: 'events-empty', path: '/dashboard/events', ofEmpty: true },
   { name: 'groups', path: '/dashboard/groups' },
@@ -70,7 +92,7 @@ export const PAGES: readonly Shown[] = [
     prepare: async (page) => {
       await page.getByRole('button', { name: 'New rule' }).click()
       await page.getByRole('button', { name: 'Preview' }).click()
-      await page.getByText('of the last 30 days').first().waitFor()
+      await page.getByText('the last 30 days').first().waitFor()
     },
   },
   { name: 'alert-channels', path: '/dashboard/alerts?tab=channels' },
@@ -82,6 +104,16 @@ export const PAGES: readonly Shown[] = [
       await page.getByRole('button', { name: 'Create channel' }).waitFor()
     },
   },
+  { name: 'alert-maintenance', path: '/dashboard/alerts?tab=maintenance' },
+  {
+    name: 'alert-maintenance-new',
+    path: '/dashboard/alerts?tab=maintenance',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'New window' }).first().click()
+      await page.getByRole('button', { name: 'Create window' }).waitFor()
+    },
+  },
+  { name: 'alert-changes', path: '/dashboard/alerts?tab=changes' },
   { name: 'alert-log', path: '/dashboard/alerts?tab=log' },
   { name: 'webhooks', path: '/dashboard/webhooks' },
   { name: 'webhooks-empty', path: '/dashboard/webhooks', ofEmpty: true },

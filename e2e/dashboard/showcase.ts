@@ -95,7 +95,7 @@ async function setUp(server: ServerProcess): Promise<string> {
     .map((each) => each.split(';')[0])
     .join('; ')
   const body = JSON.stringify({ name: 'Deploy script', role: 'admin' })
-  const answer = await fetch(`${server.url}/dashboard/api/keys`, {
+  const answer = await fetch(`${server.url}/api-keys`, {
     method: 'POST',
     headers: { ...headers, cookie },
     body,

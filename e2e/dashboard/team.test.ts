@@ -77,14 +77,28 @@ test('an API key is made in the settings, used by curl as shown, and revoked', a
       ])
     ).stdout
   expect(await run()).toBe('200')
-  await page
-    .getByRole('button', { name: /Revoke/ })
-    .first()
-    .click()
-  await page
-    .getByRole('alertdialog')
-    .getByRole('button', { name: /Revoke/ })
-    .click()
+  const choose = async (action: string) => {
+    await page.getByRole('button', { name: 'Actions for API key deployment' }).click()
+    await page.getByRole('menuitem', { name: action }).click()
+  }
+  await choose('Rotate')
+  await dialog.getByRole('button', { name: 'Rotate key' }).click()
+  const second = await dialog.getByText(/^zw_[0-9A-Za-z]{43}$/).innerText()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await page.getByText('the old key works until').filter({ visible: true }).waitFor()
+  const limitOf = async (key: string) =>
+    (await fetch(`${world.server.url}/groups`, { headers: { 'x-api-key': key } })).headers.get('x-ratelimit-limit')
+  await choose('Edit')
+  await dialog.getByLabel('Reads').fill('700')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('Must be from 1 to 600, not 700.').waitFor()
+  await dialog.getByLabel('Reads').fill('77')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('77 reads per minute').filter({ visible: true }).waitFor()
+  expect([await run(), await limitOf(key), await limitOf(second)]).toEqual(['200', '77', '77'])
+
+  await choose('Revoke')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
   await page.getByText('Revoked').first().waitFor()
-  expect(await run()).toBe('401')
+  expect([await run(), await limitOf(second)]).toEqual(['401', expect.any(String)])
 })

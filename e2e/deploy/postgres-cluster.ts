@@ -24,6 +24,11 @@ export type DatabaseNode = {
 }
 
 const NODES = [1, 2, 3]
+/**
+ * Patroni before 3.0.3, as in Debian 12, overwrites the lock of a new primary by etcd's API v3 when it comes back from a cut, and
+ * what that one acknowledged is lost (patroni/patroni pull request 2689). By API v2 it compares first.
+ */
+const HAS_SAFE_LOCK = isAtLeast([3, 0, 3], execFileSync('patroni', ['--version'], { encoding: 'utf8' }))
 const DISK_MB = 600
 
 export async function startPostgresCluster(lab: Lab): Promise<PostgresCluster> {
@@ -89,6 +94,7 @@ function startNode(lab: Lab, number: number): DatabaseNode {
         'new',
       ],
       ...['--heartbeat-interval', '250', '--election-timeout', '2500'],
+      ...(HAS_SAFE_LOCK ? [] : ['--enable-v2=true']),
     ],
     { user: 'postgres' },
   )
@@ -138,7 +144,7 @@ function patroniSettings(name: string, address: string, disk: string, folder: st
     scope: 'zonewatch',
     name,
     restapi: { listen: `${address}:8008`, connect_address: `${address}:8008` },
-    etcd3: { hosts: NODES.map((number) => `${machineAddress(number)}:2379`) },
+    [HAS_SAFE_LOCK ? 'etcd3' : 'etcd']: { hosts: NODES.map((number) => `${machineAddress(number)}:2379`) },
     bootstrap: { dcs, initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'data-checksums'] },
     postgresql: {
       listen: `${address}:5432`,
@@ -157,6 +163,12 @@ function patroniSettings(name: string, address: string, disk: string, folder: st
       remove_data_directory_on_diverged_timelines: true,
     },
   }
+}
+
+function isAtLeast(least: readonly number[], text: string): boolean {
+  const version = /\d+(\.\d+)+/.exec(text)![0].split('.').map(Number)
+  const place = least.findIndex((part, index) => part !== (version[index] ?? 0))
+  return place === -1 || (version[place] ?? 0) > least[place]!
 }
 
 /** At the hub: port 5000 leads to the primary, 5001 to a standby, 8080 to a Zonewatch that is ready. 6432 is PgBouncer. */

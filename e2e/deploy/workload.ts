@@ -10,6 +10,8 @@ const ADDRESSES = ['192.0.2.1', '192.0.2.2']
 /** How often a caller repeats what was not answered with success. */
 const AGAIN_MS = 200
 const PATIENCE_MS = 5_000
+/** Longer than a new primary, the lease of a dead process and the first retries of a delivery take together. */
+const LOST_MS = 200_000
 
 type Given = { url: string; key: string; dns: DnsServer; receiver: Receiver }
 
@@ -35,8 +37,11 @@ export class Workload {
 
   async start({ zones, writers }: { zones: number; writers: number }): Promise<void> {
     await this.#call('POST', '/webhooks', { url: this.#given.receiver.url, groups: ['default'] })
-    for (let index = 0; index < zones; index++) this.#loops.push(this.#changeOneZone(`zone${index}.example.com`))
-    for (let index = 0; index < writers; index++) this.#loops.push(this.#keepCreating(index))
+    const loops = [
+      ...Array.from({ length: zones }, (_, index) => this.#changeOneZone(`zone${index}.example.com`)),
+      ...Array.from({ length: writers }, (_, index) => this.#keepCreating(index)),
+    ]
+    this.#loops = loops.map((loop) => loop.catch((error: Error) => void this.#faults.push(error.message)))
   }
 
   /** Creates a monitor, and waits until its first event has been delivered. */
@@ -120,7 +125,11 @@ export class Workload {
   }
 
   async #isReported(name: string, events: number): Promise<void> {
-    while (this.#reportsOf(name) < events) await systemClock.sleep(25)
+    const giveUpAt = systemClock.elapsed() + LOST_MS
+    while (this.#reportsOf(name) < events) {
+      if (systemClock.elapsed() > giveUpAt) throw new Error(`${name}: event ${events} was not reported`)
+      await systemClock.sleep(25)
+    }
   }
 
   #reportsOf(name: string): number {
@@ -145,9 +154,9 @@ export class Workload {
       if (answer?.ok && text !== undefined) return (text === '' ? {} : JSON.parse(text)) as T
       const status = String(answer?.status ?? 0)
       this.#refused.set(status, (this.#refused.get(status) ?? 0) + 1)
-      // Anything else than "not now" is a fault.
+      // Anything else than "not now" is a fault: a 404 of what was acknowledged, for one.
       if (!['0', '409', '502', '503', '504'].includes(status))
-        this.#faults.push(`${method} ${path} answered ${status}: ${text}`)
+        throw new Error(`${method} ${path} answered ${status}: ${text}`)
       await systemClock.sleep(AGAIN_MS)
     }
   }

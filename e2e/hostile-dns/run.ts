@@ -84,7 +84,7 @@ async function checkOnce(db: Database, lab: Lab, monitor: string): Promise<void>
   const result = await runCheck(
     claim as Claim<'due_checks'>,
     lab.deps,
-    recordedLoader(db),
+    recordedLoader(db, lab.clock),
     new AbortController().signal,
   )
   await recordChecks(db, [result], lab.clock.now())

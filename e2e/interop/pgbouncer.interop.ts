@@ -98,7 +98,9 @@ test('two nodes that start at once, and all of their work, through PgBouncer in 
   const found = JSON.parse((await runCommand(['doctor', '--json'], settings)).stdout) as {
     check: string
     status: string
+    detail: string
   }[]
+  expect(found.find(({ check }) => check === 'connections')?.detail).toMatch(/ to a pooler, whose max_client_conn/)
   for (const check of ['database', 'migrations', 'secret', 'instances'])
     expect(found.find((finding) => finding.check === check)).toMatchObject({ status: 'ok' })
   for (const server of [api, worker]) {

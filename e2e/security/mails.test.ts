@@ -20,7 +20,7 @@ test('a name with a line break is refused wherever a name is given', async () =>
     ['/organization', 'PATCH', { name: 'Acme \u202egnihsihp' }],
     [`/agents/${agent_id}`, 'PATCH', { name: PHISHING }],
     ['/groups', 'POST', { name: PHISHING }],
-    ['/dashboard/api/keys', 'POST', { name: PHISHING, role: 'read' }],
+    ['/api-keys', 'POST', { name: PHISHING, role: 'read' }],
     ['/dashboard/auth/update-user', 'POST', { name: PHISHING }],
     ['/organization/billing', 'PATCH', { name: PHISHING }],
     ['/organization/billing', 'PATCH', { line1: PHISHING }],

@@ -4,7 +4,7 @@ import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
 import { onBothEngines } from '#server/testing/database.ts'
 
-const KEYS = '/dashboard/api/keys'
+const KEYS = '/api-keys'
 
 onBothEngines('an admin', (_fresh, engine) => {
   test('sees no link to become an owner, and neither resends nor revokes it', async () => {

@@ -102,7 +102,8 @@ async function givenRequests(engine: Engine) {
     const reported = Array.from({ length: count }, () => ({ organizationId, groupId, event: newEvent() }))
     await db.transaction().execute((transaction) => insertRequests(transaction, reported, systemClock.now()))
   }
-  return { db, settings: { ...settings, ROLES: 'delivery' }, receiver, events }
+  // Two processes in each server, as on a machine with three cores.
+  return { db, settings: { ...settings, ROLES: 'delivery', WORKERS: '2' }, receiver, events }
 }
 
 /** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */

@@ -9,7 +9,7 @@ import { emailOf, insertAgent, type Person } from './people.ts'
 
 type Offered = { organization: string; email: string; role: AgentRole; state: InvitationState }
 
-/** What the link in a mail offers, for the page that it opens. Throws `not_found` for a token that is none, or was replaced. */
+/** What the link in a mail offers, for the page that it opens. Throws `not_found` for a token that is invalid or was replaced. */
 export async function getOfferedInvitation(db: Database, token: string, now: number): Promise<Offered> {
   const row = await db
     .selectFrom('invitations')

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
+import { budgetOf } from '../http/limits.ts'
 import { unauthorized } from '../problem.ts'
 import { crossSite, readSession, type Session, sourceOf } from './sessions.ts'
 
@@ -18,7 +19,7 @@ declare module 'fastify' {
  */
 export function guardAccounts(scope: FastifyInstance, deps: Pick<Deps, 'db' | 'clock' | 'config'>): void {
   const { db, clock, config } = deps
-  const limiter = new Limiter({ db, clock, limits: config.limits })
+  const limiter = new Limiter({ db, clock })
   refuseUnknownFields(scope)
   scope.decorateRequest('session', null)
   scope.addHook('onRequest', async (request, reply) => {
@@ -26,7 +27,8 @@ export function guardAccounts(scope: FastifyInstance, deps: Pick<Deps, 'db' | 'c
     if (!isReading && sourceOf(request, config.baseUrl) === 'another site') throw crossSite()
     request.session = (await readSession(deps, request)) ?? null
     const who = request.session?.personId ?? networkOf(request.ip)
-    enforceLimit(await limiter.take(who, 'dashboard'), clock.now(), reply, { kind: 'dashboard', whose: 'of one user' })
+    const budget = budgetOf('dashboard', config.limits)
+    enforceLimit(await limiter.take(who, budget), clock.now(), reply, { ...budget, isKnown: request.session !== null })
   })
 }
 

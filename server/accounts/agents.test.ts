@@ -43,7 +43,7 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     expect(third.has_more).toBe(false)
   })
 
-  test('an order that is none of these is refused with those that are', async () => {
+  test('an unknown order is refused with the list of the allowed ones', async () => {
     const { body } = await (await givenApp(engine)).call('/agents?order_by=role')
 
     expect(body.errors.order_by).toBe('must be one of created, name, email.')
@@ -104,7 +104,7 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     expect(data.filter(({ is_owner }: Agent) => is_owner)).toHaveLength(1)
   })
 
-  test("another organization's agent is not there, whatever is asked of it", async () => {
+  test("another organization's agent is a 404 for every request", async () => {
     const world = await givenApp(engine)
     const foreign = await givenAgent(world, { name: 'Eve', of: 'Second' })
     await world.organization()

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import type { ApiKey } from '#contract/api-keys.ts'
 import { givenSignedIn } from '../testing/accounts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
-const KEYS = '/dashboard/api/keys'
+const KEYS = '/api-keys'
+const HOUR_MS = 3_600_000
 
 onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
   test('is shown once, works, is listed with its creator, and ends when it is revoked', async () => {
@@ -14,14 +16,14 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     const { key, ...shown } = made.body
     expect((await world.call('/monitors', { key })).status).toBe(200)
 
-    const listed = (await browser.call(KEYS)).body.data
+    const listed = (await browser.call(`${KEYS}?order_way=desc`)).body.data
     expect(listed[0]).toMatchObject({ id: shown.id, last_used: expect.any(String), revoked: null })
     expect(JSON.stringify(listed)).not.toContain(key)
 
     expect((await browser.call(`${KEYS}/${shown.id}`, { method: 'DELETE' })).status).toBe(204)
     expect((await world.call('/monitors', { key })).status).toBe(401)
     expect((await browser.call(`${KEYS}/${shown.id}`, { method: 'DELETE' })).status).toBe(404)
-    expect((await browser.call(KEYS)).body.data[0].revoked).not.toBeNull()
+    expect((await browser.call(`${KEYS}?order_way=desc`)).body.data[0].revoked).not.toBeNull()
   })
 
   test('runs out when it was asked to', async () => {
@@ -36,18 +38,38 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     expect((await world.call('/monitors', { key })).status).toBe(401)
   })
 
-  test('is made by admins, one that may do all by owners, and none by another key', async () => {
+  test('is made, changed and read by admins, one that may do all by owners, and limits are set by owners', async () => {
     const world = await givenApp(engine)
-    const make = { body: { name: 'Deploy', role: 'admin' } }
-    for (const [name, role, status] of [
-      ['Mia', 'member', 403],
-      ['Ada', 'admin', 403],
-      ['Olga', 'owner', 201],
+    const { id } = await world.key('admin')
+    for (const [name, role, list, write, admin, limits] of [
+      ['Mia', 'member', 403, 403, 403, 403],
+      ['Ada', 'admin', 200, 201, 403, 403],
+      ['Olga', 'owner', 200, 201, 201, 201],
     ] as const) {
       const browser = await givenSignedIn(world, { name, role })
-      expect((await browser.call(KEYS, make)).status).toBe(status)
+      const make = (given: object) => browser.call(KEYS, { body: { name: 'Deploy', role: 'write', ...given } })
+      const answers = [
+        await browser.call(KEYS),
+        await make({}),
+        await make({ role: 'admin' }),
+        await make({ limits: { read: 60 } }),
+      ]
+      expect([name, ...answers.map(({ status }) => status)]).toEqual([name, list, write, admin, limits])
+      const change = (method: string, path: string, body?: object) =>
+        browser.call(`${KEYS}/${id}${path}`, { method, body })
+      if (role === 'owner') continue
+      const refused = [
+        await change('PATCH', '', { name: 'x' }),
+        await change('POST', '/rotate'),
+        await change('DELETE', ''),
+      ]
+      expect([name, ...refused.map(({ status }) => status)]).toEqual([name, 403, 403, 403])
     }
-    expect((await world.call(KEYS, { method: 'POST', ...make })).status).toBe(403)
+    for (const role of ['read', 'write'] as const) {
+      const { key } = await world.key(role)
+      const make = { method: 'POST', body: { name: 'Deploy', role: 'read' }, key }
+      expect([(await world.call(KEYS, make)).status, (await world.call(KEYS, { key })).status]).toEqual([403, 403])
+    }
   })
 
   test("is nobody's business in another organization", async () => {
@@ -66,6 +88,242 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     const make = { body: { name: 'Deploy', role: 'read' } }
     expect((await browser.call(KEYS, make)).status).toBe(201)
     expect((await browser.call(KEYS, make)).status).toBe(402)
+  })
+})
+
+onBothEngines('an API key', (_fresh, engine) => {
+  const make = async ({ call }: AppWorld, body: object, more: Call = {}) =>
+    await call(KEYS, { method: 'POST', body: { name: 'Deploy', role: 'admin', ...body }, ...more })
+  /** By an owner, who can give more than keys have by default. */
+  const makeByOwner = async (world: AppWorld, body: object) => {
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    return await owner.call(KEYS, { body: { name: 'Deploy', role: 'admin', ...body } })
+  }
+  const change = async ({ call }: AppWorld, id: string, body: object, more: Call = {}) =>
+    await call(`${KEYS}/${id}`, { method: 'PATCH', body, ...more })
+  const rotate = async ({ call }: AppWorld, id: string, body?: object, more: Call = {}) =>
+    await call(`${KEYS}/${id}/rotate`, { method: 'POST', ...(body && { body }), ...more })
+  const works = async ({ call }: AppWorld, key: string) => (await call('/groups', { key })).status === 200
+
+  test('is rotated: both work until the time that the answer names, then the new one, and id and name stay', async () => {
+    const world = await givenApp(engine)
+    const { id, key: first } = (await make(world, {})).body
+    const rotated = await rotate(world, id, { grace_hours: 2 })
+    const { key: second, previous_expires } = rotated.body
+    expect([rotated.status, rotated.body.id, rotated.body.name]).toEqual([200, id, 'Deploy'])
+    const hours = (Date.parse(previous_expires) - world.deps.clock.now()) / HOUR_MS
+    expect([Math.ceil(hours * 1_000) / 1_000, second === first]).toEqual([2, false])
+    expect([await works(world, first), await works(world, second)]).toEqual([true, true])
+    world.pass(2 * HOUR_MS)
+    expect([await works(world, first), await works(world, second)]).toEqual([false, true])
+    const shown = (await world.call(`${KEYS}/${id}`)).body
+    expect([shown.previous_expires, typeof shown.rotated, 'key' in shown]).toEqual([null, 'string', false])
+  })
+
+  test('ends at once where it is rotated without a grace period, again, or revoked', async () => {
+    const world = await givenApp(engine)
+    const { id, key: first } = (await make(world, {})).body
+    const second = (await rotate(world, id)).body.key
+    const third = (await rotate(world, id)).body.key
+    expect([await works(world, first), await works(world, second), await works(world, third)]).toEqual([
+      false,
+      true,
+      true,
+    ])
+    const fourth = (await rotate(world, id, { grace_hours: 0 })).body.key
+    expect([await works(world, third), await works(world, fourth)]).toEqual([false, true])
+    const fifth = (await rotate(world, id)).body.key
+    expect((await world.call(`${KEYS}/${id}`, { method: 'DELETE' })).status).toBe(204)
+    expect([await works(world, fourth), await works(world, fifth)]).toEqual([false, false])
+    expect([(await rotate(world, id)).status, (await change(world, id, { name: 'x' })).status]).toEqual([409, 409])
+    expect((await rotate(world, id, { grace_hours: 169 })).body.errors).toHaveProperty('grace_hours')
+  })
+
+  test('that was rotated shares the window of its limits with the one before', async () => {
+    const world = await givenApp(engine, { READ_LIMIT: '2' })
+    const { id, key } = (await make(world, {})).body
+    const second = (await rotate(world, id)).body.key
+    expect([await works(world, key), await works(world, second), await works(world, key)]).toEqual([true, true, false])
+  })
+
+  test('with limits of its own is counted by them, in separate windows, with headers that say so', async () => {
+    const world = await givenApp(engine, { READ_LIMIT: '2', WRITE_LIMIT: '2', CREATE_LIMIT: '2' })
+    const limits = { read: 3, page: 5, check: 4 }
+    const made = (await makeByOwner(world, { limits })).body
+    expect(made.limits).toEqual({ read: 3, page: 5, write: null, create: null, check: 4 })
+    const { key } = made
+    const ask = async (path: string, method = 'GET', body?: object) => {
+      const { status, headers } = await world.call(path, { key, method, ...(body && { body }) })
+      return [status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]
+    }
+    expect(await ask('/groups')).toEqual([200, '3', '2'])
+    expect(await ask('/groups?after=x')).toEqual([400, '5', '4'])
+    expect(await ask('/groups?before=x', 'HEAD')).toEqual([400, '5', '3'])
+    expect(await ask('/monitors/mon_1/check', 'POST')).toEqual([404, '4', '3'])
+    expect(await ask('/monitors/mon_1/enable', 'POST')).toEqual([404, '2', '1'])
+    expect(await ask('/monitors', 'POST', {})).toEqual([400, '2', '1'])
+    await ask('/groups')
+    await ask('/groups')
+    const refused = await world.call('/groups', { key })
+    expect([refused.status, refused.headers['x-ratelimit-limit']]).toEqual([429, '3'])
+    expect(refused.body.error).toContain('An owner of the organization can raise limits.read of the key')
+    expect(await ask('/groups?after=x')).toEqual([400, '5', '2'])
+    // A limit that is raised holds for the next request, though the window was full.
+    await world.deps.db.updateTable('api_keys').set({ limits: '{"read":4}' }).where('id', '=', made.id).execute()
+    expect(await ask('/groups')).toEqual([200, '4', '0'])
+  })
+
+  test('without limits of its own has those of the specification: pages are reads, checks are writes', async () => {
+    const world = await givenApp(engine, { READ_LIMIT: '2', WRITE_LIMIT: '2' })
+    const { key } = (await make(world, {})).body
+    const statuses = async (...asked: [path: string, method?: string][]) => {
+      const answers = []
+      for (const [path, method = 'GET'] of asked) answers.push((await world.call(path, { key, method })).status)
+      return answers
+    }
+    expect(await statuses(['/groups'], ['/groups?after=x'], ['/groups?after=x'])).toEqual([200, 400, 429])
+    const check = ['/monitors/mon_1/check', 'POST'] as [string, string]
+    expect(await statuses(check, ['/monitors/mon_1/enable', 'POST'], check)).toEqual([404, 404, 429])
+  })
+
+  test('takes no limit above what the operator allows, also not later', async () => {
+    const world = await givenApp(engine, { KEY_LIMIT_MAX: '100', READ_LIMIT: '20', CHECK_LIMIT: '7' })
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const refused = await owner.call(KEYS, {
+      body: { name: 'x', role: 'read', limits: { read: 101, write: 0, check: 100 } },
+    })
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, ['limits.read', 'limits.write']])
+    expect(refused.headers['x-error-fields']).toContain('limits.read=above_key_limit;max=100;given=101')
+    const { id, key } = (await owner.call(KEYS, { body: { name: 'x', role: 'read', limits: { read: 100 } } })).body
+    const lower = await givenApp(engine, { KEY_LIMIT_MAX: '50', READ_LIMIT: '20' }, world.url)
+    const answer = await lower.call('/groups', { key })
+    expect(answer.headers['x-ratelimit-limit']).toBe('50')
+    // An operator's limit is above it.
+    await world.deps.db.updateTable('api_keys').set({ limits_by: 'operator' }).where('id', '=', id).execute()
+    expect((await lower.call('/groups', { key })).headers['x-ratelimit-limit']).toBe('100')
+  })
+
+  test('is changed field by field, only in the version that was read', async () => {
+    const world = await givenApp(engine)
+    const { id } = (await make(world, { limits: { read: 60, page: 60 } })).body
+    const { headers } = await world.call(`${KEYS}/${id}`)
+    const changed = await change(
+      world,
+      id,
+      { limits: { read: null, write: 30 } },
+      { headers: { 'if-match': headers.etag! } },
+    )
+    expect(changed.body.limits).toEqual({ read: null, page: 60, write: 30, create: null, check: null })
+    expect((await change(world, id, { name: 'x' }, { headers: { 'if-match': headers.etag! } })).status).toBe(412)
+    expect(
+      (await change(world, id, { limits: null, role: 'read', expires: '2100-01-01T00:00:00Z' })).body,
+    ).toMatchObject({
+      ...{ name: 'Deploy', role: 'read', expires: '2100-01-01T00:00:00.000Z' },
+      limits: { read: null, page: null, write: null },
+    })
+    for (const [body, field] of [
+      [{ expires: '2020-01-01T00:00:00Z' }, 'expires'],
+      [{ role: 'owner' }, 'role'],
+      [{ limits: { reads: 1 } }, 'limits.reads'],
+      [{ limits: { read: -1 } }, 'limits.read'],
+      [{ limits: { read: 1.5 } }, 'limits.read'],
+      [{ hash: 'x' }, 'hash'],
+      [{ revoked: null }, 'revoked'],
+    ] as const) {
+      expect([field, Object.keys((await change(world, id, body)).body.errors)]).toEqual([field, [field]])
+    }
+  })
+
+  test('gives another key no more than it has itself, and what is not said is as its own', async () => {
+    const world = await givenApp(engine, { READ_LIMIT: '20', WRITE_LIMIT: '50' })
+    const expires = new Date(world.deps.clock.now() + HOUR_MS).toISOString()
+    const { id, key } = (await makeByOwner(world, { limits: { read: 10, check: 30 }, expires })).body
+    const child = await make(world, {}, { key })
+    expect(child.body).toMatchObject({ limits: { read: 10, check: 30, page: null }, expires, created_by_key_id: id })
+    for (const [given, field] of [
+      [{ limits: { read: 11 } }, 'limits.read'],
+      [{ limits: { read: null } }, 'limits.read'],
+      [{ limits: { write: 51 } }, 'limits.write'],
+      [{ limits: { page: 1 } }, 'limits.page'],
+      [{ limits: null }, 'limits.read'],
+      [{ expires: null }, 'expires'],
+      [{ expires: '2100-01-01T00:00:00Z' }, 'expires'],
+    ] as const) {
+      const refused = [await make(world, given, { key }), await change(world, id, given, { key })]
+      expect(refused.map(({ status, body }) => [status, body.error.includes(field)])).toEqual([
+        [403, true],
+        [403, true],
+      ])
+    }
+    const other = (await world.key('admin')).id
+    expect([(await rotate(world, other, {}, { key })).status, (await rotate(world, id, {}, { key })).status]).toEqual([
+      403, 200,
+    ])
+    expect((await make(world, { limits: { read: 9 }, role: 'read' }, { key })).status).toBe(201)
+  })
+
+  test('of an agent who was demoted cannot be given back more than the agent has', async () => {
+    const world = await givenApp(engine)
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const { id, created_by_id } = (await eve.call(KEYS, { body: { name: 'All', role: 'admin' } })).body
+    await owner.call(`/agents/${created_by_id}`, { method: 'PATCH', body: { role: 'member' } })
+    const back = await owner.call(`${KEYS}/${id}`, { method: 'PATCH', body: { role: 'admin' } })
+    expect([back.status, back.body.error]).toEqual([409, expect.stringContaining('at most the role write')])
+  })
+
+  test('belongs to the agent who rotated it last, and ends with that agent; so do keys that it made', async () => {
+    const world = await givenApp(engine)
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const { id } = (await owner.call(KEYS, { body: { name: 'All', role: 'admin' } })).body
+    const { key, created_by_id } = (await eve.call(`${KEYS}/${id}/rotate`, { body: {} })).body
+    const child = (await make(world, {}, { key })).body
+    expect([await works(world, key), await works(world, child.key)]).toEqual([true, true])
+    await owner.call(`/agents/${created_by_id}`, { method: 'DELETE' })
+    expect([await works(world, key), await works(world, child.key)]).toEqual([false, false])
+  })
+
+  test('is listed by state in pages, and is found in no other organization', async () => {
+    const world = await givenApp(engine)
+    const { id } = (await make(world, { name: 'a' })).body
+    await make(world, { name: 'b', expires: new Date(world.deps.clock.now() + HOUR_MS).toISOString() })
+    const gone = (await make(world, { name: 'c' })).body.id
+    await world.call(`${KEYS}/${gone}`, { method: 'DELETE' })
+    world.pass(HOUR_MS)
+    const namesOf = async (query: string) =>
+      (await world.call(`${KEYS}?${query}`)).body.data.map(({ name }: ApiKey) => name)
+    expect(await namesOf('state=revoked')).toEqual(['c'])
+    expect(await namesOf('state=expired')).toEqual(['b'])
+    expect((await namesOf('state=ACTIVE')).sort()).toEqual(['First key', 'a'])
+    expect(await namesOf('order_way=desc&limit=2')).toEqual(['c', 'b'])
+    const { key } = await world.organization('Second')
+    const answers = [
+      await world.call(`${KEYS}/${id}`, { key }),
+      await change(world, id, { name: 'x' }, { key }),
+      await rotate(world, id, {}, { key }),
+      await world.call(`${KEYS}/${id}`, { key, method: 'DELETE' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    expect((await world.call(KEYS, { key })).body.data).toHaveLength(1)
+  })
+
+  test('is in no row of the database in clear, also where an Idempotency-Key repeats the answer', async () => {
+    const world = await givenApp(engine)
+    const headers = { 'idempotency-key': 'one' }
+    const first = await make(world, {}, { headers })
+    const again = await make(world, {}, { headers })
+    expect([again.body.key, again.headers['idempotent-replayed']]).toEqual([first.body.key, 'true'])
+    const path = { headers: { 'idempotency-key': 'two' } }
+    const rotated = await rotate(world, first.body.id, {}, path)
+    expect((await rotate(world, first.body.id, {}, path)).body.key).toBe(rotated.body.key)
+    for (const table of ['api_keys', 'idempotent_requests', 'audit_log'] as const) {
+      const rows = await world.deps.db.selectFrom(table).selectAll().execute()
+      const text = rows.flatMap((row) =>
+        Object.values(row).map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : String(value))),
+      )
+      expect(text.filter((each) => each.includes(first.body.key) || each.includes(rotated.body.key))).toEqual([])
+    }
   })
 })
 

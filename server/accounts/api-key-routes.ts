@@ -1,81 +1,139 @@
 import { Type } from 'typebox'
-import { type ApiKey, ApiKeys, MadeApiKey, Mails, NewApiKey } from '#contract/account.ts'
-import type { AgentRole } from '#contract/agents.ts'
-import { Exactly } from '#contract/common.ts'
-import { fieldError } from '#contract/field-errors.ts'
-import { inTransaction } from '../database/database.ts'
-import { lockOrganization } from '../database/organization-lock.ts'
+import { Mails } from '#contract/account.ts'
+import {
+  ApiKey,
+  ApiKeyChange,
+  ApiKeyQuery,
+  ApiKeyRotation,
+  MadeApiKey,
+  NewApiKey,
+  ServerKeyLimits,
+} from '#contract/api-keys.ts'
+import { Exactly, Nullable, PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { changedBy } from '../http/permit.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { parseTime } from '../http/times.ts'
 import { withinQuota } from '../organization/quota.ts'
-import { forbidden, invalid } from '../problem.ts'
-import { getApiKey, listApiKeys, listMails } from './api-key-store.ts'
-import { insertKey, type KeyRole, revokeKey } from './api-keys.ts'
-import { roleOfActor } from './memberships.ts'
+import { changeApiKey, createApiKey, revokeApiKey, rotateApiKey } from './api-key-changes.ts'
+import { shownLimits } from './api-key-limits.ts'
+import { getApiKey, getMadeApiKey, listApiKeys, listMails } from './api-key-store.ts'
 
-/** API keys are made by people, not by keys; and what was written to people of the organization. */
+const tags = ['API keys']
+const params = Params('key')
+const byAdmins = { readBy: 'admin' } as const
+const takesIfMatch = { takesIfMatch: true }
+
+/** API keys, and what was written to people of the organization. */
 export function accountKeyRoutes(deps: Deps): Routes {
-  const { db } = deps
+  const { db, seal, config } = deps
   return async (app) => {
     changedBy(app, 'admin')
-    app.addHook('onRequest', async ({ context }) => {
-      if (context.personId === undefined)
-        throw forbidden('API keys cannot use this endpoint. Sign in to the dashboard.')
+
+    const list = {
+      operationId: 'listApiKeys',
+      summary: 'List API keys',
+      description: 'Expired and revoked keys are included. The keys themselves are not shown.',
+      tags,
+      querystring: ApiKeyQuery,
+      response: Answers(200, PageOf(ApiKey)),
+    }
+    app.get('/api-keys', { config: byAdmins, schema: list }, ({ query, context }) =>
+      deps.readList(context, (db) => listApiKeys(db, { seal, config }, context, query)),
+    )
+
+    const create = {
+      operationId: 'createApiKey',
+      summary: 'Create an API key',
+      description:
+        'Only this response shows the key. Only owners and keys with the role admin can create keys with the role admin or with limits. A key that is created by another key has its limits and its expiry where the request does not say less.',
+      tags,
+      body: NewApiKey,
+      response: Answers(201, MadeApiKey),
+    }
+    app.post('/api-keys', { schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        effect: (db) =>
+          withinQuota({ ...deps, db }, context, 'api_keys', (database) =>
+            createApiKey(database, config, context, body),
+          ),
+        answer: (db, made) => {
+          reply.code(201).header('location', `/api-keys/${made.id}`)
+          return getMadeApiKey(db, config, context, made)
+        },
+      })
     })
 
-    app.get(
-      '/dashboard/api/keys',
-      { schema: { querystring: OfOrganization, response: Answers(200, ApiKeys) } },
-      async ({ context }) => ({
-        data: await listApiKeys(db, context),
-      }),
+    const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, params, response: Answers(200, ApiKey) }
+    app.get('/api-keys/:key', { config: byAdmins, schema: read }, ({ params, context }) =>
+      getApiKey(db, config, context, params.key),
     )
 
-    app.post(
-      '/dashboard/api/keys',
-      { schema: { body: NewApiKey, response: Answers(201, MadeApiKey) } },
-      async (request, reply) => {
-        const { body, context } = request
-        const { organizationId, now } = context
-        const createdBy = context.actor.id
-        const expiresAt = expiryOf(body.expires, now)
-        const given = { name: body.name, role: body.role, createdBy, ...(expiresAt !== undefined && { expiresAt }) }
-        return await once(request, reply, db, {
-          effect: (db) =>
-            withinQuota({ ...deps, db }, context, 'api_keys', (database) =>
-              inTransaction(database, async (transaction) => {
-                await lockOrganization(transaction, organizationId)
-                const role = await roleOfActor(transaction, context, createdBy)
-                if (role !== 'admin' && role !== 'owner') throw forbidden('You can no longer create API keys.')
-                refuseAdminKey(role, body)
-                return await insertKey(transaction, context, given)
-              }),
-            ),
-          answer: async (db, { id, key }) => {
-            const made: ApiKey = await getApiKey(db, context, id)
-            reply.code(201)
-            return { ...made, key }
-          },
-        })
-      },
-    )
+    const change = {
+      operationId: 'updateApiKey',
+      summary: 'Update an API key',
+      description:
+        'Fields you leave out keep their values, in `limits` too. Changes hold from the next request with the key. Returns 409 for a revoked key.',
+      tags,
+      params,
+      body: ApiKeyChange,
+      response: Answers(200, ApiKey),
+    }
+    app.patch('/api-keys/:key', { config: takesIfMatch, schema: change }, async ({ params, body, context, match }) => {
+      await changeApiKey(db, config, context, params.key, body, match)
+      return await getApiKey(db, config, context, params.key)
+    })
 
+    const rotate = {
+      operationId: 'rotateApiKey',
+      summary: 'Rotate an API key',
+      description:
+        'Only this response shows the new key. The previous key also works for `grace_hours`; the one before it ends at once. Id, role, limits and expiry stay, and both keys share the rate limits. Returns 409 for an expired or revoked key.',
+      tags,
+      params,
+      body: Nullable(ApiKeyRotation), // a body that is not sent is null
+      response: Answers(200, MadeApiKey),
+    }
+    app.post('/api-keys/:key/rotate', { schema: rotate }, (request, reply) => {
+      const { params, body, context } = request
+      const graceHours = body?.grace_hours ?? 24
+      return once(request, reply, db, {
+        effect: (db) => rotateApiKey(db, config, context, params.key, graceHours),
+        answer: (db, key) => getMadeApiKey(db, config, context, { id: params.key, key }),
+      })
+    })
+
+    const revoke = {
+      operationId: 'revokeApiKey',
+      summary: 'Revoke an API key',
+      description:
+        'Takes effect at once and cannot be undone. The key stays in the list as revoked. Keys that it created keep working.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
     app.delete(
-      '/dashboard/api/keys/:key',
-      { schema: { params: Params('key'), response: Answers(204, NoContent) } },
-      async ({ params, context }, reply) => {
-        refuseAdminKey(context.role, await getApiKey(db, context, params.key))
-        await revokeKey(db, context, params.key)
+      '/api-keys/:key',
+      { config: takesIfMatch, schema: revoke },
+      async ({ params, context, match }, reply) => {
+        await revokeApiKey(db, context, params.key, match)
         return reply.code(204).send(null)
       },
     )
 
     app.get(
+      '/dashboard/api/key-limits',
+      { config: byAdmins, schema: { querystring: OfOrganization, response: Answers(200, ServerKeyLimits) } },
+      async () => {
+        const { dashboard: _, ...limits } = config.limits
+        return { defaults: { ...shownLimits(), ...limits }, most: config.keyLimitMax }
+      },
+    )
+
+    app.get(
       '/dashboard/api/mails',
-      { config: { readBy: 'admin' }, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
+      { config: byAdmins, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
       async ({ context }) => ({ data: await listMails(deps, context) }),
     )
   }
@@ -83,17 +141,3 @@ export function accountKeyRoutes(deps: Deps): Routes {
 
 /** Names the organization where the header cannot be set. */
 const OfOrganization = Exactly({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
-
-/** Throws 400 for what is not in the future. */
-function expiryOf(text: string | null | undefined, now: number): number | undefined {
-  if (text === null || text === undefined) return undefined
-  const instant = parseTime('expires', text)
-  if (instant > now) return instant
-  throw invalid({ expires: fieldError('not_in_future') })
-}
-
-/** Throws 403. */
-function refuseAdminKey(by: AgentRole, { role }: { role: KeyRole }): void {
-  if (role !== 'admin' || by === 'owner') return
-  throw forbidden('Only owners can create and revoke keys with the role admin.')
-}

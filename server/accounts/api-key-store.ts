@@ -1,24 +1,69 @@
-import type { ApiKey, Mails } from '#contract/account.ts'
+import type { Selectable } from 'kysely'
+import type { Mails } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
-import type { Tenant } from '../context.ts'
+import type { ApiKey, ApiKeyQuery, MadeApiKey } from '#contract/api-keys.ts'
+import type { RequestContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import type { ApiKeysTable } from '../database/schema-people.ts'
+import { withVersion } from '../database/versions.ts'
 import type { Deps } from '../deps.ts'
+import { listPage, type Page } from '../http/pagination.ts'
 import { mayGive } from '../http/permit.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { type MailContent, messageOf } from '../mail/content.ts'
 import { notFound } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { ownLimits, type ServerLimits, shownLimits } from './api-key-limits.ts'
 
-/** Newest first, revoked and expired ones included. */
-export async function listApiKeys(db: Database, { organizationId }: Tenant): Promise<ApiKey[]> {
-  const rows = await keysOf(db, organizationId).orderBy('api_keys.id', 'desc').limit(1_000).execute()
-  return rows.map(toApiKey)
+type Reading = Pick<RequestContext, 'organizationId' | 'now'>
+
+/** Revoked and expired ones included, unless the query says otherwise. */
+export async function listApiKeys(
+  db: Database,
+  { seal, config }: { seal: Seal; config: ServerLimits },
+  { organizationId, now }: Reading,
+  query: ApiKeyQuery,
+): Promise<Page<ApiKey>> {
+  const { state } = query
+  let rows = keysOf(db, organizationId)
+  if (state === 'revoked') rows = rows.where('api_keys.revoked_at', 'is not', null)
+  else if (state !== undefined) rows = rows.where('api_keys.revoked_at', 'is', null)
+  if (state === 'expired') rows = rows.where('api_keys.expires_at', '<=', now)
+  if (state === 'active') {
+    rows = rows.where(({ eb, or }) => or([eb('api_keys.expires_at', 'is', null), eb('api_keys.expires_at', '>', now)]))
+  }
+  const page = await listPage<Row>(rows as never, {
+    seal,
+    query,
+    id: 'api_keys.id',
+    orders: { created: { column: 'api_keys.id' } },
+    scope: ['api keys', organizationId, state],
+  })
+  return { ...page, data: page.data.map((row) => toApiKey(row, now, config)) }
 }
 
 /** Throws `not_found`. */
-export async function getApiKey(db: Database, { organizationId }: Tenant, id: string): Promise<ApiKey> {
+export async function getApiKey(
+  db: Database,
+  config: ServerLimits,
+  { organizationId, now }: Reading,
+  id: string,
+): Promise<ApiKey> {
   const row = await keysOf(db, organizationId).where('api_keys.id', '=', id).executeTakeFirst()
   if (!row) throw notFound()
-  return toApiKey(row)
+  return withVersion(toApiKey(row, now, config), row.version)
+}
+
+/** The same with the key itself, which only this answer has. Throws `not_found`. */
+export async function getMadeApiKey(
+  db: Database,
+  config: ServerLimits,
+  context: Reading,
+  { id, key }: { id: string; key: string },
+): Promise<MadeApiKey> {
+  const row = await keysOf(db, context.organizationId).where('api_keys.id', '=', id).executeTakeFirst()
+  if (!row) throw notFound()
+  return { ...toApiKey(row, context.now, config), key }
 }
 
 /** The newest mails of an organization, as somebody with this role may see them. Those about somebody's account belong to none and never stand here. */
@@ -57,18 +102,22 @@ function keysOf(db: Database, organizationId: string) {
         .onRef('agents.id', '=', 'api_keys.created_by')
         .onRef('agents.organization_id', '=', 'api_keys.organization_id'),
     )
-    .select(['api_keys.id', 'api_keys.name', 'api_keys.role', 'api_keys.created_at', 'agents.name as maker'])
-    .select('agents.id as maker_id')
-    .select(['last_used_at', 'expires_at', 'revoked_at'])
+    .selectAll('api_keys')
+    .select(['agents.name as maker', 'agents.id as maker_id'])
     .where('api_keys.organization_id', '=', organizationId)
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof keysOf>['execute']>>[number]
+type Row = Selectable<ApiKeysTable> & { maker: string | null; maker_id: string | null }
 
-function toApiKey({ id, name, role, created_at, maker, maker_id, ...row }: Row): ApiKey {
+function toApiKey(row: Row, now: number, config: ServerLimits): ApiKey {
+  const { id, name, role, expires_at, previous_until } = row
+  const previousUntil = previous_until !== null && previous_until > now ? previous_until : null
   return {
-    ...{ id, name, role, created: isoOf(created_at), created_by: maker, created_by_id: maker_id },
-    ...{ last_used: isoOrNull(row.last_used_at), expires: isoOrNull(row.expires_at) },
-    revoked: isoOrNull(row.revoked_at),
+    ...{ id, name, role, created: isoOf(row.created_at), created_by: row.maker, created_by_id: row.maker_id },
+    created_by_key_id: row.created_by_key,
+    ...{ last_used: isoOrNull(row.last_used_at), expires: isoOrNull(expires_at), revoked: isoOrNull(row.revoked_at) },
+    rotated: isoOrNull(row.rotated_at),
+    previous_expires: isoOrNull(previousUntil),
+    limits: shownLimits(ownLimits(row, config)),
   }
 }

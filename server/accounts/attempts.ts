@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { ipv6NetworkOf, networkOf } from '../http/auth-and-rate-limit.ts'
-import { secondsToWait } from '../http/limits.ts'
+import { secondsToWait, tryAgainIn } from '../http/limits.ts'
 import { Problem } from '../problem.ts'
 import { readCookie, setCookie } from './sessions.ts'
 
@@ -45,7 +45,7 @@ export async function count(
     for (const counted of subjects.slice(0, index)) await uncountAttempt(db, counted.subject)
     const seconds = secondsToWait({ freeAt }, now)
     reply.header('retry-after', String(seconds))
-    throw new Problem(429, `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`)
+    throw new Problem(429, `Too many attempts. ${tryAgainIn(seconds)}`)
   }
 }
 

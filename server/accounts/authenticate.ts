@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { forbidden } from '../problem.ts'
+import { ownLimits } from './api-key-limits.ts'
 import { findLiveKey, touchKey } from './api-keys.ts'
 import { findMembership, ROLE_OF_KEY, touchAgent } from './memberships.ts'
 import { readSession } from './sessions.ts'
@@ -11,7 +12,7 @@ import { readSession } from './sessions.ts'
  * each time: revoking and signing out hold at once, in every process.
  */
 export function authenticator(deps: Pick<Deps, 'db' | 'clock' | 'config'>) {
-  const { db, clock } = deps
+  const { db, clock, config } = deps
   const touch = touchKey(db)
   const see = touchAgent(db)
   return async (request: FastifyRequest): Promise<Caller | undefined> => {
@@ -22,7 +23,7 @@ export function authenticator(deps: Pick<Deps, 'db' | 'clock' | 'config'>) {
       if (!key) return undefined
       await touch(key, now)
       const actor = { type: 'key', id: key.id, label: key.name } as const
-      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor }
+      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor, limits: ownLimits(key, config) }
     }
     const session = await readSession(deps, request)
     if (!session) return undefined

@@ -117,8 +117,11 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
       (await browser.call('/organization', { headers })).body.name
 
     expect(await nameIn({})).toBe('First')
-    expect((await browser.call(`/dashboard/api/keys?organization=${second.id}`)).body.data).toHaveLength(1)
-    expect((await browser.call(`/dashboard/api/keys?organization=${third.id}`)).status).toBe(403)
+    const hook = { url: 'http://127.0.0.1:9999/' }
+    await world.call('/webhooks', { method: 'POST', body: hook, key: second.key })
+    const overviewOf = (id: string) => browser.call(`/dashboard/api/overview?organization=${id}`)
+    expect((await overviewOf(second.id)).body.webhooks.count).toBe(1)
+    expect((await overviewOf(third.id)).status).toBe(403)
     expect(await nameIn({ 'x-organization': second.id })).toBe('Second')
     expect(await nameIn({ 'x-organization': first.id })).toBe('First')
     for (const named of [third.id, 'nothing', '']) {

@@ -17,14 +17,23 @@ const CHANGERS: Record<string, AgentRole> = {
   '/alert-rules': 'member',
   '/incidents': 'member',
   '/alerts': 'member',
+  '/jobs': 'member',
+  '/setup-pages': 'member',
+  '/maintenance-windows': 'member',
+  '/planned-changes': 'member',
   '/agents': 'admin',
+  '/api-keys': 'admin',
   '/organization': 'admin',
   '/organization/billing': 'owner',
   '/organization/subscription': 'owner',
 }
 
 /** Who reads what is not for everyone. */
-const READERS: Record<string, AgentRole> = { '/audit-log': 'admin' }
+const READERS: Record<string, AgentRole> = {
+  '/audit-log': 'admin',
+  '/api-keys': 'admin',
+  '/api-keys/{key}': 'admin',
+}
 
 type Document = { paths: Record<string, Record<string, unknown>> }
 

@@ -38,7 +38,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
     const world = await givenApp(engine, { CORS_ORIGINS: 'https://status.example.com' })
     const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
     for (const headers of elsewhere.slice(0, 3)) {
-      for (const url of ['/monitors', '/dashboard/api/me', '/dashboard/api/keys']) {
+      for (const url of ['/monitors', '/dashboard/api/me', '/dashboard/api/key-limits']) {
         const cookie = cookiesOf(browser)
         expect((await world.app.inject({ url, headers: { cookie, ...headers } })).statusCode).toBe(401)
       }

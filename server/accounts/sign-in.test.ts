@@ -42,7 +42,10 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect(tries.filter(({ status }) => status === 401)).toHaveLength(5)
     const [refused] = tries.filter(({ status }) => status === 429)
     const seconds = Number(refused!.headers['retry-after'])
-    expect(refused!.body).toEqual({ code: 429, error: `Too many attempts. Try again in ${seconds} seconds.` })
+    expect(refused!.body).toEqual({
+      code: 429,
+      error: `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+    })
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(16) // one that began before the last that counted waits for a moment more
     await own.call('/dashboard/auth/sign-out', { method: 'POST' })

@@ -4,10 +4,10 @@ import type { RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
-import { alertToken } from '../mail/account-link.ts'
+import { alertToken, openAlertToken } from '../mail/account-link.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
-import { type Seal, SIGNATURE_OCTETS } from '../seal.ts'
+import type { Seal } from '../seal.ts'
 
 /** Who may be sent alerts by email: members, and addresses whose owners confirmed it. Nobody who unsubscribed. */
 
@@ -96,10 +96,7 @@ export async function useLink(
   token: string,
   now: number | null,
 ): Promise<{ email: string; organization: string }> {
-  const [organizationId = '', id = '', signature = ''] = token.split('.')
-  const octets = Buffer.from(signature, 'base64url')
-  if (octets.length !== SIGNATURE_OCTETS || !seal.isSigned(`${purpose} ${organizationId} ${id}`, octets))
-    throw notFound()
+  const { organizationId, id } = openAlertToken(seal, purpose, token)
   return await inTransaction(db, async (transaction) => {
     const row = await transaction
       .selectFrom('alert_addresses')
@@ -167,7 +164,7 @@ async function emailsOfOwners(db: Database, organizationId: string): Promise<str
   return rows.map(({ email, notification_email }) => notification_email ?? email)
 }
 
-/** Every recipient has a row, whose id stands in the link that unsubscribes. */
+/** Every recipient has a row, whose id is in the unsubscribe link. */
 async function ensureAddresses(db: Database, organizationId: string, emails: readonly string[], now: number) {
   const find = () =>
     db

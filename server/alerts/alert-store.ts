@@ -1,14 +1,16 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Alert, AlertInFull, AlertQuery } from '#contract/incidents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
 import { newId } from '../ids.ts'
-import { conflict, notFound } from '../problem.ts'
+import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { LONGEST_WAIT_MS } from '../webhooks/retry-schedule.ts'
 
 export type AlertRow = Selectable<AlertsTable>
 
@@ -18,6 +20,8 @@ export type NewAlert = {
   ruleId: string
   channelId: string
   dueAt: number
+  /** 1: only if nobody acknowledged until then. */
+  escalated?: number
 }
 
 /**
@@ -34,7 +38,7 @@ export async function insertAlerts(
   const written = await db
     .insertInto('alerts')
     .values(
-      alerts.map(({ kind, incidentId, ruleId, channelId, dueAt }) => ({
+      alerts.map(({ kind, incidentId, ruleId, channelId, dueAt, escalated = 0 }) => ({
         organization_id: organizationId,
         id: newId('alr', now),
         created_at: now,
@@ -44,6 +48,7 @@ export async function insertAlerts(
         channel_id: channelId,
         status: 'PENDING' as const,
         next_attempt_at: dueAt,
+        escalated: escalated as 0 | 1,
       })),
     )
     .onConflict((conflict) =>
@@ -59,13 +64,15 @@ export async function insertAlerts(
     )
     .returning(['id', 'next_attempt_at'])
     .execute()
-  await insertDue(db, organizationId, written)
+  await insertDue(db, organizationId, written, now)
 }
 
+/** No row is due farther ahead than a day: what waits longer is judged again then. */
 async function insertDue(
   db: Database,
   organizationId: string,
   alerts: readonly { id: string; next_attempt_at: number | null }[],
+  now: number,
 ): Promise<void> {
   if (alerts.length === 0) return
   await db
@@ -74,13 +81,42 @@ async function insertDue(
       alerts.map(({ id, next_attempt_at }) => ({
         organization_id: organizationId,
         alert_id: id,
-        due_at: next_attempt_at,
+        due_at: next_attempt_at === null ? null : Math.min(next_attempt_at, now + LONGEST_WAIT_MS),
       })),
     )
     .onConflict((conflict) =>
       conflict
         .columns(['organization_id', 'alert_id'])
         .doUpdateSet((set) => ({ due_at: set.ref('excluded.due_at'), claimed_by: null })),
+    )
+    .execute()
+}
+
+/** Call it for an incident that is locked, when alerts may be wanted that were not before: each of them is judged again, now. */
+export async function judgeAgain(db: Database, organizationId: string, incidentId: string, now: number): Promise<void> {
+  const alerts = () =>
+    db
+      .updateTable('alerts')
+      .where('organization_id', '=', organizationId)
+      .where('incident_id', '=', incidentId)
+      .where('kind', '=', 'failing')
+  const canceled = await alerts()
+    .set({ status: 'PENDING', error: null, next_attempt_at: now })
+    .where('status', '=', 'CANCELED')
+    .returning('id')
+    .execute()
+  const sent = await alerts().set({ next_attempt_at: now }).where('status', '=', 'SENT').returning('id').execute()
+  const rows = [...canceled, ...sent].map(({ id }) => ({ organization_id: organizationId, alert_id: id, due_at: now }))
+  if (rows.length === 0) return
+  await db
+    .insertInto('due_alerts')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['organization_id', 'alert_id'])
+        .doUpdateSet({ due_at: now })
+        // One that is being sent says itself when it is due next.
+        .where('due_alerts.claimed_by', 'is', null),
     )
     .execute()
 }
@@ -103,7 +139,9 @@ export async function recoveredAlerts(
     .where('alerts.organization_id', '=', organizationId)
     .where('alerts.incident_id', '=', incidentId)
     .where('alerts.kind', '=', 'failing')
-    .where('alerts.status', 'in', ['RETRYING', 'SENT', 'HELD'])
+    .where(({ or, eb }) =>
+      or([eb('alerts.status', 'in', ['RETRYING', 'SENT', 'HELD']), eb('alerts.sent_at', 'is not', null)]),
+    )
     .where('alert_rules.notifies_recovery', '=', 1)
     .execute()
   const alerts = alerted.map(({ rule_id, channel_id }) => ({
@@ -116,10 +154,13 @@ export async function recoveredAlerts(
   await insertAlerts(db, organizationId, alerts, now)
 }
 
-/** The alerts of a channel that reached its limit are combined in one message, due at this time. */
+/** `ruleId`: whose digest it is; null for what the limit of the channel leaves. */
+type SummaryOf = { organizationId: string; channelId: string; ruleId: string | null; dueAt: number }
+
+/** Alerts of a channel are combined in one message, due at this time. */
 export async function ensureSummary(
   db: Database,
-  { organizationId, channelId, dueAt }: { organizationId: string; channelId: string; dueAt: number },
+  { organizationId, channelId, ruleId, dueAt }: SummaryOf,
   now: number,
 ): Promise<void> {
   const id = newId('alr', now)
@@ -135,11 +176,12 @@ export async function ensureSummary(
       channel_id: channelId,
       status: 'PENDING',
       next_attempt_at: dueAt,
+      digest_rule_id: ruleId,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(['id', 'next_attempt_at'])
     .execute()
-  await insertDue(db, organizationId, written)
+  await insertDue(db, organizationId, written, now)
 }
 
 export async function listAlerts(
@@ -166,7 +208,7 @@ export async function listAlerts(
 /** Throws `not_found`, also for another organization's. */
 export async function getAlert(db: Database, tenant: Tenant, id: string): Promise<AlertInFull> {
   const { organizationId } = tenant
-  const row = await getAlertRow(db, tenant, id)
+  const row = await getTenantRow(db, 'alerts', tenant, id)
   const attempts = await db
     .selectFrom('alert_attempts')
     .selectAll()
@@ -192,38 +234,39 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
 /** Attempts of an alert that are kept. */
 export const MOST_ATTEMPTS = 50
 
-/** `lock`: `forUpdate` where the row is read for a change. */
-async function getAlertRow(db: Database, { organizationId }: Tenant, id: string, lock = sql``): Promise<AlertRow> {
-  const row = await db
-    .selectFrom('alerts')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(lock)
-    .executeTakeFirst()
-  if (!row) throw notFound()
-  return row
-}
-
-/** Sends it again now, whatever became of it. Throws 409 for one that is not sent by the queue. */
+/** Sends it again now, whatever its status. Throws 409 for one that is not sent by the queue. */
 export async function retryAlert(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getAlertRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'alerts', context, id, forUpdate(transaction))
     if (row.kind === 'test') throw conflict('A test is sent once. Send another one with POST /channels/{channel}/test.')
     if (row.status === 'PENDING' || row.status === 'HELD')
       throw conflict('The alert was not attempted yet. It is sent when it is due.')
     if (row.status === 'CANCELED') throw conflict('The alert was canceled, and has no message.')
+    if (await isBeingSent(transaction, row, now))
+      throw conflict('The alert is being sent at the moment. Try again in a minute.')
     await transaction
       .updateTable('alerts')
-      .set({ status: 'RETRYING', next_attempt_at: now, progress: null, error: null })
+      .set({ status: 'RETRYING', next_attempt_at: now, asked_at: now, progress: null, error: null })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()
-    await insertDue(transaction, organizationId, [{ id, next_attempt_at: now }])
+    await insertDue(transaction, organizationId, [{ id, next_attempt_at: now }], now)
     const object = { type: 'channel' as const, id: row.channel_id, label: row.title }
     await recordAudit(transaction, context, { action: 'channel.alert_retried', object })
   })
+}
+
+/** Locked, so that no attempt begins before the caller ends. */
+async function isBeingSent(db: Database, { organization_id, id }: AlertRow, now: number): Promise<boolean> {
+  const due = await db
+    .selectFrom('due_alerts')
+    .select(['claimed_by', 'due_at'])
+    .where('organization_id', '=', organization_id)
+    .where('alert_id', '=', id)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
+  return due?.claimed_by != null && due.due_at !== null && due.due_at > now
 }
 
 const toAlert = (row: AlertRow): Alert => ({
@@ -239,4 +282,5 @@ const toAlert = (row: AlertRow): Alert => ({
   sent: row.sent_at === null ? null : isoOf(row.sent_at),
   next_attempt: row.next_attempt_at === null ? null : isoOf(row.next_attempt_at),
   error: row.error,
+  is_escalation: row.escalated === 1,
 })

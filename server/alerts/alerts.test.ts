@@ -8,7 +8,6 @@ import { startReceiver } from '../testing/receiver.ts'
 import type { Settings } from '../testing/server-process.ts'
 import { startMailServer } from '../testing/smtp.ts'
 import { beginAttempt } from './deliver.ts'
-import { recoverGoneMonitors } from './retention.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -28,7 +27,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     await send()
     expect(mail.received.map(({ to }) => to)).toEqual([['owner@first.example']])
     const source = readable(mail.received[0]!.source)
-    expect(source).toContain('Subject: [Failing] shop.example.com A: mismatch')
+    expect(source).toContain('Subject: [Failing] shop.example.com A: Mismatch')
     expect(source).toContain('Expected: 192.0.2.1')
     expect(source).toContain('Found: 192.0.2.9')
     expect(source).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click')
@@ -75,7 +74,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     await change(...monitors.map((monitor) => ({ monitor, to: 'NOT_FOUND' })))
     world.pass(MINUTE_MS)
     await send()
-    expect(bodies(receiver)).toMatchObject([{ title: '400 monitors of example.com: not found', kind: 'failing' }])
+    expect(bodies(receiver)).toMatchObject([{ title: '400 monitors of example.com: Not found', kind: 'failing' }])
 
     await change(...monitors.slice(1).map((monitor) => ({ monitor, from: 'NOT_FOUND', to: 'VALID' })))
     await send()
@@ -108,7 +107,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     world.pass(MINUTE_MS)
     await send()
     const titles = bodies(receiver).map(({ title }) => title)
-    expect(titles.sort()).toEqual(['2 monitors of example.com: not found', 'slow.example.com A: timeout'])
+    expect(titles.sort()).toEqual(['2 monitors of example.com: Not found', 'slow.example.com A: Timeout'])
   })
 
   test('an acknowledged incident sends nothing more, and a note stays', async () => {
@@ -182,7 +181,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     world.pass(HOUR_MS)
     await send()
     expect(bodies(receiver)[2]).toMatchObject({ kind: 'summary', title: '3 more alerts' })
-    expect(bodies(receiver)[2]!.facts[0].value).toContain('www.example5.com A: mismatch')
+    expect(bodies(receiver)[2]!.facts[0].value).toContain('www.example5.com A: Mismatch')
     expect((await alertsOf(world, rule)).every(({ status }: { status: string }) => status === 'SENT')).toBe(true)
   })
 
@@ -192,8 +191,9 @@ onBothEngines('alerts', (_fresh, engine) => {
     await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
     world.pass(MINUTE_MS)
     const { db, clock, config } = world.deps
+    const beginning = { ...config, sendsMail: false, acknowledgeLink: () => '', now: clock.now() }
     const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process: 99, limit: 16 })
-    for (const claim of claims) await beginAttempt(db, claim, { ...config, now: clock.now() }) // and is killed here
+    for (const claim of claims) await beginAttempt(db, claim, beginning) // and is killed here
 
     expect(await send()).toBe(0)
     world.pass(MINUTE_MS)
@@ -204,7 +204,7 @@ onBothEngines('alerts', (_fresh, engine) => {
 
   test('the incident of a monitor that was deleted or disabled is resolved', async () => {
     const { world, receiver } = await givenReceiver(engine, { delay: 0 })
-    const { change, send } = givenAlerting(world)
+    const { change, evaluate, send } = givenAlerting(world)
     const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.com')]
     await change({ monitor: shop, to: 'MISMATCH' }, { monitor: blog, to: 'MISMATCH' })
     world.pass(MINUTE_MS)
@@ -212,7 +212,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     await world.call(`/monitors/${shop}`, { method: 'DELETE' })
     await world.call(`/monitors/${blog}/disable`, { method: 'POST' })
 
-    await recoverGoneMonitors(world.deps, new AbortController().signal)
+    await evaluate()
     await send()
     expect((await world.call('/incidents')).body.data).toMatchObject([{ failing: 0, resolved: expect.any(String) }])
     expect(bodies(receiver).map(({ kind }) => kind)).toEqual(['failing', 'recovered'])

@@ -5,6 +5,7 @@ import type { Post } from '../mail/smtp.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import { parseRetryAfter } from '../webhooks/retry-schedule.ts'
+import { acknowledgeLink } from './acknowledge.ts'
 import { mailId, recipientsOf, unsubscribeToken } from './addresses.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
 import type { Outgoing, Response } from './channels/channel.ts'
@@ -64,7 +65,8 @@ async function httpAttempt(
   const redact = redactor(Object.values(secretsOf(channel, seal)), outgoing)
   const at = clock.now()
   const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'Zonewatch' }
-  const result = await safeFetch.post(
+  const { method = 'POST' } = outgoing
+  const result = await (method === 'PUT' ? safeFetch.put : safeFetch.post)(
     outgoing.url,
     { ...headers, ...outgoing.headers },
     Buffer.from(outgoing.body),
@@ -72,7 +74,7 @@ async function httpAttempt(
   )
   const common = {
     at,
-    request: `POST ${shownUrl(outgoing.url)}\n\n${redact(outgoing.body)}`.slice(0, MOST_LOGGED),
+    request: `${method} ${shownUrl(outgoing.url)}\n\n${redact(outgoing.body)}`.slice(0, MOST_LOGGED),
     totalMs: result.timings.totalMs,
   }
   if (result.kind !== 'response') {
@@ -150,7 +152,9 @@ async function mailAttempt(
       'List-Unsubscribe': `<${config.baseUrl}/alert-addresses/unsubscribe/${token}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     }
-    const message = mailOf(notice, `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`)
+    const acknowledge =
+      notice.acknowledge && acknowledgeLink({ seal, config }, { ...channel, id: notice.id }, addressId)
+    const message = mailOf({ ...notice, acknowledge }, `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`)
     const sending = await post({ id: mailId(notice.id, email), to: email, at, headers }, message, signal)
     log.push(`${email}: ${sending.kind === 'sent' ? 'accepted' : sending.reason}`)
     if (sending.kind === 'deferred') deferred = sending.reason

@@ -1,14 +1,14 @@
-import { sql } from 'kysely'
 import type { Channel, ChannelChange, ChannelType, NewChannel } from '#contract/alerts.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { refusalsOfPart } from '../http/validation.ts'
 import { newId } from '../ids.ts'
-import { conflict, type FieldErrors, notFound } from '../problem.ts'
+import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import { askToConfirm, refuseAddresses } from './addresses.ts'
@@ -48,28 +48,10 @@ export async function listChannels(
 
 /** Throws `not_found`, also for another organization's. */
 export async function getChannel(db: Database, seal: Seal, tenant: Tenant, id: string): Promise<Channel> {
-  return shown(await getChannelRow(db, tenant, id), seal)
+  return shown(await getTenantRow(db, 'channels', tenant, id), seal)
 }
 
 const shown = (row: ChannelRow, seal: Seal): Channel => withVersion(toChannel(row, seal), row.version)
-
-/** `lock`: `forUpdate` where the row is read for a change. */
-export async function getChannelRow(
-  db: Database,
-  { organizationId }: Tenant,
-  id: string,
-  lock = sql``,
-): Promise<ChannelRow> {
-  const row = await db
-    .selectFrom('channels')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(lock)
-    .executeTakeFirst()
-  if (!row) throw notFound()
-  return row
-}
 
 type Judging = { db: Database; safeFetch: SafeFetch }
 
@@ -108,7 +90,7 @@ const normalizedSettings = (settings: ChannelSettings): ChannelSettings =>
 
 /** The settings that a change leads to: a secret that is left out or masked keeps its value. */
 export async function mergedSettings(db: Database, seal: Seal, tenant: Tenant, id: string, given: ChannelSettings) {
-  const row = await getChannelRow(db, tenant, id)
+  const row = await getTenantRow(db, 'channels', tenant, id)
   const stored = secretsOf(row, seal)
   const kept = secretNames(row.type).filter(
     (name) => stored[name] !== undefined && (given[name] === undefined || given[name] === MASK),
@@ -167,7 +149,7 @@ export async function updateChannel(
   const { organizationId } = context
   const settings = given && normalizedSettings(given)
   await inTransaction(db, async (transaction) => {
-    const row = await getChannelRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'channels', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = { name: row.name, is_active: row.is_active === 1, settings: openedSettings(row, seal) }
     await transaction
@@ -207,7 +189,7 @@ export async function deleteChannel(
 ): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getChannelRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'channels', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const only = await transaction
       .selectFrom('alert_rule_channels as own')
@@ -233,6 +215,12 @@ export async function deleteChannel(
       .limit(1)
       .executeTakeFirst()
     if (only) throw conflict(`The alert rule "${only.name}" has no other channel. Change or delete the rule first.`)
+    await transaction
+      .updateTable('alert_rules')
+      .set({ escalation_channel_id: null, escalate_ms: null, ...nextVersion })
+      .where('organization_id', '=', organizationId)
+      .where('escalation_channel_id', '=', id)
+      .execute()
     await transaction
       .deleteFrom('channels')
       .where('organization_id', '=', organizationId)

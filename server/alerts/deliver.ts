@@ -1,28 +1,28 @@
 import { sql } from 'kysely'
-import type { ChannelType } from '#contract/alerts.ts'
-import { textOf } from '#contract/reasons.ts'
-import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
 import { type AlertRow, ensureSummary, MOST_ATTEMPTS, recoveredAlerts } from './alert-store.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
-import { MEDIA } from './channels/channels.ts'
-import { type Notice, type NoticedMonitor, noticeOfIncident, summaryNotice } from './notice.ts'
-import { whereMatches } from './rule.ts'
+import { closes, heldAlerts, judge } from './judge.ts'
+import type { Notice } from './notice.ts'
+import { insertEntries } from './timeline.ts'
 
 const HOUR_MS = 60 * 60_000
-const MOST_SHOWN = 5
-const MOST_TITLES = 20
-/** Held alerts that one summary takes. */
-const MOST_HELD = 1000
 
-/** Rows of `due_alerts` are due at most this far ahead: a rule may wait a day. */
+/** Rows of `due_alerts` are due at most this far ahead. What waits longer is judged again then. */
 export const LONGEST_DUE_MS = LONGEST_WAIT_MS
 
 export type Sendable = { alert: AlertRow; channel: ChannelRow; notice: Notice }
-export type Beginning = { baseUrl: string; alertsPerHour: number; now: number }
+/** `linkTo`: makes the link of a message by which people acknowledge. */
+export type Beginning = {
+  baseUrl: string
+  alertsPerHour: number
+  sendsMail: boolean
+  acknowledgeLink: (alert: Pick<AlertRow, 'organization_id' | 'id'>) => string
+  now: number
+}
 type Due = Claim<'due_alerts'>
 
 /**
@@ -36,23 +36,49 @@ export async function beginAttempt(db: Database, claim: Due, options: Beginning)
     if (!alert) return void (await complete(transaction, 'due_alerts', [claim]))
     // Locked, so that of two alerts of one channel the second counts the first.
     const channel = await channelRow(transaction, organizationId, alert.channel_id)
-    if (channel?.is_active !== 1) return await cancel(transaction, claim, 'the channel was deleted or is not active')
-    const made = await noticeOf(transaction, alert, options)
-    if (made.kind === 'cancel') return await cancel(transaction, claim, made.reason)
-    if (made.kind === 'wait') return await wait(transaction, claim, made.until)
+    if (channel?.is_active !== 1)
+      return await cancel(transaction, claim, alert, 'the channel was deleted or is not active')
+    if (channel.type === 'email' && !options.sendsMail) return await withoutMail(transaction, claim, alert)
+    const judged = await judge(transaction, alert, channel, await commonOf(transaction, alert, options))
+    if (judged.kind === 'cancel') return await cancel(transaction, claim, alert, judged.reason)
+    if (judged.kind === 'wait') return await wait(transaction, claim, alert, judged, options.now)
+    const { title } = judged.notice
+    if (judged.kind === 'hold') {
+      const { dueAt, ruleId } = judged
+      return await hold(transaction, claim, { alert, title, dueAt, ruleId }, options.now)
+    }
     const freeAt = isLimited(alert, channel) ? await limitedUntil(transaction, alert, options) : null
     if (freeAt !== null)
-      return await hold(transaction, claim, { alert, title: made.notice.title, dueAt: freeAt }, options.now)
-    await noteAttempt(transaction, alert, made.notice.title, options.now)
-    return { alert, channel, notice: made.notice }
+      return await hold(transaction, claim, { alert, title, dueAt: freeAt, ruleId: null }, options.now)
+    await noteAttempt(transaction, alert, title, options.now)
+    return { alert, channel, notice: judged.notice }
   })
 }
 
-/** A summary is what the limit leaves. Where a recovery closes what was opened, it is as bounded as that. */
-const isLimited = ({ kind }: AlertRow, { type }: ChannelRow): boolean => {
-  const medium = MEDIA[type as ChannelType]
-  return kind !== 'summary' && !(kind === 'recovered' && 'resolves' in medium)
+/** Said once, on the channel: the log would have a line for each alert. */
+async function withoutMail(db: Database, claim: Due, alert: AlertRow): Promise<undefined> {
+  const reason = 'this server sends no mail: set SMTP_URL and MAIL_FROM'
+  await db
+    .updateTable('channels')
+    .set({ last_error: reason })
+    .where('organization_id', '=', alert.organization_id)
+    .where('id', '=', alert.channel_id)
+    .execute()
+  return await cancel(db, claim, alert, reason)
 }
+
+async function commonOf(db: Database, alert: AlertRow, { baseUrl, acknowledgeLink, now }: Beginning) {
+  const { name } = await db
+    .selectFrom('organizations')
+    .select('name')
+    .where('id', '=', alert.organization_id)
+    .executeTakeFirstOrThrow()
+  return { id: alert.id, organization: name, baseUrl, now, acknowledge: acknowledgeLink(alert) }
+}
+
+/** A summary is what the limit leaves. Where a recovery closes what was opened, it is as bounded as that. */
+const isLimited = ({ kind }: AlertRow, channel: ChannelRow): boolean =>
+  kind !== 'summary' && !(kind === 'recovered' && closes(channel))
 
 async function noteAttempt(db: Database, { organization_id, id }: AlertRow, title: string, now: number): Promise<void> {
   await db
@@ -63,125 +89,11 @@ async function noteAttempt(db: Database, { organization_id, id }: AlertRow, titl
     .execute()
 }
 
-type Made = { kind: 'send'; notice: Notice } | { kind: 'cancel'; reason: string } | { kind: 'wait'; until: number }
-
-async function noticeOf(db: Database, alert: AlertRow, { baseUrl, now }: Beginning): Promise<Made> {
-  const { organization_id: organizationId, id } = alert
-  const { name } = await db
-    .selectFrom('organizations')
-    .select('name')
-    .where('id', '=', organizationId)
-    .executeTakeFirstOrThrow()
-  const common = { id, organization: name, baseUrl, now }
-  if (alert.kind === 'summary') {
-    const held = await heldAlerts(db, alert)
-    await db
-      .updateTable('alerts')
-      .set({ summary_id: id })
-      .where('organization_id', '=', organizationId)
-      .where(
-        isOneOf(
-          db,
-          'id',
-          held.map((one) => one.id),
-        ),
-      )
-      .execute()
-    const titles = held.slice(0, MOST_TITLES).map(({ title }) => title ?? '')
-    if (held.length > 0) return { kind: 'send', notice: summaryNotice(titles, held.length, common) }
-    return { kind: 'cancel', reason: 'no alerts are held' }
-  }
-  const incident = await db
-    .selectFrom('incidents')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', alert.incident_id)
-    .executeTakeFirst()
-  const rule = await db
-    .selectFrom('alert_rules')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', alert.rule_id)
-    .executeTakeFirst()
-  if (!incident || !rule) return { kind: 'cancel', reason: 'the alert rule was deleted' }
-  const noticed = {
-    id: incident.id,
-    zone: incident.zone,
-    state: incident.state,
-    openedAt: incident.opened_at,
-    resolvedAt: incident.resolved_at,
-    monitors: incident.monitors,
-    failing: incident.failing,
-  }
-  const isRepeated = alert.sent_at !== null // a person asked for it
-  if (alert.kind === 'recovered') {
-    const monitors = await monitorsOf(db, alert, sql`1 = 1`)
-    return { kind: 'send', notice: noticeOfIncident('recovered', noticed, monitors, common) }
-  }
-  if (isRepeated) {
-    return {
-      kind: 'send',
-      notice: noticeOfIncident('failing', noticed, await monitorsOf(db, alert, whereMatches(rule)), common),
-    }
-  }
-  if (rule.is_active === 0) return { kind: 'cancel', reason: 'the alert rule is not active' }
-  if (incident.resolved_at !== null) return { kind: 'cancel', reason: 'the monitors recovered before it was sent' }
-  if (incident.acknowledged_at !== null)
-    return { kind: 'cancel', reason: 'the incident was acknowledged before it was sent' }
-  const failing = await monitorsOf(db, alert, sql`${whereMatches(rule)} and incident_monitors.recovered_at is null`)
-  if (failing.length === 0) return { kind: 'cancel', reason: 'the monitors of the rule recovered before it was sent' }
-  const dueAt = failing[0]!.failingSince + rule.delay_ms
-  if (dueAt > now) return { kind: 'wait', until: dueAt }
-  return { kind: 'send', notice: noticeOfIncident('failing', noticed, failing, common) }
-}
-
-/** The first few, longest failing first. Their values are those of their last failure. */
-async function monitorsOf(
-  db: Database,
-  alert: AlertRow,
-  where: ReturnType<typeof sql>,
-): Promise<(NoticedMonitor & { failingSince: number })[]> {
-  const rows = await db
-    .selectFrom('incident_monitors')
-    .innerJoin('monitors', (join) =>
-      join
-        .onRef('monitors.organization_id', '=', 'incident_monitors.organization_id')
-        .onRef('monitors.id', '=', 'incident_monitors.monitor_id'),
-    )
-    .innerJoin('events', (join) =>
-      join
-        .onRef('events.organization_id', '=', 'incident_monitors.organization_id')
-        .onRef('events.id', '=', 'incident_monitors.event_id'),
-    )
-    .select(['monitors.id', 'monitors.owner', 'incident_monitors.failing_since'])
-    .select(['events.record_type', 'events.expected_values', 'events.current_values', 'events.diagnosis'])
-    .where('incident_monitors.organization_id', '=', alert.organization_id)
-    .where('incident_monitors.incident_id', '=', alert.incident_id!)
-    .where(where as never)
-    .orderBy('incident_monitors.failing_since')
-    .limit(MOST_SHOWN)
-    .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.owner,
-    recordType: row.record_type,
-    expected: JSON.parse(row.expected_values),
-    found: row.current_values === null ? null : JSON.parse(row.current_values),
-    cause: causeOf(row.diagnosis),
-    failingSince: row.failing_since,
-  }))
-}
-
-function causeOf(diagnosis: string | null): string | null {
-  const verdict = diagnosis === null ? undefined : JSON.parse(diagnosis).verdict
-  return verdict === undefined ? null : textOf(verdict)
-}
-
 /** When the channel may be sent something again; null: now. Attempts count, so that what it receives is never more. */
 export async function limitedUntil(
   db: Database,
   alert: Pick<AlertRow, 'organization_id' | 'channel_id'>,
-  { alertsPerHour, now }: Omit<Beginning, 'baseUrl'>,
+  { alertsPerHour, now }: Pick<Beginning, 'alertsPerHour' | 'now'>,
 ): Promise<number | null> {
   if (alertsPerHour === 0) return null
   const latest = await db
@@ -196,75 +108,103 @@ export async function limitedUntil(
   return latest.length < alertsPerHour ? null : latest.at(-1)!.last_attempt_at! + HOUR_MS
 }
 
-async function cancel(db: Database, claim: Due, reason: string): Promise<undefined> {
+/** One that was sent before stays that: it is only not sent once more. */
+async function cancel(db: Database, claim: Due, { sent_at }: AlertRow, reason: string): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
-  await setAlert(db, claim, { status: 'CANCELED', error: reason, next_attempt_at: null })
+  const status = sent_at === null ? { status: 'CANCELED' as const, error: reason } : { status: 'SENT' as const }
+  await setAlert(db, claim, { ...status, next_attempt_at: null, asked_at: null })
 }
 
-async function wait(db: Database, claim: Due, until: number): Promise<undefined> {
-  if ((await reschedule(db, 'due_alerts', [{ claim, set: { due_at: until } }])).length === 0) return
-  await setAlert(db, claim, { next_attempt_at: until })
+type Wait = { until: number; reason?: string }
+
+async function wait(
+  db: Database,
+  claim: Due,
+  alert: AlertRow,
+  { until, reason }: Wait,
+  now: number,
+): Promise<undefined> {
+  const dueAt = Math.min(until, now + LONGEST_WAIT_MS)
+  if ((await reschedule(db, 'due_alerts', [{ claim, set: { due_at: dueAt } }])).length === 0) return
+  // After an attempt it is why that failed.
+  const error = reason ?? (alert.attempts === 0 ? null : alert.error)
+  await setAlert(db, claim, { next_attempt_at: until, error })
 }
 
-type Held = { alert: AlertRow; title: string; dueAt: number }
+/** `ruleId`: whose digest it is part of; null where the channel has its limit. */
+type Held = { alert: AlertRow; title: string; dueAt: number; ruleId: string | null }
 
-async function hold(db: Database, claim: Due, { alert, title, dueAt }: Held, now: number): Promise<undefined> {
+async function hold(db: Database, claim: Due, { alert, title, dueAt, ruleId }: Held, now: number): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
-  await setAlert(db, claim, { status: 'HELD', title, next_attempt_at: null })
-  await ensureSummary(db, { organizationId: alert.organization_id, channelId: alert.channel_id, dueAt }, now)
-}
-
-function heldAlerts(db: Database, { organization_id, channel_id }: AlertRow) {
-  return db
-    .selectFrom('alerts')
-    .select(['id', 'title'])
-    .where('organization_id', '=', organization_id)
-    .where('channel_id', '=', channel_id)
-    .where('status', '=', 'HELD')
-    .orderBy('id')
-    .limit(MOST_HELD)
-    .execute()
+  await setAlert(db, claim, { status: 'HELD', title, next_attempt_at: null, digest_rule_id: ruleId })
+  await ensureSummary(db, { organizationId: alert.organization_id, channelId: alert.channel_id, ruleId, dueAt }, now)
 }
 
 /** Records what an attempt came to, if the claim is still this process's. */
 export async function recordAttempt(
   db: Database,
   claim: Due,
-  { alert, channel }: Sendable,
+  { alert, channel, notice: { title } }: Sendable,
   result: AttemptResult,
   now: number,
 ): Promise<void> {
   const { organization_id: organizationId, id } = alert
-  const retries = alert.attempts === 0 || alert.sent_at !== null ? alert.retries : alert.retries + 1
+  const isAsked = alert.asked_at !== null
+  // The first attempt, that of a repetition and those that people ask for are none of the schedule's nine.
+  const isFirst = alert.attempts === 0 || alert.status === 'SENT'
+  const retries = isFirst ? 0 : isAsked ? alert.retries : alert.retries + 1
   const again =
-    result.kind === 'retry' && alert.sent_at === null
+    result.kind === 'retry' && !(isAsked && alert.sent_at !== null)
       ? nextAttemptAt({ retries, now, requestId: id, retryAfterMs: result.retryAfterMs })
       : null
   const status = result.kind === 'sent' ? 'SENT' : again === null ? 'FAILED' : 'RETRYING'
   await inTransaction(db, async (transaction) => {
     // First the incident, as those do who resolve it: one of both sees what the other wrote.
-    const incident = alert.kind === 'failing' ? await lockIncident(transaction, alert) : undefined
+    const incident = alert.incident_id === null ? undefined : await lockIncident(transaction, alert)
+    const isOpen = incident?.resolved_at === null && alert.kind === 'failing'
+    const repeatAt = status === 'SENT' && isOpen ? await nextMessageAt(transaction, alert, now) : null
+    const nextAt = again ?? repeatAt
+    const dueAt = nextAt === null ? null : Math.min(nextAt, now + LONGEST_WAIT_MS)
     const held =
-      again === null
+      dueAt === null
         ? await complete(transaction, 'due_alerts', [claim])
-        : await reschedule(transaction, 'due_alerts', [{ claim, set: { due_at: again } }])
+        : await reschedule(transaction, 'due_alerts', [{ claim, set: { due_at: dueAt } }])
     if (held.length === 0) return
     const sentAt = status === 'SENT' ? { sent_at: now } : {}
-    const progress = result.progress === undefined ? null : JSON.stringify(result.progress)
+    const progress = result.progress === undefined || status === 'SENT' ? null : JSON.stringify(result.progress)
     await setAlert(
       transaction,
       { organization_id: organizationId, alert_id: id },
-      {
-        ...{ status, retries, error: result.error, next_attempt_at: again, progress },
-        ...sentAt,
-      },
+      { ...{ status, retries, error: result.error, next_attempt_at: nextAt, progress, asked_at: null }, ...sentAt },
     )
     await insertAttempt(transaction, alert, result)
     await noteOnChannel(transaction, channel, result, now)
+    if (incident && status !== 'RETRYING') {
+      const { error } = result
+      const entry = { incidentId: incident.id, alertId: id, channelId: channel.id, actor: channel.name }
+      const what =
+        status === 'SENT' ? { kind: 'sent' as const, detail: title } : { kind: 'not_sent' as const, detail: error }
+      await insertEntries(transaction, organizationId, [{ ...entry, ...what }], now)
+    }
     if (alert.kind === 'summary' && status === 'SENT') await releaseHeld(transaction, alert, now)
-    if (incident?.resolved_at != null && status === 'SENT')
+    if (alert.kind === 'failing' && incident?.resolved_at != null && status === 'SENT')
       await recoveredAlerts(transaction, organizationId, incident.id, now)
   })
+}
+
+/** When the next message about the incident is due, where its rule repeats them. */
+async function nextMessageAt(
+  db: Database,
+  { organization_id, rule_id }: AlertRow,
+  now: number,
+): Promise<number | null> {
+  const rule = await db
+    .selectFrom('alert_rules')
+    .select('repeat_ms')
+    .where('organization_id', '=', organization_id)
+    .where('id', '=', rule_id)
+    .executeTakeFirst()
+  return rule?.repeat_ms == null ? null : now + rule.repeat_ms
 }
 
 function lockIncident(db: Database, { organization_id, incident_id }: AlertRow) {
@@ -333,12 +273,18 @@ async function releaseHeld(db: Database, summary: AlertRow, now: number): Promis
     .where('status', '=', 'HELD')
     .where('summary_id', '=', id)
     .execute()
-  if ((await heldAlerts(db, summary)).length > 0)
-    await ensureSummary(db, { organizationId, channelId, dueAt: now + HOUR_MS }, now)
+  if ((await heldAlerts(db, summary)).length > 0) {
+    const ruleId = summary.digest_rule_id
+    await ensureSummary(db, { organizationId, channelId, ruleId, dueAt: now + HOUR_MS }, now)
+  }
 }
 
 type Change = Partial<
-  Pick<AlertRow, 'status' | 'error' | 'title' | 'retries' | 'next_attempt_at' | 'progress' | 'sent_at'>
+  Pick<
+    AlertRow,
+    | ('status' | 'error' | 'title' | 'retries' | 'next_attempt_at' | 'progress' | 'sent_at')
+    | ('asked_at' | 'digest_rule_id')
+  >
 >
 
 async function setAlert(

@@ -1,11 +1,23 @@
 import type { Selectable } from 'kysely'
-import { insertEach, isOneOf, updateEach } from '../database/bulk.ts'
+import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, reschedule } from '../database/lease-queue.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { newId } from '../ids.ts'
-import { insertAlerts, type NewAlert, recoveredAlerts } from './alert-store.ts'
+import { insertAlerts, type NewAlert } from './alert-store.ts'
+import { type Cause, causesOf } from './cause.ts'
+import {
+  changePlaces,
+  insertPlaces,
+  type Joined,
+  leftPlaces,
+  openPlaces,
+  type Place,
+  type Recovered,
+  recover,
+} from './places.ts'
 import { matcherOf } from './rule.ts'
+import { insertEntries } from './timeline.ts'
 
 /** Events that one transaction turns into incidents. */
 const MOST_EVENTS = 200
@@ -40,24 +52,48 @@ export async function evaluateDue(
   return claims.length
 }
 
+/** One thing at a time, so that locks are taken in one order: incidents, monitors, their places, then `due_evaluations`. */
 async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: number): Promise<void> {
+  const { organization_id: organizationId } = claim
   await inTransaction(db, async (transaction) => {
-    let events = await eventsAfter(transaction, claim)
-    if (events.length === 0) {
-      // Anyone who writes events holds this lock until its end: none comes between the next look and the end of ours.
-      await transaction
-        .selectFrom('last_event_times')
-        .select('last_at')
-        .where('organization_id', '=', claim.organization_id)
-        .modifyEnd(forUpdate(transaction))
-        .execute()
-      events = await eventsAfter(transaction, claim)
+    const { left, events } = await workOf(transaction, claim)
+    let last: string | undefined
+    let isAtEnd = false
+    if (left.length > 0) await recover(transaction, organizationId, left, now)
+    else if (events.length > 0) last = await applyEvents(transaction, organizationId, events, now)
+    else {
+      await lockOut(transaction, organizationId)
+      isAtEnd = isDone(await workOf(transaction, claim))
     }
-    const last = events.length === 0 ? undefined : await applyEvents(transaction, claim.organization_id, events, now)
-    const set = { due_at: last === undefined ? null : now, after_event_id: last ?? claim.after_event_id }
+    const set = { due_at: isAtEnd ? null : now, after_event_id: last ?? claim.after_event_id }
     const held = await reschedule(transaction, 'due_evaluations', [{ claim, set }])
     if (held.length === 0) throw new Error('The lease of an evaluation expired. Another process does it.')
   })
+}
+
+type Work = { events: EventRow[]; left: Recovered[] }
+
+const workOf = async (db: Database, claim: Claim<'due_evaluations'>): Promise<Work> => ({
+  events: await eventsAfter(db, claim),
+  left: await leftPlaces(db, claim.organization_id),
+})
+
+const isDone = ({ events, left }: Work): boolean => events.length === 0 && left.length === 0
+
+/** Anyone who writes events, or takes monitors out of incidents, holds one of these until its end: no work comes between the next look and the end of ours. */
+async function lockOut(db: Database, organizationId: string): Promise<void> {
+  await db
+    .selectFrom('last_event_times')
+    .select('last_at')
+    .where('organization_id', '=', organizationId)
+    .modifyEnd(forUpdate(db))
+    .execute()
+  await db
+    .selectFrom('due_evaluations')
+    .select('due_at')
+    .where('organization_id', '=', organizationId)
+    .modifyEnd(forUpdate(db))
+    .execute()
 }
 
 type EventRow = Awaited<ReturnType<typeof eventsAfter>>[number]
@@ -66,7 +102,7 @@ function eventsAfter(db: Database, { organization_id, after_event_id }: Claim<'d
   return db
     .selectFrom('events')
     .select(['id', 'monitor_id', 'group_id', 'occurred_at', 'old_state', 'new_state'])
-    .select(['domain', 'subdomain', 'record_type'])
+    .select(['domain', 'subdomain', 'record_type', 'current_values', 'diagnosis'])
     .where('organization_id', '=', organization_id)
     .where('id', '>', after_event_id)
     .orderBy('id')
@@ -82,13 +118,15 @@ async function applyEvents(
   now: number,
 ): Promise<string> {
   const rules = await activeRules(db, organizationId)
-  const open = await openIncidents(db, organizationId, events)
   const places = new Map<string, Place>()
-  for (const place of await openPlaces(db, organizationId, events)) places.set(place.monitor_id, place)
+  const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
+  for (const place of await openPlaces(db, organizationId, monitorIds)) places.set(place.monitor_id, place)
+  const incidents = await openIncidents(db, organizationId, events)
+  const current = await currentMonitors(db, organizationId, events)
   const recovered: Recovered[] = []
-  const joined: { incident: IncidentRow; event: EventRow }[] = []
+  const joined: Joined[] = []
   const changed: (Place & { event: EventRow })[] = []
-  const opened: IncidentRow[] = []
+  const linked: { event_id: string; incident_id: string }[] = []
   const alerts = new Map<string, NewAlert>()
   const seen = new Set<string>()
   let last = events[0]!.id
@@ -99,42 +137,70 @@ async function applyEvents(
     last = event.id
     const place = places.get(event.monitor_id)
     if (event.new_state === 'VALID') {
-      if (place) recovered.push({ ...place, at: event.occurred_at })
+      if (!place) continue
+      recovered.push({ ...place, at: event.occurred_at })
+      linked.push({ event_id: event.id, incident_id: place.incident_id })
       continue
     }
-    // First results alert nobody: a record that was never right has not broken.
-    if (!place && event.old_state !== 'VALID') continue
+    // Disabled or changed since the event: it is in no incident, and must not join one.
+    if (!place && !current.has(event.monitor_id)) continue
+    const failure = failureOf(event)
+    let matching = rules.filter(({ matches }) => matches(failure))
+    if (!place && event.old_state !== 'VALID') {
+      // A record that was never right has not broken: only rules that say so are about it.
+      matching = matching.filter(({ row }) => row.first_results === 1)
+      if (matching.length === 0) continue
+    }
     let incidentId = place?.incident_id
     if (place) {
       changed.push({ ...place, event })
     } else {
-      const cause = causeOf(event)
-      const incident = open.get(cause) ?? newIncident(organizationId, event, now)
-      if (!open.has(cause)) opened.push(incident)
-      open.set(cause, incident)
+      const incident = incidents.join(event, now)
       joined.push({ incident, event })
       incidentId = incident.id
     }
-    for (const { row, matches, channels } of rules) {
-      if (!matches(failureOf(event))) continue
-      const dueAt = Math.max(now + GATHERING_MS, event.occurred_at + row.delay_ms)
-      for (const channelId of channels) {
-        const key = `${incidentId} ${row.id} ${channelId}`
-        if (alerts.has(key)) continue
-        alerts.set(key, { kind: 'failing', incidentId: incidentId!, ruleId: row.id, channelId, dueAt })
-      }
+    linked.push({ event_id: event.id, incident_id: incidentId! })
+    for (const alert of matching.flatMap((rule) => alertsOf(rule, incidentId!, event, now))) {
+      const key = `${incidentId} ${alert.ruleId} ${alert.channelId}`
+      if (!alerts.has(key)) alerts.set(key, alert)
     }
   }
-  await insertIncidents(db, opened)
+  await incidents.write(db, now)
   await insertPlaces(db, organizationId, joined)
   await changePlaces(db, organizationId, changed)
+  await insertLinks(db, organizationId, linked)
   await insertAlerts(db, organizationId, [...alerts.values()], now)
   await recover(db, organizationId, recovered, now)
   return last
 }
 
-/** What monitors share that fail together. */
-const causeOf = ({ domain, new_state }: EventRow): string => `${new_state} ${domain}`
+/** Monitors that failed and are still active with that expectation. Locked, so that none of them leaves its incident before it is in it. */
+async function currentMonitors(
+  db: Database,
+  organizationId: string,
+  events: readonly EventRow[],
+): Promise<Set<string>> {
+  const failing = events.filter(({ new_state }) => new_state !== 'VALID')
+  const rows = await db
+    .selectFrom('monitors')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', [...new Set(failing.map(({ monitor_id }) => monitor_id))]))
+    .where('is_active', '=', 1)
+    .where('state', '<>', 'UNSET')
+    .orderBy('id')
+    .modifyEnd(forUpdate(db))
+    .execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+function alertsOf({ row, channels }: Rule, incidentId: string, event: EventRow, now: number): NewAlert[] {
+  const dueAt = Math.max(now + GATHERING_MS, event.occurred_at + row.delay_ms)
+  const common = { kind: 'failing' as const, incidentId, ruleId: row.id }
+  const first = channels.map((channelId) => ({ ...common, channelId, dueAt }))
+  if (row.escalate_ms === null || row.escalation_channel_id === null) return first
+  return [...first, { ...common, channelId: row.escalation_channel_id, dueAt: dueAt + row.escalate_ms, escalated: 1 }]
+}
 
 const failureOf = ({ group_id, subdomain, domain, record_type, new_state }: EventRow) => ({
   groupId: group_id,
@@ -143,33 +209,94 @@ const failureOf = ({ group_id, subdomain, domain, record_type, new_state }: Even
   state: new_state,
 })
 
-/** A monitor that fails, and in which incident. */
-type Place = { monitor_id: string; incident_id: string }
-/** `at`: when, where it is known. */
-type Recovered = Place & { at?: number }
-
+/** The open incidents that some events may join, and those that they open. */
 async function openIncidents(db: Database, organizationId: string, events: readonly EventRow[]) {
-  const causes = [...new Set(events.map(causeOf))]
-  const rows = await db
-    .selectFrom('incidents')
-    .selectAll()
+  const causes = new Map(
+    events.filter(({ new_state }) => new_state !== 'VALID').map((event) => [event, causesOf(event)]),
+  )
+  const keys = [...new Set([...causes.values()].flat().map(({ key }) => key))]
+  const byCause = await incidentsByCause(db, organizationId, keys)
+  const opened: { row: IncidentRow; causes: Cause[]; event: EventRow }[] = []
+  const shared = new Map<string, Cause>()
+  return {
+    /** The incident of the first cause that one has; a new one if there is none. */
+    join(event: EventRow, now: number): IncidentRow {
+      const all = causes.get(event)!
+      const cause = all.find(({ key }) => byCause.has(key))
+      if (cause) {
+        const found = byCause.get(cause.key)!
+        if (found.zone !== event.domain && found.cause_kind === 'zone') {
+          const common = all.find(({ kind, key }) => kind !== 'zone' && byCause.get(key) === found) ?? cause
+          found.cause_kind = common.kind
+          shared.set(found.id, common)
+        }
+        return found
+      }
+      const row = newIncident(organizationId, event, all[0].key, now)
+      opened.push({ row, causes: all, event })
+      for (const { key } of all) byCause.set(key, row)
+      return row
+    },
+    async write(db: Database, now: number): Promise<void> {
+      await insertEach(
+        db,
+        'incidents',
+        INCIDENT_COLUMNS,
+        opened.map(({ row }) => ({ ...row, cause_kind: 'zone' })),
+      )
+      const further = opened.flatMap(({ row, causes }) =>
+        causes.slice(1).map(({ key }) => ({ organization_id: organizationId, cause: key, incident_id: row.id })),
+      )
+      await insertEach(db, 'incident_causes', { organization_id: 'text', cause: 'text', incident_id: 'text' }, further)
+      for (const [id, { kind, value }] of shared) {
+        await db
+          .updateTable('incidents')
+          .set({ cause_kind: kind, cause_value: value })
+          .where('organization_id', '=', organizationId)
+          .where('id', '=', id)
+          .execute()
+      }
+      const entries = opened.map(({ row, event }) => {
+        const { name, recordType } = failureOf(event)
+        return { incidentId: row.id, kind: 'opened' as const, at: row.opened_at, detail: `${name} ${recordType}` }
+      })
+      await insertEntries(db, organizationId, entries, now)
+    },
+  }
+}
+
+/** Locked, so that none of them is resolved meanwhile. */
+async function incidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {
+  const open = () =>
+    db
+      .selectFrom('incidents')
+      .selectAll('incidents')
+      .where('incidents.organization_id', '=', organizationId)
+      .where('resolved_at', 'is', null)
+  const links = await db
+    .selectFrom('incident_causes')
+    .select(['cause', 'incident_id'])
     .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'cause', causes))
-    .where('resolved_at', 'is', null)
+    .where(isOneOf(db, 'cause', keys))
+    .execute()
+  const linkedIds = [...new Set(links.map(({ incident_id }) => incident_id))]
+  const ids = await open()
+    .select('incidents.id')
+    .where(isOneOf(db, 'incidents.cause', keys))
+    .execute()
+  const wanted = [...new Set([...ids.map(({ id }) => id), ...linkedIds])]
+  const rows = await open()
+    .where(isOneOf(db, 'incidents.id', wanted))
     .orderBy('id')
     .modifyEnd(forUpdate(db))
     .execute()
-  return new Map(rows.map((row) => [row.cause, row]))
-}
-
-function openPlaces(db: Database, organizationId: string, events: readonly EventRow[]): Promise<Place[]> {
-  return db
-    .selectFrom('incident_monitors')
-    .select(['monitor_id', 'incident_id'])
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'monitor_id', [...new Set(events.map(({ monitor_id }) => monitor_id))]))
-    .where('recovered_at', 'is', null)
-    .execute()
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const byCause = new Map(rows.map((row) => [row.cause, row]))
+  for (const { cause, incident_id } of links) {
+    const row = byId.get(incident_id)
+    if (row) byCause.set(cause, row)
+  }
+  return byCause
 }
 
 async function activeRules(db: Database, organizationId: string): Promise<Rule[]> {
@@ -192,10 +319,10 @@ async function activeRules(db: Database, organizationId: string): Promise<Rule[]
   }))
 }
 
-const newIncident = (organizationId: string, event: EventRow, now: number): IncidentRow => ({
+const newIncident = (organizationId: string, event: EventRow, cause: string, now: number): IncidentRow => ({
   organization_id: organizationId,
   id: newId('inc', now),
-  cause: causeOf(event),
+  cause,
   zone: event.domain,
   state: event.new_state,
   opened_at: event.occurred_at,
@@ -205,137 +332,29 @@ const newIncident = (organizationId: string, event: EventRow, now: number): Inci
   note: null,
   monitors: 0,
   failing: 0,
+  cause_kind: 'zone',
+  cause_value: null,
+  assignee_id: null,
+  snoozed_until: null,
   version: 1,
 })
 
-async function insertIncidents(db: Database, rows: readonly IncidentRow[]): Promise<void> {
-  const columns = { organization_id: 'text', id: 'text', cause: 'text', zone: 'text', state: 'text' } as const
-  const numbers = { opened_at: 'bigint', monitors: 'bigint', failing: 'bigint' } as const
-  await insertEach(db, 'incidents', { ...columns, ...numbers }, rows)
+const INCIDENT_COLUMNS = {
+  ...({ organization_id: 'text', id: 'text', cause: 'text', zone: 'text', state: 'text' } as const),
+  ...({ opened_at: 'bigint', monitors: 'bigint', failing: 'bigint' } as const),
 }
 
-type Joined = { incident: IncidentRow; event: EventRow }
-
-/** A monitor that was in the incident before has its row again; the others are counted. */
-async function insertPlaces(db: Database, organizationId: string, joined: readonly Joined[]): Promise<void> {
-  if (joined.length === 0) return
-  const rows = joined.map(({ incident, event }) => ({
-    organization_id: organizationId,
-    incident_id: incident.id,
-    monitor_id: event.monitor_id,
-    event_id: event.id,
-    new_event_id: event.id,
-    failing_since: event.occurred_at,
-    new_failing_since: event.occurred_at,
-    new_recovered_at: null,
-  }))
-  const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
-  const again = { event_id: 'text', failing_since: 'bigint', recovered_at: 'bigint' } as const
-  const wasThere = await updateEach(db, { table: 'incident_monitors', key, set: again }, rows)
-  const columns = { ...key, event_id: 'text', failing_since: 'bigint' } as const
+/** The incident of each event stays known when the monitor is in another one. */
+async function insertLinks(
+  db: Database,
+  organizationId: string,
+  links: readonly { event_id: string; incident_id: string }[],
+): Promise<void> {
+  const columns = { organization_id: 'text', event_id: 'text', incident_id: 'text' } as const
   await insertEach(
     db,
-    'incident_monitors',
+    'incident_events',
     columns,
-    rows.filter((_, index) => !wasThere[index]),
+    links.map((link) => ({ organization_id: organizationId, ...link })),
   )
-  const counted = rows.map(({ incident_id }, index) => ({
-    incidentId: incident_id,
-    monitors: wasThere[index] ? 0 : 1,
-    failing: 1,
-  }))
-  await count(db, organizationId, counted)
-}
-
-/** Of monitors that fail in another way now. */
-async function changePlaces(
-  db: Database,
-  organizationId: string,
-  changed: readonly (Place & { event: EventRow })[],
-): Promise<void> {
-  const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
-  const rows = changed.map(({ event, ...place }) => ({
-    organization_id: organizationId,
-    ...place,
-    new_event_id: event.id,
-  }))
-  await updateEach(db, { table: 'incident_monitors', key, set: { event_id: 'text' } }, rows)
-}
-
-type Counted = { incidentId: string; monitors: number; failing: number }
-
-async function count(db: Database, organizationId: string, differences: readonly Counted[]): Promise<void> {
-  const sums = [...Map.groupBy(differences, ({ incidentId }) => incidentId)].sort().map(([id, all]) => ({
-    organization_id: organizationId,
-    id,
-    new_monitors: all.reduce((sum, { monitors }) => sum + monitors, 0),
-    new_failing: all.reduce((sum, { failing }) => sum + failing, 0),
-  }))
-  const change = {
-    table: 'incidents',
-    key: { organization_id: 'text', id: 'text' },
-    add: { monitors: 'bigint', failing: 'bigint' },
-  }
-  await updateEach(db, change as never, sums)
-}
-
-/** Monitors that recovered. An incident whose last monitor recovered is resolved, and everyone who was alerted is notified. */
-export async function recover(
-  db: Database,
-  organizationId: string,
-  recovered: readonly Recovered[],
-  now: number,
-): Promise<void> {
-  if (recovered.length === 0) return
-  const rows = recovered.map(({ monitor_id, incident_id, at = now }) => ({
-    organization_id: organizationId,
-    incident_id,
-    monitor_id,
-    new_recovered_at: at,
-  }))
-  const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
-  // Only one of several that recover it at the same time finds it failing.
-  const failing = await stillFailing(db, organizationId, rows)
-  const changed = rows.filter(({ incident_id, monitor_id }) => failing.has(`${incident_id} ${monitor_id}`))
-  await updateEach(db, { table: 'incident_monitors', key, set: { recovered_at: 'bigint' } }, changed)
-  await count(
-    db,
-    organizationId,
-    changed.map(({ incident_id }) => ({ incidentId: incident_id, monitors: 0, failing: -1 })),
-  )
-  const resolved = await db
-    .updateTable('incidents')
-    .set({ resolved_at: now })
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'id', [...new Set(changed.map(({ incident_id }) => incident_id))]))
-    .where('resolved_at', 'is', null)
-    .where('failing', '<=', 0)
-    .returning('id')
-    .execute()
-  for (const { id } of resolved) {
-    const last = changed.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
-    await db
-      .updateTable('incidents')
-      .set({ resolved_at: Math.max(...last) })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    await recoveredAlerts(db, organizationId, id, now)
-  }
-}
-
-async function stillFailing(
-  db: Database,
-  organizationId: string,
-  rows: readonly { incident_id: string; monitor_id: string }[],
-): Promise<Set<string>> {
-  const found = await db
-    .selectFrom('incident_monitors')
-    .select(['incident_id', 'monitor_id'])
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'monitor_id', [...new Set(rows.map(({ monitor_id }) => monitor_id))]))
-    .where('recovered_at', 'is', null)
-    .modifyEnd(forUpdate(db))
-    .execute()
-  return new Set(found.map(({ incident_id, monitor_id }) => `${incident_id} ${monitor_id}`))
 }

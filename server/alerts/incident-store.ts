@@ -1,15 +1,19 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Incident, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
-import { notFound } from '../problem.ts'
+import { isoOf, isoOrNull, parseTime } from '../http/times.ts'
+import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { judgeAgain } from './alert-store.ts'
+import { insertEntries, type NewEntry } from './timeline.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 
@@ -34,71 +38,112 @@ export async function listIncidents(
 
 /** Throws `not_found`, also for another organization's. */
 export async function getIncident(db: Database, tenant: Tenant, id: string): Promise<Incident> {
-  return toIncident(await getIncidentRow(db, tenant, id))
+  return toIncident(await getTenantRow(db, 'incidents', tenant, id))
 }
 
-/** `lock`: `forUpdate` where the row is read for a change. */
-async function getIncidentRow(
-  db: Database,
-  { organizationId }: Tenant,
-  id: string,
-  lock = sql``,
-): Promise<IncidentRow> {
-  const row = await db
-    .selectFrom('incidents')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(lock)
-    .executeTakeFirst()
-  if (!row) throw notFound()
-  return row
-}
+/** How far ahead an incident can be snoozed. */
+const MOST_SNOOZED_DAYS = 30
+const DAY_MS = 24 * 60 * 60_000
 
-/** Throws `not_found` and 412. */
+/** Throws `not_found`, 412 and a 400. */
 export async function updateIncident(
   db: Database,
   context: RequestContext,
   id: string,
-  { acknowledged, note }: IncidentChange,
+  { acknowledged, assignee, snoozed_until, note }: IncidentChange,
   match?: Match,
 ): Promise<Incident> {
   const { organizationId, actor, now } = context
+  const snoozedUntil = snoozed_until == null ? snoozed_until : parseSnooze(snoozed_until, now)
   return await inTransaction(db, async (transaction) => {
-    const row = await getIncidentRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'incidents', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    const isNew = acknowledged !== undefined && acknowledged !== (row.acknowledged_at !== null)
-    const set = {
-      ...(isNew
-        ? { acknowledged_at: acknowledged ? now : null, acknowledged_by: acknowledged ? actor.label : null }
-        : {}),
-      ...(note === undefined ? {} : { note: note === '' ? null : note }),
+    const set: Changes = {}
+    const entries: Omit<NewEntry, 'incidentId'>[] = []
+    if (acknowledged !== undefined && acknowledged !== (row.acknowledged_at !== null)) {
+      Object.assign(set, acknowledgedBy(acknowledged ? actor.label : null, now))
+      entries.push({ kind: acknowledged ? 'acknowledged' : 'unacknowledged' })
     }
+    if (assignee !== undefined && assignee !== row.assignee_id) {
+      const name = assignee === null ? null : await nameOfAgent(transaction, organizationId, assignee)
+      set.assignee_id = assignee
+      entries.push({ kind: 'assigned', detail: name })
+    }
+    if (snoozedUntil !== undefined && snoozedUntil !== row.snoozed_until) {
+      set.snoozed_until = snoozedUntil
+      entries.push({ kind: 'snoozed', detail: isoOrNull(snoozedUntil) })
+    }
+    const newNote = note === '' ? null : note
+    if (newNote !== undefined && newNote !== row.note) {
+      set.note = newNote
+      entries.push({ kind: 'noted', detail: newNote })
+    }
+    if (entries.length === 0) return toIncident(row)
     await transaction
       .updateTable('incidents')
       .set({ ...set, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()
+    const all = entries.map((entry) => ({ ...entry, incidentId: id, actor: actor.label }))
+    await insertEntries(transaction, organizationId, all, now)
+    if (row.resolved_at === null && (acknowledged === false || snoozedUntil !== undefined))
+      await judgeAgain(transaction, organizationId, id, now)
     const after = await getIncident(transaction, context, id)
-    const object = { id, label: `${row.zone}: ${row.state}` }
-    await recordAudit(transaction, context, { action: 'incident.updated', object, before: toIncident(row), after })
+    await recordAudit(transaction, context, { ...auditOf(row), before: toIncident(row), after })
     return after
   })
 }
 
-const toIncident = (row: IncidentRow): Incident =>
+type Changes = Partial<
+  Pick<IncidentRow, 'acknowledged_at' | 'acknowledged_by' | 'assignee_id' | 'snoozed_until' | 'note'>
+>
+
+export const acknowledgedBy = (label: string | null, now: number) => ({
+  acknowledged_at: label === null ? null : now,
+  acknowledged_by: label,
+})
+
+export const auditOf = ({ id, zone, state }: Pick<IncidentRow, 'id' | 'zone' | 'state'>) => ({
+  action: 'incident.updated' as const,
+  object: { id, label: `${zone}: ${state}` },
+})
+
+function parseSnooze(text: string, now: number): number {
+  const at = parseTime('snoozed_until', text)
+  if (at <= now) throw invalid({ snoozed_until: fieldError('not_in_future') })
+  if (at > now + MOST_SNOOZED_DAYS * DAY_MS)
+    throw invalid({ snoozed_until: fieldError('too_far_ahead', { days: MOST_SNOOZED_DAYS }) })
+  return at
+}
+
+async function nameOfAgent(db: Database, organizationId: string, id: string): Promise<string> {
+  const agent = await db
+    .selectFrom('agents')
+    .select(['name', 'email'])
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!agent) throw invalid({ assignee: fieldError('unknown_reference', { resource: 'agent' }) })
+  return agent.name || agent.email
+}
+
+export const toIncident = (row: IncidentRow): Incident =>
   withVersion(
     {
       id: row.id,
       zone: row.zone,
       state: row.state as MonitorState,
+      cause: row.cause_kind,
+      cause_value: row.cause_value,
       opened: isoOf(row.opened_at),
       resolved: row.resolved_at === null ? null : isoOf(row.resolved_at),
       monitors: row.monitors,
       failing: row.failing,
       acknowledged: row.acknowledged_at === null ? null : isoOf(row.acknowledged_at),
       acknowledged_by: row.acknowledged_by,
+      assignee: row.assignee_id,
+      snoozed_until: isoOrNull(row.snoozed_until),
       note: row.note,
     },
     row.version,

@@ -1,9 +1,10 @@
 import { escaped, type Message, oneLine } from '../mail/message.ts'
+import { buttonsOf } from './channels/channel.ts'
 import { type Notice, plainText } from './notice.ts'
 
 /** An alert as a mail. Tables and inline styles, because Outlook reads nothing else; the colors read well on white and on black. */
 export function mailOf(notice: Notice, unsubscribe: string): Message {
-  const { kind, title, text, facts, remedy, link, organization } = notice
+  const { kind, title, text, facts, remedy, organization } = notice
   const mark = kind === 'failing' ? '[Failing] ' : kind === 'recovered' ? '[Recovered] ' : ''
   const footer = `Sent by Zonewatch to people who receive alerts of ${organization}.`
   const color = kind === 'failing' ? '#c0262d' : kind === 'recovered' ? '#1a7f45' : '#2563a8'
@@ -23,18 +24,25 @@ export function mailOf(notice: Notice, unsubscribe: string): Message {
     `<p style="margin:0 0 12px">${broken(text)}</p>`,
     `<table role="presentation" cellpadding="0" cellspacing="0" style="margin:0 0 12px">${rows.join('')}</table>`,
     remedy === null ? '' : `<p style="margin:0 0 16px"><strong>What to do:</strong> ${broken(remedy)}</p>`,
-    `<p style="margin:0 0 16px"><a href="${escaped(link.href)}" style="display:inline-block;padding:10px 18px;`,
-    `background:#2563a8;color:#ffffff;text-decoration:none;border-radius:6px">${escaped(link.label)}</a></p>`,
+    `<p style="margin:0 0 16px">${buttonsOf(notice).map(button).join(' ')}</p>`,
     `<p style="margin:0;font-size:12px;color:#6b7280">${escaped(footer)} `,
     `<a href="${escaped(unsubscribe)}" style="color:#6b7280">Unsubscribe</a></p>`,
     '</td></tr></table></body></html>\n',
   ]
   return {
     subject: oneLine(`${mark}${title}`).slice(0, 200),
-    text: `${title}\n\n${plainText(notice)}\n\n--\n${footer}\nUnsubscribe: ${unsubscribe}\n`,
+    text: `${title}\n\n${plainText(notice)}${acknowledgeText(notice)}\n\n--\n${footer}\nUnsubscribe: ${unsubscribe}\n`,
     html: html.join(''),
   }
 }
+
+/** The first one is filled, the others have a border. */
+const button = ({ label, href }: Notice['link'], index: number): string =>
+  `<a href="${escaped(href)}" style="display:inline-block;padding:9px 17px;margin:0 8px 8px 0;border:1px solid #2563a8;` +
+  `${index === 0 ? 'background:#2563a8;color:#ffffff' : 'color:#2f7fd6'};text-decoration:none;border-radius:6px">${escaped(label)}</a>`
+
+const acknowledgeText = ({ acknowledge }: Notice): string =>
+  acknowledge === null ? '' : `\n\nAcknowledge:\n${acknowledge}`
 
 const CELL = 'padding:2px 12px 2px 0;font-size:14px'
 

@@ -1,5 +1,6 @@
 import type { MonitorState } from '#contract/monitors.ts'
-import type { AlertKind } from '../database/schema-alerts.ts'
+import { durationText, plural, STATE_WORDS } from '#contract/wording.ts'
+import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
 
 /** What an alert says, before a medium gives it its form. All texts may hold what strangers wrote into the DNS. */
 export type Notice = {
@@ -17,38 +18,26 @@ export type Notice = {
   /** What to do, in a sentence; null where nothing is to be done. */
   remedy: string | null
   link: { label: string; href: string }
+  /** Where people acknowledge without signing in; null where there is nothing to acknowledge. */
+  acknowledge: string | null
   /** UTC epoch milliseconds. */
   at: number
 }
 
 type FailingState = Exclude<MonitorState, 'VALID' | 'UNSET'>
 
-const WORDS: Record<FailingState, { word: string; remedy: string }> = {
-  MISMATCH: {
-    word: 'mismatch',
-    remedy:
-      'Compare expected and found. If the change was intended, accept the current values on the page of the monitor.',
-  },
-  NOT_FOUND: {
-    word: 'not found',
-    remedy: 'Check that the domain is still registered and that its name servers are right. Then check the record.',
-  },
-  NO_DATA: { word: 'no data', remedy: 'Create the record: the name exists and has no record of this type.' },
-  TIMEOUT: {
-    word: 'timeout',
-    remedy: 'Query the name servers of the zone. If they are down, contact your DNS provider.',
-  },
-  INVALID: {
-    word: 'lookup failed',
-    remedy: 'Check DNSSEC and the zone on its name servers. The evidence on the page of the monitor has the error.',
-  },
-  BAD_SETUP: {
-    word: 'misconfigured',
-    remedy: 'Check for CNAME loops, two SPF records, and name servers that do not serve the zone.',
-  },
+const REMEDIES: Record<FailingState, string> = {
+  MISMATCH:
+    'Compare the expected values with the ones found. If the change was intended, accept the current values on the page of the monitor.',
+  NOT_FOUND:
+    'Check that the domain is registered and that its name servers are correct. Then check that the record exists.',
+  NO_DATA: 'Create the record: the name exists but has no record of this type.',
+  TIMEOUT: 'Query the name servers of the zone. If they are down, contact your DNS provider.',
+  INVALID: 'Check DNSSEC and the zone on its name servers. The evidence on the page of the monitor has the error.',
+  BAD_SETUP: 'Check for CNAME loops, several SPF records, and name servers that do not serve the zone.',
 }
 
-export const stateWord = (state: string): string => WORDS[state as FailingState]?.word ?? state.toLowerCase()
+export const stateWord = (state: string): string => STATE_WORDS[state as MonitorState] ?? state
 
 export type NoticedMonitor = {
   id: string
@@ -70,16 +59,28 @@ export type NoticedIncident = {
   /** How many failed. */
   monitors: number
   failing: number
+  /** What its monitors share, where they are of several zones. */
+  causeKind?: CauseKind
+  causeValue?: string | null
 }
 
-type Common = { id: string; organization: string; baseUrl: string; now: number }
+export type Common = {
+  id: string
+  organization: string
+  baseUrl: string
+  now: number
+  /** Where people acknowledge. */
+  acknowledge?: string
+}
+/** `isEscalated`: nobody acknowledged the first message. `resolves`: that message, of a recovery. */
+type OfIncident = Common & { isEscalated?: boolean; resolves?: { title: string; at: number } | undefined }
 
 /** `monitors`: the first few of those that the rule matches. */
 export function noticeOfIncident(
   kind: 'failing' | 'recovered',
   incident: NoticedIncident,
   monitors: readonly NoticedMonitor[],
-  common: Common,
+  common: OfIncident,
 ): Notice {
   const { id, organization, baseUrl, now } = common
   const only = incident.monitors === 1 ? monitors[0] : undefined
@@ -87,9 +88,10 @@ export function noticeOfIncident(
     ? `${only.name} ${only.recordType}`
     : incident.monitors === 1
       ? incident.zone
-      : `${incident.monitors} monitors of ${incident.zone}`
+      : severalOf(incident)
   const word = stateWord(incident.state)
   const [first] = monitors
+  const state = { name: 'State', value: `${word} (${incident.state})` }
   const since = { name: 'Since', value: timeOf(incident.openedAt) }
   const href = only ? `${baseUrl}/dashboard/monitors/${only.id}` : `${baseUrl}/dashboard/alerts?incident=${incident.id}`
   const message = {
@@ -99,35 +101,57 @@ export function noticeOfIncident(
     organization,
     at: now,
     link: { label: only ? 'Open the monitor' : 'Open the incident', href },
+    acknowledge: kind === 'failing' ? (common.acknowledge ?? null) : null,
   }
   if (kind === 'recovered') {
-    const lasted = { name: 'Lasted', value: durationOf((incident.resolvedAt ?? now) - incident.openedAt) }
-    const text = only ? 'The monitor does not fail any more.' : 'None of the monitors fails any more.'
-    return { ...message, title: `${subject}: recovered`, text, facts: [since, lasted], remedy: null }
+    const lasted = { name: 'Lasted', value: durationText((incident.resolvedAt ?? now) - incident.openedAt) }
+    const text = only ? 'The monitor is no longer failing.' : 'None of the monitors is failing any more.'
+    const { resolves } = common
+    const first = resolves ? [{ name: 'Resolves', value: `${resolves.title} (${timeOf(resolves.at)})` }] : []
+    return { ...message, title: `${subject}: recovered`, text, facts: [since, lasted, ...first], remedy: null }
   }
   const facts = only
     ? [
         { name: 'Expected', value: valuesOf(only.expected) },
         { name: 'Found', value: only.found === null ? '–' : valuesOf(only.found) },
+        state,
         since,
       ]
     : [
         { name: 'Monitors', value: namesOf(monitors, incident.monitors) },
         { name: 'Still failing', value: String(incident.failing) },
+        state,
         since,
       ]
   return {
     ...message,
     title: `${subject}: ${word}`,
-    text: first?.cause ?? `State: ${word}.`,
+    text: `${common.isEscalated ? 'Nobody acknowledged this yet. ' : ''}${first?.cause ?? `State: ${word}.`}`,
     facts,
-    remedy: WORDS[incident.state as FailingState]?.remedy ?? null,
+    remedy: REMEDIES[incident.state as FailingState] ?? null,
   }
 }
 
-/** Alerts that were held because the channel had its limit for an hour. */
-export function summaryNotice(titles: readonly string[], count: number, common: Common): Notice {
-  const { id, organization, baseUrl, now } = common
+function severalOf({ monitors: count, zone, causeKind = 'zone', causeValue }: NoticedIncident): string {
+  const monitors = count.toLocaleString('en')
+  switch (causeKind) {
+    case 'zone':
+      return `${monitors} monitors of ${zone}`
+    case 'value':
+      return `${monitors} monitors that answer ${oneLine(causeValue ?? '', MOST_SHARED)}`
+    case 'name_server':
+      return `${monitors} monitors on name server ${causeValue}`
+    case 'upstream':
+      return `${monitors} monitors behind resolver ${causeValue}`
+  }
+}
+
+/** Alerts of a digest, and those that were held because the channel had its limit for an hour. */
+export function summaryNotice(
+  titles: readonly string[],
+  count: number,
+  { id, organization, baseUrl, now, isDigest = false }: Common & { isDigest?: boolean },
+): Notice {
   const rest = count - titles.length
   const list = [...titles, ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n')
   return {
@@ -135,11 +159,16 @@ export function summaryNotice(titles: readonly string[], count: number, common: 
     id,
     key: id,
     organization,
-    title: `${count} more ${count === 1 ? 'alert' : 'alerts'}`,
-    text: 'This channel reached its limit of alerts per hour. These alerts are combined in one message.',
+    title: isDigest
+      ? plural(count, 'Digest: 1 alert', (number) => `Digest: ${number} alerts`)
+      : plural(count, '1 more alert', (number) => `${number} more alerts`),
+    text: isDigest
+      ? 'What failed and recovered since the last digest.'
+      : 'This channel reached its limit of alerts per hour. This message combines the others.',
     facts: [{ name: 'Alerts', value: list }],
     remedy: null,
     link: { label: 'Open alerts', href: `${baseUrl}/dashboard/alerts` },
+    acknowledge: null,
     at: now,
   }
 }
@@ -151,15 +180,17 @@ export function testNotice(common: Common): Notice {
     id,
     key: id,
     organization,
-    title: 'Test: www.example.com A: mismatch',
-    text: 'This is a test. No monitor fails.',
+    title: 'Test: www.example.com A: Mismatch',
+    text: 'This is a test. No monitor is failing.',
     facts: [
       { name: 'Expected', value: '192.0.2.1' },
       { name: 'Found', value: '192.0.2.2' },
+      { name: 'State', value: 'Mismatch (MISMATCH)' },
       { name: 'Since', value: timeOf(now) },
     ],
     remedy: 'Nothing to do: this channel works.',
     link: { label: 'Open alerts', href: `${baseUrl}/dashboard/alerts` },
+    acknowledge: null,
     at: now,
   }
 }
@@ -175,6 +206,7 @@ export function textWithoutLink({ text, facts, remedy }: Notice): string {
 
 const MOST_VALUE_CHARACTERS = 300
 const MOST_VALUES = 5
+const MOST_SHARED = 60
 
 function valuesOf(values: readonly string[]): string {
   if (values.length === 0) return 'no records'
@@ -195,12 +227,3 @@ const oneLine = (text: string, most: number): string => {
 }
 
 const timeOf = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-
-const MINUTE_MS = 60_000
-
-function durationOf(ms: number): string {
-  const minutes = Math.max(1, Math.round(ms / MINUTE_MS))
-  if (minutes < 60) return `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
-  const hours = Math.floor(minutes / 60)
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`
-}

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { AlertPreview, AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorState } from '#contract/monitors.ts'
@@ -8,14 +8,17 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
-import { conflict, type FieldErrors, notFound } from '../problem.ts'
+import { findTimeZone } from '../organization/iso-codes.ts'
+import { conflict, type FieldErrors, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { matcherOf, normalizedPattern, type RuleFilters } from './rule.ts'
+import { clockText, minuteOf } from './rule-times.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
 
@@ -41,44 +44,39 @@ export async function listRules(db: Database, seal: Seal, tenant: Tenant, query:
 
 /** Throws `not_found`, also for another organization's. */
 export async function getRule(db: Database, tenant: Tenant, id: string): Promise<AlertRule> {
-  const [rule] = await toRules(db, tenant, [await getRuleRow(db, tenant, id)])
+  const [rule] = await toRules(db, tenant, [await getTenantRow(db, 'alert_rules', tenant, id)])
   return rule!
 }
 
-/** `lock`: `forUpdate` where the row is read for a change. */
-async function getRuleRow(db: Database, { organizationId }: Tenant, id: string, lock = sql``): Promise<RuleRow> {
-  const row = await db
-    .selectFrom('alert_rules')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(lock)
-    .executeTakeFirst()
-  if (!row) throw notFound()
-  return row
-}
-
-type Given = { groups?: unknown; channels?: unknown }
+type Given = Partial<Record<'groups' | 'channels' | 'escalation_channel' | 'timezone', unknown>>
 
 /** By their fields those that do not exist. */
-export async function refuseUnknown(db: Database, tenant: Tenant, { groups, channels }: Given): Promise<FieldErrors> {
+export async function refuseUnknown(
+  db: Database,
+  tenant: Tenant,
+  { groups, channels, escalation_channel, timezone }: Given,
+): Promise<FieldErrors> {
   const errors: FieldErrors = {}
   for (const [index, named] of textsOf(groups).entries()) {
     if (await findGroupRow(db, tenant, named)) continue
     errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
   }
+  if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
+    errors.timezone = fieldError('invalid_time_zone')
   const ids = textsOf(channels)
   const rows = await db
     .selectFrom('channels')
     .select('id')
     .where('organization_id', '=', tenant.organizationId)
-    .where(isOneOf(db, 'id', ids))
+    .where(isOneOf(db, 'id', [...ids, ...textsOf([escalation_channel])]))
     .execute()
   const known = new Set(rows.map(({ id }) => id))
   for (const [index, id] of ids.entries()) {
     if (known.has(id)) continue
     errors[`channels.${index}`] = fieldError('unknown_reference', { resource: 'channel' })
   }
+  if (typeof escalation_channel === 'string' && !known.has(escalation_channel))
+    errors.escalation_channel = fieldError('unknown_reference', { resource: 'channel' })
   return errors
 }
 
@@ -86,9 +84,45 @@ const MOST_NAMED = 100
 const textsOf = (given: unknown): string[] =>
   Array.isArray(given) ? given.slice(0, MOST_NAMED).filter((each) => typeof each === 'string') : []
 
-/** Throws 409 where the organization has as many as it may. */
+/** Of a rule as a whole, after a change: what its fields say together. Throws a 400. */
+function refuseContradictions(rule: NewAlertRule): void {
+  const { repeat_every = null, escalate_after = null, escalation_channel = null, quiet_hours, digest = 'none' } = rule
+  const errors: FieldErrors = {}
+  if (escalate_after !== null && escalation_channel === null)
+    errors.escalate_after = fieldError('needs_field', { field: 'escalation_channel' })
+  if (escalation_channel !== null && escalate_after === null)
+    errors.escalation_channel = fieldError('needs_field', { field: 'escalate_after' })
+  if (escalation_channel !== null && rule.channels.includes(escalation_channel))
+    errors.escalation_channel = fieldError('escalates_to_itself')
+  if (quiet_hours && quiet_hours.from === quiet_hours.until) errors['quiet_hours.until'] = fieldError('equal_times')
+  if (digest !== 'none' && repeat_every !== null) errors.repeat_every = fieldError('excluded_by_digest')
+  if (digest !== 'none' && escalate_after !== null) errors.escalate_after = fieldError('excluded_by_digest')
+  refuse(errors)
+}
+
+/** The columns of when and how often a rule sends. */
+function timesOf(rule: NewAlertRule) {
+  const { delay = 10, repeat_every, escalate_after, quiet_hours, timezone = 'UTC' } = rule
+  return {
+    delay_ms: delay * MINUTE_MS,
+    notifies_recovery: truth(rule.notify_recovery ?? true),
+    first_results: truth(rule.first_results ?? false),
+    repeat_ms: repeat_every == null ? null : repeat_every * 60 * MINUTE_MS,
+    escalate_ms: escalate_after == null ? null : escalate_after * MINUTE_MS,
+    escalation_channel_id: rule.escalation_channel ?? null,
+    quiet_from: quiet_hours ? minuteOf(quiet_hours.from) : null,
+    quiet_until: quiet_hours ? minuteOf(quiet_hours.until) : null,
+    timezone: findTimeZone(timezone) ?? timezone,
+    digest: rule.digest === undefined || rule.digest === 'none' ? null : rule.digest,
+  }
+}
+
+const truth = (value: boolean): 0 | 1 => (value ? 1 : 0)
+
+/** Throws 409 where the organization has as many as it may, and a 400. */
 export async function insertRule(db: Database, context: RequestContext, given: NewAlertRule): Promise<string> {
   const { organizationId, now } = context
+  refuseContradictions(given)
   return await inTransaction(db, async (transaction) => {
     const { count } = await transaction
       .selectFrom('alert_rules')
@@ -98,7 +132,6 @@ export async function insertRule(db: Database, context: RequestContext, given: N
     if (Number(count) >= MOST_RULES)
       throw conflict(`Limit reached: an organization has at most ${MOST_RULES} alert rules. Delete one first.`)
     const id = newId('rul', now)
-    const { delay = 10, notify_recovery = true, is_active = true } = given
     await transaction
       .insertInto('alert_rules')
       .values({
@@ -106,10 +139,9 @@ export async function insertRule(db: Database, context: RequestContext, given: N
         id,
         created_at: now,
         name: given.name,
-        is_active: is_active ? 1 : 0,
+        is_active: truth(given.is_active ?? true),
         ...(await filtersOf(transaction, context, given)),
-        delay_ms: delay * MINUTE_MS,
-        notifies_recovery: notify_recovery ? 1 : 0,
+        ...timesOf(given),
       })
       .execute()
     await setChannels(transaction, organizationId, id, given.channels)
@@ -119,7 +151,7 @@ export async function insertRule(db: Database, context: RequestContext, given: N
   })
 }
 
-/** Throws `not_found` and 412. */
+/** Throws `not_found`, 412 and a 400. */
 export async function updateRule(
   db: Database,
   context: RequestContext,
@@ -129,18 +161,18 @@ export async function updateRule(
 ): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getRuleRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'alert_rules', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = await getRule(transaction, context, id)
     const { channels, ...wanted } = { ...before, ...change }
+    refuseContradictions({ channels, ...wanted })
     await transaction
       .updateTable('alert_rules')
       .set({
         name: wanted.name,
-        is_active: wanted.is_active ? 1 : 0,
+        is_active: truth(wanted.is_active),
         ...(await filtersOf(transaction, context, wanted)),
-        delay_ms: wanted.delay * MINUTE_MS,
-        notifies_recovery: wanted.notify_recovery ? 1 : 0,
+        ...timesOf({ channels, ...wanted }),
         ...nextVersion,
       })
       .where('organization_id', '=', organizationId)
@@ -161,7 +193,7 @@ export async function updateRule(
 export async function deleteRule(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await getRuleRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'alert_rules', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = await getRule(transaction, context, id)
     await transaction
@@ -189,7 +221,7 @@ export async function previewRule(db: Database, context: RequestContext, given: 
     .select(['id', 'monitor_id', 'group_id', 'occurred_at', 'new_state', 'domain', 'subdomain', 'record_type'])
     .where('organization_id', '=', organizationId)
     .where('id', '>=', lowestIdAt('evt', now - PREVIEWED_DAYS * DAY_MS))
-    .where('old_state', '=', 'VALID')
+    .where(({ eb, lit }) => (given.first_results ? eb(lit(1), '=', lit(1)) : eb('old_state', '=', 'VALID')))
     .where('new_state', '<>', 'VALID')
     .orderBy('id', 'desc')
     .limit(MOST_READ + 1)
@@ -239,7 +271,11 @@ async function lastingOf<F extends Failed>(
   })
 }
 
-async function filtersOf(db: Database, tenant: Tenant, given: Omit<PreviewedRule, 'delay'>): Promise<RuleFilters> {
+async function filtersOf(
+  db: Database,
+  tenant: Tenant,
+  given: Omit<PreviewedRule, 'delay' | 'first_results'>,
+): Promise<RuleFilters> {
   const groups = await Promise.all((given.groups ?? []).map((named) => findGroupRow(db, tenant, named)))
   const ids = groups.flatMap((group) => (group ? [group.id] : []))
   const json = (list: readonly string[] | null | undefined) =>
@@ -299,6 +335,16 @@ async function toRules(db: Database, { organizationId }: Tenant, rows: readonly 
       states: row.states === null ? null : JSON.parse(row.states),
       delay: Math.round(row.delay_ms / MINUTE_MS),
       notify_recovery: row.notifies_recovery === 1,
+      first_results: row.first_results === 1,
+      repeat_every: row.repeat_ms === null ? null : Math.round(row.repeat_ms / (60 * MINUTE_MS)),
+      escalate_after: row.escalate_ms === null ? null : Math.round(row.escalate_ms / MINUTE_MS),
+      escalation_channel: row.escalation_channel_id,
+      quiet_hours:
+        row.quiet_from === null || row.quiet_until === null
+          ? null
+          : { from: clockText(row.quiet_from), until: clockText(row.quiet_until) },
+      timezone: row.timezone,
+      digest: row.digest ?? 'none',
       channels: (channels.get(row.id) ?? []).map(({ channel_id }) => channel_id),
     }
     return withVersion(rule, row.version)

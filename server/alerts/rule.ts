@@ -9,30 +9,46 @@ export type RuleFilters = Pick<Selectable<AlertRulesTable>, 'group_ids' | 'name_
 export type Failure = { groupId: string; name: string; recordType: string; state: string }
 
 /** Whether the rule is about the failure. */
-export function matcherOf({
+export function matcherOf(filters: RuleFilters): (failure: Failure) => boolean {
+  const mismatch = mismatchOf(filters)
+  const allowed = setOf(filters.states)
+  return (failure) => mismatch(failure) === null && (!allowed || allowed.has(failure.state))
+}
+
+/** Which of its fields keeps the rule from being about a monitor, whatever the failure; null if none does. */
+export function mismatchOf({
+  group_ids,
+  name_pattern,
+  record_types,
+}: RuleFilters): (monitor: Omit<Failure, 'state'>) => 'group' | 'type' | 'name' | null {
+  const [groups, types] = [group_ids, record_types].map(setOf)
+  const pattern = name_pattern === null ? null : globOf(name_pattern)
+  return ({ groupId, name, recordType }) => {
+    if (groups && !groups.has(groupId)) return 'group'
+    if (types && !types.has(recordType)) return 'type'
+    return pattern && !pattern.test(name) ? 'name' : null
+  }
+}
+
+/** The same in SQL, for a statement over `incident_monitors` joined with `monitors` and, as their last failure, `events`. */
+export function matchesFailing({
   group_ids,
   name_pattern,
   record_types,
   states,
-}: RuleFilters): (failure: Failure) => boolean {
-  const [groups, types, allowed] = [group_ids, record_types, states].map(setOf)
-  const pattern = name_pattern === null ? null : globOf(name_pattern)
-  return ({ groupId, name, recordType, state }) =>
-    (!groups || groups.has(groupId)) &&
-    (!types || types.has(recordType)) &&
-    (!allowed || allowed.has(state)) &&
-    (!pattern || pattern.test(name))
-}
-
-/** The same in SQL, for a statement over `incident_monitors` joined with `monitors` and, as their last failure, `events`. */
-export function whereMatches({ group_ids, name_pattern, record_types, states }: RuleFilters) {
+  first_results,
+}: RuleFilters & Pick<Selectable<AlertRulesTable>, 'first_results'>) {
   const terms = [sql`1 = 1`]
+  if (first_results === 0) terms.push(sql`incident_monitors.first_result = 0`)
   if (group_ids !== null) terms.push(sql`monitors.group_id in (${sql.join(listOf(group_ids))})`)
   if (record_types !== null) terms.push(sql`events.record_type in (${sql.join(listOf(record_types))})`)
   if (states !== null) terms.push(sql`events.new_state in (${sql.join(listOf(states))})`)
-  if (name_pattern !== null) terms.push(sql`monitors.owner like ${likeOf(name_pattern)} escape '!'`)
+  if (name_pattern !== null) terms.push(nameIsLike(name_pattern))
   return sql<boolean>`${sql.join(terms, sql` and `)}`
 }
+
+/** For a statement over `monitors`. */
+export const nameIsLike = (pattern: string) => sql<boolean>`monitors.owner like ${likeOf(pattern)} escape '!'`
 
 const listOf = (json: string): string[] => JSON.parse(json)
 const setOf = (json: string | null) => (json === null ? null : new Set(listOf(json)))
@@ -41,7 +57,7 @@ const setOf = (json: string | null) => (json === null ? null : new Set(listOf(js
 export const normalizedPattern = (pattern: string): string => pattern.trim().toLowerCase().replace(/\.$/, '')
 
 /** `*` is any characters, also none. Runs in linear time: several stars in a row are one. */
-function globOf(pattern: string): { test(name: string): boolean } {
+export function globOf(pattern: string): { test(name: string): boolean } {
   const parts = pattern.split('*')
   return {
     test(name) {

@@ -1,13 +1,13 @@
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { openSmtp } from '../mail/smtp.ts'
 import { Problem } from '../problem.ts'
 import { type AttemptResult, attempt } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
-import { getChannelRow } from './channel-store.ts'
 import { insertAttempt, limitedUntil, noteOnChannel } from './deliver.ts'
 import { testNotice } from './notice.ts'
 
@@ -15,11 +15,11 @@ const DEADLINE_MS = 30_000
 
 export type SentTest = { id: string; title: string; channel: ChannelRow; result: AttemptResult }
 
-/** Sends a made-up alert at once, and waits for what comes of it. Writes nothing. Throws 429 at the channel's limit. */
+/** Sends an example alert at once and waits for the result. Writes nothing. Throws 429 at the channel's limit. */
 export async function sendTest(deps: Deps, context: RequestContext, channelId: string): Promise<SentTest> {
   const { db, config } = deps
   const { organizationId, now } = context
-  const channel = await getChannelRow(db, context, channelId)
+  const channel = await getTenantRow(db, 'channels', context, channelId)
   const place = { organization_id: organizationId, channel_id: channelId }
   const { alertsPerHour, baseUrl } = config
   if ((await limitedUntil(db, place, { alertsPerHour, now })) !== null)

@@ -6,6 +6,7 @@ import { openSmtp, type Post } from '../mail/smtp.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
+import { acknowledgeLink } from './acknowledge.ts'
 import { attempt } from './attempt.ts'
 import { beginAttempt, LONGEST_DUE_MS, recordAttempt } from './deliver.ts'
 import { evaluateDue } from './evaluate.ts'
@@ -85,7 +86,13 @@ export async function sendAlert(
 ): Promise<void> {
   const { db, clock, config, log } = deps
   const { baseUrl, alertsPerHour } = config
-  const sendable = await beginAttempt(db, claim, { baseUrl, alertsPerHour, now: clock.now() })
+  const sendable = await beginAttempt(db, claim, {
+    baseUrl,
+    alertsPerHour,
+    sendsMail: post !== null,
+    acknowledgeLink: (alert) => acknowledgeLink(deps, alert),
+    now: clock.now(),
+  })
   if (!sendable) return
   const { alert, channel, notice } = sendable
   const deadline = new AbortController()

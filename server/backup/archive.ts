@@ -44,7 +44,7 @@ export async function finishArchive(path: string): Promise<void> {
   }
 }
 
-/** Reads the whole file. Returns the octets of the database in it. Throws a `CliError` for what is no whole backup. */
+/** Reads the whole file. Returns the octets of the database in it. Throws a `CliError` for an incomplete backup. */
 export async function verifyArchive(path: string): Promise<number> {
   const file = openSync(path, 'r')
   try {

@@ -185,7 +185,7 @@ test('a backup of a newer version is refused with that version', async () => {
   expect(await readdir(folder)).toEqual(['one.backup'])
 })
 
-test('a place that holds a database is refused, and one that is in use is said to be', async () => {
+test('a folder that holds a database is refused, and one that is in use is reported as such', async () => {
   const { db, source, target, folder } = await givenBackup()
   await expect(put(target, source)).rejects.toThrow(
     /zonewatch\.db exists already, and restore overwrites nothing\. Move it/,

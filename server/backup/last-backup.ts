@@ -9,7 +9,7 @@ export type LastBackup = {
   made: { at: number; path: string; octets: number; durationMs: number } | null
 }
 
-/** What became of the last backup, scheduled or from the command line; undefined where none was ever tried. */
+/** The result of the last backup, scheduled or from the command line; undefined if there was none. */
 export async function findLastBackup(db: Database): Promise<LastBackup | undefined> {
   const row = await db.selectFrom('last_backup').selectAll().executeTakeFirst()
   if (!row) return undefined

@@ -60,9 +60,9 @@ export type ScheduleDeps = {
   run(): Promise<boolean>
 }
 
-/** A failed backup is tried again after so long, or after the usual time where that is shorter. */
+/** A failed backup is retried after this time, or after the usual interval if that is shorter. */
 export const RETRY_MS = 10 * 60_000
-/** A clock that is set, or a backup that is deleted, is noticed after so long. */
+/** A changed clock or a deleted backup is noticed after this time. */
 const PAUSE_MS = 60_000
 
 /** Makes a backup whenever the newest one is `everyMs` old, until `stop`. */

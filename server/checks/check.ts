@@ -6,6 +6,7 @@ import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import { formatServer } from '../dns/servers.ts'
+import type { ExpectedChange } from './expected-change.ts'
 import { type Answer, isAnswer, isFailure, serverTextOf } from './outcomes.ts'
 import { type Decided, REASONS } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
@@ -49,6 +50,8 @@ export type Recorded = {
   /** How many checks in a row were inconclusive. */
   inconclusive: number
   isFinal?: boolean
+  /** A planned change that is in progress, or over. */
+  change?: ExpectedChange | undefined
 }
 
 /** `resolvers`: the recursive servers. `zone`: whether the zone's own name servers may be asked. `canaries`: whether there are any. */

@@ -3,15 +3,17 @@ import type { Clock } from '../clock.ts'
 import type { Claim } from '../database/lease-queue.ts'
 import type { Canaries } from '../dns/canaries.ts'
 import type { DnsClient } from '../dns/client.ts'
-import type { Reply } from '../dns/outcome.ts'
+import type { Outcome, Reply } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/overload-error.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
+import type { OpenChange, Seen } from '../planned-changes/planned-change.ts'
 import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
-import { type Lookup, lookupFor, type Watched } from './lookup.ts'
+import { askZone, type Lookup, lookupFor, type Watched } from './lookup.ts'
 import { isGood } from './outcomes.ts'
+import { seenBy } from './spread.ts'
 import { decide, isAsRecorded } from './state-machine.ts'
-import { readFingerprint } from './verdict.ts'
+import { judge, readFingerprint } from './verdict.ts'
 
 /** Without `authorities` the resolvers decide alone; without `canaries` our own network is trusted. */
 export type CheckDeps = {
@@ -21,7 +23,7 @@ export type CheckDeps = {
   canaries?: Canaries | undefined
 }
 
-/** What one check came to. `observations`: everything that was queried, in order. */
+/** The result of one check. `observations`: all queries, in order. */
 export type Finding =
   | (Exclude<Step, { kind: 'ask' | 'unchanged' }> & { observations: Observation[] })
   | { kind: 'unchanged' }
@@ -31,7 +33,19 @@ export type Finding =
   | { kind: 'deleted' }
 
 /** What a check came to, and the monitor's row as it was when that was decided. */
-export type CheckResult<Row = unknown> = { claim: Claim<'due_checks'>; at: number; row?: Row } & Finding
+export type CheckResult<Row = unknown> = {
+  claim: Claim<'due_checks'>
+  at: number
+  row?: Row
+  /** Of a monitor with a planned change: the change, and what was expected by it. */
+  planned?: Planned
+} & Finding
+
+/** `outcome`: what the check found, where it is certain. `seen`: what each server answers, where the period has begun. */
+export type Planned = { change: OpenChange; recorded: Recorded; outcome?: Outcome | undefined; seen?: Seen[] }
+
+/** What is recorded of a monitor. `planned`: its change that is open. */
+export type Loaded<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }
 
 /** Less than the lease may pass before the first query is sent, so that the check ends within it. */
 const FIRST_QUERY = { mostWaitMs: 5_000 }
@@ -43,7 +57,7 @@ const FIRST_QUERY = { mostWaitMs: 5_000 }
 export async function runCheck<Row>(
   claim: Claim<'due_checks'>,
   deps: CheckDeps,
-  load: (claim: Claim<'due_checks'>) => Promise<{ recorded: Recorded; row: Row } | undefined>,
+  load: (claim: Claim<'due_checks'>) => Promise<Loaded<Row> | undefined>,
   signal: AbortSignal,
 ): Promise<CheckResult<Row>> {
   const lookup = lookupFor(watchedBy(claim))
@@ -51,16 +65,41 @@ export async function runCheck<Row>(
     const first = await lookup(deps.dns, FIRST_QUERY)
     if (isGood(first.outcome)) deps.canaries?.noteAnswer()
     const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
-    if (isAsRecorded({ fingerprint, isRotating, inconclusive: claim.doubts }, first))
-      return { claim, at: deps.clock.now(), kind: 'unchanged' }
+    const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusive: claim.doubts }, first)
+    if (isKnown && claim.planned_change_id === null) return { claim, at: deps.clock.now(), kind: 'unchanged' }
     const loaded = await load(claim)
     if (!loaded) return { claim, at: deps.clock.now(), kind: 'deleted' }
-    const finding = await confirm(loaded.recorded, lookup, first, deps, signal)
-    return { claim, at: deps.clock.now(), row: loaded.row, ...finding }
+    const { recorded, row, planned } = loaded
+    if (planned) return await checkPlanned(claim, deps, { recorded, row, planned }, { lookup, first, isKnown }, signal)
+    if (isKnown) return { claim, at: deps.clock.now(), row, kind: 'unchanged' }
+    const finding = await confirm(recorded, lookup, first, deps, signal)
+    return { claim, at: deps.clock.now(), row, ...finding }
   } catch (error) {
     if (!(error instanceof OverloadError)) throw error
     return { claim, at: deps.clock.now(), kind: 'postponed', afterMs: error.retryInMs }
   }
+}
+
+type Begun = { lookup: Lookup; first: Reply; isKnown: boolean }
+
+/** A check of a monitor with a planned change. Within its period it also notes what each server answers. */
+async function checkPlanned<Row>(
+  claim: Claim<'due_checks'>,
+  deps: CheckDeps,
+  { recorded, row, planned }: Required<Pick<Loaded<Row>, 'recorded' | 'row'>> & { planned: OpenChange },
+  { lookup, first, isKnown }: Begun,
+  signal: AbortSignal,
+): Promise<CheckResult<Row>> {
+  const { change } = recorded
+  // Where the known outcome means something else now, it is confirmed as a new one is.
+  const isAsBefore = isKnown && judge(recorded, first.outcome).state === recorded.state
+  const finding: Finding = isAsBefore
+    ? { kind: 'unchanged' }
+    : await confirm(isKnown ? { ...recorded, fingerprint: null } : recorded, lookup, first, deps, signal)
+  if (!change) return { claim, at: deps.clock.now(), row, planned: { change: planned, recorded }, ...finding }
+  const seen = await seenBy(recorded, change, lookup, deps, signal)
+  const outcome = finding.kind === 'verdict' ? finding.outcome : isAsBefore ? first.outcome : undefined
+  return { claim, at: deps.clock.now(), row, planned: { change: planned, recorded, outcome, seen }, ...finding }
 }
 
 /** A check without a monitor that gives its verdict at once, however little is certain. */
@@ -156,29 +195,6 @@ async function send(
     case 'network':
       return { network: await canaries!.network() }
   }
-}
-
-/** All that the check asks, of one of the zone's name servers. */
-async function askZone(
-  authorities: AuthoritativeClient,
-  lookup: Lookup,
-  server: number,
-  fresh: boolean,
-  signal: AbortSignal,
-): Promise<ZoneReply> {
-  let first: { owner: string; reply: AuthoritativeReply } | undefined
-  let isFromCache = false
-  const dns: Parameters<Lookup>[0] = {
-    async ask(question, options) {
-      const reply = await authorities.ask(question, { firstServer: server, fresh, withinMs: options?.withinMs, signal })
-      first ??= { owner: question.name, reply }
-      isFromCache ||= reply.isFromCache
-      return reply
-    },
-  }
-  const { outcome, evidence } = await lookup(dns, { signal })
-  if (!first) throw new Error('A lookup sent no query.')
-  return { ...first.reply, owner: first.owner, server, outcome, evidence, isFromCache }
 }
 
 function watchedBy(claim: Claim<'due_checks'>): Watched {

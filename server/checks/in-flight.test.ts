@@ -31,7 +31,7 @@ test('those that are slow do not take the capacity of the others, within a bound
   expect(underWay.capacity(60_000)).toBe(2_000)
 })
 
-test('capacity for a few is none until there is more of it', () => {
+test('nothing starts until enough capacity is free', () => {
   const underWay = new InFlight()
   begin(underWay, 1_700, 0)
   const end = begin(underWay, 100, 0)

@@ -2,7 +2,9 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { AskOptions, DnsClient } from '../dns/client.ts'
 import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
+import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { ZoneReply } from './check.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
 export type Lookup = (dns: Pick<DnsClient, 'ask'>, options: AskOptions) => Promise<Reply>
@@ -65,4 +67,27 @@ async function followCnameChain(owner: string, dns: Asker, options: AskOptions):
 function linkOf({ name, values, ttl }: RRset): CnameChain[number] {
   const target = values[0]!
   return { name, target: target === '.' ? '' : target, ttl }
+}
+
+/** All that the check asks, of one of the zone's name servers. */
+export async function askZone(
+  authorities: AuthoritativeClient,
+  lookup: Lookup,
+  server: number,
+  fresh: boolean,
+  signal: AbortSignal,
+): Promise<ZoneReply> {
+  let first: { owner: string; reply: AuthoritativeReply } | undefined
+  let isFromCache = false
+  const dns: Parameters<Lookup>[0] = {
+    async ask(question, options) {
+      const reply = await authorities.ask(question, { firstServer: server, fresh, withinMs: options?.withinMs, signal })
+      first ??= { owner: question.name, reply }
+      isFromCache ||= reply.isFromCache
+      return reply
+    },
+  }
+  const { outcome, evidence } = await lookup(dns, { signal })
+  if (!first) throw new Error('A lookup sent no query.')
+  return { ...first.reply, owner: first.owner, server, outcome, evidence, isFromCache }
 }

@@ -36,9 +36,9 @@ import { bySamples } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
 import { fingerprint } from './verdict.ts'
 
-/** So many resolvers are asked beside the first. */
+/** How many resolvers are queried in addition to the first. */
 const OTHER_RESOLVERS = 2
-/** Where all that was heard is silence, each of them is asked so many times again: packets are lost, and some resolvers never answer. */
+/** If none of them answers, each is queried this many times again: packets are lost, and some resolvers never answer. */
 const SILENT_ROUNDS = 2
 
 /** Decides by the recursive resolvers. */

@@ -69,6 +69,8 @@ type Members = {
   certain: string[]
   /** Those that are not there any more, in favour of the others. */
   replaced: string[]
+  /** `replaced`, and what is doubted for so long that no copy can hold it. */
+  outdated: string[]
   /** To be remembered: without those that are gone. */
   kept: Rotation
 }
@@ -145,11 +147,11 @@ export const CHANGE_RULES: readonly Rule<Change>[] = [
   {
     name: 'Absent expected values',
     because: 'MISMATCH by what is not given waits until a member of 5 % would have shown.',
-    apply: ({ members: { samples, rotation }, meaning }) => {
+    apply: ({ members: { samples, rotation, outdated }, meaning }) => {
       const { recorded } = samples.check
       const isByAbsence = meaning.state === 'MISMATCH' && (!recorded.isExactMatch || meaning.extra.length === 0)
       const isAlarm = isByAbsence && recorded.state !== 'MISMATCH'
-      return isAlarm && !isAbsenceProven(samples, rotation)
+      return isAlarm && !isAbsenceProven(samples, rotation, outdated)
         ? inconclusive(samples.check, REASONS.missingUnproven, rotation)
         : undefined
     },
@@ -199,6 +201,7 @@ function membersOf(samples: Samples): Members {
     areMissedGone,
     certain: holdsValue(likely) ? likely : [],
     replaced,
+    outdated,
     kept: without(rotation, [...gone, ...outdated]),
   }
 }
@@ -223,6 +226,8 @@ function asOne({ answers, total, members }: Rotation, keys: readonly string[]): 
  * left, and no cache fetched the other one since. Which of both is left out.
  */
 function replacedMembers({ recorded, now }: Check, rotation: Rotation, answers: readonly Answer[]): string[] {
+  // What the zone's servers gave earlier, before a failure perhaps, may be parts of a rotation.
+  if (rotation.firstCopiesUntil === undefined) return []
   const until = oldCopiesUntil(rotation)
   const { fingerprint: known, isRotating, recordType, owner, values } = recorded
   if (isRotating || known === null || now.at < until || !areSame(answers)) return []
@@ -262,14 +267,15 @@ function reportChange({ members: { samples, kept }, isWhole, outcome }: Change):
 
 function isRecorded(change: Change): boolean {
   const { isRotating, fingerprint: known } = recordedOf(change)
-  // A member that is new beside the recorded ones makes a rotation only when it is certain.
-  const isCertain = isRotating || change.members.candidates.length === 0 || change.isWhole
-  return fingerprint(change.outcome) === known && isCertain
+  // What was given whole until now and is given in parts is about to change, or begins to rotate.
+  return fingerprint(change.outcome) === known && (isRotating || change.isWhole)
 }
 
 /** What was recorded before a failure is back when this check saw all of it. */
 function isBackAgain(change: Change): boolean {
   const { members, union, meaning } = change
+  // What was given whole until now and is given in parts may be about to change.
+  if (['VALID', 'MISMATCH'].includes(recordedOf(change).state) && !recordedOf(change).isRotating) return false
   const isSeen = areSame([union, unionOf(members.samples.answers)])
   return members.candidates.length === 0 && isSeen && isSameSet(meaning.values, recordedOf(change).values)
 }
@@ -363,14 +369,19 @@ function sizeOf({ rrset, chain }: Answer): number {
 const RESOLVER_ANSWERS_TO_PROVE_ABSENCE = 20
 const LONGEST_WAIT_MS = 2 * 60 * 60_000
 
-/** Whether each expected value that is missing was seen and is gone, or never came in enough answers. */
-export function isAbsenceProven({ check, sampling }: Samples, rotation: Rotation): boolean {
+/** Whether each expected value that is missing was seen and is gone, or never came in enough answers. `outdated`: members that are gone. */
+export function isAbsenceProven(
+  { check, sampling }: Samples,
+  rotation: Rotation,
+  outdated: readonly string[] = [],
+): boolean {
   if (check.recorded.isFinal) return true
   const like = anyAnswer(check)
   const seen = Object.keys(rotation.members)
   if (like && seen.length > 0) {
     const { present, candidates } = sortMembers(rotation, 1)
-    if (meaningOf(check, answerWith(like, [...present, ...candidates])).state === 'VALID') return false
+    const left = [...present, ...candidates].filter((key) => !outdated.includes(key))
+    if (meaningOf(check, answerWith(like, left)).state === 'VALID') return false
     if (meaningOf(check, answerWith(like, seen)).missing.length === 0) return true
   }
   if (sampling.isByZone) return rotation.answers >= ANSWERS_TO_PROVE_ABSENCE

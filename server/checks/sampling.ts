@@ -124,11 +124,19 @@ function eachItsOwnAnswer(samples: Samples): Step | undefined {
   const { check, sampling, rounds, more, hasDenial, isSteady, takesTurns, isKnownToRotate } = samples
   if (isSteady() || takesTurns()) return undefined
   // Through caches each resolver keeps to its copy, also of a rotation.
-  if (sampling.isByZone ? check.recorded.isRotating && !hasDenial : isKnownToRotate()) return undefined
+  if (sampling.isByZone ? isPartOfRotation(samples) : isKnownToRotate()) return undefined
   const isSure = rounds > (hasDenial ? ROUNDS_OF_OWN_WITH_DENIAL : ROUNDS_OF_OWN)
   if (more && !isSure) return more
   if (!isSure && isKnownToRotate()) return undefined
   return isExhausted(check) ? sampling.divided() : inconclusive(check, REASONS.serversDiffer)
+}
+
+/** A recorded rotation of which some members were not given in this check: they may come between. */
+function isPartOfRotation({ check, answers, hasDenial }: Samples): boolean {
+  const { isRotating, values } = check.recorded
+  if (!isRotating || hasDenial) return false
+  const given = meaningOf(check, unionOf(answers)).values
+  return !(values ?? []).every((value) => given.includes(value))
 }
 
 function denials({ check, sampling, all, more, hasDenial, isSteady }: Samples): Step | undefined {

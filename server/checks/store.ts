@@ -1,32 +1,49 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
+import type { VerdictReason } from '#contract/reasons.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { evaluateSoon } from '../alerts/evaluate.ts'
+import { recordAudit } from '../audit-log.ts'
+import type { Clock } from '../clock.ts'
+import { systemContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, type Rescheduled, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import { nextVersion } from '../database/versions.ts'
 import { boundedValues } from '../events/bounded-values.ts'
-import { isNotified } from '../events/notify.ts'
-import { type EventRow, insertEvents, newEventIds, toEvent } from '../events/store.ts'
+import type { EventRow } from '../events/store.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
+import { nameOf } from '../monitors/monitor.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
-import { insertRequests } from '../webhooks/new-requests.ts'
+import {
+  endOf,
+  nextCheckAt,
+  nextProgress,
+  type OpenChange,
+  type PlannedChange,
+  type Progress,
+  phaseOf,
+} from '../planned-changes/planned-change.ts'
+import { findOpenChange, recordProgress } from '../planned-changes/store.ts'
 import type { Recorded } from './check.ts'
-import type { CheckResult } from './driver.ts'
-import { evidenceOf, newDiagnosis, withLatest } from './evidence.ts'
+import type { CheckResult, Loaded } from './driver.ts'
+import { evidenceOf, newDiagnosis, shortReason, withLatest } from './evidence.ts'
+import { type ExpectedChange, eitherOf } from './expected-change.ts'
+import { reportEvents, type ToReport } from './report.ts'
+import { isOfValues } from './spread.ts'
 import { conclude } from './state-machine.ts'
-import { readFingerprint, writtenFingerprint } from './verdict.ts'
+import { judge, readFingerprint, writtenFingerprint } from './verdict.ts'
 
 type MonitorRow = Selectable<MonitorsTable>
 export type StoredResult = CheckResult<MonitorRow>
-
-export type Loaded = { recorded: Recorded; row: MonitorRow }
 
 /**
  * Reads what is recorded of claimed monitors; undefined for one that was deleted meanwhile. Those asked for at the same time are
  * read by one statement, and their checks go on together, so that they share their queries.
  */
-export function recordedLoader(db: Database): (claim: Claim<'due_checks'>) => Promise<Loaded | undefined> {
+export function recordedLoader(
+  db: Database,
+  clock: Pick<Clock, 'now'>,
+): (claim: Claim<'due_checks'>) => Promise<Loaded<MonitorRow> | undefined> {
   let batch: { ids: string[]; rows: Promise<Map<string, MonitorRow>> } | undefined
   const nextBatch = () => {
     const ids: string[] = []
@@ -40,7 +57,9 @@ export function recordedLoader(db: Database): (claim: Claim<'due_checks'>) => Pr
     batch ??= nextBatch()
     batch.ids.push(claim.monitor_id)
     const row = (await batch.rows).get(claim.monitor_id)
-    return row && { recorded: recordedOf(row, claim), row }
+    if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim), row }
+    const planned = await findOpenChange(db, row)
+    return { recorded: recordedOf(row, claim, expectedChange(planned, clock.now())), row, planned }
   }
 }
 
@@ -49,13 +68,25 @@ async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<s
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>): Recorded {
+/** Undefined before its period begins. */
+function expectedChange(change: PlannedChange | undefined, now: number): ExpectedChange | undefined {
+  if (!change || phaseOf(change, now) === 'before') return undefined
+  const { id, oldValues, newValues } = change
+  return { id, oldValues, newValues, isOver: phaseOf(change, now) === 'after' }
+}
+
+function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: ExpectedChange): Recorded {
   const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
   return {
     owner: row.owner,
     recordType: row.record_type as MonitorRecordType,
     isExactMatch: row.is_exact_match === 1,
-    expectedValues: JSON.parse(row.expected_values),
+    expectedValues: change
+      ? change.isOver
+        ? change.newValues
+        : eitherOf(change)
+      : (JSON.parse(row.expected_values) as string[]),
+    change,
     state: row.state as MonitorState,
     values: row.current_values === null ? null : JSON.parse(row.current_values),
     fingerprint,
@@ -66,9 +97,13 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>): Recorded {
 }
 
 /** What a check changes, decided before the transaction begins. */
-type Change = { result: StoredResult; place: Place; columns?: Columns; event?: NewEvent }
+type Change = { result: StoredResult; place: Place; columns?: Columns; event?: NewEvent; planned?: PlannedWrite }
 type Place = Rescheduled<'due_checks', Claim<'due_checks'>>['set']
-type Columns = Partial<Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation'>>
+type Columns = Partial<
+  Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation' | 'expected_values'>
+>
+/** `end`: how it is closed, and then the new values are the expected ones. */
+type PlannedWrite = { change: OpenChange; progress: Progress | null; end: ReturnType<typeof endOf> }
 /** The group is the monitor's when the event is written, and ids are given in the order of the events. */
 type NewEvent = Omit<EventRow, 'id' | 'group_id'>
 
@@ -77,7 +112,9 @@ type NewEvent = Omit<EventRow, 'id' | 'group_id'>
  * requests. A check whose claim is no longer its own records nothing. Returns how many events it made.
  */
 export async function recordChecks(db: Database, results: readonly StoredResult[], now: number): Promise<number> {
-  const changes = results.filter(({ kind }) => kind !== 'deleted').map((result) => changeOf(result, now))
+  const changes = results
+    .filter(({ kind }) => kind !== 'deleted')
+    .map((result) => withPlanned(changeOf(result, now), now))
   if (changes.some(({ columns }) => columns)) {
     return await inTransaction(db, async (transaction) => await writeChanges(transaction, changes, now))
   }
@@ -95,10 +132,11 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
   const existing = changes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
   const places = existing.map(({ result, place }) => ({ claim: result.claim, set: place }))
   const held = new Set(await reschedule(db, 'due_checks', places))
-  const made: { event: Omit<EventRow, 'id'>; notify: Notify }[] = []
-  for (const { result, columns, event } of existing) {
+  const made: ToReport[] = []
+  for (const { result, columns, event, planned } of existing) {
     if (!columns || !held.has(result.claim)) continue
     const { id, organization_id, group_id, notify } = monitors.get(result.claim.monitor_id)!
+    if (planned) await writePlanned(db, result.row!, planned, now)
     if (Object.keys(columns).length > 0) {
       await db
         .updateTable('monitors')
@@ -109,31 +147,8 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
     }
     if (event) made.push({ event: { ...event, group_id }, notify: notify as Notify })
   }
-  const ids = await newEventIds(
-    db,
-    made.map(({ event }) => event.organization_id),
-    now,
-  )
-  const events = made.map(({ event }, index): EventRow => ({ ...event, id: ids[index]! }))
-  await insertEvents(db, events)
-  await evaluateSoon(
-    db,
-    events.map((event) => event.organization_id),
-    now,
-  )
-  const reported = events.filter((event, index) =>
-    isNotified(made[index]!.notify, event.old_state as MonitorState, event.new_state as MonitorState),
-  )
-  await insertRequests(
-    db,
-    reported.map((event) => ({
-      organizationId: event.organization_id,
-      groupId: event.group_id,
-      event: toEvent(event),
-    })),
-    now,
-  )
-  return events.length
+  await reportEvents(db, made, now)
+  return made.length
 }
 
 function changeOf(result: StoredResult, now: number): Change {
@@ -174,7 +189,7 @@ const postponed = ({ last_checked_at, postponed_since }: StoredResult['claim'], 
 function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regular: Place): Change {
   const { claim, at, decided, observations } = result
   const row = result.row!
-  const { verdict, recorded, event: change } = conclude(recordedOf(row, claim), result)
+  const { verdict, recorded, event: change } = conclude(result.planned?.recorded ?? recordedOf(row, claim), result)
   const place = {
     ...regular,
     fingerprint: writtenFingerprint(result.outcome),
@@ -183,7 +198,11 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
   }
   const rotation = json(recorded.rotation)
   if (!change)
-    return { result, place, columns: { ...latestOf(result), ...(rotation === row.rotation ? {} : { rotation }) } }
+    return {
+      result,
+      place,
+      columns: { ...latestOf(result, verdict.reason), ...(rotation === row.rotation ? {} : { rotation }) },
+    }
   const diagnosis = JSON.stringify(newDiagnosis({ reason: verdict.reason, decided, at }, evidenceOf(observations)))
   const columns: Columns = {
     state: change.newState,
@@ -216,11 +235,68 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
   return { result, place, columns, event }
 }
 
+/** With a planned change: what was seen of it, when the next check is, and where it ends, that its new values are expected. */
+function withPlanned(made: Change, now: number): Change {
+  const { result, place, columns = {}, event } = made
+  if (!result.planned) return made
+  const { change, recorded, seen, outcome } = result.planned
+  const dueAt = place.due_at === null ? null : nextCheckAt(change, change.progress, now, place.due_at)
+  if (!seen) return { ...made, place: { ...place, due_at: dueAt } }
+  const progress = nextProgress(change.progress, seen, result.at)
+  const isValid = outcome !== undefined && isOfValues(recorded, change.newValues, outcome)
+  const end = outcome && endOf(change, progress, { isValid, now: result.at })
+  const spreadAt = place.due_at === null || end ? place.due_at : nextCheckAt(change, progress, now, place.due_at)
+  const expected = end ? { expected_values: JSON.stringify(change.newValues) } : {}
+  return {
+    result,
+    place: { ...place, due_at: spreadAt },
+    columns: { ...columns, ...expected, ...reasonNow(made, end) },
+    ...(event && { event: { ...event, ...expected } }),
+    planned: { change, progress, end },
+  }
+}
+
+/** The reason says that a change is in progress or has ended, also where state and values are as before. */
+function reasonNow({ result, columns = {} }: Change, end: PlannedWrite['end']): Columns {
+  const { change, recorded, outcome } = result.planned!
+  const kept = columns.diagnosis ?? result.row!.diagnosis
+  if (!outcome || kept == null) return {}
+  const expectation = end === 'DONE' ? { ...recorded, expectedValues: change.newValues, change: undefined } : recorded
+  const { reason } = judge(expectation, outcome)
+  const diagnosis = readDiagnosis(kept)
+  if (diagnosis.verdict.code === reason.code) return {}
+  return { diagnosis: JSON.stringify({ ...diagnosis, verdict: shortReason(reason) }) }
+}
+
+async function writePlanned(db: Database, row: MonitorRow, { change, progress, end }: PlannedWrite, now: number) {
+  const { organization_id: organizationId, id, slot } = row
+  await recordProgress(db, { organizationId, id: change.id }, progress, end && { outcome: end, now })
+  if (!end) return
+  await db
+    .updateTable('monitors')
+    .set(nextVersion)
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .execute()
+  await db.updateTable('due_checks').set({ planned_change_id: null }).where('slot', '=', slot).execute()
+  await recordAudit(db, systemContext(organizationId, now, { type: 'system', id: change.id, label: change.label }), {
+    action: 'monitor.updated',
+    object: { id, label: nameOf(row) },
+    before: { expected_value: JSON.parse(row.expected_values) },
+    after: { expected_value: change.newValues },
+  })
+}
+
 /** The evidence of a check that changed nothing, beside that of the last change. */
-function latestOf(result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>): Columns {
+function latestOf(
+  result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>,
+  reason?: VerdictReason,
+): Columns {
   const { row, decided, at, observations } = result
   if (!row || row.diagnosis === null) return {}
-  const before = readDiagnosis(row.diagnosis)
+  const kept = readDiagnosis(row.diagnosis)
+  // A planned change that was deleted is not in progress any more.
+  const before = reason && 'new_value' in kept.verdict.params ? { ...kept, verdict: shortReason(reason) } : kept
   return { diagnosis: JSON.stringify(withLatest(before, { decided, at }, evidenceOf(observations))) }
 }
 

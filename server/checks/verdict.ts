@@ -5,13 +5,18 @@ import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 import type { Answer } from '../monitors/record-types/record-type.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { differenceDuring, type ExpectedChange } from './expected-change.ts'
 
-/** What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. */
+/**
+ * What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. `change`: the
+ * record moves to other values; then these are all that may be there, or after its end the new ones.
+ */
 export type Expectation = {
   recordType: MonitorRecordType
   expectedValues: readonly string[]
   isExactMatch: boolean
   owner: string
+  change?: ExpectedChange | undefined
 }
 
 export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_FOUND' | 'NO_DATA' | 'BAD_SETUP'
@@ -63,11 +68,13 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
 
 /** Which expected values no record meets, and in exact mode which records nothing expects. */
 export function findDifference(
-  { recordType, expectedValues, isExactMatch }: Omit<Expectation, 'owner'>,
+  { recordType, expectedValues, isExactMatch, change }: Omit<Expectation, 'owner'>,
   answer: Answer,
 ): Difference {
   const matcher = recordTypeOf(recordType)
-  return matcher.difference(expectedValues, matcher.observe(answer), isExactMatch, answer.chain)
+  const observed = matcher.observe(answer)
+  const compare = (expected: readonly string[]) => matcher.difference(expected, observed, isExactMatch, answer.chain)
+  return change && !change.isOver ? differenceDuring(change, compare) : compare(expectedValues)
 }
 
 /**
@@ -105,18 +112,29 @@ export function readFingerprint(written: number | null): { recorded: number | nu
 }
 
 function judgeAnswer(expectation: Expectation, name: string, answer: Answer): Verdict {
-  const { recordType, expectedValues, isExactMatch } = expectation
-  const matcher = recordTypeOf(recordType)
-  const observed = matcher.observe(answer)
+  const { recordType } = expectation
+  const observed = recordTypeOf(recordType).observe(answer)
   if (observed.length === 0) return noData(expectation, name, answer.chain)
-  const difference = matcher.difference(expectedValues, observed, isExactMatch, answer.chain)
+  const difference = findDifference(expectation, answer)
   const params = valuesIn(expectation, name, answer, observed, difference)
   // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
   if (recordType === 'SPF' && observed.length > 1) {
     return { state: 'BAD_SETUP', reason: { code: 'several_spf_records', params } }
   }
-  if (isMatch(difference)) return { state: 'VALID', values: observed, reason: { code: 'as_expected', params } }
-  return { state: 'MISMATCH', values: observed, reason: { code: mismatchCode(difference), params } }
+  const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
+  if (expectation.change) return { state, values: observed, reason: reasonOfChange(expectation.change, state, params) }
+  if (state === 'VALID') return { state, values: observed, reason: { code: 'as_expected', params } }
+  return { state, values: observed, reason: { code: mismatchCode(difference), params } }
+}
+
+function reasonOfChange(
+  { oldValues, newValues, isOver }: ExpectedChange,
+  state: 'VALID' | 'MISMATCH',
+  params: ValueParams,
+): VerdictReason {
+  const planned = { ...params, old_value: [...oldValues], new_value: [...newValues] }
+  if (!isOver) return { code: state === 'VALID' ? 'change_in_progress' : 'unexpected_during_change', params: planned }
+  return state === 'VALID' ? { code: 'as_expected', params } : { code: 'change_not_arrived', params: planned }
 }
 
 function mismatchCode({ missing, extra }: Difference) {
@@ -127,13 +145,17 @@ function mismatchCode({ missing, extra }: Difference) {
 type ValueParams = Extract<VerdictReason, { code: 'as_expected' }>['params']
 
 function valuesIn(
-  { recordType, expectedValues }: Expectation,
+  expectation: Expectation,
   name: string,
-  { rrset }: Answer,
+  answer: Answer,
   observed: string[],
   { missing, extra: unexpected }: Difference,
 ): ValueParams {
-  const matched = expectedValues.filter((value) => !missing.includes(value))
+  const { recordType, expectedValues, change } = expectation
+  // Values that may be missing while a change is in progress are not matched either.
+  const unmet = change ? findDifference({ ...expectation, change: undefined }, answer).missing : missing
+  const matched = expectedValues.filter((value) => !unmet.includes(value))
+  const { rrset } = answer
   return {
     name,
     record_type: recordType,

@@ -46,7 +46,7 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
       onGivenUp: (err) => log.error({ err }, 'A check could not be recorded. It will be repeated.'),
     },
   )
-  const load = recordedLoader(db)
+  const load = recordedLoader(db, clock)
   const check = async (claim: Claim<'due_checks'>) => {
     try {
       const startedAt = clock.now()

@@ -19,7 +19,7 @@ import { fingerprint } from './verdict.ts'
 
 // The zone's name servers
 
-/** As many of a zone's name servers are asked. */
+/** How many of a zone's name servers are queried. */
 const MOST_ZONE_SERVERS = 4
 
 const NOTHING: ZoneReplies = { next: [], good: [], failure: undefined, notAsked: undefined }

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { plural } from '#contract/wording.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { backUp, type MadeBackup } from '../backup/back-up.ts'
 import { recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
@@ -66,7 +67,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Says in the database what became of it. */
+/** Records the result in the database. */
 async function makeBackup(
   config: Config,
   target: string,
@@ -133,6 +134,11 @@ async function note({ databaseUrl }: Config, write: (db: Database) => Promise<vo
 
 /** What people know of it. */
 export function shownRows(rows: Record<string, number>): string {
-  const shown = (table: string, what: string) => `${(rows[table] ?? 0).toLocaleString('en')} ${what}`
-  return `${shown('organizations', 'organizations')}, ${shown('monitors', 'monitors')}, ${shown('events', 'events')} and ${shown('webhook_requests', 'webhook requests')}`
+  const count = (table: string) => rows[table] ?? 0
+  return [
+    plural(count('organizations'), '1 organization', (number) => `${number} organizations`),
+    plural(count('monitors'), '1 monitor', (number) => `${number} monitors`),
+    plural(count('events'), '1 event', (number) => `${number} events`),
+    plural(count('webhook_requests'), '1 webhook request', (number) => `${number} webhook requests`),
+  ].join(', ')
 }

@@ -5,6 +5,7 @@ import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { systemServers } from '../dns/servers.ts'
+import { findConnections } from '../doctor/connections.ts'
 import { findDatabase, findReplica } from '../doctor/database.ts'
 import { type Finding, failure, findingsOf, ok, warning } from '../doctor/finding.ts'
 import { findPlaces, findSettings } from '../doctor/places.ts'
@@ -32,7 +33,7 @@ export async function doctor({ json }: { json?: boolean }): Promise<void> {
     const count = (status: Finding['status']) => findings.filter((each) => each.status === status).length
     process.stdout.write(`${table(['STATUS', 'CHECK', 'FINDING'], rows)}
 
-${count('ok')} ok, ${count('warning')} warnings, ${count('failure')} failures
+OK: ${count('ok')}, warnings: ${count('warning')}, failures: ${count('failure')}
 `)
   }
   process.exit(findings.some(({ status }) => status === 'failure') ? 1 : 0)
@@ -94,6 +95,7 @@ async function findAllOfDatabase({ db, config, clock }: Deps, secret: string | u
   return [
     ...found,
     ...(await findReplica({ config, clock })),
+    ...(await findingsOf('connections', () => findConnections(db, config))),
     ...(await findingsOf('secret', () => findSecretCheck(db, secret))),
   ]
 }

@@ -1,7 +1,10 @@
+import type { KeyLimit } from '#contract/api-keys.ts'
+import { setLimitsOf } from '../accounts/api-key-changes.ts'
 import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-keys.ts'
 import { getOrganization } from '../accounts/organizations.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
+import { parseLimit, Refusal } from '../config/parse.ts'
 import { operatorContext } from '../context.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { withinQuota } from '../organization/quota.ts'
@@ -79,6 +82,29 @@ export async function revoke(id: string): Promise<void> {
     await revokeKey(db, operatorContext(organizationId, systemClock.now()), id).catch(isUnknown)
     print(`${id} is revoked. Requests with this key are rejected.`)
   })
+}
+
+/** `given`: by class, a number, or `default` for the limit of the server. */
+export async function setLimits(id: string, given: Partial<Record<KeyLimit, string>>): Promise<void> {
+  await withDatabase(async (db, config) => {
+    const isUnknown = unknown(`No active key has the id ${id}. List them with: npm run zonewatch -- keys list`)
+    const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
+    const context = operatorContext(organizationId, systemClock.now())
+    const change = Object.fromEntries(
+      Object.entries(given).map(([kind, text]) => [kind, text === 'default' ? null : limitOf(kind, text)]),
+    )
+    const limits = await setLimitsOf(db, config, context, id, change).catch(isUnknown)
+    const lines = Object.entries(limits).map(([kind, limit]) => [kind, limit === 0 ? 'no limit' : String(limit)])
+    print(lines.length === 0 ? `${id} has the limits of the server.` : table(['CLASS', 'PER MINUTE'], lines))
+  })
+}
+
+function limitOf(kind: string, text: string): number {
+  try {
+    return parseLimit(text)
+  } catch (error) {
+    throw error instanceof Refusal ? new CliError(`--${kind} ${error.message}`) : error
+  }
 }
 
 function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expires_at: number | null }): string {

@@ -1,7 +1,7 @@
 import { CliError } from '../cli-error.ts'
 import { BadConfig, type Config, readConfig } from '../config/config.ts'
 
-/** The settings, or a `CliError` that lists every wrong one. */
+/** Returns the settings. Throws a `CliError` that lists every invalid one. */
 export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T {
   try {
     return read()

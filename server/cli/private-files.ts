@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const HEADER = 'SQLite format 3\0'
@@ -14,6 +14,13 @@ export function makePrivate(file: string, dataDir: string): void {
   // Another folder may hold other things, which other users need.
   const isOurs = dirname(file) === dataDir && readdirSync(dataDir).every((name) => OWN.test(name))
   if (isOurs) setMode(dataDir, 0o700)
+}
+
+/** What root makes in the folder of the server's user, that user could not open. */
+export function giveToOwnerOf(folder: string, path: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(folder)
+  chownSync(path, uid, gid)
 }
 
 const OWN = /^(?:secret|zonewatch\.db.*|\.writable-\d+)$/

@@ -1,5 +1,5 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Manifest } from '../backup/archive.ts'
 import { refuseDatabase, restore } from '../backup/restore.ts'
 import { CliError, reasonOf } from '../cli-error.ts'
@@ -10,6 +10,7 @@ import { isSecretOf } from '../secrets/current-key.ts'
 import { shownRows } from './backup.ts'
 import { loadConfig } from './load-config.ts'
 import { findSecret, makeDataFolder } from './open.ts'
+import { giveToOwnerOf } from './private-files.ts'
 
 /** `zonewatch restore FILE`: the database and the secret of a backup, in a folder that has neither. */
 export async function restoreBackup(file: string): Promise<void> {
@@ -34,6 +35,8 @@ export async function restoreBackup(file: string): Promise<void> {
       isNew = true
     }
     const { madeAt, version, rows } = await restore({ archive: resolve(file), target, now, accept })
+    giveToOwnerOf(dirname(target), target)
+    if (isNew) giveToOwnerOf(config.dataDir, path)
     process.stdout.write(`${target} is as it was at ${new Date(madeAt).toISOString()}, with Zonewatch ${version}.
 It holds ${shownRows(rows)}. Start the server.
 `)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { plural } from '#contract/wording.ts'
 import { syncFolder } from '../backup/back-up.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
@@ -24,7 +25,8 @@ export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?
     const isBegun = await needsPrevious(db)
     const next = nextKey(secret, seal, isBegun)
     const count = await rotate({ db, seal, clock: systemClock, say }, next)
-    say(`${count} values were re-encrypted. Nothing in the database needs the previous SECRET any more.`)
+    say(plural(count, '1 value was re-encrypted.', (number) => `${number} values were re-encrypted.`))
+    say('Nothing in the database needs the previous SECRET any more.')
     say(finish(secret, forgetPrevious))
   } finally {
     await db.destroy()

@@ -31,7 +31,7 @@ const ORPHAN_DRAIN_MS = 1_000
 /** How often the process with the API knows which loops work. */
 const BEAT_MS = 5_000
 
-/** For so long at least requests are answered 503 before the port is closed, so that a load balancer notices. */
+/** How long at least requests are answered 503 before the port is closed, so that a load balancer notices. */
 const REFUSING_MS = 1_000
 
 /** One process of a server. It waits for the order to start, does what its roles say, and ends with nothing claimed. */

@@ -67,6 +67,8 @@ export type Config = DnsSettings &
     smtp: { url: string; from: string } | null
     /** Every setting as text, values of secrets hidden. */
     lines: readonly SettingLine[]
+    /** The files that hold secrets, as `…_FILE` names them. */
+    secretFiles: readonly string[]
     logLevel: LogLevel
     logFormat: 'pretty' | 'json'
   }
@@ -106,6 +108,7 @@ export function describeConfig(environment: Environment = process.env): SettingL
 /** Reads settings one by one and remembers what it read and what was wrong. */
 class Settings {
   readonly lines: SettingLine[] = []
+  readonly #secretFiles: string[] = []
   readonly #environment: Environment
   readonly #errors: Record<string, string> = {}
 
@@ -140,6 +143,7 @@ class Settings {
     )
     const config: Config = {
       lines: this.lines,
+      secretFiles: this.#secretFiles,
       host,
       port,
       baseUrl,
@@ -303,6 +307,8 @@ class Settings {
 
   #secret(name: string, about: string, parse: (text: string) => string): string | null {
     const given = this.#given(name)
+    const file = this.#environment[`${name}_FILE`]
+    if (file) this.#secretFiles.push(resolve(file))
     this.lines.push({ name, value: given === undefined ? '' : '(hidden)', isDefault: given === undefined, about })
     return given === undefined ? null : (this.#parse(name, given, parse) ?? null)
   }

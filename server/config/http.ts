@@ -1,8 +1,21 @@
 import { parseLimit, parseOneOf, parseOrigins, parseProxies, parseWhole } from './parse.ts'
 
 export type HttpSettings = {
-  /** Requests per minute and API key, in the dashboard per person; 0 = no limit. */
-  limits: { read: number; write: number; create: number; dashboard: number }
+  /**
+   * Requests per minute and API key, in the dashboard per person; 0 = no limit. Null: pages of lists count as reads, checks as
+   * writes.
+   */
+  limits: {
+    read: number
+    page: number | null
+    write: number
+    create: number
+    check: number | null
+    dashboard: number
+    setup_page: number
+  }
+  /** The highest of these that an owner can set for one key; 0 = any. */
+  keyLimitMax: number
   /** What the answers kept for requests with an `Idempotency-Key` may take for one organization. */
   idempotencyOctets: number
   /** Whether anyone may sign up. */
@@ -21,10 +34,34 @@ export function readHttpSettings(read: Read): HttpSettings {
   return {
     limits: {
       read: read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
+      page: read(
+        'PAGE_LIMIT',
+        '',
+        'pages of lists after the first, per minute and API key; when empty they count as reads; 0 = no limit',
+        orNull(parseLimit),
+      ),
       write: read('WRITE_LIMIT', '5', 'writes per minute and API key; 0 = no limit', parseLimit),
       create: read('CREATE_LIMIT', '250', 'monitor creations per minute and API key; 0 = no limit', parseLimit),
+      check: read(
+        'CHECK_LIMIT',
+        '',
+        'POST /monitors/{monitor}/check per minute and API key; when empty they count as writes; 0 = no limit',
+        orNull(parseLimit),
+      ),
       dashboard: read('DASHBOARD_LIMIT', '600', 'dashboard requests per minute and user; 0 = no limit', parseLimit),
+      setup_page: read(
+        'SETUP_PAGE_LIMIT',
+        '60',
+        'requests for setup pages per minute and client address; 0 = no limit',
+        parseLimit,
+      ),
     },
+    keyLimitMax: read(
+      'KEY_LIMIT_MAX',
+      '600',
+      'the highest limit per minute that an owner can set for one API key; 0 = any',
+      parseLimit,
+    ),
     idempotencyOctets: read(
       'IDEMPOTENCY_BYTES',
       '67108864',
@@ -54,3 +91,8 @@ export function readHttpSettings(read: Read): HttpSettings {
     ),
   }
 }
+
+const orNull =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | null =>
+    text === '' ? null : parse(text)

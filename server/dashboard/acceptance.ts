@@ -3,8 +3,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { CnameChain, Evidence } from '../dns/outcome.ts'
-import type { MonitorRow } from '../monitors/monitor.ts'
-import { MAX_EXPECTED_VALUES } from '../monitors/record-types/expected-values.ts'
+import { acceptingChange } from '../monitors/accept.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { getMonitor, lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
@@ -41,25 +40,11 @@ export async function acceptCurrent(
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const row = await lockMonitor(transaction, context, monitor)
-    const current = currentOf(row)
+    const accepting = acceptingChange(row)
+    if (!accepting.ok) throw conflict(accepting.reason)
     if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
       throw conflict('The record has changed since you loaded the page. Reload before you accept it.')
     }
-    const { asExpected = (value: string) => value } = recordTypeOf(row.record_type as MonitorRecordType)
-    const expected_value = current.map((value) => asExpected(value, row.is_exact_match === 1))
-    await updateMonitor(transaction, context, monitor, { expected_value })
+    await updateMonitor(transaction, context, monitor, accepting.change)
   })
-}
-
-function currentOf(row: MonitorRow): string[] {
-  if (row.current_values === null) throw conflict('This record has no result yet. Wait for its first check.')
-  const current: string[] = JSON.parse(row.current_values)
-  if (current.length === 0)
-    throw conflict('There are no records to accept. A monitor needs at least one expected value.')
-  if (current.length > MAX_EXPECTED_VALUES) {
-    throw conflict(
-      `The record has ${current.length} values. A monitor can have at most ${MAX_EXPECTED_VALUES} expected values.`,
-    )
-  }
-  return current
 }

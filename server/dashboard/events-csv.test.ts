@@ -91,7 +91,7 @@ test('a value that a spreadsheet would run is written as text, in each of its li
   expect(rows.map(({ current_value }) => current_value)).toEqual(Object.values(values))
 })
 
-test('it ends after so many events, and says so', async () => {
+test('it ends after the maximum of events, and the last line mentions it', async () => {
   const world = await givenApp('sqlite')
   await givenEvents(world, 7)
   const { id } = await world.organization()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { givenApp } from '../testing/app-world.ts'
 import { dashboardFiles } from './files.ts'
 
-test('files are kept for a year, pages are asked for again, and what is not there is not remembered', async () => {
+test('files are cached for a year, pages are revalidated, and a 404 is not cached', async () => {
   const { call } = await givenApp('sqlite')
   const get = async (path: string) => {
     const { status, headers } = await call(`/dashboard/${path}`, { key: null })

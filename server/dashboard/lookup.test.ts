@@ -80,7 +80,7 @@ test('URLs, addresses and names in any script are taken as they are pasted', asy
   expect(summary(body.found)).toEqual({ PTR: ['www.example.com'] })
 })
 
-test('what is no name is a 400 that says so, of the field that was filled in', async () => {
+test('an invalid name is a 400 that names the field', async () => {
   const { world, lookUp } = await givenNames()
   for (const [body, field] of [
     [{ name: 'two words' }, 'name'],

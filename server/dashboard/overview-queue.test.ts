@@ -39,7 +39,7 @@ test('each name has turns of its own, and after its rest nothing is kept waiting
   expect(began[before]).toBe(at)
 })
 
-test('a turn that fails fails for those who share it, and the next begins all the same', async () => {
+test('a failed run fails for all callers that share it, and the next one still starts', async () => {
   const { work, take } = givenWork()
   const fails = async () => {
     throw new Error('broken')

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { PageOf } from '#contract/common.ts'
+import { Exactly, PageOf } from '#contract/common.ts'
 import {
   Acceptance,
   ImportPlan,
@@ -16,7 +16,8 @@ import {
   ValueDifference,
 } from '#contract/dashboard.ts'
 import { Event, EventQuery } from '#contract/events.ts'
-import { Include, MonitorAnswer, MonitorQuery } from '#contract/monitors.ts'
+import { withMetadataFilters } from '#contract/labels.ts'
+import { Include, MonitorAnswer, monitorFilters } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import type { Gate } from '../http/auth-and-rate-limit.ts'
@@ -26,6 +27,7 @@ import { parseInclude } from '../monitors/include.ts'
 import { countMonitors } from '../monitors/list.ts'
 import { toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
+import { withWaits } from '../monitors/waits.ts'
 import { Problem } from '../problem.ts'
 import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
@@ -46,6 +48,7 @@ export type Watching = { live: LiveStreams; identify: Gate['identify'] }
 /** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
 export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Routes {
   const inTurn = oneAtATime<Overview>(deps.clock)
+  const links = { seal: deps.seal, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
@@ -146,7 +149,11 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
         const included = parseInclude(query.include)
         return once(request, reply, deps.db, {
           effect: (db) => acceptCurrent(db, context, { ...params, ...body }),
-          answer: async (db) => toMonitor(await getMonitor(db, context, params.monitor, included), included),
+          answer: async (db) => {
+            const row = await getMonitor(db, context, params.monitor, included)
+            const [shown] = included.wait ? await withWaits(db, links, context, [row]) : [row]
+            return toMonitor(shown!, included)
+          },
         })
       },
     )
@@ -173,8 +180,7 @@ const { after_id: ____, order_by: _____, include: ______, ...feedQuery } = Event
 const EventsQuery = Type.Object({ ...ofOrganization, ...ofChanges, ...feedQuery }, { additionalProperties: false })
 const { after: _, before: __, limit: ___, include: _______, ...eventQuery } = EventQuery.properties
 const EventsExport = Type.Object({ ...ofOrganization, ...ofChanges, ...eventQuery }, { additionalProperties: false })
-const { search, record_type, group } = MonitorQuery.properties
-const CountsQuery = Type.Object({ search, record_type, group }, { additionalProperties: false })
+const CountsQuery = Exactly(monitorFilters, withMetadataFilters)
 const TimelineQuery = Type.Object(
   { ...ofOrganization, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
   { additionalProperties: false },

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Database, inTransaction } from './database.ts'
 
-/** Rows in one transaction: a few milliseconds, after which others have a turn. */
+/** Rows in one transaction: a few milliseconds, after which other transactions can run. */
 const SLICE = 200
 /** Two writers that wait for each other: PostgreSQL breaks off one of them, which is simply to be done again. */
 const DEADLOCK = '40P01'

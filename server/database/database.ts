@@ -17,6 +17,9 @@ const TIMEOUT_MS = 60_000
 /** No transaction of ours waits for anything but the database. */
 const IDLE_MS = 10_000
 
+/** Connections to PostgreSQL that a process opens at most, where nothing else is said. `doctor` adds them up. */
+export const POOL_SIZE = 10
+
 type OpenOptions = {
   /** PostgreSQL's, at most this many. */
   connections?: number
@@ -30,7 +33,7 @@ type OpenOptions = {
 /** `url`: `sqlite:<path>` or `postgres://…`. Connects at the first statement, not here. */
 export function openDatabase(
   url: string,
-  { connections = 10, timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, observer }: OpenOptions = {},
+  { connections = POOL_SIZE, timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, observer }: OpenOptions = {},
 ): Database {
   const path = pathOf(url)
   const dialect =

@@ -4,9 +4,13 @@ import type { Tables } from './schema.ts'
 
 /** A filter that an index serves: its leading columns and what they must be. */
 export type Way = {
-  index: string
+  /** Set where it is not the table of the query. */
+  table?: keyof Tables
+  /** Undefined where the key of the table serves. */
+  index: string | undefined
   columns: readonly string[]
-  values: readonly unknown[]
+  /** A list: any of its values. */
+  values: readonly (unknown | readonly unknown[])[]
   /** The condition of a partial index, in the words of the migration: an index is used where this stands in the query. */
   where?: string
 }
@@ -26,10 +30,18 @@ export async function narrowestIndex(
   table: keyof Tables,
   ways: readonly Way[],
 ): Promise<Chosen | undefined> {
-  if (engineOf(db) === 'postgres') return undefined
+  return engineOf(db) === 'postgres' ? undefined : await narrowestWay(db, table, ways)
+}
+
+/** The same on both engines. */
+export async function narrowestWay(
+  db: Database,
+  table: keyof Tables,
+  ways: readonly Way[],
+): Promise<Chosen | undefined> {
   let narrowest: { way: Way; count: number } | undefined
   for (const way of ways) {
-    const count = await countUpToFew(db, table, way)
+    const count = await countUpToFew(db, way.table ?? table, way)
     if (!narrowest || count < narrowest.count) narrowest = { way, count }
     if (count === 0) break
   }
@@ -38,13 +50,19 @@ export async function narrowestIndex(
 
 /** How the table is named in FROM when one index is to be walked. Only SQLite knows the words. */
 export const withIndex = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
-  sql`${sql.ref(table)}`.as<string>(sql`${sql.ref(table)} indexed by ${sql.ref(index)}`)
+  sql`${sql.ref(table)}`.as<string>(
+    index === undefined ? sql`${sql.ref(table)}` : sql`${sql.ref(table)} indexed by ${sql.ref(index)}`,
+  )
 
+/** Counted no further than `FEW`. */
 async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promise<number> {
   const { index, columns, values, where } = way
-  let rows = db.selectFrom(withIndex(table, { index })).select(sql`1`.as('one'))
+  const from = engineOf(db) === 'sqlite' ? withIndex(table, { index }) : table
+  let rows = db.selectFrom(from as 'monitors').select(sql`1`.as('one'))
   columns.forEach((column, place) => {
-    rows = rows.where(sql<boolean>`${sql.ref(column)} = ${values[place]}`)
+    const value = values[place]
+    const isEqual = Array.isArray(value) ? sql`in (${sql.join(value)})` : sql`= ${value}`
+    rows = rows.where(sql<boolean>`${sql.ref(column)} ${isEqual}`)
   })
   if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   const few = db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))

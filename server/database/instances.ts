@@ -57,7 +57,7 @@ export async function leaveProcess(db: Database, id: number, now: number): Promi
   await db.deleteFrom('processes').where('id', '=', id).execute()
 }
 
-/** Says again and again that this process lives, and takes up what the silent ones had claimed. Runs until `stop`. */
+/** Reports regularly that this process is alive, and takes over the claims of silent ones. Runs until `stop`. */
 export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSignal }): Promise<void> {
   const { db, clock, log, process } = deps
   while (!stop.aborted) {

@@ -1,10 +1,13 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { JUMP_MS } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Columns, deleteEach, updateEach } from './bulk.ts'
 import { type Database, inTransaction, skipLocked } from './database.ts'
 import type { DueChecksTable, DueRequestsTable, Tables } from './schema.ts'
 import type { DueAlertsTable, DueEvaluationsTable } from './schema-alerts.ts'
+import type { DueJobsTable } from './schema-jobs.ts'
 import type { DueMailsTable } from './schema-people.ts'
+import type { DueWaitsTable } from './schema-setup.ts'
 
 /**
  * Work that waits in tables `due_<things>`, for all who do some. A row is due when its `due_at` has come. A claim is a lease:
@@ -20,6 +23,8 @@ type DueTables = {
   due_mails: Selectable<DueMailsTable>
   due_alerts: Selectable<DueAlertsTable>
   due_evaluations: Selectable<DueEvaluationsTable>
+  due_jobs: Selectable<DueJobsTable>
+  due_waits: Selectable<DueWaitsTable>
 }
 export type DueTable = keyof DueTables
 
@@ -29,7 +34,16 @@ type Queue = { key: Columns; read: Columns; write: Columns }
 const QUEUES: Record<DueTable, Queue> = {
   due_checks: {
     key: { slot: 'bigint' },
-    read: { monitor_id: 'text', owner: 'text', record_type: 'text', is_exact_match: 'bigint', frequency: 'bigint' },
+    read: {
+      ...({
+        monitor_id: 'text',
+        owner: 'text',
+        record_type: 'text',
+        is_exact_match: 'bigint',
+        frequency: 'bigint',
+      } as const),
+      planned_change_id: 'text',
+    },
     write: {
       fingerprint: 'bigint',
       streak: 'bigint',
@@ -42,6 +56,8 @@ const QUEUES: Record<DueTable, Queue> = {
   due_mails: { key: { mail_id: 'text' }, read: { organization_id: 'text' }, write: {} },
   due_alerts: { key: { organization_id: 'text', alert_id: 'text' }, read: {}, write: {} },
   due_evaluations: { key: { organization_id: 'text' }, read: {}, write: { after_event_id: 'text' } },
+  due_jobs: { key: { organization_id: 'text' }, read: {}, write: {} },
+  due_waits: { key: { organization_id: 'text', monitor_id: 'text' }, read: {}, write: {} },
 }
 const TABLES = Object.keys(QUEUES) as DueTable[]
 
@@ -180,12 +196,13 @@ export type Waits = {
   moved?: (transaction: Database, rows: Record<string, unknown>[]) => Promise<unknown>
 }
 
-/** Rows in one transaction, after which others have their turn. */
+/** Rows in one transaction, after which other transactions can run. */
 const SLICE = 500
 
 /**
  * Brings back what waits for a time that only the clock had before it was set back: a row that is due further ahead than it
- * may be waits as long again as it had to. What this process has claimed returns by itself.
+ * may be waits as long again as it had to. What this process has claimed returns by itself. A claim that another process made
+ * while this one waited for the database, or by a clock that is a little ahead, is left alone: moved, it would no longer be its own.
  */
 export async function repairAfterClockStep(
   db: Database,
@@ -202,7 +219,7 @@ export async function repairAfterClockStep(
       const { rows } = await sql<Record<string, unknown>>`
         with astray as (
           select ${names}, ${again?.(now) ?? sql`${now} + ${longestMs}`} as again from ${sql.table(table)} ${join}
-          where ${due} > ${now} + ${leastMs} and ${due} > ${now} + ${longestMs}
+          where ${due} > ${now} + ${leastMs} and ${due} > ${now} + ${longestMs} + ${JUMP_MS}
             and (claimed_by is null or claimed_by <> ${process}) and ${where}
           order by ${due} desc limit ${SLICE} ${skipLocked(db, table)}
         )

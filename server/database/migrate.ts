@@ -9,6 +9,13 @@ import { secretRotation } from './migrations/0006-secret-rotation.ts'
 import { neighbours } from './migrations/0007-neighbours.ts'
 import { organizationKeys } from './migrations/0008-organization-keys.ts'
 import { alerts } from './migrations/0009-alerts.ts'
+import { labels } from './migrations/0010-labels.ts'
+import { jobs } from './migrations/0011-jobs.ts'
+import { plans } from './migrations/0012-plans.ts'
+import { setupPages } from './migrations/0013-setup-pages.ts'
+import { incidents } from './migrations/0014-incidents.ts'
+import { apiKeys } from './migrations/0015-api-keys.ts'
+import { allGroups } from './migrations/0016-all-groups.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -44,6 +51,13 @@ export const MIGRATIONS: readonly Migration[] = [
   neighbours,
   organizationKeys,
   alerts,
+  labels,
+  jobs,
+  setupPages,
+  incidents,
+  plans,
+  apiKeys,
+  allGroups,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -28,7 +28,7 @@ test('after its connection was ended a server listens again, and looks at once f
   expect(other.logged).toEqual([])
 })
 
-test('behind a pooler that delivers no notifications the loops poll more often, and the log says so once', async () => {
+test('behind a pooler that delivers no notifications the loops poll more often, and the log mentions it once', async () => {
   const url = await givenPooler(await givenUrl())
   const { wakeUps, logged } = await givenListener(url, { isListening: false })
   await expect.poll(() => logged.length, { timeout: 10_000 }).toBe(1)

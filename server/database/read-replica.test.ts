@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findReplica } from '../doctor/database.ts'
+import { findConnections } from '../doctor/connections.ts'
+import { findDatabase, findReplica } from '../doctor/database.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { type Postgres, startPostgres, startReplica } from '../testing/postgres.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -157,7 +158,7 @@ test('while the replica is away, lists are read from the primary', async () => {
   await goOn()
 })
 
-test('doctor says how far behind the replica is, and when it is none', async () => {
+test('doctor reports how far behind the replica is, and that a server is no replica', async () => {
   const { world, pass } = await givenReplica()
   await pass()
   const found = async (url: string) =>
@@ -168,4 +169,15 @@ test('doctor says how far behind the replica is, and when it is none', async () 
   world.pass(60_000)
   expect(await found(`${standby.url}/postgres`)).toEqual([['warning', expect.stringMatching(/^5\d\.\d s behind$/)]])
   expect(await found(`${primary.url}/postgres`)).toEqual([['warning', 'DATABASE_READ_URL leads to a primary']])
+  const connections = await findConnections(onPrimary, world.deps.config)
+  expect(connections.map(({ status, check }) => [status, check])).toEqual([
+    ['ok', 'connections'],
+    ['ok', 'connections of the read replica'],
+  ])
+})
+
+test('doctor names a standby in DATABASE_URL', async () => {
+  const { world } = await givenReplica()
+  const [found] = await findDatabase({ ...world.deps, db: onStandby })
+  expect([found!.status, found!.detail]).toEqual(['failure', expect.stringMatching(/^DATABASE_URL leads to a standby/)])
 })

@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts'
 import { type Database, openDatabase, type StatementObserver } from './database.ts'
 import { isDatabaseUnavailable } from './unavailable.ts'
 
-/** For so long after a change of an organization, its lists are read from a replica only if it has that change. */
+/** How long after a change of an organization its lists are read from a replica only if it has that change. */
 const RECENT_MS = 5 * 60_000
 /** Processes report themselves every 2 s; a replica whose newest report is older than this is not read. */
 const MOST_LAG_MS = 10_000
@@ -14,7 +14,7 @@ const MOST_LAG_MS = 10_000
 const WAIT_MS = 100
 const LOOK_MS = 10
 const TIMEOUT_MS = 5_000
-/** For so long no list is read from a replica that did not answer. */
+/** How long no list is read from a replica that did not answer. */
 const AWAY_MS = 5_000
 /** Of PostgreSQL: the standby had to cancel the statement to go on replaying; the same works on the primary. */
 const CONFLICT = /^(40001|40P01)$/

@@ -37,6 +37,18 @@ export type AlertRulesTable = {
   /** How long a monitor must fail. */
   delay_ms: number
   notifies_recovery: Generated<Truth>
+  /** How long after a message the next one is sent while nobody acknowledged. */
+  repeat_ms: number | null
+  /** How long after the first message the escalation channel receives one, while nobody acknowledged. */
+  escalate_ms: number | null
+  escalation_channel_id: string | null
+  /** Minutes of the day in `timezone`; both or none. */
+  quiet_from: number | null
+  quiet_until: number | null
+  timezone: Generated<string>
+  digest: 'hourly' | 'daily' | null
+  /** Also about monitors that were never valid. */
+  first_results: Generated<Truth>
   version: Generated<number>
 }
 
@@ -62,8 +74,53 @@ export type IncidentsTable = {
   /** How many monitors were in it, and how many of them still fail. */
   monitors: number
   failing: number
+  /** What its monitors share, where they are of several zones. */
+  cause_kind: Generated<CauseKind>
+  cause_value: string | null
+  /** An agent. */
+  assignee_id: string | null
+  snoozed_until: number | null
   version: Generated<number>
 }
+
+export type CauseKind = 'zone' | 'value' | 'name_server' | 'upstream'
+
+/** Further causes by which monitors join an incident that is open. */
+export type IncidentCausesTable = {
+  organization_id: Once<string>
+  cause: Once<string>
+  incident_id: Once<string>
+}
+
+export type IncidentEventsTable = {
+  organization_id: Once<string>
+  event_id: Once<string>
+  incident_id: Once<string>
+}
+
+export type IncidentEntriesTable = {
+  organization_id: Once<string>
+  incident_id: Once<string>
+  id: Once<string>
+  occurred_at: Once<number>
+  kind: Once<EntryKind>
+  /** Who did it; null for the server. */
+  actor: Once<string | null>
+  detail: Once<string | null>
+  alert_id: Once<string | null>
+  channel_id: Once<string | null>
+}
+
+export type EntryKind =
+  | 'opened'
+  | 'sent'
+  | 'not_sent'
+  | 'acknowledged'
+  | 'unacknowledged'
+  | 'assigned'
+  | 'snoozed'
+  | 'noted'
+  | 'resolved'
 
 export type IncidentMonitorsTable = {
   organization_id: Once<string>
@@ -72,6 +129,10 @@ export type IncidentMonitorsTable = {
   event_id: string
   failing_since: number
   recovered_at: number | null
+  /** Never valid before it failed. */
+  first_result: Generated<Truth>
+  /** When it was deleted, disabled or changed while it failed. */
+  left_at: number | null
 }
 
 export type AlertKind = 'failing' | 'recovered' | 'summary' | 'test'
@@ -103,6 +164,12 @@ export type AlertsTable = {
   progress: Json | null
   /** The summary that a held alert is part of. */
   summary_id: string | null
+  /** Sent because nobody acknowledged. */
+  escalated: Generated<Truth>
+  /** When a person asked to send it again; null once that is done. */
+  asked_at: number | null
+  /** In a digest, and of a digest: the rule that says so. */
+  digest_rule_id: string | null
 }
 
 export type AlertAttemptsTable = {
@@ -145,4 +212,47 @@ export type AlertAddressesTable = {
   confirmation_sent_at: number | null
   confirmed_at: number | null
   unsubscribed_at: number | null
+}
+
+/** A period in which alerts wait, once or recurring. */
+export type MaintenanceWindowsTable = {
+  organization_id: Once<string>
+  id: Once<string>
+  created_at: Once<number>
+  name: string
+  /** Null in these three matches everything. */
+  monitor_ids: Json | null
+  group_ids: Json | null
+  name_pattern: string | null
+  /** The first occurrence. */
+  from_at: number
+  to_at: number
+  /** Null: once. */
+  rrule: string | null
+  timezone: string
+  /** Null where the rule does not end. */
+  last_end_at: number | null
+  version: Generated<number>
+}
+
+export type ChangeOutcome = 'DONE' | 'NOT_ARRIVED' | 'CANCELED'
+
+/** A monitor's record moves from the old values to the new ones within a period. A monitor has one that is open. */
+export type PlannedChangesTable = {
+  organization_id: Once<string>
+  id: Once<string>
+  created_at: Once<number>
+  /** The name of who planned it. */
+  created_by: Once<string>
+  monitor_id: Once<string>
+  old_values: Json
+  new_values: Json
+  from_at: number
+  to_at: number
+  /** Null while it is open. */
+  outcome: ChangeOutcome | null
+  closed_at: number | null
+  /** What the last check saw of it. */
+  progress: Json | null
+  version: Generated<number>
 }

@@ -193,3 +193,28 @@ export type AuditLogTable = {
   address: Once<string | null>
   request_id: Once<string | null>
 }
+
+export type ApiKeysTable = {
+  id: Once<string>
+  organization_id: Once<string>
+  created_at: Once<number>
+  name: string
+  role: 'read' | 'write' | 'admin'
+  /** SHA-256 of the key, hex. The key itself is shown once and kept nowhere. */
+  hash: string
+  /** The agent; of a key that another key made, the agent who made that one. */
+  created_by: string | null
+  last_used_at: number | null
+  expires_at: number | null
+  revoked_at: number | null
+  version: Generated<number>
+  /** JSON: the classes that have a limit of their own, in requests per minute. */
+  limits: string | null
+  /** Null with `limits`. What an owner set is bounded by KEY_LIMIT_MAX. */
+  limits_by: 'owner' | 'operator' | null
+  created_by_key: string | null
+  rotated_at: number | null
+  /** Of the key before the last rotation, which works until `previous_until`. */
+  previous_hash: string | null
+  previous_until: number | null
+}

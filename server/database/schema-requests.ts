@@ -13,11 +13,11 @@ export type RateLogTable = {
 /** A POST that carried an `Idempotency-Key` and its answer, written in the transaction of what it changed. */
 export type IdempotentRequestsTable = {
   organization_id: Once<string>
-  /** The API key's id: an answer is given only to the key that it was made for. */
+  /** Whose key it is: the organization's id, of people the agent's. The version before wrote the API key's id. */
   key_id: Once<string>
   /** SHA-256 of the caller's `Idempotency-Key`. */
   name: Once<string>
-  /** SHA-256 of path and body. */
+  /** SHA-256 of path, body and role. */
   fingerprint: string
   created_at: number
   /** Only the version before wrote it, while a request was running. */

@@ -1,7 +1,9 @@
 import type { ColumnType, Generated } from 'kysely'
 import type * as alerts from './schema-alerts.ts'
+import type * as jobs from './schema-jobs.ts'
 import type * as people from './schema-people.ts'
 import type * as requests from './schema-requests.ts'
+import type * as setup from './schema-setup.ts'
 
 /**
  * Every table, as both engines hold it. Instants are UTC epoch milliseconds, truth values 0 or 1, lists and objects JSON
@@ -9,9 +11,11 @@ import type * as requests from './schema-requests.ts'
  */
 export type Tables = {
   organizations: OrganizationsTable
-  api_keys: ApiKeysTable
+  api_keys: people.ApiKeysTable
   groups: GroupsTable
   monitors: MonitorsTable
+  monitor_labels: MonitorLabelsTable
+  group_labels: GroupLabelsTable
   due_checks: DueChecksTable
   events: EventsTable
   last_event_times: LastEventTimesTable
@@ -52,11 +56,23 @@ export type Tables = {
   alert_rule_channels: alerts.AlertRuleChannelsTable
   incidents: alerts.IncidentsTable
   incident_monitors: alerts.IncidentMonitorsTable
+  incident_causes: alerts.IncidentCausesTable
+  incident_events: alerts.IncidentEventsTable
+  incident_entries: alerts.IncidentEntriesTable
   alerts: alerts.AlertsTable
   alert_attempts: alerts.AlertAttemptsTable
   due_alerts: alerts.DueAlertsTable
   due_evaluations: alerts.DueEvaluationsTable
   alert_addresses: alerts.AlertAddressesTable
+  jobs: jobs.JobsTable
+  job_batches: jobs.JobBatchesTable
+  job_results: jobs.JobResultsTable
+  due_jobs: jobs.DueJobsTable
+  setup_pages: setup.SetupPagesTable
+  waits: setup.WaitsTable
+  due_waits: setup.DueWaitsTable
+  maintenance_windows: alerts.MaintenanceWindowsTable
+  planned_changes: alerts.PlannedChangesTable
 }
 
 type Truth = 0 | 1
@@ -67,11 +83,11 @@ type Once<T> = ColumnType<T, T, never>
 export type SecretCheckTable = {
   number: Once<number>
   value: Buffer
-  /** Ids of keys that some values may still need, comma separated: a rotation is not over. */
+  /** Ids of keys that some values may still need, comma separated, during a rotation. */
   previous: Generated<string>
 }
 
-/** One row, of SQLite alone: what became of the last backup that was tried. */
+/** One row, on SQLite only: the result of the last backup. */
 export type LastBackupTable = {
   number: Once<number>
   tried_at: number
@@ -96,20 +112,6 @@ export type OrganizationsTable = {
   version: Generated<number>
 }
 
-export type ApiKeysTable = {
-  id: Once<string>
-  organization_id: Once<string>
-  created_at: Once<number>
-  name: string
-  role: 'read' | 'write' | 'admin'
-  /** SHA-256 of the key, hex. The key itself is shown once and kept nowhere. */
-  hash: string
-  created_by: string | null
-  last_used_at: number | null
-  expires_at: number | null
-  revoked_at: number | null
-}
-
 export type GroupsTable = {
   id: Once<string>
   organization_id: Once<string>
@@ -120,6 +122,26 @@ export type GroupsTable = {
   /** How many monitors the group has: counted as they come and go, so that a page never counts rows. */
   monitors: number
   version: Generated<number>
+} & LabelColumns
+
+/** Of monitors and groups. Old versions of the program do not write them. */
+export type LabelColumns = {
+  external_id: string | null
+  tags: Generated<Json>
+  metadata: Generated<Json>
+}
+
+export type MonitorLabelsTable = {
+  organization_id: Once<string>
+  /** `tag:<tag>` or `<key>=<value>`. */
+  label: Once<string>
+  monitor_id: Once<string>
+}
+
+export type GroupLabelsTable = {
+  organization_id: Once<string>
+  label: Once<string>
+  group_id: Once<string>
 }
 
 /** The wide row. A check that finds nothing new does not touch it. */
@@ -130,7 +152,7 @@ export type MonitorsTable = {
   created_at: Once<number>
   domain: string
   subdomain: string
-  /** The name that is asked: subdomain and domain joined. */
+  /** The queried name: subdomain and domain joined. */
   owner: string
   record_type: string
   expected_values: Json
@@ -148,7 +170,7 @@ export type MonitorsTable = {
   /** The monitor's place in `due_checks`, which no other monitor has. */
   slot: number
   version: Generated<number>
-}
+} & LabelColumns
 
 /**
  * What is due to be checked, in a narrow table in the order of `slot`. Due times follow the slot, so rows that fall due together
@@ -177,6 +199,8 @@ export type DueChecksTable = {
   last_checked_at: number | null
   /** When the first of the postponed or withheld checks was made; null after a check that ended. */
   postponed_since: number | null
+  /** The monitor's planned change that is open. */
+  planned_change_id: Generated<string | null>
 }
 
 export type EventsTable = {
@@ -198,6 +222,8 @@ export type EventsTable = {
   diagnosis: Json | null
   /** Values were cut to the bound of an event. */
   truncated: Generated<Truth>
+  /** The event is the end of a wait, and nothing changed. */
+  timed_out: Generated<Truth>
 }
 
 /** The time within the newest event id of an organization. Anyone who makes event ids locks the row until the end of the transaction. */
@@ -225,6 +251,10 @@ export type WebhooksTable = {
   target_version: Generated<number>
   /** Waiting requests that were removed because they were too many, too old or too large. */
   dropped: Generated<number>
+  /** What a payload has beside the specification's fields: names of `PAYLOAD_INCLUDES`. */
+  payload_includes: Generated<Json>
+  /** Whether it receives the changes of all groups, beside those that it is linked to. */
+  all_groups: Generated<Truth>
 }
 
 export type GroupWebhooksTable = {
@@ -258,7 +288,7 @@ export type WebhookRequestsTable = {
   next_attempt_at: number | null
 }
 
-/** Attempts before a request's last one, which stands in the request itself. */
+/** Attempts before a request's last one, which is in the row of the request. */
 export type WebhookAttemptsTable = {
   /** Empty where a program of the version before wrote it. */
   organization_id: Once<string>
@@ -317,6 +347,8 @@ export type FanOutsTable = {
   /** JSON: the ids of those that the event's own transaction left, in their order. */
   webhooks: Once<string>
   after_webhook: string
+  /** What payloads can include of the monitor; null where no webhook asks for it. */
+  monitor: ColumnType<Json | null, Json | null | undefined, never>
 }
 
 /** How much is stored of what an organization's webhooks were sent and answered. */

@@ -9,7 +9,7 @@ import { notFound, Problem } from '../problem.ts'
 /** The versions that a caller's `If-Match` names; undefined: any. */
 export type Match = readonly number[] | undefined
 
-/** What a change sets beside its columns. */
+/** What a change sets in addition to its columns. */
 export const nextVersion = { version: sql<number>`version + 1` }
 
 /** For the WHERE of a change, so that of two changes of one version the second changes no row. */

@@ -32,7 +32,7 @@ test('queries that nobody answers delay the others for a moment only', async () 
   expect(new Set(await Promise.all(silent))).toEqual(new Set(['given up']))
 })
 
-test('what a fallback takes is not there for the next exchange', async () => {
+test('the time that a fallback uses is missing for the next exchange', async () => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.refuseEdns()

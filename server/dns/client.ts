@@ -27,9 +27,9 @@ export type AskOptions = {
   accept?: (evidence: Evidence) => boolean
 }
 
-/** Asks name servers. Never throws for what the network does: every way it can go is an `Outcome`. */
+/** Queries name servers. Never throws for what the network does: every result is an `Outcome`. */
 export type DnsClient = {
-  /** Servers asked by default: the configured recursive servers, in order. */
+  /** Servers queried by default: the configured recursive servers, in order. */
   readonly servers: readonly ServerAddress[]
   /**
    * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects

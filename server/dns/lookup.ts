@@ -19,7 +19,7 @@ export type Lookup = {
 
 type Deps = Parameters<typeof exchange>[0] & { onExchange: (evidence: Evidence) => void }
 
-/** How a server is asked. */
+/** How a server is queried. */
 type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>
 
 const FIRST_WAY: Way = { transport: 'udp', edns: true }

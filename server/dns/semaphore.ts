@@ -4,7 +4,7 @@ import { OverloadError } from './overload-error.ts'
 export type Semaphore = {
   /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `OverloadError`. */
   acquire(signal: AbortSignal | undefined): Promise<void> | undefined
-  /** Gives up the slot while one waits for what does not come. Returns false beyond a bound. */
+  /** Releases the slot while its holder waits for an answer that is late. Returns false beyond a bound. */
   stepAside(): boolean
   /** Gives a place back, once for each `acquire` that got one; `isAside`: what `stepAside` said. */
   release(isAside?: boolean): void

@@ -1,6 +1,6 @@
 import type { Outcome } from './outcome.ts'
 
-/** What came of sending a query: a packet with its id from the server it went to, or why there will be none. */
+/** The result of sending a query: a packet with its id from the queried server, or why there will be none. */
 export type Received = { kind: 'packet'; packet: Buffer } | Extract<Outcome, { kind: 'malformed' | 'unreachable' }>
 
 /**

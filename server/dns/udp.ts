@@ -56,7 +56,7 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
     lowerUntil = clock.elapsed() + LOWER_CASE_MS
   }
 
-  /** Whether a response with the letters as they were sent, or not so, may be the answer. */
+  /** Whether a response may be the answer, by whether its name has the letter case of the query. */
   function onCase(isSame: boolean): boolean {
     if (isSame) repeatsCase = true
     else if (repeatsCase === undefined) useLowerCase()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { durationText, plural } from '#contract/wording.ts'
 import { findLastBackup } from '../backup/last-backup.ts'
 import { shownOctets } from '../backup/octets.ts'
 import type { Clock } from '../clock.ts'
@@ -10,16 +11,22 @@ import { type Finding, failure, findingsOf, ok, warning } from './finding.ts'
 type DatabaseDeps = { db: Database; config: Config; clock: Clock }
 
 const LEAST_POSTGRES = 150_000
+/** Of PostgreSQL: all connections are in use. */
+const TOO_MANY = '53300'
 
 /** What is wrong with the database, the migrations, the last backup and the clocks of the instances. */
 export async function findDatabase({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
   const engine = engineOf(db)
   const version = await versionOf(db).catch((error: Error) => error)
   if (version instanceof Error) {
-    const remedy = 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
+    const remedy =
+      (version as { code?: string }).code === TOO_MANY
+        ? 'Raise max_connections and restart PostgreSQL, put PgBouncer in front of it, or lower WORKERS.'
+        : 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
     return [failure('database', version.message || version.name, remedy)]
   }
   const found = [engine === 'sqlite' ? ok('database', `SQLite ${version.text}`) : onPostgres(version)]
+  if (version.isStandby) return found
   found.push(
     ...(await findingsOf('integrity', () => (engine === 'sqlite' ? findSqliteDamage(db) : findPostgresDamage(db)))),
   )
@@ -60,19 +67,25 @@ export async function findReplica({ config, clock }: Omit<DatabaseDeps, 'db'>): 
   }
 }
 
-type Version = { text: string; number: number }
+type Version = { text: string; number: number; isStandby: boolean }
 
 async function versionOf(db: Database): Promise<Version> {
   if (engineOf(db) === 'sqlite') {
     const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db)
-    return { text: rows[0]!.version, number: 0 }
+    return { text: rows[0]!.version, number: 0, isStandby: false }
   }
-  const { rows } = await sql<{ text: string; number: string }>`
-    select current_setting('server_version') as text, current_setting('server_version_num') as number`.execute(db)
-  return { text: rows[0]!.text, number: Number(rows[0]!.number) }
+  const { rows } = await sql<{ text: string; number: string; is_standby: boolean }>`
+    select current_setting('server_version') as text, current_setting('server_version_num') as number,
+      pg_is_in_recovery() as is_standby`.execute(db)
+  const { text, number, is_standby } = rows[0]!
+  return { text, number: Number(number), isStandby: is_standby }
 }
 
-export function onPostgres({ text, number }: Version): Finding {
+export function onPostgres({ text, number, isStandby }: Version): Finding {
+  if (isStandby) {
+    const remedy = 'Set DATABASE_URL to the primary, or to the proxy that leads to it.'
+    return failure('database', `DATABASE_URL leads to a standby, which takes no writes (PostgreSQL ${text})`, remedy)
+  }
   if (number >= LEAST_POSTGRES) return ok('database', `PostgreSQL ${text}`)
   return failure('database', `PostgreSQL ${text} is too old`, 'Upgrade to PostgreSQL 15 or newer.')
 }
@@ -156,19 +169,10 @@ export function onSync(fsync: string, commit: string): Finding {
   return warning('durability', 'synchronous_commit is off', 'Set it on: a crash loses the last changes.')
 }
 
-const shownAge = (ms: number) => {
-  const hours = ms / 3_600_000
-  return hours < 1
-    ? `${Math.round(ms / 60_000)} minutes`
-    : hours < 48
-      ? `${Math.round(hours)} hours`
-      : `${Math.round(hours / 24)} days`
-}
-
 async function findBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
   const last = await findLastBackup(db)
   const made =
-    last?.made && `${last.made.path}, ${shownOctets(last.made.octets)}, ${shownAge(clock.now() - last.made.at)} ago`
+    last?.made && `${last.made.path}, ${shownOctets(last.made.octets)}, ${durationText(clock.now() - last.made.at)} ago`
   if (last?.error) {
     return [
       failure(
@@ -246,7 +250,13 @@ export function onClocks(instances: readonly { machine: string; offMs: number }[
       : off >= OFF_MS
         ? warning('clocks', what, NTP)
         : ok('clocks', 'agree')
-  return [ok('instances', `${instances.length} processes work`), line]
+  return [
+    ok(
+      'instances',
+      plural(instances.length, '1 process is running', (count) => `${count} processes are running`),
+    ),
+    line,
+  ]
 }
 
 export function onDatabaseClock(offMs: number): Finding {

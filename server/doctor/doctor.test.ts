@@ -96,6 +96,16 @@ const faults: [line: string, expected: RegExp, break_: (dns: Resolver) => void][
         return encode({ type: 'response', id: id!, flags: RA, questions, answers })
       }),
   ],
+  [
+    'truncation',
+    /^warning: sends 6\d\d octets where 512 are taken/,
+    (dns) =>
+      dns.respond('.', (query) => {
+        const { id, questions = [] } = decode(query)
+        const data = ['x'.repeat(200), 'x'.repeat(200), 'x'.repeat(200)]
+        return encode({ type: 'response', id: id!, flags: RA, questions, answers: [{ type: 'TXT', name: '.', data }] })
+      }),
+  ],
   ['DNSSEC', /^warning: does not validate \(dnssec-failed\.org resolves\)/, (dns) => dns.recover('dnssec-failed.org')],
   ['DNSSEC', /^ok: not known/, (dns) => dns.drop('dnssec-failed.org')],
   [
@@ -159,7 +169,7 @@ test('canary names: resolving, gone and captive', async () => {
   expect(lineOf([await findCanaries(undefined, [])], 'canaries')).toMatch(/^ok: off/)
 })
 
-test('the mail server: works, refuses the password, speaks no TLS, is not there', async () => {
+test('the mail server works, refuses the password, does not support TLS, or is unreachable', async () => {
   const server = await startMailServer({ password: 'right' })
   const line = async (smtp: { url: string } | null) => lineOf([await findSmtp(smtp)], 'SMTP')
   expect(await line({ url: server.url })).toMatch(/^ok: 127\.0\.0\.1:\d+ accepts the sign-in/)
@@ -286,9 +296,9 @@ test('the last backup: none, none scheduled, failed, too old, good', async () =>
   expect(await line({})).toMatch(/^warning: none was ever made\. Set BACKUP_DIR/)
   expect(await line()).toMatch(/^failure: none was made yet/)
   await made(Date.now() - 3 * 24 * 60 * 60_000)
-  expect(await line()).toMatch(/^failure: the last is too old: \/backups\/one, 2\.0 KiB, 3 days ago/)
+  expect(await line()).toMatch(/^failure: the last is too old: \/backups\/one, 2\.0 KiB, 3 d ago/)
   await made(Date.now() - 60 * 60_000)
-  expect(await line()).toMatch(/^ok: \/backups\/one, 2\.0 KiB, 1 hours ago/)
+  expect(await line()).toMatch(/^ok: \/backups\/one, 2\.0 KiB, 1 h ago/)
   expect(await line({})).toMatch(/^warning: none is scheduled; the last: \/backups\/one/)
   await recordFailedBackup(db, 'The disk is full.', Date.now())
   expect(await line()).toMatch(/^failure: the last one failed: The disk is full\. Before that: \/backups\/one/)
@@ -321,6 +331,13 @@ test('what others may read is a failure with the command that mends it', async (
   writeFileSync(join(folder, 'secret'), 'x', { mode: 0o600 })
   writeFileSync(join(folder, 'zonewatch.db'), 'x', { mode: 0o600 })
   expect(lineOf(findPlaces(config), 'file permissions')).toMatch(/^ok: /)
+  writeFileSync(join(folder, 'token'), 'x'.repeat(40))
+  const withFile = (mode: number) => {
+    chmodSync(join(folder, 'token'), mode)
+    return lineOf(findPlaces(readConfig({ DATA_DIR: folder, SECRET_FILE: join(folder, 'token') })), 'secret files')
+  }
+  expect(withFile(0o640)).toBe('no line secret files')
+  expect(withFile(0o644)).toBe(`warning: every user may read ${folder}/token. chmod 600 ${folder}/token`)
   chmodSync(join(folder, 'secret'), 0o640)
   expect(lineOf(findPlaces(config), 'file permissions')).toBe(
     `failure: others may read ${folder}/secret. chmod 600 ${folder}/secret`,
@@ -335,7 +352,7 @@ test('settings that are valid and dangerous are named', () => {
   expect(line({}, 'settings')).toBe('ok: 3 settings are valid. ')
   expect(line({}, 'BASE_URL')).toBe('no line BASE_URL')
   expect(line({ BASE_URL: 'http://dns.example.com' }, 'BASE_URL')).toMatch(
-    /^warning: .*passwords and keys travel readable/,
+    /^warning: .*passwords and API keys are sent without encryption/,
   )
   expect(line({ SIGN_UP: 'open' }, 'SIGN_UP')).toMatch(/^failure: open without SMTP_URL/)
 })

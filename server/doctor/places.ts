@@ -14,7 +14,7 @@ export function findSettings(config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp'>
   const found = [ok('settings', `${count} settings are valid`)]
   if (protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(hostname)) {
     const remedy = 'Put a proxy with TLS in front, and set BASE_URL to its https address.'
-    found.push(warning('BASE_URL', `${config.baseUrl}: passwords and keys travel readable`, remedy))
+    found.push(warning('BASE_URL', `${config.baseUrl}: passwords and API keys are sent without encryption`, remedy))
   }
   if (config.smtp === null && config.signUp === 'open') {
     found.push(
@@ -33,7 +33,8 @@ export function findPlaces({
   dataDir,
   databaseUrl,
   backupDir,
-}: Pick<Config, 'dataDir' | 'databaseUrl' | 'backupDir'>): Finding[] {
+  secretFiles,
+}: Pick<Config, 'dataDir' | 'databaseUrl' | 'backupDir' | 'secretFiles'>): Finding[] {
   const file = pathOf(databaseUrl)
   if (!existsSync(dataDir)) {
     return [
@@ -46,8 +47,14 @@ export function findPlaces({
   }
   const beside = file === undefined ? [] : ['', '-wal', '-shm'].map((ending) => `${file}${ending}`)
   const backups = backupDir === null ? [] : filesIn(backupDir).filter((path) => path.endsWith('.backup'))
-  const open = [join(dataDir, 'secret'), ...beside, ...backups].filter((path) => isReadable(path))
-  const found: Finding[] = []
+  const own = [join(dataDir, 'secret'), ...beside]
+  const open = [...own, ...backups].filter((path) => ((modeOf(path) ?? 0) & 0o077) !== 0)
+  // Containers mount secrets with the group of the process.
+  const given = secretFiles.filter((path) => ((modeOf(path) ?? 0) & 0o007) !== 0)
+  const found: Finding[] = [...onOwners(ownerOf(dataDir), own)]
+  if (given.length > 0) {
+    found.push(warning('secret files', `every user may read ${given.join(', ')}`, `chmod 600 ${given.join(' ')}`))
+  }
   if (open.length === 0)
     found.push(ok('file permissions', 'only the owner reads the database, the secret and the backups'))
   else found.push(failure('file permissions', `others may read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`))
@@ -69,10 +76,16 @@ export function onFreeDisk(check: string, folder: string, { free, size }: { free
   return ok(check, what)
 }
 
-function isReadable(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats !== undefined && (stats.mode & 0o077) !== 0
+/** A command that ran as root leaves files that the user of the server cannot open. `owner`: of DATA_DIR. */
+export function onOwners(owner: number | undefined, paths: readonly string[], of = ownerOf): Finding[] {
+  const foreign = paths.filter((path) => (of(path) ?? owner) !== owner)
+  if (foreign.length === 0) return []
+  const what = `DATA_DIR belongs to user ${owner}, and ${foreign.join(', ')} to ${of(foreign[0]!)}`
+  return [failure('file owner', what, `chown ${owner} ${foreign.join(' ')}`)]
 }
+
+const modeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode
+const ownerOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.uid
 
 function filesIn(folder: string): string[] {
   try {

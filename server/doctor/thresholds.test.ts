@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { onConnections } from './connections.ts'
 import {
   onChecksums,
   onClocks,
@@ -9,12 +10,41 @@ import {
   onSync,
 } from './database.ts'
 import type { Finding } from './finding.ts'
-import { onFreeDisk } from './places.ts'
+import { onFreeDisk, onOwners } from './places.ts'
 
 const GiB = 1_024 ** 3
 
 test.each<[string, Finding | Finding[], RegExp]>([
-  ['an old PostgreSQL', onPostgres({ text: '14.9', number: 140_009 }), /^failure: PostgreSQL 14\.9 is too old/],
+  [
+    'an old PostgreSQL',
+    onPostgres({ text: '14.9', number: 140_009, isStandby: false }),
+    /^failure: PostgreSQL 14\.9 is too old/,
+  ],
+  [
+    'a standby',
+    onPostgres({ text: '18.1', number: 180_001, isStandby: true }),
+    /^failure: DATABASE_URL leads to a standby/,
+  ],
+  [
+    'enough connections',
+    onConnections('connections', { processes: 8, connections: 87 }, { allowed: 97, others: 10, isPooled: false }),
+    /^ok: 8 processes open up to 87; PostgreSQL allows 97, and other programs use 10$/,
+  ],
+  [
+    'too few connections',
+    onConnections('connections', { processes: 8, connections: 88 }, { allowed: 97, others: 10, isPooled: false }),
+    /^warning: 8 processes open up to 88; PostgreSQL allows 97/,
+  ],
+  [
+    'a pooler',
+    onConnections('connections', { processes: 9, connections: 98 }, { allowed: 50, others: 10, isPooled: true }),
+    /^ok: 9 processes open up to 98 to a pooler, whose max_client_conn/,
+  ],
+  [
+    'a file of root',
+    onOwners(1_000, ['/data/a', '/data/b', '/data/c'], (path) => ({ '/data/a': 1_000, '/data/b': 0 })[path]),
+    /^failure: DATA_DIR belongs to user 1000, and \/data\/b to 0$/,
+  ],
   ['wrong checksums', onChecksums(true, 2), /^failure: PostgreSQL found 2 pages/],
   ['no checksums', onChecksums(false, 0), /^warning: pages have no checksums/],
   ['a file system without a log', onJournalMode('delete'), /^failure: journal mode delete instead of WAL/],

@@ -99,13 +99,15 @@ onBothEngines('events', (_fresh, engine) => {
       const { data } = (await world.call(`${list}?include=Reason`)).body
       expect(data.find(({ id }: { id: string }) => id === plain.id)).toEqual({ ...plain, reason: { ...verdict, text } })
       expect(data.filter((event: object) => !('reason' in event))).toEqual([])
-      expect((await world.call(`${list}?include=diagnosis`)).body.errors).toEqual({ include: 'must be reason.' })
+      expect((await world.call(`${list}?include=diagnosis`)).body.errors).toEqual({
+        include: 'must be one of reason, difference, reason,difference, incident.',
+      })
     }
     await world.deps.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
     expect((await world.call(`${path}?include=diagnosis`)).body).toEqual({ ...plain, diagnosis: null })
     expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: null })
     expect((await world.call(`${path}?include=group`)).body.errors).toEqual({
-      include: 'must be one of reason, diagnosis.',
+      include: 'must be one of reason, difference, reason,difference, incident, diagnosis.',
     })
   })
 

@@ -9,10 +9,9 @@ import { findGroupRow } from '../groups/store.ts'
 import type { Builder } from '../http/keyset-query.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
-import { toReason } from '../monitors/diagnosis.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { type EventRow, type ShownEvent, toEvent } from './store.ts'
+import { type EventRow, explained, incidentsOf, type ShownEvent, toEvent } from './store.ts'
 
 /**
  * The organization's events, or those of one monitor, in the order in which they occurred. `isChange`: without first results,
@@ -34,10 +33,10 @@ export async function listEvents(
   const filters = await filtersOf(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
   const events = index === undefined ? 'events' : (withIndex('events', { index }) as never as 'events')
-  const hasReason = query.include === 'reason'
+  const { include } = query
   let rows = db
     .selectFrom(events)
-    .select(hasReason ? [...SHOWN, 'events.diagnosis'] : SHOWN)
+    .select(include ? [...SHOWN, 'events.diagnosis'] : SHOWN)
     .where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
@@ -53,8 +52,13 @@ export async function listEvents(
     },
     scope: ['events', organizationId, Object.entries(filters), above, below, query.after_id, isChange],
   })
-  const data = page.data.map((row) => (hasReason ? { ...toEvent(row), reason: toReason(row.diagnosis) } : toEvent(row)))
-  return { ...page, data }
+  if (include === 'incident') {
+    const ids = page.data.map(({ id }) => id)
+    const incidents = await incidentsOf(db, { organizationId }, ids)
+    const data = page.data.map((row) => ({ ...toEvent(row), incident_id: incidents.get(row.id) ?? null }))
+    return { ...page, data }
+  }
+  return { ...page, data: page.data.map((row) => ({ ...toEvent(row), ...explained(row, include) })) }
 }
 
 type Listed = ShownEvent & Pick<EventRow, 'diagnosis'>
@@ -73,7 +77,7 @@ const FILTERS = ['old_state', 'new_state', 'group', 'monitor_id', 'occurred_afte
 // In the words of the migration, so that the partial index is used.
 const IS_CHANGE = sql<boolean>`events.old_state <> 'UNSET'`
 
-/** Partial indexes in place of those that hold every event. */
+/** Partial indexes instead of those that hold every event. */
 const OF_CHANGES: Record<string, string> = {
   events_by_organization: 'changes_by_organization',
   events_by_group: 'changes_by_group',
@@ -126,6 +130,7 @@ const SHOWN = [
   'events.previous_values',
   'events.current_values',
   'events.truncated',
+  'events.timed_out',
   'events.incidence_count',
   'events.domain',
   'events.subdomain',

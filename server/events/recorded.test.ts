@@ -164,7 +164,7 @@ async function write(world: AppWorld): Promise<void> {
         for (;;) {
           const claims = await claimDue(db, 'due_checks', { now, process, limit: 5 })
           if (claims.length === 0) return
-          const load = recordedLoader(db)
+          const load = recordedLoader(db, { now: () => now })
           const results = await Promise.all(
             claims.map(async (claim) => {
               const rrset = { name: claim.owner, type: 'A' as const, ttl: 60, values: [`192.0.2.${round}`] }

@@ -3,14 +3,18 @@ import type { Event, EventAnswer } from '#contract/events.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { isoOf } from '../http/times.ts'
 import { idsAt } from '../ids.ts'
-import { toDiagnosis, toReason } from '../monitors/diagnosis.ts'
+import { toDiagnosis, toDifference, toReason } from '../monitors/diagnosis.ts'
 import { notFound } from '../problem.ts'
 
-export type EventRow = Omit<Selectable<EventsTable>, 'truncated'> & { truncated?: 0 | 1 }
+export type EventRow = Omit<Selectable<EventsTable>, 'truncated' | 'timed_out'> & {
+  truncated?: 0 | 1
+  timed_out?: 0 | 1
+}
 /** What a representation is made of: without the evidence, which is wide. */
 export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization_id'>
 
@@ -18,7 +22,7 @@ export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization
 export async function getEvent(
   db: Database,
   { organizationId }: Tenant,
-  { monitor, event, include }: { monitor: string; event: string; include?: 'reason' | 'diagnosis' | undefined },
+  { monitor, event, include }: { monitor: string; event: string; include?: string | undefined },
 ): Promise<EventAnswer> {
   const row = await db
     .selectFrom('events')
@@ -28,10 +32,33 @@ export async function getEvent(
     .where('id', '=', event)
     .executeTakeFirst()
   if (!row) throw notFound()
-  if (include === 'reason') return { ...toEvent(row), reason: toReason(row.diagnosis) }
   if (include === 'diagnosis')
     return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : toDiagnosis(row.diagnosis) }
-  return toEvent(row)
+  if (include !== 'incident') return { ...toEvent(row), ...explained(row, include) }
+  return { ...toEvent(row), incident_id: (await incidentsOf(db, { organizationId }, [event])).get(event) ?? null }
+}
+
+/** What `?include=` adds to an event. */
+export function explained({ diagnosis }: Pick<EventRow, 'diagnosis'>, include: string | undefined) {
+  return {
+    ...(include?.includes('reason') && { reason: toReason(diagnosis) }),
+    ...(include?.includes('difference') && { difference: toDifference(diagnosis) }),
+  }
+}
+
+/** The incidents of those events that have one: failures of what was valid, and their recoveries. */
+export async function incidentsOf(
+  db: Database,
+  { organizationId }: Tenant,
+  eventIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('incident_events')
+    .select(['event_id', 'incident_id'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'event_id', eventIds))
+    .execute()
+  return new Map(rows.map(({ event_id, incident_id }) => [event_id, incident_id]))
 }
 
 /**
@@ -72,6 +99,7 @@ export function toEvent(row: ShownEvent): Event {
     ...(row.previous_values === null ? {} : { previous_value: JSON.parse(row.previous_values) }),
     ...(row.current_values === null ? {} : { current_value: JSON.parse(row.current_values) }),
     ...(row.truncated === 1 ? { truncated: true as const } : {}),
+    ...(row.timed_out === 1 ? { timed_out: true as const } : {}),
     old_state: row.old_state as MonitorState,
     new_state: row.new_state as MonitorState,
     incidence_count: row.incidence_count,

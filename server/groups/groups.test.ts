@@ -84,7 +84,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect(data.map(({ slug }: { slug: string }) => slug)).toEqual(['first', 'second', 'third', 'default', 'tomorrow'])
   })
 
-  test('are refused with everything that is wrong, a webhook that is not there too', async () => {
+  test('are refused with every error, with an unknown webhook', async () => {
     const world = await givenApp(engine)
     const wrong = { name: '', webhooks: ['whk_1', 7] }
     for (const [path, method] of [

@@ -34,7 +34,7 @@ export async function lockLinks(db: Database, organizationId: string): Promise<v
 
 /**
  * Links a group to exactly these webhooks, or a webhook to exactly these groups. Writes only what differs. What exceeds a
- * limit already may stay or become less, so that what was read can be sent back. Returns what it was linked to before. Throws a 400 for more than the limits.
+ * limit already may stay or become less, so that what was read can be sent back. Returns the previous links. Throws a 400 for more than the limits.
  */
 export async function replaceLinks(db: Database, links: Links, limits: LinkLimits = NO_LIMITS): Promise<string[]> {
   const { organizationId, side, id, wanted } = links

@@ -17,24 +17,38 @@ const MOST_ROUNDS = 20
  */
 export async function deleteGroup(db: Database, context: RequestContext, named: string, match?: Match): Promise<void> {
   const { organizationId } = context
-  const row = await getGroupRow(db, context, named)
-  const { id, is_default } = row
-  if (is_default) throw conflict('The default group cannot be deleted.', undefined, 'default_group')
-  refuseStale(row, match)
+  const { id } = await getDeletableGroup(db, context, named, match)
   const target = (await getDefaultGroup(db, context)).id
   const move = { organizationId, from: id, to: target }
   for (let round = 0; round < MOST_ROUNDS; round++) {
     await inBatches(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
     if (await deleteEmptyGroup(db, context, id, match)) return
   }
-  throw conflict('The group cannot be deleted while monitors are being added to it. Try again in a moment.')
+  throw beingFilled()
 }
 
+/** Throws `not_found`, 412, and 409 for the default group. */
+export async function getDeletableGroup(db: Database, context: RequestContext, named: string, match: Match) {
+  const row = await getGroupRow(db, context, named)
+  if (row.is_default) throw conflict('The default group cannot be deleted.', undefined, 'default_group')
+  refuseStale(row, match)
+  return row
+}
+
+export const beingFilled = () =>
+  conflict('The group cannot be deleted while monitors are being added to it. Try again in a moment.')
+
 /**
- * Returns false for a group that has monitors. Locks no monitor while it holds the group, because anyone who changes a
+ * Returns false for a group that has monitors. `deleted`: those that it had, for the audit log. Locks no monitor while it holds the group, because anyone who changes a
  * monitor locks the monitor first and its groups second.
  */
-async function deleteEmptyGroup(db: Database, context: RequestContext, id: string, match: Match): Promise<boolean> {
+export async function deleteEmptyGroup(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  match: Match,
+  deleted: readonly string[] = [],
+): Promise<boolean> {
   const { organizationId } = context
   return await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
@@ -51,7 +65,8 @@ async function deleteEmptyGroup(db: Database, context: RequestContext, id: strin
     await transaction.deleteFrom('groups').where('organization_id', '=', organizationId).where('id', '=', id).execute()
     if (last) {
       const before = { name: last.name, slug: last.slug, webhooks }
-      await recordAudit(transaction, context, { action: 'group.deleted', object: { id, label: last.name }, before })
+      const object = { id, label: last.name }
+      await recordAudit(transaction, context, { action: 'group.deleted', object, before, ids: deleted })
     }
     return true
   })

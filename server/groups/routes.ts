@@ -1,27 +1,37 @@
 import type { FastifyRequest } from 'fastify'
-import { PageOf } from '#contract/common.ts'
-import { Group, GroupChange, GroupQuery, NewGroup } from '#contract/groups.ts'
+import { Exactly, PageOf } from '#contract/common.ts'
+import { GroupAnswer, GroupChange, GroupInclude, GroupQuery, NewGroup } from '#contract/groups.ts'
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { Answers, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/schema-errors.ts'
 import { refuse } from '../problem.ts'
-import { deleteGroup } from './remove.ts'
-import { getGroup, insertGroup, listGroups, refuseUnknownWebhooks, updateGroup } from './store.ts'
+import { refuseMetadataKeys } from './labels.ts'
+import {
+  getGroup,
+  getGroupRow,
+  insertGroup,
+  listGroups,
+  parseGroupInclude,
+  refuseUnknownWebhooks,
+  updateGroup,
+} from './store.ts'
 
 const tags = ['Groups']
 
-/** A group is named by its id or by its slug. */
+/** A group is named by its id or by its slug. It is deleted in `monitors/group-deletion.ts`. */
 export function groupRoutes(deps: Deps): Routes {
   const { db, seal, config } = deps
   return async (app) => {
     const params = Params('group')
+    const querystring = Exactly({ include: GroupInclude })
     // What the schema refuses and what only we can judge are reported together.
     const attachValidation = true
     const refuseWrong = async (request: FastifyRequest) => {
       const refused = schemaErrors(request)
-      const { webhooks } = request.body as GroupChange
-      refuse({ ...(await refuseUnknownWebhooks(db, request.context, webhooks)), ...refused })
+      const { webhooks, metadata } = request.body as GroupChange
+      const unknown = await refuseUnknownWebhooks(db, request.context, webhooks)
+      refuse({ ...unknown, ...refuseMetadataKeys(metadata), ...refused })
     }
 
     app.get(
@@ -32,7 +42,7 @@ export function groupRoutes(deps: Deps): Routes {
           summary: 'List groups',
           tags,
           querystring: GroupQuery,
-          response: Answers(200, PageOf(Group)),
+          response: Answers(200, PageOf(GroupAnswer)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listGroups(db, seal, context, query)),
@@ -47,18 +57,20 @@ export function groupRoutes(deps: Deps): Routes {
           summary: 'Create a group',
           tags,
           description: 'If you leave out `slug`, it is derived from the name. Returns 409 if the slug is taken.',
+          querystring,
           body: NewGroup,
-          response: Answers(201, Group),
+          response: Answers(201, GroupAnswer),
         },
       },
       (request, reply) => {
         const { body, context } = request
+        const included = parseGroupInclude(request.query.include)
         return once(request, reply, db, {
           prepare: () => refuseWrong(request),
           effect: (db) => insertGroup(db, context, body, config),
           answer: (db, id) => {
             reply.code(201).header('location', `/groups/${id}`)
-            return getGroup(db, context, id)
+            return getGroup(db, context, id, included)
           },
         })
       },
@@ -66,8 +78,17 @@ export function groupRoutes(deps: Deps): Routes {
 
     app.get(
       '/groups/:group',
-      { schema: { operationId: 'getGroup', summary: 'Get a group', tags, params, response: Answers(200, Group) } },
-      ({ params, context }) => getGroup(db, context, params.group),
+      {
+        schema: {
+          operationId: 'getGroup',
+          summary: 'Get a group',
+          tags,
+          params,
+          querystring,
+          response: Answers(200, GroupAnswer),
+        },
+      },
+      ({ params, query, context }) => getGroup(db, context, params.group, parseGroupInclude(query.include)),
     )
 
     app.patch(
@@ -82,34 +103,18 @@ export function groupRoutes(deps: Deps): Routes {
           description:
             'Fields you leave out keep their values. `webhooks` is replaced as a whole. A new slug replaces the old one in paths and filters; the id stays the same.',
           params,
+          querystring,
           body: GroupChange,
-          response: Answers(200, Group),
+          response: Answers(200, GroupAnswer),
         },
       },
       async (request) => {
         await refuseWrong(request)
         const { params, body, context } = request
-        return await updateGroup(db, context, params.group, body, config, request.match)
-      },
-    )
-
-    app.delete(
-      '/groups/:group',
-      {
-        config: { takesIfMatch: true },
-        schema: {
-          operationId: 'deleteGroup',
-          summary: 'Delete a group',
-          tags,
-          description:
-            'Moves the monitors of the group to the default group. The default group cannot be deleted (409).',
-          params,
-          response: Answers(204, NoContent),
-        },
-      },
-      async ({ params, context, match }, reply) => {
-        await deleteGroup(db, context, params.group, match)
-        return reply.code(204).send(null)
+        const included = parseGroupInclude(request.query.include)
+        const { id } = await getGroupRow(db, context, params.group)
+        await updateGroup(db, context, id, body, config, request.match)
+        return await getGroup(db, context, id, included)
       },
     )
   }

@@ -1,17 +1,30 @@
 import { type Selectable, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import type { Group, GroupChange } from '#contract/groups.ts'
+import { GROUP_INCLUDES, type Group, type GroupAnswer, type GroupChange, type GroupQuery } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
 import type { GroupsTable } from '../database/schema.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
-import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
+import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { conflict, type FieldErrors, notFound, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, invalid, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import {
+  auditOfLabels,
+  externalIdTaken,
+  type GivenLabels,
+  GROUP_LABELS,
+  hasLabel,
+  insertLabels,
+  labelColumnsOf,
+  labelsAskedFor,
+  replaceLabels,
+  takenExternalIds,
+} from './labels.ts'
 import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
 import { isGroupName, slugOf } from './slug.ts'
 
@@ -23,24 +36,50 @@ export async function listGroups(
   db: Database,
   seal: Seal,
   { organizationId }: Tenant,
-  query: PageQuery,
-): Promise<Page<Group>> {
-  const base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
+  { include, ...query }: GroupQuery,
+): Promise<Page<GroupAnswer>> {
+  const included = parseGroupInclude(include)
+  const { external_id } = query
+  const labels = labelsAskedFor(query)
+  let base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
+  if (external_id !== undefined) base = base.where('groups.external_id', '=', external_id)
+  for (const label of labels) base = base.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
   const page = await listPage<GroupRow>(base as never, {
     seal,
     query,
     id: 'groups.id',
     orders: ORDERS,
-    scope: ['groups', organizationId],
+    scope: ['groups', organizationId, external_id, labels],
   })
-  return { ...page, data: await toGroups(db, organizationId, page.data) }
+  return { ...page, data: await toGroups(db, organizationId, page.data, included) }
 }
 
 /** By id or slug. Throws `not_found` when there is none, or it is another organization's. */
-export async function getGroup(db: Database, tenant: Tenant, named: string): Promise<Group> {
+export async function getGroup(
+  db: Database,
+  tenant: Tenant,
+  named: string,
+  included: GroupInclusion = [],
+): Promise<GroupAnswer> {
   const { organizationId } = tenant
-  const [group] = await toGroups(db, organizationId, [await getGroupRow(db, tenant, named)])
+  const [group] = await toGroups(db, organizationId, [await getGroupRow(db, tenant, named)], included)
   return group!
+}
+
+export type GroupInclusion = readonly (typeof GROUP_INCLUDES)[number][]
+
+/** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
+export function parseGroupInclude(text: string | undefined): GroupInclusion {
+  if (text === undefined || text === '') return []
+  // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
+  if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
+  const names = text
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  const known = GROUP_INCLUDES.filter((name) => names.includes(name))
+  if (names.every((name) => name === '' || GROUP_INCLUDES.some((each) => each === name))) return known
+  throw invalid({ include: fieldError('invalid_list', { allowed: GROUP_INCLUDES.join(', ') }) })
 }
 
 export async function getGroupRow(db: Database, tenant: Tenant, named: string): Promise<GroupRow> {
@@ -64,9 +103,9 @@ export async function findGroupRow(
     .executeTakeFirst()
 }
 
-export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] }
+export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & GivenLabels
 
-/** Throws 409 when the slug is taken, 400 when a webhook is unknown. */
+/** Throws 409 when the slug or the external id is taken, 400 when a webhook is unknown. */
 export async function insertGroup(
   db: Database,
   context: RequestContext,
@@ -77,6 +116,8 @@ export async function insertGroup(
   return await inTransaction(db, async (transaction) => {
     const id = newId('grp', now)
     const slug = given.slug ?? slugOf(given.name)
+    const labels = labelColumnsOf(given)
+    await refuseTaken(transaction, context, labels.external_id)
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('groups')
       .values({
@@ -87,13 +128,15 @@ export async function insertGroup(
         slug,
         is_default: given.isDefault ? 1 : 0,
         monitors: 0,
+        ...labels,
       })
       .onConflict((conflict) => conflict.columns(['organization_id', 'slug']).doNothing())
       .executeTakeFirst()
     if (numInsertedOrUpdatedRows === 0n) throw slugTaken(slug)
+    await insertLabels(transaction, GROUP_LABELS, [{ id, organization_id: organizationId, ...labels }])
     const webhookIds = given.webhooks ?? []
     if (webhookIds.length > 0) await setWebhooks(transaction, { organizationId, groupId: id, webhookIds }, limits)
-    const after = { name: given.name, slug, webhooks: webhookIds }
+    const after = { name: given.name, slug, webhooks: webhookIds, ...auditOfLabels(labels) }
     // The default group belongs to the organization, whose creation is recorded.
     if (!given.isDefault) {
       await recordAudit(transaction, context, { action: 'group.created', object: { id, label: given.name }, after })
@@ -109,18 +152,21 @@ export async function updateGroup(
   change: GroupChange,
   limits: LinkLimits,
   match?: Match,
-): Promise<Group> {
+): Promise<void> {
   const { organizationId } = context
-  return await inTransaction(db, async (transaction) => {
+  await inTransaction(db, async (transaction) => {
     if (change.webhooks !== undefined) await lockLinks(transaction, organizationId)
+    if (typeof change.external_id === 'string') await lockOrganization(transaction, organizationId)
     const row = await getGroupRow(transaction, context, named)
-    const [before] = await toGroups(transaction, organizationId, [row])
+    const [before] = await toGroups(transaction, organizationId, [row], GROUP_INCLUDES)
+    const labels = labelColumnsOf({ ...auditOfLabels(row), ...change })
+    if (labels.external_id !== row.external_id) await refuseTaken(transaction, context, labels.external_id)
     if (change.slug !== undefined && change.slug !== row.slug) {
       if (await findGroupRow(transaction, context, change.slug)) throw slugTaken(change.slug)
     }
     const { numUpdatedRows } = await transaction
       .updateTable('groups')
-      .set({ name: change.name ?? row.name, slug: change.slug ?? row.slug, ...nextVersion })
+      .set({ name: change.name ?? row.name, slug: change.slug ?? row.slug, ...labels, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', '=', row.id)
       .where(isMatch(match))
@@ -129,11 +175,20 @@ export async function updateGroup(
     if (change.webhooks !== undefined) {
       await setWebhooks(transaction, { organizationId, groupId: row.id, webhookIds: change.webhooks ?? [] }, limits)
     }
-    const after = await getGroup(transaction, context, row.id)
+    if (labels.tags !== row.tags || labels.metadata !== row.metadata) {
+      await replaceLabels(transaction, GROUP_LABELS, [{ ...row, ...labels }])
+    }
+    const after = await getGroup(transaction, context, row.id, GROUP_INCLUDES)
     const object = { id: row.id, label: row.name }
     await recordAudit(transaction, context, { action: 'group.updated', object, before: before!, after })
-    return after
   })
+}
+
+/** Two that take one external id wait for each other. */
+async function refuseTaken(db: Database, tenant: Tenant, externalId: string | null): Promise<void> {
+  if (externalId === null) return
+  await lockOrganization(db, tenant.organizationId)
+  if ((await takenExternalIds(db, tenant, 'groups', [externalId])).size > 0) throw externalIdTaken(['external_id'])
 }
 
 /** Keeps `groups.monitors` true as monitors come (positive) and go (negative). `differences`: by the ids of groups. */
@@ -187,7 +242,12 @@ export async function refuseUnknownWebhooks(
   return Object.fromEntries(unknown)
 }
 
-async function toGroups(db: Database, organizationId: string, rows: GroupRow[]): Promise<Group[]> {
+async function toGroups(
+  db: Database,
+  organizationId: string,
+  rows: GroupRow[],
+  included: GroupInclusion,
+): Promise<GroupAnswer[]> {
   if (rows.length === 0) return []
   const links = await db
     .selectFrom('group_webhooks')
@@ -203,7 +263,8 @@ async function toGroups(db: Database, organizationId: string, rows: GroupRow[]):
     .execute()
   const linksOf = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => {
-    const group = {
+    const labels = auditOfLabels(row)
+    const group: Group = {
       id: row.id,
       slug: row.slug,
       name: row.name,
@@ -211,7 +272,8 @@ async function toGroups(db: Database, organizationId: string, rows: GroupRow[]):
       monitors: row.monitors,
       webhooks: (linksOf.get(row.id) ?? []).map((link) => link.webhook_id),
     }
-    return withVersion(group, row.version)
+    const added = Object.fromEntries(included.map((name) => [name, labels[name]]))
+    return withVersion({ ...group, ...added }, row.version)
   })
 }
 

@@ -27,7 +27,7 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect(refused.status).toBe(429)
     expect(refused.body).toEqual({
       code: 429,
-      error: `Too many requests: the limit for reads (GET, HEAD) with one API key is 20 per minute. Try again in ${seconds} seconds, or ask the operator of the server to raise READ_LIMIT.`,
+      error: `The rate limit for reads (GET, HEAD) is reached: 20 per minute for each API key. The operator of the server can raise READ_LIMIT. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
     })
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(60)
@@ -35,15 +35,30 @@ onBothEngines('the gate', (_fresh, engine) => {
   })
 
   test.each([
-    ['WRITE_LIMIT', 'writes (POST, PUT, PATCH, DELETE) with one API key', '/groups', undefined],
-    ['CREATE_LIMIT', 'requests that create monitors with one API key', '/monitors', undefined],
-    ['WRITE_LIMIT', 'writes (POST, PUT, PATCH, DELETE) without a valid API key', '/groups', null],
+    [
+      'WRITE_LIMIT',
+      'for writes (POST, PUT, PATCH, DELETE) is reached: 1 per minute for each API key.',
+      '/groups',
+      undefined,
+    ],
+    [
+      'CREATE_LIMIT',
+      'for requests that create monitors is reached: 1 per minute for each API key.',
+      '/monitors',
+      undefined,
+    ],
+    [
+      'WRITE_LIMIT',
+      'for writes (POST, PUT, PATCH, DELETE) without a valid API key is reached: 1 per minute for each address.',
+      '/groups',
+      null,
+    ],
   ] as const)('a 429 names the limit and the setting %s: %s', async (setting, sentence, path, key) => {
     const { call } = await givenApp(engine, { [setting]: '1' })
     const ask = () => call(path, { method: 'POST', body: {}, ...(key === undefined ? {} : { key }) })
     await ask()
     const { status, body } = await ask()
-    expect([status, body.error]).toEqual([429, expect.stringContaining(`the limit for ${sentence} is 1 per minute.`)])
+    expect([status, body.error]).toEqual([429, expect.stringContaining(sentence)])
     expect(body.error).toContain(setting)
   })
 
@@ -65,7 +80,7 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect(limitsOf(other).slice(0, 2)).toEqual([5, 4])
   })
 
-  test('every answer carries the limits and a request id, whatever became of the request', async () => {
+  test('every answer carries the limits and a request id, whatever its status', async () => {
     const { call } = await givenApp(engine, LIMITS)
     const answers = await Promise.all([
       call('/monitors'),
@@ -110,7 +125,7 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
   })
 
-  test('a limit of 0 is none, and says so with a number that is never reached', async () => {
+  test('a limit of 0 means no limit, and the headers have a number that is never reached', async () => {
     const { call } = await givenApp(engine)
     for (let turn = 0; turn < 30; turn++) {
       const answer = await call('/monitors')

@@ -4,7 +4,17 @@ import type { Clock } from '../clock.ts'
 import { type Caller, originOf } from '../context.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
-import { type Counted, classOf, limitHeaders, limitReached, type Standing, secondsToWait } from './limits.ts'
+import {
+  budgetOf,
+  type Counted,
+  classOf,
+  type Limits,
+  limitHeaders,
+  limitReached,
+  type Standing,
+  secondsToWait,
+  unlimited,
+} from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,6 +26,7 @@ declare module 'fastify' {
 export type Gate = {
   clock: Clock
   limiter: Limiter
+  limits: Limits
   /** Who sends the request; undefined without a valid key. */
   identify: (request: FastifyRequest) => Promise<Caller | undefined>
   /** Throws 403 where the request's caller may not do this. */
@@ -58,22 +69,20 @@ export function authenticateAndLimit(app: FastifyInstance, gate: Gate): void {
 }
 
 /** Counts a request by its key or person, or by the client's address where it has neither. Throws 429. */
-export async function count({ clock, limiter, identify }: Gate, request: FastifyRequest, reply: FastifyReply) {
-  const kindOfKey = classOf(request.method, request.is404 ? undefined : request.routeOptions.url)
+export async function count({ clock, limiter, limits, identify }: Gate, request: FastifyRequest, reply: FastifyReply) {
+  const kind = classOf(request.method, request.is404 ? undefined : request.routeOptions.url, request.query)
   // Stands until the database has answered; when it does not, this goes with the 503.
-  const unknown = { limit: limiter.limitOf(kindOfKey), remaining: 0, freeAt: clock.now() + 5_000, isRefused: true }
+  const limit = budgetOf(kind, limits).limit || unlimited(0).limit
+  const unknown = { limit, remaining: 0, freeAt: clock.now() + 5_000, isRefused: true }
   reply.headers(limitHeaders(unknown, clock.now()))
   const identified = await settled(identify(request))
   const caller = identified.status === 'fulfilled' ? identified.value : undefined
-  const kind = caller?.personId === undefined ? kindOfKey : 'dashboard'
-  const standing = await limiter.take(caller?.personId ?? caller?.actor.id ?? networkOf(request.ip), kind)
-  enforceLimit(standing, clock.now(), reply, { kind, whose: whoseOf(caller) })
+  const budget = budgetOf(caller?.personId === undefined ? kind : 'dashboard', limits, caller?.limits)
+  const standing = await limiter.take(caller?.personId ?? caller?.actor.id ?? networkOf(request.ip), budget)
+  enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: caller !== undefined })
   if (identified.status === 'rejected') throw identified.reason
   return caller
 }
-
-const whoseOf = (caller: Caller | undefined): Counted['whose'] =>
-  caller === undefined ? 'without a valid API key' : caller.personId === undefined ? 'with one API key' : 'of one user'
 
 /** Sets the headers of the limit. Throws 429 when it is reached. */
 export function enforceLimit(standing: Standing, now: number, reply: FastifyReply, counted: Counted): void {
@@ -96,7 +105,7 @@ export function networkOf(address: string): string {
   return ipv6NetworkOf(address, 64) ?? (ipaddr.isValid(address) ? ipaddr.process(address).toString() : 'unknown')
 }
 
-/** Undefined for what is no IPv6 address. */
+/** Undefined if it is not an IPv6 address. */
 export function ipv6NetworkOf(address: string, bits: number): string | undefined {
   if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)

@@ -11,9 +11,12 @@ async function givenGroup(world: AppWorld): Promise<{ path: string; tag: string 
 
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const NTFY = { name: 'Phone', type: 'ntfy', settings: { topic: 'zonewatch' } }
+const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 const DELETED = [
   ...['/monitors/{monitor}', '/groups/{group}', '/webhooks/{webhook}', '/agents/{agent}'],
-  ...['/alert-rules/{rule}', '/channels/{channel}'],
+  ...['/alert-rules/{rule}', '/channels/{channel}', '/setup-pages/{setup_page}'],
+  ...['/maintenance-windows/{window}', '/planned-changes/{change}'],
+  '/api-keys/{key}',
 ]
 
 type Resource = [path: string, change: (number: number) => unknown, name: string]
@@ -23,6 +26,7 @@ async function resourcesOf(world: AppWorld): Promise<Resource[]> {
   const make = async (path: string, body: unknown) =>
     `${path}/${(await world.call(path, { method: 'POST', body })).body.id}`
   const [channel] = (await world.call('/channels')).body.data
+  const other = (await world.call('/monitors', { method: 'POST', body: WWW })).body.id
   return [
     [await make('/monitors', WWW), (number) => ({ frequency: 10 + number }), '/monitors/{monitor}'],
     [await make('/groups', { name: 'Shop' }), (number) => ({ name: `Shop ${number}` }), '/groups/{group}'],
@@ -42,7 +46,22 @@ async function resourcesOf(world: AppWorld): Promise<Resource[]> {
       '/alert-rules/{rule}',
     ],
     [await make('/channels', NTFY), (number) => ({ name: `Phone ${number}` }), '/channels/{channel}'],
+    [
+      await make('/maintenance-windows', { name: 'Updates', ...FUTURE }),
+      (number) => ({ name: `Updates ${number}` }),
+      '/maintenance-windows/{window}',
+    ],
+    [
+      await make('/planned-changes', { monitor_id: other, new_value: '192.0.2.9', ...FUTURE }),
+      (number) => ({ new_value: `192.0.2.1${number}` }),
+      '/planned-changes/{change}',
+    ],
     [await givenIncident(world), (number) => ({ note: `Note ${number}` }), '/incidents/{incident}'],
+    [
+      await make('/api-keys', { name: 'Deploy', role: 'write' }),
+      (number) => ({ name: `Deploy ${number}` }),
+      '/api-keys/{key}',
+    ],
     ['/organization', (number) => ({ name: `Acme ${number}` }), '/organization'],
     ['/organization/billing', (number) => ({ city: `City ${number}` }), '/organization/billing'],
   ]
@@ -57,11 +76,10 @@ async function givenIncident(world: AppWorld): Promise<string> {
 }
 
 onBothEngines('conditional requests', (_fresh, engine) => {
-  test('one resource carries an ETag, a list does not, and If-None-Match is answered without a body', async () => {
+  test('one resource carries an ETag, and If-None-Match is answered without a body', async () => {
     const world = await givenApp(engine)
     const { path, tag } = await givenGroup(world)
     expect(tag).toMatch(/^"[\w.-]+"$/)
-    expect((await world.call('/groups')).headers.etag).toBeUndefined()
     for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
       for (const method of ['GET', 'HEAD']) {
         const answer = await world.call(path, { method, headers: { 'if-none-match': known } })
@@ -93,6 +111,39 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     const { etag } = (await world.call(path)).headers
     expect((await world.call(path, { method: 'DELETE', headers: { 'if-match': etag! } })).status).toBe(204)
     expect((await world.call(path, { method: 'DELETE', headers: { 'if-match': etag! } })).status).toBe(404)
+  })
+
+  test('a page of every list carries a weak ETag: 304 until something on it changes', async () => {
+    const world = await givenApp(engine)
+    const { paths } = (await world.call('/openapi.json', { key: null })).body
+    const lists = Object.keys(paths).filter((path) => JSON.stringify(paths[path].get ?? {}).includes('Page"'))
+    expect(lists).toEqual(
+      expect.arrayContaining(['/monitors', '/groups', '/webhooks', '/events', '/api-keys', '/agents']),
+    )
+    for (const path of lists.filter((path) => !path.includes('{'))) {
+      const { headers } = await world.call(path)
+      expect([path, headers.etag]).toEqual([path, expect.stringMatching(/^W\/"[\w-]{16}"$/)])
+    }
+    const read = async (path: string, tag?: string, method = 'GET') => {
+      const answer = await world.call(path, { method, headers: tag === undefined ? {} : { 'if-none-match': tag } })
+      return { status: answer.status, text: answer.text, tag: answer.headers.etag! }
+    }
+    const one = await read('/groups')
+    for (const method of ['GET', 'HEAD']) {
+      for (const known of [one.tag, one.tag.slice(2), `"other", ${one.tag}`]) {
+        expect(await read('/groups', known, method)).toEqual({ status: 304, text: '', tag: one.tag })
+      }
+    }
+    expect((await read('/groups?order_way=desc&limit=1', one.tag)).status).toBe(200)
+    await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })
+    const two = await read('/groups', one.tag)
+    expect([two.status, two.tag === one.tag]).toEqual([200, false])
+    await world.call('/monitors', { method: 'POST', body: { ...WWW, group: 'shop' } })
+    expect((await read('/groups', two.tag)).status).toBe(200)
+    // The same list of another organization says nothing of this one.
+    const other = await world.organization('Second')
+    const answer = await world.call('/groups', { key: other.key, headers: { 'if-none-match': two.tag } })
+    expect(answer.status).toBe(200)
   })
 
   test('of ten changes with one ETag at the same time, one is made', async () => {
@@ -150,6 +201,20 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     }
   })
 
+  test('a monitor that is put by its external id refuses a stale ETag', async () => {
+    const world = await givenApp(engine)
+    const path = '/monitors/external/shop-1'
+    const put = (number: number, headers: Record<string, string> = {}) => {
+      const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: [`192.0.2.${number}`] }
+      return world.call(path, { method: 'PUT', body, headers })
+    }
+    expect((await put(1)).status).toBe(201)
+    const tag = (await world.call(path)).headers.etag!
+    expect((await put(2, { 'if-match': tag })).status).toBe(200)
+    expect((await put(3, { 'if-match': tag })).status).toBe(412)
+    expect((await world.call(path)).body.expected_value).toEqual(['192.0.2.2'])
+  })
+
   test('whatever can be changed or deleted refuses a stale ETag and takes a fresh one, as the description says', async () => {
     const world = await givenApp(engine)
     const { paths } = (await world.call('/openapi.json', { key: null })).body
@@ -160,7 +225,11 @@ onBothEngines('conditional requests', (_fresh, engine) => {
         .map((method) => `${method} ${path}`),
     )
     expect(described.sort()).toEqual(
-      [...resources.values().map(([, , name]) => `patch ${name}`), ...DELETED.map((name) => `delete ${name}`)].sort(),
+      [
+        ...resources.values().map(([, , name]) => `patch ${name}`),
+        ...DELETED.map((name) => `delete ${name}`),
+        'put /monitors/external/{external_id}',
+      ].sort(),
     )
     for (const [path, change, name] of resources) {
       const read = (await world.call(path)).headers.etag!

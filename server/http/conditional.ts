@@ -24,16 +24,20 @@ type ObjectSchema = { type?: string; properties?: Record<string, unknown> }
  * Conditional requests, RFC 9110 section 13: `ETag` where an answer is one resource, `If-None-Match` where it is read, and
  * `If-Match` where it is changed or deleted. A tag is the resource's version and a digest of the representation.
  * `If-None-Match` compares all of it. `If-Match` compares the version, in the statement that changes the row, so that of two
- * requests with one tag only the first changes something, in whichever processes they are.
+ * requests with one tag only the first changes something, in whichever processes they are. A page of a list has a weak tag, a
+ * digest of its text: it saves sending the page, not reading it.
  */
 export function handleIfMatch(app: FastifyInstance): void {
   /** Addresses of single resources. */
   const resources = new Set<string>()
+  const lists = new Set<string>()
   app.decorateRequest('match', undefined)
   app.decorateReply('versioned', undefined)
 
   app.addHook('onRoute', (route) => {
-    if ([route.method].flat().includes('GET') && answersOne(route)) resources.add(route.url)
+    if (![route.method].flat().includes('GET')) return
+    if (answersOne(route)) resources.add(route.url)
+    if (answersPage(route)) lists.add(route.url)
   })
 
   app.addHook('preHandler', async (request) => {
@@ -51,10 +55,13 @@ export function handleIfMatch(app: FastifyInstance): void {
 
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || reply.statusCode >= 300) return payload
-    const isRead = reply.statusCode === 200 && READING.has(request.method) && isResource(request, resources)
-    if (reply.versioned || isRead) tag(reply, reply.versioned, payload)
+    const isRead = reply.statusCode === 200 && READING.has(request.method)
+    const isPage = isRead && isOneOf(request, lists)
+    const isTagged = isPage || (isRead && isOneOf(request, resources))
+    if (isPage) reply.header('etag', `W/"${digestOf(payload)}"`)
+    else if (reply.versioned || isTagged) tag(reply, reply.versioned, payload)
     const known = request.headers['if-none-match']
-    if (!isRead || known === undefined || !namesTag(known, String(reply.getHeader('etag')))) return payload
+    if (!isTagged || known === undefined || !namesTag(known, String(reply.getHeader('etag')))) return payload
     reply.code(304).removeHeader('content-type')
     return request.method === 'HEAD' ? '' : null
   })
@@ -69,9 +76,11 @@ export function tagWritten(reply: FastifyReply, representation: unknown, text: s
 /** `text`: of the answer. The tag is that of the text which GET answers. */
 function tag(reply: FastifyReply, versioned: Versioned | undefined, text: string): void {
   const read = versioned?.asRead ? String(reply.serialize(versioned.asRead)) : text
-  const digest = hash('sha256', read, 'base64url').slice(0, 16)
+  const digest = digestOf(read)
   reply.header('etag', versioned ? `"${versioned.version}.${digest}"` : `"${digest}"`)
 }
+
+const digestOf = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
 
 /** What an `If-Match` names; strong comparison, RFC 9110 section 13.1.1. */
 function versionsIn(header: string): number[] {
@@ -81,20 +90,22 @@ function versionsIn(header: string): number[] {
 
 /** Whether an `If-None-Match` names this tag; weak comparison, RFC 9110 section 13.1.2. */
 const namesTag = (header: string, tag: string) =>
-  header.trim() === '*' || listOf(header).some((each) => each.replace(/^W\//, '') === tag)
+  header.trim() === '*' || listOf(header).some((each) => opaque(each) === opaque(tag))
+
+const opaque = (tag: string) => tag.replace(/^W\//, '')
 
 const listOf = (header: string) => header.split(',').map((each) => each.trim())
 
 const CHANGING = new Set(['PUT', 'PATCH', 'DELETE'])
 const READING = new Set(['GET', 'HEAD'])
 
-const isResource = ({ routeOptions: { config, url } }: FastifyRequest, resources: ReadonlySet<string>) =>
-  config.needsKey === true && url !== undefined && resources.has(url)
+const isOneOf = ({ routeOptions: { config, url } }: FastifyRequest, routes: ReadonlySet<string>) =>
+  config.needsKey === true && url !== undefined && routes.has(url)
 
 /** A page or a bare list is not one resource. */
-function answersOne({ schema }: RouteOptions): boolean {
-  const answer = (schema?.response as Record<string, ObjectSchema> | undefined)?.[200]
-  return answer?.type === 'object' && !('has_more' in (answer.properties ?? {}))
-}
+const answersOne = (route: RouteOptions) => answerOf(route)?.type === 'object' && !answersPage(route)
+const answersPage = (route: RouteOptions) => 'has_more' in (answerOf(route)?.properties ?? {})
+
+const answerOf = ({ schema }: RouteOptions) => (schema?.response as Record<string, ObjectSchema> | undefined)?.[200]
 
 const notTaken = () => new Problem(412, 'This resource has no ETag. Send the request without If-Match.')

@@ -9,7 +9,7 @@ export function answerErrors(app: FastifyInstance): void {
   const allowedMethods = methodsByPath(app)
   app.setErrorHandler((error: FastifyError, request, reply) => answer(error, request, reply))
   app.setNotFoundHandler((_request, reply) => send(reply, { code: 404, error: 'Not found' }))
-  // Before the body is read: what it holds does not matter to a route that is not there.
+  // Before the body is read: an unknown route does not need it.
   app.addHook('preParsing', async (request, reply) => {
     const allowed = allowedMethods(request.url.split('?')[0]!)
     // `/monitors/bulk` is no monitor, although GET of any other path like it is one. Files below a wildcard are not listed.

@@ -6,12 +6,17 @@ import type { Seal } from '../seal.ts'
 export const KEPT_MS = 24 * 60 * 60 * 1_000
 /** Octets of a body that is kept; a longer one is made again from the database. */
 export const MOST_KEPT = 256 * 1_024
-/** What a row takes beside its body, roughly. */
+/** What a row takes in addition to its body, roughly. */
 const ROW_OCTETS = 512
 const PRUNE_BATCH = 200
 
-/** Which request is meant: only the API key that sent it first sees its answer. `fingerprint`: of its path and body. */
-export type RequestName = { organizationId: string; keyId: string; name: string; fingerprint: string }
+/**
+ * Which request is meant. An `Idempotency-Key` belongs to the organization, whichever API key sends it, so that it outlives
+ * a key; of people, to the agent. `fingerprint`: of its path and body, and of the caller's role.
+ */
+export type RequestName = { organizationId: string; owner: string; name: string; fingerprint: string; before?: Before }
+/** How the version before named requests: by the API key. Its answers are given for the 24 hours that they are kept. */
+type Before = { keyId: string; fingerprint: string }
 export type KeptAnswer = { status: number; headers: Record<string, string>; body: string | null }
 
 export type Found =
@@ -25,17 +30,21 @@ export type Found =
   /** Some of its steps were carried out. */
   | { kind: 'begun'; made: unknown }
 
-/** What became of the request. */
+/** The result of the request. */
 export async function findAnswer(db: Database, seal: Seal, request: RequestName, now: number): Promise<Found> {
-  const row = await whereNamed(db.selectFrom('idempotent_requests'), request).selectAll().executeTakeFirst()
-  if (!row || row.created_at <= now - KEPT_MS) return { kind: 'none' }
-  if (row.fingerprint !== request.fingerprint) return { kind: 'otherRequest' }
+  const rows = await whereNamed(db.selectFrom('idempotent_requests'), request).selectAll().execute()
+  const row = rows.find(({ created_at }) => created_at > now - KEPT_MS)
+  if (!row) return { kind: 'none' }
+  const { before } = request
+  const fingerprint = row.key_id === before?.keyId ? before.fingerprint : request.fingerprint
+  if (row.fingerprint !== fingerprint) return { kind: 'otherRequest' }
   const { status, headers, body } = row
-  const made = row.made && JSON.parse(seal.open(row.made, madeContext(request)))
+  const sealed = { organizationId: request.organizationId, keyId: row.key_id, name: request.name }
+  const made = row.made && JSON.parse(seal.open(row.made, madeContext(sealed)))
   if (status === null && !row.made) return { kind: row.leased_until > now ? 'running' : 'none' }
   if (status === null) return { kind: 'begun', made }
   if (headers === null) return { kind: 'made', made }
-  const text = body === null ? null : seal.open(body, answerContext(request))
+  const text = body === null ? null : seal.open(body, answerContext(sealed))
   return { kind: 'answered', answer: { status, headers: JSON.parse(headers), body: text } }
 }
 
@@ -63,8 +72,9 @@ export async function keepAnswer(
   now: number,
 ): Promise<void> {
   await forget(db, request)
-  const sealedMade = made === undefined ? null : seal.close(JSON.stringify(made), madeContext(request))
-  const body = answer?.body == null ? null : seal.close(answer.body, answerContext(request))
+  const sealed = { ...request, keyId: request.owner }
+  const sealedMade = made === undefined ? null : seal.close(JSON.stringify(made), madeContext(sealed))
+  const body = answer?.body == null ? null : seal.close(answer.body, answerContext(sealed))
   const least = ROW_OCTETS + (sealedMade?.length ?? 0)
   const isWhole =
     body === null || (body.length <= MOST_KEPT && least + body.length <= (await octetsLeft(db, request, most / 2)))
@@ -75,7 +85,7 @@ export async function keepAnswer(
     .insertInto('idempotent_requests')
     .values({
       organization_id: request.organizationId,
-      key_id: request.keyId,
+      key_id: request.owner,
       name: request.name,
       fingerprint: request.fingerprint,
       created_at: now,
@@ -123,8 +133,9 @@ export async function pruneIdempotentRequests(db: Database, now: number): Promis
 
 /** What is left of an earlier request of this name: its steps, or an answer that was kept long enough. */
 async function forget(db: Database, request: RequestName): Promise<void> {
-  const gone = await whereNamed(db.deleteFrom('idempotent_requests'), request).returning('octets').executeTakeFirst()
-  if (gone && gone.octets > 0) await countOctets(db, request.organizationId, -gone.octets)
+  const gone = await whereNamed(db.deleteFrom('idempotent_requests'), request).returning('octets').execute()
+  const octets = gone.reduce((sum, each) => sum + each.octets, 0)
+  if (octets > 0) await countOctets(db, request.organizationId, -octets)
 }
 
 /** Comes last in a transaction, because others of the organization wait for it. */
@@ -138,14 +149,18 @@ async function countOctets(db: Database, organizationId: string, octets: number)
     .execute()
 }
 
-type Named<T> = { where(column: 'organization_id' | 'key_id' | 'name', operator: '=', value: string): T }
+type Named<T> = {
+  where(column: 'organization_id' | 'name', operator: '=', value: string): T
+  where(column: 'key_id', operator: 'in', values: string[]): T
+}
 
 /** Narrows a statement to the one request. */
-function whereNamed<T extends Named<T>>(query: T, { organizationId, keyId, name }: RequestName): T {
-  return query.where('organization_id', '=', organizationId).where('key_id', '=', keyId).where('name', '=', name)
+function whereNamed<T extends Named<T>>(query: T, { organizationId, owner, name, before }: RequestName): T {
+  const owners = before ? [owner, before.keyId] : [owner]
+  return query.where('organization_id', '=', organizationId).where('key_id', 'in', owners).where('name', '=', name)
 }
 
 /** What the sealed columns are bound to. */
-type Sealed = Pick<RequestName, 'organizationId' | 'keyId' | 'name'>
+type Sealed = { organizationId: string; keyId: string; name: string }
 export const answerContext = ({ organizationId, keyId, name }: Sealed) => `answer ${organizationId} ${keyId} ${name}`
 export const madeContext = ({ organizationId, keyId, name }: Sealed) => `made ${organizationId} ${keyId} ${name}`

@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { givenSignedIn } from '../testing/accounts.ts'
 import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { pruneIdempotentRequests } from './idempotency-store.ts'
+import { keepAnswer, pruneIdempotentRequests } from './idempotency-store.ts'
 
 const HOURS_24 = 24 * 60 * 60 * 1_000
 
@@ -82,19 +84,59 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
   })
 
-  test('an answer is given only to the API key that it was made for, and lies sealed in the database', async () => {
+  test('belongs to the organization: another API key of the same role gets the answer, which lies sealed in the database', async () => {
     const world = await givenApp(engine)
     const { deps, key, organization } = world
     const body = { url: 'https://hooks.example.com/dns' }
-    const first = await post(world)('/webhooks', 'one', body)
-    for (const other of [(await key('write')).key, (await organization('Second')).key]) {
+    const writer = await key('write')
+    const first = await post(world)('/webhooks', 'one', body, { key: writer.key })
+    const rotated = await world.call(`/api-keys/${writer.id}/rotate`, { method: 'POST', body: { grace_hours: 0 } })
+    expect((await post(world)('/webhooks', 'one', body, { key: writer.key })).status).toBe(401)
+    for (const other of [rotated.body.key, (await key('write')).key]) {
       const answer = await post(world)('/webhooks', 'one', body, { key: other })
-      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, undefined])
-      expect(answer.body.secret).not.toBe(first.body.secret)
+      expect([answer.status, answer.headers['idempotent-replayed'], answer.text]).toEqual([201, 'true', first.text])
     }
     const rows = await deps.db.selectFrom('idempotent_requests').select('body').execute()
     expect(rows.some((row) => row.body!.includes(first.body.secret))).toBe(false)
-    expect((await post(world)('/webhooks', 'one', body)).text).toBe(first.text)
+    const elsewhere = await post(world)('/webhooks', 'one', body, { key: (await organization('Second')).key })
+    expect([elsewhere.status, elsewhere.headers['idempotent-replayed']]).toEqual([201, undefined])
+    expect((await world.call('/webhooks')).body.data).toHaveLength(1)
+  })
+
+  test('gives an answer to no other role, and does not carry the request out for it', async () => {
+    const world = await givenApp(engine)
+    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const body = { name: 'Deploy', role: 'write' }
+    const made = await post(world)('/api-keys', 'one', body)
+    const other = await post(world)('/webhooks', 'two', { url: 'https://hooks.example.com/' })
+    const { key } = await world.key('write')
+    const again = await post(world)('/webhooks', 'two', { url: 'https://hooks.example.com/' }, { key })
+    expect([other.status, again.status, Object.keys(again.body.errors)]).toEqual([201, 422, ['Idempotency-Key']])
+    // The key of a person is that person's.
+    for (const browser of [owner, admin]) {
+      const answer = await browser.call('/api-keys', { body, headers: { 'idempotency-key': 'one' } })
+      expect([answer.status, answer.body.key === made.body.key]).toEqual([201, false])
+    }
+  })
+
+  test('of an answer that the version before kept is found by the API key that it was kept for', async () => {
+    const world = await givenApp(engine)
+    const { db, seal, clock, config } = world.deps
+    const { id: organizationId } = await world.organization()
+    const writer = await world.key('write')
+    const content = `/groups\n${hash('sha256', JSON.stringify({ name: 'Shop' }))}`
+    const request = {
+      organizationId,
+      owner: writer.id,
+      name: hash('sha256', 'one'),
+      fingerprint: hash('sha256', content),
+    }
+    const answer = { status: 201, headers: { 'content-type': 'application/json' }, body: '{"kept":true}' }
+    await keepAnswer(db, seal, request, { made: undefined, answer, most: config.idempotencyOctets }, clock.now())
+    const repeated = await post(world)('/groups', 'one', { name: 'Shop' }, { key: writer.key })
+    expect([repeated.status, repeated.text, await groups(world)]).toEqual([201, '{"kept":true}', ['default']])
+    expect((await post(world)('/groups', 'one', { name: 'Other' }, { key: writer.key })).status).toBe(422)
   })
 
   test('a key that is no key is 400; on other methods the header means nothing', async () => {

@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A POST that makes and changes nothing here: it has no answer worth keeping. */
     writesNothing?: boolean
+    /** A PUT that keeps its answer as a POST does. */
+    takesIdempotencyKey?: boolean
   }
   interface FastifyRequest {
     /** Of a POST with an `Idempotency-Key`. */
@@ -51,22 +53,21 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
   const { db, seal, clock, config } = deps
   /** Fingerprints of the requests that this process carries out now. */
   const running = new Map<string, string>()
-  const placeOf = ({ organizationId, keyId, name }: RequestName) => `${organizationId} ${keyId} ${name}`
+  const placeOf = ({ organizationId, owner, name }: RequestName) => `${organizationId} ${owner} ${name}`
   app.decorateRequest('idempotent', null)
 
   app.addHook('preValidation', async (request, reply) => {
     const given = request.headers['idempotency-key']
-    const { needsKey, writesNothing } = request.routeOptions.config
-    if (given === undefined || request.method !== 'POST' || !needsKey || writesNothing) return
+    const { needsKey, writesNothing, takesIdempotencyKey } = request.routeOptions.config
+    const isKept = takesIdempotencyKey || (request.method === 'POST' && !writesNothing)
+    if (given === undefined || !isKept || !needsKey) return
     if (typeof given !== 'string' || !SHAPE.test(given)) {
       throw invalid({ 'Idempotency-Key': fieldError('invalid_idempotency_key') })
     }
-    const { organizationId, actor } = request.context
-    const fingerprint = hash('sha256', `${request.url}\n${request.bodyHash}`)
-    const name: RequestName = { organizationId, keyId: actor.id, name: hash('sha256', given), fingerprint }
+    const name = nameOf(request, given)
     const other = running.get(placeOf(name))
-    if (other !== undefined) throw other === fingerprint ? stillRunning(reply) : otherRequest()
-    running.set(placeOf(name), fingerprint)
+    if (other !== undefined) throw other === name.fingerprint ? stillRunning(reply) : otherRequest()
+    running.set(placeOf(name), name.fingerprint)
     request.idempotent = { deps, name, isDone: false }
 
     const found = await findAnswer(db, seal, name, clock.now())
@@ -89,7 +90,7 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
     const { idempotent } = request
     if (!idempotent) return payload
     try {
-      if (!idempotent.isDone && reply.statusCode < 500 && reply.statusCode !== 429) {
+      if (!idempotent.isDone && reply.statusCode < 500 && !NOT_KEPT.has(reply.statusCode)) {
         await keepRefusal(idempotent, answerOf(reply, payload))
       }
     } catch (err) {
@@ -99,6 +100,26 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
     }
     return payload
   })
+}
+
+/** Refused because of who asks, or how often: the same request can be sent again. */
+const NOT_KEPT = new Set([403, 429])
+
+/** Answers can hold what only some may see, such as a new API key: another role has its own fingerprint, and is refused. */
+function nameOf(request: FastifyRequest, given: string): RequestName {
+  const { organizationId, actor, role, personId } = request.context
+  const name = hash('sha256', given)
+  const content = `${request.url}\n${request.bodyHash}`
+  const ofContent = hash('sha256', content)
+  if (personId !== undefined) return { organizationId, owner: actor.id, name, fingerprint: ofContent }
+  const fingerprint = hash('sha256', `${content}\n${role}`)
+  return {
+    organizationId,
+    owner: organizationId,
+    name,
+    fingerprint,
+    before: { keyId: actor.id, fingerprint: ofContent },
+  }
 }
 
 /** How a POST does what it does. `M`: JSON, the little by which its answer is made again. */

@@ -20,17 +20,18 @@ function givenClock(): Clock & { pass(ms: number): void } {
   }
 }
 
-const limits = { read: 20, write: 5, create: 250, dashboard: 0 }
+const read = { kind: 'read', limit: 20 } as const
+const write = { kind: 'write', limit: 5 } as const
 
 async function taken(limiter: Limiter, times: number, who = 'key_a'): Promise<number> {
-  const standings = await Promise.all(Array.from({ length: times }, () => limiter.take(who, 'read')))
+  const standings = await Promise.all(Array.from({ length: times }, () => limiter.take(who, read)))
   return standings.filter(({ isRefused }) => !isRefused).length
 }
 
 onBothEngines('rate limits', (fresh, engine) => {
   test('the window slides: a place gets free when its request is a minute old, not before', async () => {
     const clock = givenClock()
-    const limiter = new Limiter({ db: await fresh(), clock, limits })
+    const limiter = new Limiter({ db: await fresh(), clock })
     expect(await taken(limiter, 10)).toBe(10)
     clock.pass(30_000)
     expect(await taken(limiter, 15)).toBe(10)
@@ -46,12 +47,12 @@ onBothEngines('rate limits', (fresh, engine) => {
 
   test('what is left and when the oldest leaves is in every response', async () => {
     const clock = givenClock()
-    const limiter = new Limiter({ db: await fresh(), clock, limits })
-    const first = await limiter.take('key_a', 'write')
+    const limiter = new Limiter({ db: await fresh(), clock })
+    const first = await limiter.take('key_a', write)
     expect(first).toEqual({ limit: 5, remaining: 4, freeAt: START + 60_000, isRefused: false })
     clock.pass(10_000)
-    for (let left = 3; left >= 0; left--) expect((await limiter.take('key_a', 'write')).remaining).toBe(left)
-    const refused = await limiter.take('key_a', 'write')
+    for (let left = 3; left >= 0; left--) expect((await limiter.take('key_a', write)).remaining).toBe(left)
+    const refused = await limiter.take('key_a', write)
     expect(refused).toEqual({ limit: 5, remaining: 0, freeAt: START + 60_000, isRefused: true })
     const now = clock.now()
     expect(Number(limitHeaders(refused, now)['x-ratelimit-reset']) - Math.floor(now / 1_000)).toBe(50)
@@ -60,11 +61,11 @@ onBothEngines('rate limits', (fresh, engine) => {
 
   test('a client that waits for Retry-After is let in', async () => {
     const clock = givenClock()
-    const limiter = new Limiter({ db: await fresh(), clock, limits })
+    const limiter = new Limiter({ db: await fresh(), clock })
     for (const pause of [640, 999, 1, 77, 3_333]) {
       await taken(limiter, 20)
       clock.pass(pause)
-      const refused = await limiter.take('key_a', 'read')
+      const refused = await limiter.take('key_a', read)
       expect(refused.isRefused).toBe(true)
       const seconds = secondsToWait(refused, clock.now())
       expect(seconds).toBeLessThanOrEqual(60)
@@ -74,15 +75,12 @@ onBothEngines('rate limits', (fresh, engine) => {
   })
 
   test('keys and classes have windows of their own, and 0 is no limit', async () => {
-    const limiter = new Limiter({
-      db: await fresh(),
-      clock: givenClock(),
-      limits: { ...limits, create: 0, dashboard: 0 },
-    })
+    const limiter = new Limiter({ db: await fresh(), clock: givenClock() })
     expect(await taken(limiter, 21, 'key_a')).toBe(20)
     expect(await taken(limiter, 21, 'key_b')).toBe(20)
-    expect((await limiter.take('key_a', 'write')).remaining).toBe(4)
-    for (let turn = 0; turn < 300; turn++) expect((await limiter.take('key_a', 'create')).isRefused).toBe(false)
+    expect((await limiter.take('key_a', write)).remaining).toBe(4)
+    for (let turn = 0; turn < 300; turn++)
+      expect((await limiter.take('key_a', { kind: 'create', limit: 0 })).isRefused).toBe(false)
   })
 
   test('processes that share a database cannot together take more than one', async () => {
@@ -93,7 +91,7 @@ onBothEngines('rate limits', (fresh, engine) => {
       await drop()
     })
     const clock = givenClock()
-    const processes = dbs.map((db) => new Limiter({ db, clock, limits }))
+    const processes = dbs.map((db) => new Limiter({ db, clock }))
     for (let minute = 0; minute < 3; minute++) {
       const counts = await Promise.all(processes.map((limiter) => taken(limiter, 15)))
       expect(counts.reduce((sum, count) => sum + count)).toBe(20)
@@ -105,7 +103,7 @@ onBothEngines('rate limits', (fresh, engine) => {
     const db = await fresh()
     const [ahead, behind] = [givenClock(), givenClock()]
     ahead.pass(40)
-    const processes = [ahead, behind].map((clock) => new Limiter({ db, clock, limits }))
+    const processes = [ahead, behind].map((clock) => new Limiter({ db, clock }))
     let admitted = 0
     for (let turn = 0; turn < 40; turn++) admitted += await taken(processes[turn % 2]!, 1)
     expect(admitted).toBe(20)
@@ -115,16 +113,28 @@ onBothEngines('rate limits', (fresh, engine) => {
     const db = await fresh()
     let statements = 0
     const counting = counted(db, () => statements++)
-    const limiter = new Limiter({ db: counting, clock: givenClock(), limits })
+    const limiter = new Limiter({ db: counting, clock: givenClock() })
     expect(await taken(limiter, 1_000)).toBe(20)
     expect(await taken(limiter, 1_000)).toBe(0)
     expect(statements).toBe(40)
   })
 
+  test('a limit that is raised holds at once, in a window that was full', async () => {
+    const limiter = new Limiter({ db: await fresh(), clock: givenClock() })
+    expect(await taken(limiter, 21)).toBe(20)
+    const raised = { kind: 'read', limit: 22 } as const
+    const standings = await Promise.all(Array.from({ length: 3 }, () => limiter.take('key_a', raised)))
+    expect(standings.map(({ remaining, isRefused }) => [remaining, isRefused])).toEqual([
+      [1, false],
+      [0, false],
+      [0, true],
+    ])
+  })
+
   test('what is older than the window is pruned, and the counting goes on', async () => {
     const db = await fresh()
     const clock = givenClock()
-    const limiter = new Limiter({ db, clock, limits })
+    const limiter = new Limiter({ db, clock })
     await taken(limiter, 20)
     clock.pass(120_000)
     expect(await taken(limiter, 7)).toBe(7)
@@ -135,7 +145,7 @@ onBothEngines('rate limits', (fresh, engine) => {
 
   test('a clock that is set back does not lock anybody out', async () => {
     const clock = givenClock()
-    const limiter = new Limiter({ db: await fresh(), clock, limits })
+    const limiter = new Limiter({ db: await fresh(), clock })
     await taken(limiter, 21)
     clock.pass(-3_600_000)
     expect(await taken(limiter, 21)).toBe(20)

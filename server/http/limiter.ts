@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type LimitClass, type Limits, type Standing, unlimited, WINDOW_MS } from './limits.ts'
+import { type Budget, type Standing, unlimited, WINDOW_MS } from './limits.ts'
 import { countRequest, readWindow } from './rate-log.ts'
 
-/** Full buckets that are remembered; beyond that the oldest is asked of the database again. */
+/** Full buckets that are kept in memory; beyond that, the oldest is read from the database again. */
 const REMEMBERED = 20_000
 
 /**
@@ -11,25 +11,18 @@ const REMEMBERED = 20_000
  * here: a refusal costs the database nothing.
  */
 export class Limiter {
-  readonly #deps: { db: Database; clock: Clock; limits: Limits }
-  /** When the next place gets free. */
+  readonly #deps: { db: Database; clock: Clock }
+  /** When the next place gets free. By bucket and limit: a limit that is raised holds at once. */
   readonly #full = new Map<string, number>()
   readonly #turns = new Map<string, Promise<Standing>>()
 
-  constructor(deps: { db: Database; clock: Clock; limits: Limits }) {
+  constructor(deps: { db: Database; clock: Clock }) {
     this.#deps = deps
   }
 
-  /** Requests per minute, as the headers state it. */
-  limitOf(kind: LimitClass): number {
-    return this.#deps.limits[kind] || unlimited(0).limit
-  }
-
   /** Counts one request of `who` (an API key or an address), or refuses it. */
-  async take(who: string, kind: LimitClass): Promise<Standing> {
-    const { clock, limits } = this.#deps
-    const limit = limits[kind]
-    if (limit === 0) return unlimited(clock.now())
+  async take(who: string, { kind, limit }: Pick<Budget, 'kind' | 'limit'>): Promise<Standing> {
+    if (limit === 0) return unlimited(this.#deps.clock.now())
     const bucket = `${who} ${kind}`
     return this.#refusal(bucket, limit) ?? (await this.#inTurn(bucket, () => this.#count(bucket, limit)))
   }
@@ -44,7 +37,7 @@ export class Limiter {
       const number = await countRequest(db, bucket, limit, now)
       const { counted, oldestAt } = await readWindow(db, bucket, now)
       const freeAt = oldestAt + WINDOW_MS
-      if (counted >= limit) this.#remember(bucket, freeAt, now)
+      if (counted >= limit) this.#remember(`${bucket} ${limit}`, freeAt, now)
       if (number !== undefined) return { limit, remaining: Math.max(0, limit - counted), freeAt, isRefused: false }
       if (counted >= limit) return { limit, remaining: 0, freeAt, isRefused: true }
     }
@@ -52,18 +45,18 @@ export class Limiter {
   }
 
   #refusal(bucket: string, limit: number): Standing | undefined {
-    const freeAt = this.#full.get(bucket)
+    const freeAt = this.#full.get(`${bucket} ${limit}`)
     if (freeAt === undefined) return undefined
     const left = freeAt - this.#deps.clock.now()
     if (left > 0 && left <= WINDOW_MS) return { limit, remaining: 0, freeAt, isRefused: true }
-    this.#full.delete(bucket)
+    this.#full.delete(`${bucket} ${limit}`)
     return undefined
   }
 
-  #remember(bucket: string, freeAt: number, now: number): void {
+  #remember(full: string, freeAt: number, now: number): void {
     if (freeAt <= now) return
     if (this.#full.size >= REMEMBERED) this.#full.delete(this.#full.keys().next().value!)
-    this.#full.set(bucket, freeAt)
+    this.#full.set(full, freeAt)
   }
 
   /** Requests of one bucket one after the other, so that a crowd of them asks the database no more than `limit` times. */

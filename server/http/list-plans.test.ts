@@ -13,7 +13,7 @@ import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS } from '../monitors/list-indexes.ts'
-import { parseMonitor } from '../monitors/monitor.ts'
+import { inclusionOf, NOTHING, parseMonitor } from '../monitors/monitor.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
@@ -112,7 +112,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       all.push({ query: { ...search, search: 'exam' }, isFew: state === 'TIMEOUT' })
       all.push({ query: { ...search, search: 'none' }, isFew: true })
     }
-    const included = { frequency: false, group: false, diagnosis: false, reason: false }
+    const included = NOTHING
     for (const { query, isFew } of all) {
       for (const order_by of Object.keys(ORDERS)) {
         for (const order_way of WAYS) {
@@ -139,7 +139,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     await sql`update monitors set state = 'MISMATCH' where slot % 2 = 0`.execute(db)
     const atFault = await db.selectFrom('monitors').select('id').where('state', '=', 'MISMATCH').orderBy('id').execute()
     const query = { state: 'MISMATCH', group: 'big', limit: 100 } as const
-    const included = { frequency: false, group: false, diagnosis: false, reason: false }
+    const included = NOTHING
     const list = (page: PageQuery) =>
       listMonitors(db, seal, { organizationId }, { query: { ...query, ...page }, included })
 
@@ -220,7 +220,7 @@ test("PostgreSQL's planner takes the indexes by itself when there are many rows"
   const recording = await givenRecordingDatabase('postgres', { free: true })
   const { db } = recording
   const organizationId = await givenMonitors(db, 20_000)
-  const included = { frequency: true, group: false, diagnosis: true, reason: false }
+  const included = inclusionOf(['frequency', 'diagnosis'])
   const filters = [
     {},
     { group: 'big' },

@@ -5,17 +5,20 @@ import { inTransaction } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
 import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { insertEndedJob } from '../testing/jobs.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { newReplay, replaySome } from '../webhooks/replay.ts'
 import { keepAnswer, pruneIdempotentRequests } from './idempotency-store.ts'
 
 const HOUR_MS = 60 * 60_000
 const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 /** Whatever a POST of the API may change. */
 const CHANGED = [
   ...['monitors', 'due_checks', 'groups', 'webhooks', 'group_webhooks', 'webhook_requests', 'due_requests'],
   ...['due_webhooks', 'invitations', 'mails', 'due_mails', 'channels', 'alert_rules', 'alert_rule_channels'],
-  ...['alerts', 'alert_attempts', 'due_alerts'],
+  ...['alerts', 'alert_attempts', 'due_alerts', 'jobs', 'job_batches', 'due_jobs', 'setup_pages', 'waits', 'due_waits'],
+  ...['maintenance_windows', 'planned_changes', 'api_keys'],
 ] as (keyof Tables)[]
 
 const post = ({ call }: AppWorld, path: string, name: string, body?: unknown, more: Call = {}) =>
@@ -48,23 +51,31 @@ async function postsOf(world: AppWorld) {
   const endpoint = { name: 'Phone', type: 'http', settings: { endpoint: 'http://127.0.0.1:9999/' } }
   const channel = (await make('/channels', endpoint)).id
   const alert = (await make(`/channels/${channel}/test`, undefined)).id
+  const key = (await make('/api-keys', { name: 'Deploy', role: 'write' })).id
   // Only an alert of the queue can be retried.
   await world.deps.db
     .updateTable('alerts')
     .set({ kind: 'summary' as never })
     .where('id', '=', alert)
     .execute()
+  const job = (await make('/jobs', { action: 'check', all: true })).id
+  const ended = await insertEndedJob(world, (await world.organization()).id, 'example.com')
+  const page = (await make('/monitors', { ...MONITOR, until: 'valid' })).wait.setup_page.id
   const since = new Date(world.deps.clock.now() - HOUR_MS).toISOString()
   return {
-    '/monitors': ['/monitors', { ...MONITOR, group: 'shop' }],
+    '/monitors': ['/monitors', { ...MONITOR, group: 'shop', until: 'valid' }],
     '/monitors/bulk': ['/monitors/bulk', { monitors: [MONITOR, MONITOR] }],
     '/monitors/{monitor}/enable': [`/monitors/${disabled}/enable`],
     '/monitors/{monitor}/disable': [`/monitors/${monitor}/disable`],
     '/monitors/{monitor}/check': [`/monitors/${disabled}/check`],
+    '/jobs': ['/jobs', { action: 'delete', monitors: [monitor] }],
+    '/jobs/{job}/cancel': [`/jobs/${job}/cancel`],
+    '/jobs/{job}/undo': [`/jobs/${ended}/undo`],
     '/groups': ['/groups', { name: 'Other' }],
     '/webhooks': ['/webhooks', { url: 'http://127.0.0.1:9999/new', groups: ['default'] }],
     '/webhooks/{webhook}/enable': [`/webhooks/${other}/enable`],
     '/webhooks/{webhook}/disable': [`/webhooks/${webhook}/disable`],
+    '/webhooks/{webhook}/groups/{group}': [`/webhooks/${other}/groups/default`],
     '/webhooks/{webhook}/rotate-secret': [`/webhooks/${webhook}/rotate-secret`],
     '/webhooks/{webhook}/test': [`/webhooks/${webhook}/test`],
     '/webhooks/{webhook}/requests/{request}/retry': [`/webhooks/${webhook}/requests/${request}/retry`],
@@ -74,7 +85,12 @@ async function postsOf(world: AppWorld) {
     '/channels': ['/channels', endpoint],
     '/channels/{channel}/test': [`/channels/${channel}/test`],
     '/alert-rules': ['/alert-rules', { name: 'Shop', channels: [channel] }],
+    '/maintenance-windows': ['/maintenance-windows', { name: 'Updates', ...FUTURE }],
+    '/planned-changes': ['/planned-changes', { monitor_id: monitor, new_value: '192.0.2.9', ...FUTURE }],
     '/alerts/{alert}/retry': [`/alerts/${alert}/retry`],
+    '/setup-pages/{setup_page}/renew': [`/setup-pages/${page}/renew`],
+    '/api-keys': ['/api-keys', { name: 'Deploy', role: 'write' }],
+    '/api-keys/{key}/rotate': [`/api-keys/${key}/rotate`],
   } satisfies Record<string, [path: string, body?: unknown]>
 }
 
@@ -191,7 +207,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     const body = { since: new Date(clock.now() - HOUR_MS).toISOString() }
     const writer = await world.key('write')
     const fingerprint = hash('sha256', `/webhooks/${webhook}/replay\n${hash('sha256', JSON.stringify(body))}`)
-    const name = { organizationId, keyId: writer.id, name: hash('sha256', 'one'), fingerprint }
+    const name = { organizationId, owner: writer.id, name: hash('sha256', 'one'), fingerprint }
     // A process that was killed after the first step leaves this.
     const now = clock.now()
     const period = { since: now - HOUR_MS, until: now + 1 }

@@ -6,13 +6,12 @@ import type { Database } from '../database/database.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS, type OrderName } from '../monitors/list-indexes.ts'
-import { parseMonitor } from '../monitors/monitor.ts'
+import { NOTHING, parseMonitor } from '../monitors/monitor.ts'
 import { createSeal } from '../seal.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
-const NOTHING = { frequency: false, group: false, diagnosis: false, reason: false }
 
 /** What a monitor is ordered by. Few values, so that many are equal. */
 type Values = {
@@ -232,7 +231,7 @@ onBothEngines('cursors', (_fresh, engine) => {
     ).toHaveLength(2)
   })
 
-  test('a page with nothing before or after it any more says so', async () => {
+  test('a page with nothing before or after it has null cursors', async () => {
     const world = await givenApp(engine)
     const ids: string[] = []
     for (const name of ['a', 'b', 'c']) {

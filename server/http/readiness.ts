@@ -6,7 +6,7 @@ import type { LoopHealth } from '../loop-health.ts'
 /** A loop that made no turn for this long hangs. */
 const SILENT_MS = 30_000
 
-/** Why a process cannot be used, as clauses; none when it can. */
+/** Why a process is not ready, as clauses; empty when it is. */
 export async function readinessProblems({
   db,
   clock,

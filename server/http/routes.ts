@@ -14,8 +14,14 @@ const PARAMETERS: Record<string, string> = {
   agent: "The agent's id (`agt_…`).",
   channel: "The channel's id (`chn_…`).",
   rule: "The alert rule's id (`rul_…`).",
+  window: "The maintenance window's id (`mnt_…`).",
+  change: "The planned change's id (`pch_…`).",
   incident: "The incident's id (`inc_…`).",
   alert: "The alert's id (`alr_…`).",
+  job: "The job's id (`job_…`).",
+  setup_page: "The setup page's id (`stp_…`).",
+  external_id: 'The id that you gave the object.',
+  key: "The API key's id (`key_…`).",
   invitation: "The invitation's id (`inv_…`).",
 }
 

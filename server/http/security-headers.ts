@@ -26,7 +26,7 @@ export function setSecurityHeaders(app: FastifyInstance, { baseUrl }: Pick<Deps[
       'cross-origin-opener-policy': 'same-origin',
     })
     if (isSecure) reply.header('strict-transport-security', `max-age=${YEAR_SECONDS}`)
-    // What somebody reads about an account stands in no cache.
+    // Responses about an account are never cached.
     if (/^\/dashboard\/(?:api|auth)\//.test(url) && !reply.hasHeader('cache-control'))
       reply.header('cache-control', 'private, no-store')
   })

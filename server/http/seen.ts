@@ -6,7 +6,7 @@ export const PROBE_HEADER = 'x-zonewatch-probe'
 export const SEEN_HEADER = 'x-zonewatch-seen'
 const VALID_MS = 60_000
 
-/** `peer`: who connects. `address`: who asks, as far as `peer` is believed. */
+/** `peer`: who connects. `address`: the client, if `peer` is trusted to name it. */
 export type Seen = { peer: string; address: string; host: string; forwardedFor: string | null }
 
 /** The value of `SEEN_HEADER`; undefined for a request without a good probe. */

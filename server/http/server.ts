@@ -38,7 +38,7 @@ const serializerOf = oncePerSchema((schema) => fastJson(schema))
 export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'permit'>) {
   const { clock, db, config } = deps
   const log: FastifyBaseLogger = deps.log
-  const gate: Gate = { clock, limiter: new Limiter({ db, clock, limits: config.limits }), ...access }
+  const gate: Gate = { clock, limiter: new Limiter({ db, clock }), limits: config.limits, ...access }
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -78,7 +78,10 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
   authenticateAndLimit(app, gate)
   answerErrors(app)
   app.addHook('onResponse', async (request, reply) => {
-    const { method, url } = request
+    const { method } = request
+    const route = request.routeOptions.url
+    // Who reads the log must not be able to use a link.
+    const url = route?.includes(':token') ? route : request.url
     traceRequest(deps, request, reply)
     deps.metrics.request(
       method,

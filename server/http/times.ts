@@ -64,7 +64,7 @@ export function parseTimes<F extends string>(
   return times
 }
 
-/** NaN for what is no time. */
+/** NaN if it is not a time. */
 function instantOf(given: string | number): number {
   const text = String(given)
   const [iso, year, , month, day, time] = ISO.exec(text) ?? []

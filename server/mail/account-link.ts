@@ -1,18 +1,31 @@
-import type { Seal } from '../seal.ts'
+import { notFound } from '../problem.ts'
+import { type Seal, SIGNATURE_OCTETS } from '../seal.ts'
 
 /** The token of a link in a mail about an account: 128 bits that only this server can compute, so no text of it is kept. */
 export function accountToken(seal: Seal, linkId: string, keyId?: string): string {
   return seal.sign(`link ${linkId}`, keyId).toString('base64url')
 }
 
-/** The token of a link in an alert: it names the address, and only this server can compute it. */
+/** `acknowledge`: the id is that of the alert, and the address where it was sent by mail: `<alert>~<address>`. The others name an address. */
+export type AlertLinkPurpose = 'confirm' | 'unsubscribe' | 'acknowledge'
+
+/** The token of a link in an alert: only this server can compute it. */
 export function alertToken(
   seal: Seal,
-  purpose: 'confirm' | 'unsubscribe',
+  purpose: AlertLinkPurpose,
   organizationId: string,
-  addressId: string,
+  id: string,
   keyId?: string,
 ): string {
-  const signature = seal.sign(`${purpose} ${organizationId} ${addressId}`, keyId).toString('base64url')
-  return `${organizationId}.${addressId}.${signature}`
+  const signature = seal.sign(`${purpose} ${organizationId} ${id}`, keyId).toString('base64url')
+  return `${organizationId}.${id}.${signature}`
+}
+
+/** Throws `not_found` for a token that is not one of this server for this purpose. */
+export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: string) {
+  const [organizationId = '', id = '', signature = ''] = token.split('.')
+  const octets = Buffer.from(signature, 'base64url')
+  if (octets.length !== SIGNATURE_OCTETS || !seal.isSigned(`${purpose} ${organizationId} ${id}`, octets))
+    throw notFound()
+  return { organizationId, id }
 }

@@ -49,7 +49,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
     }
     case 'webhook_paused':
       return newMessage(`A webhook of ${quoted(content.organization)} is paused`, [
-        `The webhook ${about} to ${shownUrl(content.url)} is paused because its endpoint ${content.statusCode === 410 ? 'responded with 410 Gone' : 'failed for almost two days'}.`,
+        `The webhook ${about} to ${shownUrl(content.url)} is paused. ${content.statusCode === 410 ? 'Its endpoint responded with 410 Gone.' : 'Its endpoint failed for almost two days.'}`,
         `Last error: ${oneLine(content.error).slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
         'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
         dashboard,
@@ -61,7 +61,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
       ])
     case 'webhook_dropped':
       return newMessage(`Requests of a webhook of ${content.organization} were dropped`, [
-        `The webhook ${about} to ${shownUrl(content.url)} exceeded the limits of this server for queued requests. So far, ${content.dropped} requests were dropped, oldest first.`,
+        `The webhook ${about} to ${shownUrl(content.url)} exceeded the limits of this server for queued requests. Requests dropped so far, oldest first: ${content.dropped}.`,
         'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
         dashboard,
       ])
@@ -113,7 +113,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
   }
 }
 
-/** What somebody chose stands in quotes and in one line, so that it cannot pass for a sentence of this server. */
+/** Text that a user chose is quoted and in one line, so that it cannot look like a sentence of this server. */
 const quoted = (name: string): string => {
   const text = oneLine(name)
     .replaceAll(/["“”„«»]/g, "'")

@@ -41,9 +41,9 @@ test('each issue of an invitation has a token of its own, and the hash does not 
 })
 
 test.each([
-  [410, 'because its endpoint responded with 410 Gone'],
-  [500, 'because its endpoint failed for almost two days'],
-  [null, 'because its endpoint failed for almost two days'],
+  [410, 'Its endpoint responded with 410 Gone.'],
+  [500, 'Its endpoint failed for almost two days.'],
+  [null, 'Its endpoint failed for almost two days.'],
 ])("a paused webhook's mail says why, for %j", (statusCode, why) => {
   const failure = { organization: 'Acme', url: 'https://hooks.example.com/', error: 'It did.', statusCode }
 

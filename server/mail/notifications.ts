@@ -72,7 +72,7 @@ async function tell(
 const MOST_OWNERS = 20
 /**
  * Mails in 24 hours of an organization and the others that its owners own; anyone who may name recipients could else have any
- * number sent to strangers. The dashboard shows the webhook all the same.
+ * number sent to strangers. The dashboard still shows the webhook.
  */
 const MOST_MAILS = 500
 const DAY_MS = 24 * 60 * 60_000

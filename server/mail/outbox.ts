@@ -82,7 +82,7 @@ export async function claimMails(
 export type MailOutcome = Sending | { kind: 'kept' }
 export type MailStatus = 'waiting' | 'sent' | 'kept' | 'failed'
 
-/** Records what came of one try. Returns the mail's status, or undefined when another process holds it by now. */
+/** Records the result of one attempt. Returns the mail's status, or undefined when another process holds it by now. */
 export async function recordMail(
   db: Database,
   mail: ClaimedMail,

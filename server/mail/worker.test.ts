@@ -53,7 +53,7 @@ onBothEngines('mail', (fresh) => {
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2, error: null }])
   })
 
-  test('after the clock was set back by a day a mail that was put off comes a minute later all the same', async () => {
+  test('after the clock was set back by a day a postponed mail is still sent a minute later', async () => {
     const server = await startMailServer()
     const db = await fresh()
     const { queue, pass, rows, setBack } = await givenOutbox(db, server)

@@ -47,7 +47,7 @@ export async function runMailRetention(deps: MailWorkerDeps, stop: AbortSignal):
   })
 }
 
-/** One pass: claims what is due, sends it and records what came of it. Returns how many mails it took. */
+/** One pass: claims what is due, sends it and records the result. Returns how many mails it took. */
 export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, abandon: AbortSignal): Promise<number> {
   const { db, clock, process, log } = deps
   const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH })

@@ -3,7 +3,7 @@ import type { FieldErrors } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type MonitorDraft, parseMonitor } from './monitor.ts'
 
-/** Items judged before others have a turn. */
+/** Items judged before the event loop is yielded. */
 const SLICE = 100
 
 /**

@@ -1,13 +1,15 @@
 import type { Updateable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import { labelColumnsOf } from '../groups/labels.ts'
 import type { FieldErrors } from '../problem.ts'
 import { type MonitorDraft, type MonitorRow, parseMonitor } from './monitor.ts'
 
 /** Of `monitors`; what never changes is not among them. */
 type Columns = Partial<Updateable<MonitorsTable>>
 
-/** What a change comes to. `columns`: of `monitors`, only those that differ. */
+/** The effect of a change. `columns`: of `monitors`, only those that differ. */
 export type Changed = {
   columns: Columns
   /** The place in the schedule starts over: what is in progress is discarded, and the monitor is due at once. */
@@ -21,7 +23,7 @@ export type Changed = {
 /** Judges a change as if the monitor were made again: stored expected values must suit a new type or mode too. Pure. */
 export function parseChange(
   row: MonitorRow,
-  given: MonitorChange,
+  { until, setup_page, ...given }: MonitorChange,
 ): { ok: true; changed: Changed } | { ok: false; errors: FieldErrors } {
   const parsed = parseMonitor({
     domain: row.domain,
@@ -31,10 +33,16 @@ export function parseChange(
     frequency: row.frequency,
     record_type: row.record_type as MonitorDraft['recordType'],
     expected_value: JSON.parse(row.expected_values),
+    external_id: row.external_id,
+    tags: JSON.parse(row.tags),
+    metadata: JSON.parse(row.metadata),
     ...given,
     subdomain: given.subdomain === undefined ? row.subdomain : (given.subdomain ?? ''),
   })
-  return parsed.ok ? { ok: true, changed: differences(row, parsed.draft) } : parsed
+  const isKeyAlone = setup_page !== undefined && !until
+  const errors: FieldErrors = isKeyAlone ? { setup_page: fieldError('needs_until') } : {}
+  if (!parsed.ok || isKeyAlone) return { ok: false, errors: { ...(parsed.ok ? {} : parsed.errors), ...errors } }
+  return { ok: true, changed: differences(row, parsed.draft) }
 }
 
 function differences(row: MonitorRow, draft: MonitorDraft): Changed {
@@ -53,6 +61,7 @@ function differences(row: MonitorRow, draft: MonitorDraft): Changed {
     is_active: draft.isActive ? 1 : 0,
     notify: draft.notify,
     frequency: draft.frequency,
+    ...labelColumnsOf(draft.labels),
     ...(isNewQuestion ? { state: 'UNSET', diagnosis: null } : {}),
     ...(isOtherRecord ? { current_values: null, rotation: null } : {}),
   }

@@ -1,4 +1,5 @@
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
+import { type Difference, differenceOf } from '#contract/difference.ts'
 import { type ConfirmationReason, shown, textOf, type VerdictReason } from '#contract/reasons.ts'
 
 type Confirmation = { confirmation: ConfirmationReason[]; at?: string; paths: DiagnosisPath[] }
@@ -43,4 +44,9 @@ function shownConfirmation({ confirmation, ...beside }: Confirmation) {
 /** Why the monitor is in its state; null until a check ended. */
 export function toReason(json: string | null | undefined): (VerdictReason & { text: string }) | null {
   return json ? shown(readDiagnosis(json).verdict) : null
+}
+
+/** What is different from the expected values; null until a check ended, and where it learned no values. */
+export function toDifference(json: string | null | undefined): Difference | null {
+  return json ? differenceOf(readDiagnosis(json).verdict) : null
 }

@@ -9,19 +9,31 @@ import type { MonitorRow } from './monitor.ts'
 /** What makes two monitors the same: group, name, type, mode and the set of expected values. */
 export type Sameness = Pick<MonitorRow, 'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'>
 
-/** Those that the organization does not have yet, each once. Anyone who asks the same for one of the groups waits. */
-export async function withoutKnown<T extends Sameness>(db: Database, tenant: Tenant, rows: readonly T[]): Promise<T[]> {
+/**
+ * Those that the organization does not have yet, each once. Of the others `existing` gets, by their ids, the id of the monitor that is the
+ * same. Anyone who asks the same for one of the groups waits.
+ */
+export async function withoutKnown<T extends Sameness & { id: string }>(
+  db: Database,
+  tenant: Tenant,
+  rows: readonly T[],
+  existing: Map<string, string>,
+): Promise<T[]> {
   const { organizationId } = tenant
   await lockGroups(db, tenant, [...new Set(rows.map(({ group_id }) => group_id))])
-  const known = new Set<string>()
+  const known = new Map<string, string>()
+  const keep = (row: Sameness & { id: string }) => {
+    const text = samenessOf(row)
+    if (!known.has(text)) known.set(text, row.id)
+  }
   for (const owner of new Set(rows.map((row) => row.owner))) {
-    for await (const row of rowsOf(db, organizationId, owner)) known.add(samenessOf(row))
+    for await (const row of rowsOf(db, organizationId, owner)) keep(row)
   }
   return rows.filter((row) => {
-    const text = samenessOf(row)
-    if (known.has(text)) return false
-    known.add(text)
-    return true
+    keep(row)
+    const id = known.get(samenessOf(row))!
+    if (id !== row.id) existing.set(row.id, id)
+    return id === row.id
   })
 }
 
@@ -56,7 +68,7 @@ export async function findKnown(db: Database, { organizationId }: Tenant, rows: 
   return { same, others }
 }
 
-/** Rows read before others have a turn. */
+/** Rows read before the event loop is yielded. */
 const SLICE = 500
 
 /** A name has few monitors as a rule, but nothing bounds how many. */

@@ -5,6 +5,7 @@ import { inBatches } from '../database/batches.ts'
 import { updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import type { NamedGroup } from '../groups/resolve.ts'
+import { leaveIncidents } from './left-incidents.ts'
 import { replan } from './schedule.ts'
 
 /**
@@ -66,6 +67,8 @@ async function updateSlice(
       new_is_active: wanted.is_active,
     })),
   )
+  const disabled = switched.filter(({ wanted }) => wanted.is_active === 0).map(({ row }) => row.id)
+  await leaveIncidents(db, organizationId, disabled, now)
   const places = changed.filter(({ isSwitched, isReplanned }) => isSwitched || isReplanned)
   await updateEach(
     db,

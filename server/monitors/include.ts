@@ -1,9 +1,7 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { INCLUDES } from '#contract/monitors.ts'
 import { invalid } from '../problem.ts'
-import type { Inclusion } from './monitor.ts'
-
-const NOTHING: Inclusion = { frequency: false, group: false, diagnosis: false, reason: false }
+import { type Inclusion, inclusionOf, NOTHING } from './monitor.ts'
 
 /** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
 export function parseInclude(text: string | undefined): Inclusion {
@@ -17,10 +15,5 @@ export function parseInclude(text: string | undefined): Inclusion {
   if (names.some((name) => !INCLUDES.some((known) => known === name))) {
     throw invalid({ include: fieldError('invalid_list', { allowed: INCLUDES.join(', ') }) })
   }
-  return {
-    frequency: names.includes('frequency'),
-    group: names.includes('group'),
-    diagnosis: names.includes('diagnosis'),
-    reason: names.includes('reason'),
-  }
+  return inclusionOf(names)
 }

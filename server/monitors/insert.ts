@@ -2,24 +2,34 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { insertEach, insertEachFree } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
+import { externalIdTaken, insertLabels, labelColumnsOf, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
 import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { type Quota, within } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
+import type { Seal } from '../seal.ts'
 import { withoutKnown } from './duplicates.ts'
 import { auditOf, type MonitorDraft, type MonitorRow, nameOf, type ShownMonitor } from './monitor.ts'
 import { SLOTS, slotOf } from './schedule.ts'
+import { deadlineOf, startWaits, type Waiting } from './waits.ts'
 
-export type MadeMonitor = MonitorRow & ShownMonitor
+export type MadeMonitor = MonitorRow & ShownMonitor & Pick<MonitorDraft, 'waiting'>
 export type InsertOptions = {
   /** Passes over what is there already. */
   ignore?: boolean
+  /** Filled with the id of each draft's monitor, where some are passed over that of the one which is there already. */
+  ids?: string[]
   /** The field that names the group of the draft at each place, where that is not `group`. */
   groupFields?: readonly string[]
+  /** The field that holds the list of the drafts, where there is one. */
+  itemFields?: string
   /** By the plan; without it there is no limit. */
   quota?: Quota | undefined
+  /** For the links of monitors that wait. */
+  seal?: Seal
 }
 
 /**
@@ -46,14 +56,52 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   const { organizationId, now } = context
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
-  const rows = inserting.ignore ? await withoutKnown(db, context, given) : given
+  const existing = new Map<string, string>()
+  const free = await withFreeExternalIds(db, inserting, given, existing)
+  const rows = inserting.ignore ? await withoutKnown(db, context, free, existing) : free
+  const idOf = (id: string): string => (existing.has(id) ? idOf(existing.get(id)!) : id)
+  inserting.ids?.push(...given.map(({ id }) => idOf(id)))
   await insertPlaces(db, rows, now)
   await insertEach(db, 'monitors', MONITOR, rows)
+  await insertLabels(db, MONITOR_LABELS, rows)
   const counts = new Map<string, number>()
   for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
   await countMonitors(db, context, counts)
+  await waitFor(db, inserting, rows)
   await recordCreated(db, context, rows)
   return rows
+}
+
+async function waitFor(db: Database, { context, drafts, seal, groupFields }: Inserting, rows: readonly MadeMonitor[]) {
+  const waiting = rows.flatMap(({ id, waiting }): Waiting[] => (waiting ? [{ monitorId: id, key: waiting.key }] : []))
+  if (waiting.length === 0) return
+  if (!seal) throw new Error('Monitors that wait need a seal for their links.')
+  const isBulk = groupFields !== undefined || drafts.length > 1
+  await startWaits(db, seal, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
+}
+
+/** Throws 409 with the fields of those that are taken or repeated; with `ignore` they are passed over. */
+async function withFreeExternalIds(
+  db: Database,
+  inserting: Inserting,
+  rows: MadeMonitor[],
+  existing: Map<string, string>,
+): Promise<MadeMonitor[]> {
+  const { context, ignore, itemFields } = inserting
+  const ids = rows.flatMap(({ external_id }) => external_id ?? [])
+  if (ids.length === 0) return rows
+  await lockOrganization(db, context.organizationId)
+  const taken = await takenExternalIds(db, context, 'monitors', ids)
+  const fields: string[] = []
+  const free = rows.filter(({ id, external_id }, place) => {
+    if (external_id === null) return true
+    if (!taken.has(external_id)) return taken.set(external_id, id)
+    existing.set(id, taken.get(external_id)!)
+    fields.push(itemFields ? `${itemFields}.${place}.external_id` : 'external_id')
+    return false
+  })
+  if (fields.length > 0 && !ignore) throw externalIdTaken(fields)
+  return free
 }
 
 async function recordCreated(db: Database, context: RequestContext, rows: readonly MadeMonitor[]): Promise<void> {
@@ -62,7 +110,11 @@ async function recordCreated(db: Database, context: RequestContext, rows: readon
   if (!first) return
   if (second) return await recordAudit(db, context, { action, object: {}, ids: rows.map(({ id }) => id) })
   const object = { id: first.id, label: nameOf(first) }
-  await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug) })
+  const { waiting } = first
+  const wait = waiting && {
+    ...{ until: 'valid', deadline: deadlineOf(context.now), setup_page: waiting.key ?? undefined },
+  }
+  await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug, wait) })
 }
 
 async function groupsOf(db: Database, { context, drafts, groupFields }: Inserting): Promise<NamedGroup[]> {
@@ -100,7 +152,9 @@ function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, 
     slot: slotOf(id),
     last_checked_at: null,
     version: 1,
+    ...labelColumnsOf(draft.labels),
     group_slug: group.slug,
+    ...(draft.waiting && { waiting: draft.waiting }),
   }
 }
 
@@ -113,19 +167,24 @@ export async function insertPlaces(db: Database, rows: readonly Placed[], now: n
   while (waiting.length > 0) {
     // In the order of the key, so that two transactions do not wait for each other.
     waiting.sort((one, other) => one.slot - other.slot)
-    const due = waiting.map((row) => ({ ...row, monitor_id: row.id, due_at: row.is_active ? now : null }))
+    const due = waiting.map((row) => ({
+      ...row,
+      monitor_id: row.id,
+      due_at: row.is_active ? (row.due_at ?? now) : null,
+    }))
     const placed = await insertEachFree(db, { table: 'due_checks', columns: DUE_CHECK, key: 'slot' }, due)
     waiting = waiting.filter((_, index) => !placed[index])
     for (const row of waiting) row.slot = (row.slot + 1) % SLOTS
   }
 }
 
+/** `due_at`: of the first check, where that is not now. */
 type Placed = Pick<
   MonitorRow,
   'id' | 'organization_id' | 'slot' | 'is_active' | 'owner' | 'record_type' | 'is_exact_match' | 'frequency'
->
+> & { due_at?: number }
 
-const MONITOR = {
+export const MONITOR = {
   id: 'text',
   organization_id: 'text',
   group_id: 'text',
@@ -141,6 +200,9 @@ const MONITOR = {
   frequency: 'bigint',
   state: 'text',
   slot: 'bigint',
+  external_id: 'text',
+  tags: 'text',
+  metadata: 'text',
 } as const
 
 const DUE_CHECK = {

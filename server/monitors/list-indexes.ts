@@ -1,8 +1,10 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { FEW, narrowestIndex, type Way } from '../database/index-hints.ts'
+import { FEW, narrowestWay, type Way } from '../database/index-hints.ts'
 import type { Order } from '../http/keyset-query.ts'
-import { countFound, type NameRange } from './search.ts'
+import { type MonitorFilter, NO_FILTER } from './filter.ts'
+import { countFound, foundIds } from './search.ts'
 
 /** What each `order_by` of a list of monitors stands for; the first is the default. */
 export const ORDERS = {
@@ -16,51 +18,63 @@ export const ORDERS = {
 } satisfies Record<string, Order>
 export type OrderName = keyof typeof ORDERS
 
-/** What a list's monitors must be equal to: column of `monitors` → value. */
-export type Filters = Partial<
-  Record<'group_id' | 'owner' | 'domain' | 'subdomain' | 'state' | 'record_type' | 'is_active', string | number>
->
-
 /**
  * `table` is walked in the order of `index`, whose condition is `where`; without one the planner decides. `order`: what the
- * order comes to. `isFound`: what is searched for is looked up first, because few monitors have such a name.
+ * order comes to. `among`: these monitors are looked up first, because few have such a name or label; `isInOrder`: in the order
+ * of their ids.
  */
 export type ListPlan = {
   table: 'monitors' | 'due_checks'
   index: string | undefined
   where?: string | undefined
   order: Order
-  isFound?: boolean
+  among?: { ids: RawBuilder<{ id: string }>; isInOrder: boolean }
 }
 
 /** How a list of monitors is read so that a page costs the same whatever is asked and however many monitors there are. */
 export async function planList(
   db: Database,
   tenant: Tenant,
-  filters: Filters,
+  filter: MonitorFilter,
   orderBy: OrderName,
-  search?: NameRange,
 ): Promise<ListPlan> {
-  const { organizationId } = tenant
+  const { equals, search } = filter
   // Where all rows have one value the id alone is the order, and the filter's index has it.
-  const order: Order = orderBy in filters ? ORDERS.created : ORDERS[orderBy]
+  const order: Order = orderBy in equals ? ORDERS.created : ORDERS[orderBy]
   const inOrder: ListPlan = { order, ...INDEXES[orderBy] }
   const isPostgres = engineOf(db) === 'postgres'
-  // PostgreSQL's planner knows how many have such a name, but not in the order of another table.
-  if (search && (!isPostgres || order === ORDERS.last_checked)) {
+  // PostgreSQL's planner knows how many have such a name or label, but not in the order of another table.
+  const isPlanned = isPostgres && order !== ORDERS.last_checked
+  if (search && !isPlanned) {
     const found = await countFound(db, tenant, search)
-    if (found < FEW) return { table: 'monitors', index: undefined, order, isFound: true }
+    if (found < FEW) return lookedUp(order, foundIds(db, tenant, search), false)
   }
-  if (isPostgres) return { ...inOrder, index: undefined }
-  const ways = waysOf(organizationId, filters)
+  if (isPlanned) return { ...inOrder, index: undefined }
+  const ofLabels = filter.labels.map((label) => labelWay(tenant, label))
+  const ways = [...ofLabels, ...(isPostgres ? [] : waysOf(tenant, filter))]
   const isCreated = order === ORDERS.created
-  if (ways.length === 0) return inOrder
-  if (isCreated && ways.length === 1) return along(ways[0]!, order)
-  const chosen = await narrowestIndex(db, 'monitors', ways)
-  return chosen && (isCreated || chosen.isFew) ? along(chosen.way, order) : inOrder
+  if (ways.length === 0) return isPostgres ? { ...inOrder, index: undefined } : inOrder
+  const chosen = await narrowestWay(db, 'monitors', ways)
+  if (chosen && (chosen.isFew || (isCreated && hasOrder(chosen.way)))) return along(tenant, chosen.way, order)
+  return isPostgres ? { ...inOrder, index: undefined } : inOrder
 }
 
-const along = ({ index, where }: Way, order: Order): ListPlan => ({ table: 'monitors', index, where, order })
+const lookedUp = (order: Order, ids: RawBuilder<{ id: string }>, isInOrder: boolean): ListPlan => ({
+  table: 'monitors',
+  index: undefined,
+  order,
+  among: { ids, isInOrder },
+})
+
+/** Several values of one column stand one behind the other in its index. */
+const hasOrder = ({ values }: Way) => !values.some(Array.isArray)
+
+function along({ organizationId }: Tenant, { table, index, where, values }: Way, order: Order): ListPlan {
+  if (table !== 'monitor_labels') return { table: 'monitors', index, where, order }
+  const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
+    where organization_id = ${organizationId} and label = ${values[1]})`
+  return lookedUp(order, ids, order === ORDERS.created)
+}
 
 const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
   created: { table: 'monitors', index: 'monitors_by_created' },
@@ -75,16 +89,34 @@ const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
 // In the words of the migration, so that the partial index is used.
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 
-function waysOf(organizationId: string, filters: Filters): Way[] {
-  const { group_id, state, ...others } = filters
+function waysOf({ organizationId }: Tenant, { equals, states }: MonitorFilter): Way[] {
+  const { group_id, state, ...others } = equals
   if (group_id !== undefined && state !== undefined && state !== 'VALID' && state !== 'UNSET') {
     const columns = ['group_id', 'state']
     const both = { index: 'monitors_failing_in_group', columns, values: [group_id, state], where: IS_FAILING }
-    return [both, ...waysOf(organizationId, others)]
+    return [both, ...waysOf({ organizationId }, { ...NO_FILTER, equals: others })]
   }
-  return Object.entries(filters).map(([column, value]) =>
-    column === 'group_id'
-      ? { index: 'monitors_by_group', columns: [column], values: [value] }
-      : { index: `monitors_by_${column}`, columns: ['organization_id', column], values: [organizationId, value] },
-  )
+  const any = states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]
+  return [
+    ...any,
+    ...Object.entries(equals).map(([column, value]) =>
+      column === 'group_id'
+        ? { index: 'monitors_by_group', columns: [column], values: [value] }
+        : byColumn(organizationId, column, value),
+    ),
+  ]
 }
+
+const byColumn = (organizationId: string, column: string, value: unknown): Way => ({
+  index: `monitors_by_${column}`,
+  columns: ['organization_id', column],
+  values: [organizationId, value],
+  ...(column === 'external_id' ? { where: 'external_id is not null' } : {}),
+})
+
+const labelWay = ({ organizationId }: Tenant, label: string): Way => ({
+  table: 'monitor_labels',
+  index: undefined,
+  columns: ['organization_id', 'label'],
+  values: [organizationId, label],
+})

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { INCLUDES } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -82,7 +83,7 @@ onBothEngines('GET /monitors', (_fresh, engine) => {
       ],
       ['record_type=DNSKEY', { record_type: `must be one of ${RECORD_TYPES.join(', ')}.` }],
       ['colour=red', { colour: expect.stringMatching(/^is unknown. Allowed: after, before, .*include\.$/) }],
-      ['include=secret', { include: 'must be a comma-separated list of frequency, group, reason, diagnosis.' }],
+      ['include=secret', { include: `must be a comma-separated list of ${INCLUDES.join(', ')}.` }],
       ['is_active=perhaps', { is_active: expect.any(String) }],
       ['full_domain=a..b', { full_domain: expect.any(String) }],
       ['order_way=up', { order_way: 'must be one of asc, desc.' }],

@@ -1,30 +1,31 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorCounts } from '#contract/dashboard.ts'
-import type { MonitorQuery } from '#contract/monitors.ts'
+import type { MonitorFilters, MonitorQuery } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
 import type { Tables } from '../database/schema.ts'
-import { findGroupRow } from '../groups/store.ts'
 import type { Builder } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
-import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
-import { type Filters, type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
+import { parseFilter, whereMonitors } from './filter.ts'
+import { type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
-import { parseNameFilter } from './names.ts'
-import { foundIds, isInRange, parseSearch, someFoundIds } from './search.ts'
+import { someFoundIds } from './search.ts'
+import type { Links } from './setup-pages.ts'
 import { columnsOf } from './store.ts'
+import { withWaits } from './waits.ts'
 
 /** A page of representations as JSON. Throws as `listMonitors` does. */
 export async function listMonitorsAsJson(
   db: Database,
-  seal: Signer,
+  links: Links,
   tenant: Tenant,
   listed: ListedMonitors,
 ): Promise<string> {
-  const page = await listMonitors(db, seal, tenant, listed)
-  return JSON.stringify({ ...page, data: page.data.map((row) => toMonitor(row, listed.included)) })
+  const page = await listMonitors(db, links.seal, tenant, listed)
+  const rows = listed.included.wait ? await withWaits(db, links, tenant, page.data) : page.data
+  return JSON.stringify({ ...page, data: rows.map((row) => toMonitor(row, listed.included)) })
 }
 
 export type ListedMonitors = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; groupId?: string }
@@ -41,29 +42,29 @@ export async function listMonitors(
 ): Promise<Page<ShownMonitor>> {
   const { organizationId } = tenant
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
-  const filters = await filtersOf(db, organizationId, query, groupId)
-  const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const plan = await planList(db, tenant, filters, orderBy, search)
-  const id = plan.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
-  const found = search && plan.isFound ? foundIds(db, tenant, search) : undefined
-  let rows = (from(db, plan, found) as Joined)
-    .select(columnsOf(included))
-    .where('monitors.organization_id', '=', organizationId)
+  const filter = await parseFilter(db, tenant, query, groupId)
+  const plan = await planList(db, tenant, filter, orderBy)
+  const id = plan.among?.isInOrder ? 'those.id' : plan.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
+  let rows = whereMonitors((from(db, plan) as Joined).select(columnsOf(included)), tenant, filter)
   if (plan.where !== undefined) rows = rows.where(sql.raw<boolean>(plan.where))
   if (plan.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
-  for (const [column, value] of Object.entries(filters)) {
-    rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
-  }
-  if (search && !plan.isFound) rows = rows.where(isInRange(search))
   const joined = included.group
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
+  const order = plan.among?.isInOrder ? { column: id } : plan.order
   return await listPage<ShownMonitor>(joined as unknown as Builder<ShownMonitor>, {
     seal,
     query,
     id,
-    orders: { ...ORDERS, [orderBy]: plan.order },
-    scope: ['monitors', organizationId, Object.entries(filters), ...(search ? [search] : [])],
+    orders: { ...ORDERS, [orderBy]: order },
+    scope: [
+      'monitors',
+      organizationId,
+      Object.entries(filter.equals),
+      filter.states,
+      filter.labels,
+      filter.search ?? [],
+    ],
   })
 }
 
@@ -71,22 +72,18 @@ export async function listMonitors(
 export async function countMonitors(
   db: Database,
   tenant: Tenant,
-  query: Pick<MonitorQuery, 'search' | 'record_type' | 'group'>,
+  query: MonitorFilters,
   most: number,
 ): Promise<MonitorCounts> {
-  const { organizationId } = tenant
-  const filters = await filtersOf(db, organizationId, query, undefined)
-  const search = query.search === undefined ? undefined : parseSearch(query.search)
-  const { index, where } = await planList(db, tenant, filters, 'created', search)
-  const found = search && someFoundIds(db, tenant, search, most)
-  let rows = found
-    ? amongThose(db, found)
+  const filter = await parseFilter(db, tenant, query)
+  const { index, where, among } = await planList(db, tenant, filter, 'created')
+  const found = filter.search && someFoundIds(db, tenant, filter.search, most)
+  const ids = found ?? among?.ids
+  let rows = ids
+    ? amongThose(db, ids)
     : db.selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')
-  rows = rows.where('monitors.organization_id', '=', organizationId)
-  if (!found && where !== undefined) rows = rows.where(sql.raw<boolean>(where))
-  for (const [column, value] of Object.entries(filters)) {
-    rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
-  }
+  rows = whereMonitors(rows, tenant, filter)
+  if (!ids && where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   const some = rows.select(['monitors.state', 'monitors.is_active']).limit(most)
   const counted = await db
     .selectFrom(some.as('some'))
@@ -110,9 +107,9 @@ export async function countMonitors(
  * SQLite in the order written; else it is looked up for each row, so that PostgreSQL has no join to plan and walks the index of
  * the order.
  */
-function from(db: Database, { table, index, order }: ListPlan, among: RawBuilder<{ id: string }> | undefined) {
+function from(db: Database, { table, index, order, among }: ListPlan) {
   const first = index === undefined ? table : withIndex(table, { index })
-  const rows = among ? amongThose(db, among) : db.selectFrom(first as 'monitors')
+  const rows = among ? amongThose(db, among.ids) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
       where due_checks.slot = monitors.slot)`
@@ -135,20 +132,3 @@ function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
 
 /** Both tables' columns may be named; which are there is decided above. */
 type Joined = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', object>
-
-async function filtersOf(
-  db: Database,
-  organizationId: string,
-  { group, state, record_type, is_active, ...names }: Omit<MonitorQuery, 'include'>,
-  ofGroup: string | undefined,
-): Promise<Filters> {
-  const name = parseNameFilter(names)
-  if (!name.ok) throw invalid(name.problems)
-  const filters: Filters = { ...name.filter }
-  const named = group === undefined ? ofGroup : ((await findGroupRow(db, { organizationId }, group))?.id ?? '')
-  if (named !== undefined) filters.group_id = ofGroup === undefined || ofGroup === named ? named : ''
-  if (state !== undefined) filters.state = state
-  if (record_type !== undefined) filters.record_type = record_type
-  if (is_active !== undefined) filters.is_active = is_active ? 1 : 0
-  return filters
-}

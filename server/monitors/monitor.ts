@@ -1,12 +1,15 @@
 import type { Selectable } from 'kysely'
-import type { MonitorAnswer, MonitorState, NewMonitor, Notify } from '#contract/monitors.ts'
+import { fieldError } from '#contract/field-errors.ts'
+import { INCLUDES, type MonitorAnswer, type MonitorState, type NewMonitor, type Notify } from '#contract/monitors.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
+import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
+import { auditOfLabels, type GivenLabels, refuseMetadataKeys } from '../groups/labels.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
-import { toDiagnosis, toReason } from './diagnosis.ts'
+import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 import { parseMonitorName } from './names.ts'
 import { parseExpectedValues } from './record-types/expected-values.ts'
 
@@ -29,7 +32,11 @@ export type ShownMonitor = Pick<
   | 'notify'
   | 'version'
 > &
-  Partial<Pick<MonitorRow, 'frequency' | 'diagnosis'>> & { last_checked_at: number | null; group_slug?: string }
+  Partial<Pick<MonitorRow, 'frequency' | 'diagnosis' | 'external_id' | 'tags' | 'metadata'>> & {
+    last_checked_at: number | null
+    group_slug?: string
+    wait?: Wait | null
+  }
 
 /** A monitor to make: checked and normalised. `group` is as the caller named it. */
 export type MonitorDraft = {
@@ -43,15 +50,19 @@ export type MonitorDraft = {
   notify: Notify
   frequency: number
   group: string | null
+  labels: GivenLabels
+  /** Set where the monitor waits for its records: the key of its setup page, null for a page of its own. */
+  waiting?: { key: string | null }
 }
 
+type Given = Omit<NewMonitor, keyof GivenLabels> & GivenLabels
 export type ParsedMonitor = { ok: true; draft: MonitorDraft } | { ok: false; errors: FieldErrors }
 
 /**
  * Checks what the schema cannot: the name, each expected value for its type, the group's name. Fields of the wrong type
  * are passed over, because the schema reports them: so that all fields at fault are reported at once.
  */
-export function parseMonitor(given: NewMonitor): ParsedMonitor {
+export function parseMonitor(given: Given): ParsedMonitor {
   const recordType = RECORD_TYPES.find((type) => type === given.record_type)
   const isExactMatch = given.is_exact_match ?? true
   // Where the type is not known, the name is judged by the one that takes the most.
@@ -59,10 +70,11 @@ export function parseMonitor(given: NewMonitor): ParsedMonitor {
   const values = given.expected_value
   const expected = recordType && isTexts(values) ? parseExpectedValues(values, recordType, isExactMatch) : undefined
   const group = given.group ?? null
-  const errors: FieldErrors = {}
+  const errors: FieldErrors = refuseMetadataKeys(given.metadata)
   if (name && !name.ok) Object.assign(errors, name.problems)
   if (expected && !expected.ok) Object.assign(errors, expected.problems)
   if (typeof group === 'string' && !isGroupName(group)) errors.group = INVALID_GROUP_NAME
+  if (given.setup_page !== undefined && given.until === undefined) errors.setup_page = fieldError('needs_until')
   if (!name?.ok || !recordType || !expected?.ok || Object.keys(errors).length > 0) return { ok: false, errors }
   return {
     ok: true,
@@ -75,23 +87,28 @@ export function parseMonitor(given: NewMonitor): ParsedMonitor {
       notify: given.notify ?? 'immediately',
       frequency: given.frequency ?? 5,
       group,
+      labels: { external_id: given.external_id, tags: given.tags, metadata: given.metadata },
+      ...(given.until && { waiting: { key: given.setup_page ?? null } }),
     },
   }
 }
 
 const isText = (value: unknown) => typeof value === 'string'
 const isTexts = (value: unknown) => isText(value) || (Array.isArray(value) && value.every(isText))
-const isNameOfTexts = ({ domain, subdomain, full_domain }: NewMonitor) =>
+const isNameOfTexts = ({ domain, subdomain, full_domain }: Given) =>
   [domain, subdomain, full_domain].every((part) => part === undefined || isText(part))
 
 /** What a monitor is called in the audit log. */
 export const nameOf = ({ owner, record_type }: Pick<MonitorRow, 'owner' | 'record_type'>) => `${owner} ${record_type}`
 
 type Configuration = Pick<MonitorRow, 'domain' | 'subdomain' | 'record_type' | 'expected_values' | 'is_exact_match'> &
-  Pick<MonitorRow, 'is_active' | 'notify' | 'frequency'>
+  Pick<MonitorRow, 'is_active' | 'notify' | 'frequency' | 'external_id' | 'tags' | 'metadata'>
+
+/** Absent where nobody decided about it. */
+type AuditedWait = { until?: string | null; deadline?: string | null; setup_page?: string | undefined }
 
 /** What people decide about a monitor, for the audit log. `group`: its slug. */
-export const auditOf = (row: Configuration, group: string | undefined) => ({
+export const auditOf = (row: Configuration, group: string | undefined, wait: AuditedWait = {}) => ({
   domain: row.domain,
   subdomain: row.subdomain,
   record_type: row.record_type,
@@ -101,10 +118,17 @@ export const auditOf = (row: Configuration, group: string | undefined) => ({
   notify: row.notify,
   frequency: row.frequency,
   group,
+  ...wait,
+  ...auditOfLabels(row),
 })
 
 /** What an answer holds beyond the specification's representation. */
-export type Inclusion = { frequency: boolean; group: boolean; diagnosis: boolean; reason: boolean }
+export type Inclusion = Record<(typeof INCLUDES)[number], boolean>
+const including = (isIncluded: (name: (typeof INCLUDES)[number]) => boolean) =>
+  Object.fromEntries(INCLUDES.map((name) => [name, isIncluded(name)])) as Inclusion
+export const inclusionOf = (names: readonly string[]): Inclusion => including((name) => names.includes(name))
+export const NOTHING: Inclusion = including(() => false)
+export const EVERYTHING: Inclusion = including(() => true)
 
 /** The representation of the specification, with exactly its keys, and those that the caller asked to include. */
 export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer {
@@ -125,7 +149,13 @@ export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer
   }
   if (included.frequency && row.frequency !== undefined) monitor.frequency = row.frequency
   if (included.group && row.group_slug !== undefined) monitor.group = row.group_slug
+  if (included.external_id) monitor.external_id = row.external_id ?? null
+  if (included.tags && row.tags !== undefined) monitor.tags = JSON.parse(row.tags)
+  if (included.metadata && row.metadata !== undefined) monitor.metadata = JSON.parse(row.metadata)
   if (included.reason) monitor.reason = toReason(row.diagnosis)
+  if (included.difference) monitor.difference = toDifference(row.diagnosis)
   if (included.diagnosis) monitor.diagnosis = row.diagnosis ? toDiagnosis(row.diagnosis) : null
-  return withVersion(monitor, row.version)
+  if (row.wait === undefined) return withVersion(monitor, row.version)
+  const asRead = included.wait ? undefined : monitor
+  return withVersion({ ...monitor, wait: row.wait }, row.version, asRead)
 }

@@ -55,7 +55,7 @@ test.each<[NameInput, { domain: string; subdomain: string; owner: string }]>([
   expect(parseMonitorName(input, 'TXT')).toEqual({ ok: true, name })
 })
 
-describe('a PTR monitor takes an address or any reverse name', () => {
+describe('a PTR monitor accepts an address or any reverse name', () => {
   test.each([
     [{ domain: '192.0.2.10' }, '10.2.0.192.in-addr.arpa'],
     [{ full_domain: '192.0.2.10' }, '10.2.0.192.in-addr.arpa'],
@@ -66,7 +66,7 @@ describe('a PTR monitor takes an address or any reverse name', () => {
     expect(parseMonitorName(input, 'PTR')).toMatchObject({ ok: true, name: { owner } })
   })
 
-  test('and no other monitor takes an address', () => {
+  test('no other monitor accepts an address', () => {
     const parsed = parseMonitorName({ domain: '192.0.2.10' }, 'A')
     expect(parsed).toEqual({
       ok: false,
@@ -75,7 +75,7 @@ describe('a PTR monitor takes an address or any reverse name', () => {
   })
 })
 
-describe('what is wrong is said for every field at once', () => {
+describe('one answer names the errors of all fields', () => {
   test.each<[NameInput, Record<string, RegExp>]>([
     [{}, { domain: /domain or full_domain is required/ }],
     [{ domain: '' }, { domain: /empty/ }],

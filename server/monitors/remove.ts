@@ -5,7 +5,9 @@ import { type Match, refuseStale } from '../database/versions.ts'
 import { getGroupSlug } from '../groups/resolve.ts'
 import { countMonitors } from '../groups/store.ts'
 import { yieldToEventLoop } from '../yield.ts'
+import { leaveIncidents } from './left-incidents.ts'
 import { auditOf, nameOf } from './monitor.ts'
+import { deleteEmptyPages, pageIdsOf } from './setup-pages.ts'
 import { lockMonitor } from './store.ts'
 
 /** Events deleted in one transaction: with their evidence they are wide rows. */
@@ -24,6 +26,7 @@ export async function deleteMonitor(db: Database, context: RequestContext, id: s
   await inTransaction(db, async (transaction) => {
     const monitor = await lockMonitor(transaction, context, id)
     refuseStale(monitor, match)
+    const pages = await pageIdsOf(transaction, context, [id])
     const deleted = await transaction
       .deleteFrom('monitors')
       .where('organization_id', '=', organizationId)
@@ -31,6 +34,8 @@ export async function deleteMonitor(db: Database, context: RequestContext, id: s
       .returning(['group_id', 'slot'])
       .executeTakeFirstOrThrow()
     await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).execute()
+    await deleteEmptyPages(transaction, context, pages)
+    await leaveIncidents(transaction, organizationId, [id], context.now)
     await countMonitors(transaction, context, [[deleted.group_id, -1]])
     const before = auditOf(monitor, await getGroupSlug(transaction, context, deleted.group_id))
     await recordAudit(transaction, context, {

@@ -27,14 +27,17 @@ import { parseMonitor, type ShownMonitor, toMonitor } from './monitor.ts'
 import { deleteMonitor } from './remove.ts'
 import { checkSoon, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
+import { shownMonitor, withWaits } from './waits.ts'
 
 const MonitorPage = PageOf(MonitorAnswer)
+const MonitorList = Type.Array(MonitorAnswer, { title: 'MonitorList', examples: [[exampleOf(MonitorAnswer)]] })
 const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
 const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
 
 export function monitorRoutes(deps: Deps): Routes {
   const { db, clock, seal } = deps
+  const links = { seal, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.setSerializerCompiler(asItIs)
     const querystring = OneQuery
@@ -45,11 +48,18 @@ export function monitorRoutes(deps: Deps): Routes {
     const listed = async (db: Deps['db'], tenant: Tenant, { include, ...query }: MonitorQuery, groupId?: string) => {
       const included = parseInclude(include)
       const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
-      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, seal, tenant, wanted))
+      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, links, tenant, wanted))
     }
-    const shown = async (db: Deps['db'], organizationId: string, id: string, include: string | undefined) => {
+    const shown = async (
+      db: Deps['db'],
+      organizationId: string,
+      id: string,
+      include: string | undefined,
+      hasWait = false,
+    ) => {
       const included = parseInclude(include)
-      return toMonitor(await getMonitor(db, { organizationId }, id, included), included)
+      const row = await getMonitor(db, { organizationId }, id, included)
+      return await shownMonitor(db, links, { organizationId }, row, included, hasWait)
     }
 
     app.get(
@@ -137,12 +147,12 @@ export function monitorRoutes(deps: Deps): Routes {
             return { draft, quota: await quotaFor(deps, context, 'monitors') }
           },
           effect: async (db, { draft, quota }) => {
-            const [made] = await insertMonitors(db, context, [draft], { quota })
+            const [made] = await insertMonitors(db, context, [draft], { quota, seal })
             return made!
           },
-          answer: (_db, made) => {
+          answer: (db, made) => {
             reply.code(201).header('location', `/monitors/${made.id}`)
-            return toMonitor(made, included)
+            return shownMonitor(db, links, context, made, included, made.waiting !== undefined)
           },
         })
       },
@@ -158,13 +168,10 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Create many monitors at once',
           tags,
           description:
-            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request.',
+            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing ones too.',
           querystring,
           body: NewMonitors,
-          response: Answers(
-            201,
-            Type.Array(MonitorAnswer, { title: 'MonitorList', examples: [[exampleOf(MonitorAnswer)]] }),
-          ),
+          response: { ...Answers(201, MonitorList), 200: MonitorList },
         },
       },
       (request, reply) => {
@@ -186,18 +193,27 @@ export function monitorRoutes(deps: Deps): Routes {
             }))
             return { paced, quota: await quotaFor(deps, context, 'monitors') }
           },
-          effect: async (db, { paced, quota }) => {
-            rows = await insertMonitors(db, context, paced, {
-              ignore: body.ignore ?? false,
+          effect: async (db, { paced, quota }): Promise<string[] | { ids: string[]; created: number }> => {
+            const ids: string[] = []
+            const made = await insertMonitors(db, context, paced, {
+              ignore: body.on_conflict === 'ignore' || (body.ignore ?? false),
+              ids,
+              itemFields: 'monitors',
               groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
               quota,
+              seal,
             })
-            return rows.map(({ id }) => id)
+            if (body.on_conflict !== undefined) return { ids, created: made.length }
+            rows = made
+            return made.map(({ id }) => id)
           },
-          answer: async (db, ids) => {
-            reply.code(201)
+          answer: async (db, made) => {
+            const { ids, created } = Array.isArray(made) ? { ids: made, created: undefined } : made
+            reply.code(created === 0 ? 200 : 201)
             const shown = rows ?? (await getMonitors(db, context, ids, included))
-            return shown.map((row) => toMonitor(row, included))
+            const hasWaits = included.wait || body.monitors.some(({ until }) => until !== undefined)
+            const withTheirs = hasWaits ? await withWaits(db, links, context, shown) : shown
+            return withTheirs.map((row) => toMonitor(row, included))
           },
         })
       },
@@ -238,8 +254,9 @@ export function monitorRoutes(deps: Deps): Routes {
         const refused = schemaErrors(request)
         if (!refused) (await paceOf(deps, context))(body.frequency)
         const { match } = request
-        await updateMonitor(db, context, params.monitor, body, { refused, match })
-        return await shown(db, context.organizationId, params.monitor, request.query.include)
+        await updateMonitor(db, context, params.monitor, body, { refused, match, seal })
+        const { include } = request.query
+        return await shown(db, context.organizationId, params.monitor, include, body.until !== undefined)
       },
     )
 

@@ -1,16 +1,18 @@
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
+import { takenExternalIds } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
-import type { Inclusion, MonitorRow, ShownMonitor } from './monitor.ts'
+import { EVERYTHING, type Inclusion, type MonitorRow, type ShownMonitor } from './monitor.ts'
 
 /** The columns of `monitors` behind a representation; `diagnosis` is wide and read only where it is shown. */
-export function columnsOf({ frequency, diagnosis, reason }: Inclusion) {
-  const isDiagnosisRead = diagnosis || reason
-  const extra = [...(frequency ? (['frequency'] as const) : []), ...(isDiagnosisRead ? (['diagnosis'] as const) : [])]
+export function columnsOf(included: Inclusion) {
+  const isDiagnosisRead = included.diagnosis || included.reason || included.difference
+  const extra = [...ADDED.filter((column) => included[column]), ...(isDiagnosisRead ? (['diagnosis'] as const) : [])]
   return [...SHOWN, ...extra].map((column) => `monitors.${column}` as const)
 }
 
+const ADDED = ['frequency', 'external_id', 'tags', 'metadata'] as const
 const SHOWN = [
   'id',
   'created_at',
@@ -32,7 +34,7 @@ export async function getMonitor(
   db: Database,
   { organizationId }: Tenant,
   id: string,
-  included: Inclusion = { frequency: true, group: true, diagnosis: true, reason: true },
+  included: Inclusion = EVERYTHING,
 ): Promise<ShownMonitor> {
   const row = await db
     .selectFrom('monitors')
@@ -45,6 +47,13 @@ export async function getMonitor(
     .executeTakeFirst()
   if (!row) throw notFound()
   return row
+}
+
+/** By the id that the caller gave it. Throws `not_found`. */
+export async function getIdByExternalId(db: Database, tenant: Tenant, externalId: string): Promise<string> {
+  const id = (await takenExternalIds(db, tenant, 'monitors', [externalId])).get(externalId)
+  if (id === undefined) throw notFound()
+  return id
 }
 
 /** Those of the ids that there still are, in the order of the ids. */

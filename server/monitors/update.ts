@@ -2,15 +2,22 @@ import type { MonitorChange } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
+import { externalIdTaken, MONITOR_LABELS, replaceLabels, takenExternalIds } from '../groups/labels.ts'
 import { getGroupSlug, type NamedGroup, refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { countMonitors } from '../groups/store.ts'
+import { isoOf } from '../http/times.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
+import type { Seal } from '../seal.ts'
 import { type Changed, parseChange } from './change.ts'
+import { leaveIncidents } from './left-incidents.ts'
 import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
+import { cancelPlannedChanges } from './planned-change.ts'
 import { replan } from './schedule.ts'
 import { lockMonitor } from './store.ts'
+import { deadlineOf, findWait, startWaits, stopWait } from './waits.ts'
 
 /** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
 export async function updateMonitor(
@@ -18,10 +25,12 @@ export async function updateMonitor(
   context: RequestContext,
   id: string,
   given: MonitorChange,
-  { refused = {}, match }: { refused?: FieldErrors | undefined; match?: Match } = {},
+  { refused = {}, match, seal }: { refused?: FieldErrors | undefined; match?: Match; seal?: Seal } = {},
 ): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
+    // Two that take one external id wait for each other.
+    if (typeof given.external_id === 'string') await lockOrganization(transaction, organizationId)
     const row = await lockMonitor(transaction, context, id)
     const parsed = parseChange(row, given)
     const errors = { ...(parsed.ok ? {} : parsed.errors), ...refused }
@@ -33,7 +42,12 @@ export async function updateMonitor(
     const group = changed.group === null ? null : await groupOf(transaction, context, changed.group)
     const groupId = group?.id ?? row.group_id
     const columns = groupId === row.group_id ? changed.columns : { ...changed.columns, group_id: groupId }
-    if (Object.keys(columns).length === 0) return
+    const wait = await changeWait(transaction, context, id, given, seal)
+    if (Object.keys(columns).length === 0 && !wait) return
+    if (columns.external_id) {
+      const taken = await takenExternalIds(transaction, context, 'monitors', [columns.external_id])
+      if (taken.size > 0) throw externalIdTaken(['external_id'])
+    }
     await transaction
       .updateTable('monitors')
       .set({ ...columns, ...nextVersion })
@@ -41,11 +55,16 @@ export async function updateMonitor(
       .where('id', '=', id)
       .execute()
     await updatePlace(transaction, row, changed, now)
+    if (columns.is_active === 0 || changed.isNewQuestion) await leaveIncidents(transaction, organizationId, [id], now)
+    if (changed.isNewQuestion) await cancelPlannedChanges(transaction, context, [id], now)
+    if (columns.tags !== undefined || columns.metadata !== undefined) {
+      await replaceLabels(transaction, MONITOR_LABELS, [{ ...row, ...columns } as MonitorRow])
+    }
     const isMoved = groupId !== row.group_id
     const groupBefore = isMoved ? await getGroupSlug(transaction, context, row.group_id) : undefined
-    const before = auditOf(row, groupBefore)
-    const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group?.slug : undefined)
-    const action = actionOf(Object.keys(columns), after.is_active)
+    const before = auditOf(row, groupBefore, wait?.before)
+    const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group?.slug : undefined, wait?.after)
+    const action = actionOf([...Object.keys(columns), ...(wait ? ['until'] : [])], after.is_active)
     await recordAudit(transaction, context, { action, object: { id, label: nameOf(row) }, before, after })
     if (!isMoved) return
     await countMonitors(transaction, context, [
@@ -53,6 +72,28 @@ export async function updateMonitor(
       [groupId, 1],
     ])
   })
+}
+
+/** What the change of `until` is in the audit log; undefined where it changes nothing. */
+async function changeWait(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  { until, setup_page }: MonitorChange,
+  seal: Seal | undefined,
+) {
+  if (until === undefined) return undefined
+  const wait = await findWait(db, context, id)
+  const isOpen = wait !== undefined && wait.ended_at === null
+  const before = isOpen ? { until: 'valid', deadline: isoOf(wait.deadline_at) } : { until: null }
+  if (until === null) {
+    if (!isOpen) return undefined
+    await stopWait(db, context, id)
+    return { before, after: { until: null } }
+  }
+  if (!seal) throw new Error('A monitor that waits needs a seal for its link.')
+  await startWaits(db, seal, context, [{ monitorId: id, key: setup_page ?? null, pageId: wait?.page_id ?? null }])
+  return { before, after: { until, deadline: deadlineOf(context.now), setup_page } }
 }
 
 function actionOf(columns: readonly string[], isActive: boolean) {
@@ -84,7 +125,7 @@ async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now:
       frequency,
       due_at: !isActive ? null : isAtOnce ? now : replan(current, { slot: row.slot, frequency }, now),
       claimed_by: null,
-      ...(isNewQuestion ? { fingerprint: null, streak: 0, doubts: 0 } : {}),
+      ...(isNewQuestion ? { fingerprint: null, streak: 0, doubts: 0, planned_change_id: null } : {}),
     })
     .where('slot', '=', row.slot)
     .execute()

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Deps } from '../deps.ts'
 import { networkOf } from '../http/auth-and-rate-limit.ts'
-import { secondsToWait } from '../http/limits.ts'
+import { secondsToWait, tryAgainIn } from '../http/limits.ts'
 import { type Exposition, expose } from '../metrics/exposition.ts'
 import { Problem } from '../problem.ts'
 
@@ -26,10 +26,7 @@ export function metricsRoutes({
       if (freeAt !== undefined) {
         const seconds = secondsToWait({ freeAt }, clock.now())
         reply.header('retry-after', String(seconds))
-        throw new Problem(
-          429,
-          `Too many wrong tokens. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
-        )
+        throw new Problem(429, `Too many wrong tokens. ${tryAgainIn(seconds)}`)
       }
       if (!isBearer(headers.authorization, token)) {
         guesses.count(network)

@@ -29,7 +29,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     })
   })
 
-  test('anyone who asks twice gets one customer and one page', async () => {
+  test('two identical requests create one customer and one page', async () => {
     const { choose } = await givenShop(engine)
 
     const [first, second] = await Promise.all([choose('team'), choose('team')])

@@ -6,7 +6,7 @@ import { invalid, Problem } from '../problem.ts'
 import { type PaidInvoice, toCustomer, toInvoice, toSubscription } from './stripe-objects.ts'
 import type { PaidSubscription } from './subscription.ts'
 
-/** What a signed report is about. The report only says that something changed; what it is now is asked for. */
+/** What a signed report is about. The report only says that something changed; the new state is then requested. */
 export type Report = { id: string; about: { kind: 'subscription' | 'invoice'; id: string } | null }
 
 export type Purchase = {

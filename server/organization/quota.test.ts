@@ -75,13 +75,13 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect(refused.body).toEqual({
       code: 402,
       error:
-        'Plan limit reached: 3 of 3 monitors are in use on the plan Small, and this request adds 1. Delete some or change the plan.',
+        'Plan limit reached: 3 of 3 monitors are in use on the plan Small, and this request adds 1. Delete monitors or change the plan.',
     })
     await world.call(`/monitors/${ids[0]}`, { method: 'DELETE' })
     expect((await monitor()).status).toBe(201)
   })
 
-  test('in bulk there is quota for all or for none, and what is passed over takes no quota', async () => {
+  test('a bulk request needs quota for all of its monitors, and skipped ones take none', async () => {
     const { world, body, monitor } = await givenSmall(engine)
     const bulk = (count: number, more: object = {}) => {
       const monitors = Array.from({ length: count }, (_, index) => ({ ...body, full_domain: `${index}.example.com` }))

@@ -51,11 +51,7 @@ export async function within<T>(
   const made = await work()
   const after = await countUse(transaction, tenant, what, now)
   if (after <= limit || after <= before) return made
-  const use = `${before} of ${limit} ${WORDS[what]} are in use on the plan ${plan}`
-  throw new Problem(
-    402,
-    `Plan limit reached: ${use}, and this request adds ${after - before}. Delete some or change the plan.`,
-  )
+  throw new Problem(402, LIMIT_REACHED[what]({ plan, limit, used: before, added: after - before }))
 }
 
 /**
@@ -80,9 +76,15 @@ export async function paceOf(
 /** Minutes: what the API itself allows. */
 const SHORTEST = 5
 
-const WORDS: Record<Counted, string> = {
-  monitors: 'monitors',
-  webhooks: 'webhooks',
-  agents: 'agents (open invitations included)',
-  api_keys: 'live API keys',
+type Use = { plan: string; limit: number; used: number; added: number }
+
+const LIMIT_REACHED: Record<Counted, (use: Use) => string> = {
+  monitors: ({ plan, limit, used, added }) =>
+    `Plan limit reached: ${used} of ${limit} monitors are in use on the plan ${plan}, and this request adds ${added}. Delete monitors or change the plan.`,
+  webhooks: ({ plan, limit, used, added }) =>
+    `Plan limit reached: ${used} of ${limit} webhooks are in use on the plan ${plan}, and this request adds ${added}. Delete webhooks or change the plan.`,
+  agents: ({ plan, limit, used, added }) =>
+    `Plan limit reached: ${used} of ${limit} agents (with open invitations) are in use on the plan ${plan}, and this request adds ${added}. Remove agents, revoke invitations or change the plan.`,
+  api_keys: ({ plan, limit, used, added }) =>
+    `Plan limit reached: ${used} of ${limit} active API keys are in use on the plan ${plan}, and this request adds ${added}. Revoke API keys or change the plan.`,
 }

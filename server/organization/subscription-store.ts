@@ -24,7 +24,7 @@ export async function findSubscriptionRow(
     .executeTakeFirst()
 }
 
-/** The plan in force, and what of it is used. */
+/** The current plan and how much of it is used. */
 export async function getSubscription(db: Database, plans: Plans, tenant: Tenant, now: number): Promise<Subscription> {
   const { organizationId } = tenant
   const row = await findSubscriptionRow(db, tenant)
@@ -83,12 +83,12 @@ export async function givePlan(db: Database, tenant: Tenant, plan: string, now: 
   })
 }
 
-/** What came of a report: a subscription can also be none of ours, or one that the row need not follow. */
+/** The result of a report. The subscription can be unknown, or one that the row need not follow. */
 export type Followed = 'recorded' | 'unchanged' | 'not_ours' | 'unknown_price' | 'second'
 
 /**
  * Makes the organization's row say what the provider said when it was asked at `asOf`. Reports may come twice and in any
- * order: an answer older than the one recorded changes nothing, so that the last state stands in the end.
+ * order: an answer older than the one recorded changes nothing, so that the last state wins.
  */
 export async function followSubscription(
   db: Database,

@@ -63,7 +63,12 @@ describe('how an organization comes to a plan', () => {
       'resume',
     ],
     ['to what it does not pay for any more: a person confirms', team, { plan: free, ...paid }, 'confirm'],
-    ['to a free one that is not the first: the operator gives it', partner, { plan: free, ...nothing }, 'not_for_sale'],
+    [
+      'to a free one that is not the first: the operator assigns it',
+      partner,
+      { plan: free, ...nothing },
+      'not_for_sale',
+    ],
     ['from that one to the first: nothing is to be cancelled', free, { plan: partner, ...nothing }, 'none'],
   ])('%s', (_what, target, current, change) => {
     expect(changeTo(target, current, 'free')).toBe(change)

@@ -91,10 +91,10 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     return this.#over.signal
   }
 
-  dispatch(client: Client, path: string, headers: Record<string, string>, body: Buffer): void {
+  dispatch(client: Client, request: Dispatcher.DispatchOptions): void {
     if (this.#isOver) return
     this.#within(this.#limits.timeoutMs)
-    client.dispatch({ path, method: 'POST', headers, body }, this)
+    client.dispatch(request, this)
   }
 
   entered(phase: Phase): void {

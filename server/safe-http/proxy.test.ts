@@ -143,7 +143,7 @@ test.each([
   expect(await safeFetch.post('http://receiver.test:8/', {}, body)).toMatchObject({ kind: 'failed', reason })
 })
 
-test('a proxy that is not there fails the attempt and is named', async () => {
+test('an unreachable proxy fails the attempt and is named', async () => {
   const safeFetch = givenSafeFetch({ proxy: new URL('http://127.0.0.1:1') })
 
   expect(await safeFetch.post('http://receiver.test:8/', {}, body)).toMatchObject({

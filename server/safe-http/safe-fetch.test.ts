@@ -70,7 +70,7 @@ describe('a request', () => {
     expect(await safeFetch.post(`http://receiver.test:${receiver.port}/`, {}, body)).toMatchObject({ status: 200 })
   })
 
-  test('uses the connection of the one before, and says so by its timings', async () => {
+  test('reuses the connection of the previous one, and its timings show it', async () => {
     const receiver = await givenReceiver()
     const safeFetch = givenSafeFetch()
 

@@ -43,6 +43,8 @@ export type SafeFetch = {
     signal?: AbortSignal,
     mayWrite?: () => Promise<boolean>,
   ): Promise<PostResult>
+  /** The same with PUT. */
+  put: SafeFetch['post']
   /**
    * Why the URL would be refused, in one sentence, or null. Its name is looked up; one that cannot be is not refused, since
    * it may exist later and is judged again at every connection.
@@ -120,23 +122,25 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     return now
   }
 
-  const post: SafeFetch['post'] = async (url, headers, body, signal, mayWrite) => {
-    const to = judged(url)
-    if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
-    const send = async (connections: Connections) => {
-      const exchange = new Exchange(clock, deadlines, limits, mayWrite)
-      const { client, release } = await connections.take(to.origin, exchange)
-      exchange.onEnd(release)
-      if (signal) breaks.watch(signal, exchange)
-      exchange.dispatch(client, to.path, headers, body)
-      return await exchange.result
+  const send =
+    (method: 'POST' | 'PUT'): SafeFetch['post'] =>
+    async (url, headers, body, signal, mayWrite) => {
+      const to = judged(url)
+      if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
+      const sendOn = async (connections: Connections) => {
+        const exchange = new Exchange(clock, deadlines, limits, mayWrite)
+        const { client, release } = await connections.take(to.origin, exchange)
+        exchange.onEnd(release)
+        if (signal) breaks.watch(signal, exchange)
+        exchange.dispatch(client, { method, path: to.path, headers, body })
+        return await exchange.result
+      }
+      const result = await sendOn(keptAlive)
+      if (result.kind !== 'stale') return result
+      // The receiver closed an idle connection as we wrote. If it did read the request, it knows the id: delivery is at least once.
+      const again = await sendOn(oneRequestEach)
+      return again.kind === 'stale' ? again.instead : again
     }
-    const result = await send(keptAlive)
-    if (result.kind !== 'stale') return result
-    // The receiver closed an idle connection as we wrote. If it did read the request, it knows the id: delivery is at least once.
-    const again = await send(oneRequestEach)
-    return again.kind === 'stale' ? again.instead : again
-  }
 
   async function refusalOfName(url: URL) {
     const exchange = { signal: AbortSignal.timeout(SAVING_LOOKUP_MS), entered: () => {} }
@@ -149,7 +153,8 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 
   return {
-    post,
+    post: send('POST'),
+    put: send('PUT'),
     refusalOf: async (url) => refusalOfUrl(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
     close: async () => {
       await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])

@@ -34,13 +34,13 @@ export class RefusedAddress extends Error {
 }
 /** The name led to no address. The message says why. */
 export class NameFailure extends Error {}
-/** undici asked for a connection on behalf of an exchange that is over. */
+/** undici opens a connection for an exchange that has ended. */
 export class Orphaned extends Error {}
 
 /** Long enough for a handshake across the world, short enough to reach a second address within the deadline. */
 const ADDRESS_ATTEMPT_MS = 5000
 
-/** A name with more addresses than this gains nothing from the rest. */
+/** Further addresses of a name are not used. */
 const ADDRESSES_TRIED = 8
 
 type Deps = {

@@ -68,7 +68,7 @@ export async function switchKey(db: Database, seal: Seal, next: string): Promise
   seal.use(next)
 }
 
-/** Whether a rotation is not over. */
+/** Whether a rotation is in progress. */
 export async function needsPrevious(db: Database): Promise<boolean> {
   const row = await db.selectFrom('secret_check').select(['value', 'previous']).executeTakeFirst()
   return row !== undefined && previousIn(row).length > 0

@@ -2,6 +2,7 @@ import { secondFactorContext } from '../accounts/second-factor.ts'
 import { channelContext } from '../alerts/channel.ts'
 import type { Database } from '../database/database.ts'
 import { answerContext, madeContext } from '../http/idempotency-store.ts'
+import { pageTokenContext } from '../monitors/setup-pages.ts'
 import type { Seal } from '../seal.ts'
 import { headersContext, secretContext } from '../webhooks/webhook.ts'
 
@@ -17,7 +18,7 @@ export async function reencrypt(
   onBatch: () => Promise<void> = async () => {},
 ): Promise<number> {
   let count = 0
-  for (const pass of [webhooks, channels, idempotentRequests, secondFactors]) {
+  for (const pass of [webhooks, channels, setupPages, idempotentRequests, secondFactors]) {
     for (let from: Batch['next'] = []; from !== undefined; ) {
       const batch: Batch = await pass(db, seal, from)
       count += batch.count
@@ -76,6 +77,31 @@ async function channels(db: Database, seal: Seal, [organizationId = '', after = 
       .where('organization_id', '=', organization_id)
       .where('id', '=', id)
       .where('secrets', '=', secrets)
+      .executeTakeFirst()
+    count += Number(numUpdatedRows)
+  }
+  const last = rows.at(-1)
+  return { count, next: rows.length === BATCH ? [last!.organization_id, last!.id] : undefined }
+}
+
+async function setupPages(db: Database, seal: Seal, [organizationId = '', after = '']: string[]): Promise<Batch> {
+  const rows = await db
+    .selectFrom('setup_pages')
+    .select(['organization_id', 'id', 'token'])
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('organization_id', 'id'), '>', tuple(organizationId, after)))
+    .orderBy('organization_id')
+    .orderBy('id')
+    .limit(BATCH)
+    .execute()
+  let count = 0
+  for (const { organization_id, id, token } of rows) {
+    if (seal.isCurrent(token)) continue
+    const { numUpdatedRows } = await db
+      .updateTable('setup_pages')
+      .set({ token: resealed(seal, token, pageTokenContext(id)) })
+      .where('organization_id', '=', organization_id)
+      .where('id', '=', id)
+      .where('token', '=', token)
       .executeTakeFirst()
     count += Number(numUpdatedRows)
   }

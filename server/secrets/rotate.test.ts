@@ -44,7 +44,7 @@ async function givenSealed(db: Database) {
     ...{ is_active: 1 as const, state: 'active' as const },
   }))
   await db.insertInto('webhooks').values(rows).execute()
-  const request = { organizationId, keyId: 'key_1', name: 'a'.repeat(64), fingerprint: 'f' }
+  const request = { organizationId, owner: 'org_1', name: 'a'.repeat(64), fingerprint: 'f' }
   const answer = { status: 201, headers: {}, body: 'the answer' }
   await keepAnswer(db, old, request, { made: undefined, answer, most: 1e9 }, NOW)
   const { person_id } = await db

@@ -44,7 +44,7 @@ export async function rotate(deps: RotationDeps, next: string): Promise<number> 
 
 type ProcessRow = { pid: number; machine: string; secret_keys: string | null; secret_key: string | null }
 
-/** Waits until every process that works is so, and returns how many these are. Throws a `CliError` that names the others. */
+/** Waits until this holds for every running process, and returns their number. Throws a `CliError` that names the others. */
 async function untilAll(
   { db, clock }: RotationDeps,
   what: string,

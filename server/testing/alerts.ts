@@ -5,7 +5,8 @@ import { insertEvents, newEventIds } from '../events/store.ts'
 import { openSmtp } from '../mail/smtp.ts'
 import type { AppWorld } from './app-world.ts'
 
-export type Change = { monitor: string; from?: string; to: string; found?: string[] }
+/** `paths`: the exchanges of its diagnosis. */
+export type Change = { monitor: string; from?: string; to: string; found?: string[]; paths?: object[] }
 
 /** The loops of alerts, one pass at a time, and events as checks record them. */
 export function givenAlerting(world: AppWorld) {
@@ -36,7 +37,7 @@ export function givenAlerting(world: AppWorld) {
           changes.map(() => organizationId),
           now,
         )
-        const rows = changes.map(({ monitor, from = 'VALID', to, found = [] }, index) => {
+        const rows = changes.map(({ monitor, from = 'VALID', to, found = [], paths = [] }, index) => {
           const row = monitors.find(({ id }) => id === monitor)!
           const verdict = { code: 'no_answer', params: { name: row.owner } }
           return {
@@ -55,7 +56,7 @@ export function givenAlerting(world: AppWorld) {
             record_type: row.record_type,
             expected_values: row.expected_values,
             is_exact_match: row.is_exact_match,
-            diagnosis: JSON.stringify({ verdict, confirmation: [], paths: [] }),
+            diagnosis: JSON.stringify({ verdict, confirmation: [], paths }),
           }
         })
         await insertEvents(transaction, rows)

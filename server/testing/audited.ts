@@ -3,6 +3,11 @@ import type { Engine } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { givenSignedIn, PASSWORD } from './accounts.ts'
 import type { Answer, AppWorld, Call } from './app-world.ts'
+import { WITH_JOBS } from './audited-jobs.ts'
+import { OF_KEYS } from './audited-keys.ts'
+import { WITH_PLANS } from './audited-plans.ts'
+
+import { WITH_SETUP_PAGES } from './audited-setup-pages.ts'
 import type { Browser } from './browser.ts'
 import { givenAgent } from './people.ts'
 import { givenShop } from './shop.ts'
@@ -97,6 +102,7 @@ export const WITH_THE_API: AuditedRequest[] = [
       after: {
         ...{ domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'] },
         ...{ is_exact_match: true, is_active: true, notify: 'immediately', frequency: 5, group: 'default' },
+        ...{ external_id: null, tags: [], metadata: {} },
       },
     },
   },
@@ -109,6 +115,17 @@ export const WITH_THE_API: AuditedRequest[] = [
     route: 'PATCH /monitors/:monitor',
     request: monitor('PATCH', { frequency: 60 }),
     entry: { action: 'monitor.updated', label: NAME, before: { frequency: 5 }, after: { frequency: 60 } },
+  },
+  {
+    route: 'PUT /monitors/external/:external_id',
+    prepare: (given) => given.send('PUT', '/monitors/external/www', MONITOR),
+    request: ({ send }) =>
+      send('PUT', '/monitors/external/www', { ...MONITOR, tags: ['prod'], metadata: { plan: 'a' } }),
+    entry: {
+      action: 'monitor.updated',
+      before: { tags: [], metadata: {} },
+      after: { tags: ['prod'], metadata: { plan: 'a' } },
+    },
   },
   {
     route: 'POST /monitors/:monitor/disable',
@@ -135,13 +152,14 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /dashboard/api/accept/:monitor',
-    request: async ({ world, send, ids }) => {
+    prepare: async ({ world, ids }) => {
       const values = { current_values: '["192.0.2.3"]' }
       await world.deps.db.updateTable('monitors').set(values).where('id', '=', ids.monitor!).execute()
-      return await send('POST', `/dashboard/api/accept/${ids.monitor}`, {})
     },
+    request: ({ send, ids }) => send('POST', `/dashboard/api/accept/${ids.monitor}`, {}),
     entry: { action: 'monitor.updated', after: { expected_value: ['192.0.2.3'] } },
   },
+  ...WITH_JOBS,
   {
     route: 'POST /groups',
     request: async (given) => keep(given, 'group', await given.send('POST', '/groups', { name: 'Shop' })),
@@ -155,7 +173,7 @@ export const WITH_THE_API: AuditedRequest[] = [
   {
     route: 'PATCH /groups/:group/monitors',
     request: ({ send }) => send('PATCH', '/groups/default/monitors', { frequency: 30 }),
-    entry: { action: 'group.monitors_updated', label: 'default', object_count: 3, after: { frequency: 30 } },
+    entry: { action: 'group.monitors_updated', label: 'default', object_count: 4, after: { frequency: 30 } },
   },
   {
     route: 'DELETE /groups/:group',
@@ -187,6 +205,16 @@ export const WITH_THE_API: AuditedRequest[] = [
     entry: { action: 'webhook.enabled', after: { is_active: true } },
   },
   {
+    route: 'POST /webhooks/:webhook/groups/:group',
+    request: on('webhook', '/groups/default')('POST'),
+    entry: { action: 'webhook.updated', label: URL, before: { groups: [] } },
+  },
+  {
+    route: 'DELETE /webhooks/:webhook/groups/:group',
+    request: on('webhook', '/groups/default')('DELETE'),
+    entry: { action: 'webhook.updated', label: URL, after: { groups: [] } },
+  },
+  {
     route: 'POST /webhooks/:webhook/rotate-secret',
     request: on('webhook', '/rotate-secret')('POST', { secret: NEW_SECRET, grace_hours: 1 }),
     entry: { action: 'webhook.secret_rotated', before: null, after: { grace_hours: 1 } },
@@ -203,14 +231,11 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /webhooks/:webhook/replay',
-    request: async (given) => {
-      const { db } = given.world.deps
-      await db
-        .updateTable('webhook_requests')
-        .set({ event_id: newId('evt', 0) } as never)
-        .execute()
-      return await on('webhook', '/replay')('POST', PERIOD)(given)
+    prepare: ({ world }) => {
+      const set = { event_id: newId('evt', 0) } as never
+      return world.deps.db.updateTable('webhook_requests').set(set).execute()
     },
+    request: on('webhook', '/replay')('POST', PERIOD),
     entry: { action: 'webhook.replayed', object_count: 1 },
   },
   {
@@ -249,11 +274,11 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /alerts/:alert/retry',
-    request: async (given) => {
+    prepare: async ({ world, ids }) => {
       const set = { kind: 'summary' as never, status: 'FAILED' as const }
-      await given.world.deps.db.updateTable('alerts').set(set).where('id', '=', given.ids.alert!).execute()
-      return await given.send('POST', `/alerts/${given.ids.alert}/retry`)
+      await world.deps.db.updateTable('alerts').set(set).where('id', '=', ids.alert!).execute()
     },
+    request: ({ send, ids }) => send('POST', `/alerts/${ids.alert}/retry`),
     entry: { action: 'channel.alert_retried' },
   },
   {
@@ -274,6 +299,7 @@ export const WITH_THE_API: AuditedRequest[] = [
     request: rule('DELETE'),
     entry: { action: 'alert_rule.deleted', label: 'Shop', after: null },
   },
+  ...WITH_PLANS,
   {
     route: 'DELETE /channels/:channel',
     request: channel('DELETE'),
@@ -281,15 +307,16 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'PATCH /incidents/:incident',
-    request: async (given) => {
-      const { id: organization_id } = await given.world.organization()
+    prepare: async ({ world }) => {
+      const { id: organization_id } = await world.organization()
       const place = { organization_id, id: 'inc_1', cause: 'c', zone: 'example.com', state: 'TIMEOUT' }
       const row = { ...place, opened_at: 0, monitors: 1, failing: 1 }
-      await given.world.deps.db.insertInto('incidents').values(row).execute()
-      return await given.send('PATCH', '/incidents/inc_1', { note: 'On it.' })
+      await world.deps.db.insertInto('incidents').values(row).execute()
     },
+    request: ({ send }) => send('PATCH', '/incidents/inc_1', { note: 'On it.' }),
     entry: { action: 'incident.updated', before: { note: null }, after: { note: 'On it.' } },
   },
+  ...WITH_SETUP_PAGES,
   {
     route: 'POST /agents/invitations',
     request: async (given) => {
@@ -354,25 +381,7 @@ export const WITH_THE_API: AuditedRequest[] = [
     request: ({ send }) => send('DELETE', '/organization/subscription'),
     entry: { action: 'subscription.canceled', before: { cancel_at: null } },
   },
-  {
-    route: 'POST /dashboard/api/keys',
-    request: async (given) => {
-      const made = await given.owner.call('/dashboard/api/keys', { body: { name: 'Deploy', role: 'write' } })
-      given.secrets.push(made.body.key)
-      return keep(given, 'key', made)
-    },
-    entry: {
-      action: 'api_key.created',
-      by: 'person',
-      label: 'Deploy',
-      after: { name: 'Deploy', role: 'write', expires: null },
-    },
-  },
-  {
-    route: 'DELETE /dashboard/api/keys/:key',
-    request: ({ owner, ids }) => owner.call(`/dashboard/api/keys/${ids.key}`, { method: 'DELETE' }),
-    entry: { action: 'api_key.revoked', by: 'person', label: 'Deploy', before: { name: 'Deploy', role: 'write' } },
-  },
+  ...OF_KEYS,
   {
     route: 'DELETE /monitors/:monitor',
     request: monitor('DELETE'),

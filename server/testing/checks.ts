@@ -11,7 +11,7 @@ import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { listEvents } from '../events/list.ts'
 import { insertMonitors } from '../monitors/insert.ts'
-import { parseMonitor, toMonitor } from '../monitors/monitor.ts'
+import { EVERYTHING, parseMonitor, toMonitor } from '../monitors/monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { createSeal } from '../seal.ts'
@@ -19,7 +19,6 @@ import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 
 const MINUTE_MS = 60_000
-const everything = { frequency: true, group: true, diagnosis: true, reason: true }
 
 /** Monitors and real DNS servers, and a name that must resolve; a test moves the time from one check to the next. */
 export async function givenChecks(
@@ -77,11 +76,11 @@ export async function givenChecks(
       now += afterMs
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
       const { signal } = new AbortController()
-      const load = recordedLoader(db)
+      const load = recordedLoader(db, clock)
       const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, load, signal)))
       return await recordChecks(db, results, now)
     },
-    read: async (id: string) => toMonitor(await getMonitor(db, { organizationId: organization.id }, id), everything),
+    read: async (id: string) => toMonitor(await getMonitor(db, { organizationId: organization.id }, id), EVERYTHING),
     events: async (id: string) =>
       (await listEvents(db, seal, { organizationId: organization.id }, { monitor_id: id, limit: 100 })).data,
   }

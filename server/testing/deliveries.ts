@@ -42,6 +42,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   let made = 0
 
   const safeFetch: SafeFetch = {
+    put: () => Promise.reject(new Error('webhooks are sent with POST')),
     async post(url, headers, body, signal) {
       const request = { at: clock.now(), url, headers, body: body.toString(), id: headers['webhook-id'] ?? '' }
       sent.push(request)

@@ -40,8 +40,16 @@ export const QUEUE_TABLES: Record<string, string> = {
 /** Statements on behalf of a caller that may do without the organization. */
 const EXCEPTIONS: readonly { statement: RegExp; reason: string }[] = [
   {
+    statement: /where "setup_pages"."token_hash" =/,
+    reason: 'a public link: found by the hash of its token, before the organization is known',
+  },
+  {
     statement: /from "webhook_requests" as "webhook_requests" indexed by \S+ where "webhook_id" =/,
     reason: 'counts up to 2,000 entries of one index; the webhook was read with its organization before',
+  },
+  {
+    statement: /from "monitors" as "monitors" indexed by "monitors_by_group" where "group_id" = \? limit/,
+    reason: 'counts up to 2,000 entries of one index; the group was read with its organization before',
   },
 ]
 

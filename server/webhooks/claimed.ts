@@ -8,7 +8,7 @@ import { joinedBody } from './payload.ts'
 import { TARGET, type Target, type TargetRow, targetOf } from './targets.ts'
 import type { Standing } from './transition.ts'
 
-/** A request that this process has claimed, with all that is needed to send it and to record what came of it. */
+/** A request that this process has claimed, with all that is needed to send it and to record the result. */
 export type ClaimedRequest = {
   claim: RequestClaim
   organizationId: string

@@ -40,6 +40,8 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
       { id: 'req_well', due_at: NOW + 23 * HOUR_MS, attempted: NOW - HOUR_MS },
       { id: 'req_own', due_at: LATER + LEASE_MS, claimed_by: 1, attempted: LATER },
       { id: 'req_held', due_at: NOW + LEASE_MS, claimed_by: 2 },
+      // Claimed after this process read its clock, and before it read the queue.
+      { id: 'req_just', due_at: NOW + LEASE_MS + 100, claimed_by: 2 },
     ]
     await insert(db, rows)
     await repairRequests(db, { now: NOW, process: 1 })

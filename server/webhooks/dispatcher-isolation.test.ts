@@ -112,7 +112,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(await world.db.selectFrom('due_requests').selectAll().execute()).toEqual([])
   })
 
-  test('what is claimed without knowing of it, because the answer was lost, is given back at once', async () => {
+  test('claims that the process does not know of, because the answer was lost, are released at once', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)

@@ -83,7 +83,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(await webhook.row()).toMatchObject({ state: 'active' })
   })
 
-  test('disabled while it is paused, it is not even probed; a manual success makes it active all the same', async () => {
+  test('disabled while it is paused, it is not even probed; a manual success still makes it active', async () => {
     const { world, webhook, attempted } = await givenPaused(await fresh())
     await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     await world.pass(5 * HOUR_MS)

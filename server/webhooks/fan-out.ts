@@ -1,11 +1,12 @@
 import { type Selectable, sql } from 'kysely'
+import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction, skipLocked } from '../database/database.ts'
 import type { FanOutsTable } from '../database/schema.ts'
-import { insertAll, type NewRequest, newRequest, storedBy } from './new-requests.ts'
+import { included, insertAll, type NewRequest, newRequest, readIncludes, storedBy } from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'
 
-/** Requests written in one transaction: a few milliseconds, after which others have their turn. */
+/** Requests written in one transaction: a few milliseconds, after which other transactions can run. */
 const SLICE = 200
 /** Organizations that share a slice: anyone who has much to write holds back no other. */
 const ORGANIZATIONS = 4
@@ -63,11 +64,11 @@ export async function writeSlice(db: Database, { organizations, now }: Slice): P
       const next = missing.slice(0, left)
       const exists = await existing(db, next)
       const ids = next.filter((id) => exists.has(id))
-      written.push({ row, ids, after: next.at(-1)!, isDone: next.length === missing.length })
+      written.push({ row, ids, includes: exists, after: next.at(-1)!, isDone: next.length === missing.length })
       left -= next.length
     }
   }
-  const requests = written.flatMap(({ row, ids }) => requestsOf(row, ids, now))
+  const requests = written.flatMap((each) => requestsOf(each, now))
   await writeProgress(db, written)
   await insertAll(db, requests, now)
   const done = written.filter(({ isDone }) => isDone)
@@ -78,7 +79,13 @@ export async function writeSlice(db: Database, { organizations, now }: Slice): P
 
 type Row = Selectable<FanOutsTable>
 /** What a slice does for one event. */
-type Written = { row: Row; ids: string[]; after: string; isDone: boolean }
+type Written = {
+  row: Row
+  ids: string[]
+  includes: ReadonlyMap<string, PayloadInclude[]>
+  after: string
+  isDone: boolean
+}
 
 async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]> {
   return await db
@@ -92,23 +99,23 @@ async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]>
 }
 
 /** Those that the group had when the event happened. One that was deleted since then is left out, with its log. */
-async function existing(db: Database, ids: readonly string[]): Promise<ReadonlySet<string>> {
+async function existing(db: Database, ids: readonly string[]): Promise<ReadonlyMap<string, PayloadInclude[]>> {
   const rows = await db
     .selectFrom('webhooks')
-    .select('id')
+    .select(['id', 'payload_includes'])
     .where(isOneOf(db, 'id', ids))
     .execute()
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, payload_includes }) => [id, readIncludes(payload_includes)]))
 }
 
-const requestsOf = (
-  { organization_id, event_id, monitor_id }: Row,
-  ids: readonly string[],
-  now: number,
-): NewRequest[] =>
-  ids.map((webhookId) => {
-    return newRequest({ organizationId: organization_id, webhookId, eventId: event_id, monitorId: monitor_id }, now)
+function requestsOf({ row, ids, includes }: Written, now: number): NewRequest[] {
+  const { organization_id: organizationId, event_id: eventId, monitor_id: monitorId } = row
+  const described: PayloadMonitor | undefined = row.monitor === null ? undefined : JSON.parse(row.monitor)
+  return ids.map((webhookId) => {
+    const monitor = included(described, includes.get(webhookId)!)
+    return newRequest({ organizationId, webhookId, eventId, monitorId, monitor }, now)
   })
+}
 
 async function writeProgress(db: Database, written: readonly Written[]): Promise<void> {
   const key = { organization_id: 'text', event_id: 'text' } as const

@@ -1,17 +1,18 @@
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { insertTest } from './new-requests.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
+import { insertTest, readIncludes } from './new-requests.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import { getRequestRow } from './request-store.ts'
-import { getWebhookRow } from './store.ts'
 
 /** Makes a test that the dispatcher sends at once, also to a webhook that is paused or disabled. Returns its id. */
 export async function requestTest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    const { url } = await getWebhookRow(transaction, context, webhookId)
-    const id = await insertTest(transaction, { organizationId, webhookId }, now)
+    const { url, payload_includes } = await getTenantRow(transaction, 'webhooks', context, webhookId)
+    const includes = readIncludes(payload_includes)
+    const id = await insertTest(transaction, { organizationId, webhookId, includes }, now)
     const audited = { object: { id: webhookId, label: url }, after: { request_id: id } }
     await recordAudit(transaction, context, { action: 'webhook.tested', ...audited })
     return id
@@ -44,7 +45,7 @@ export async function requestRetry(
       )
       .execute()
     await wakeDispatcher(transaction, [webhookId], now)
-    const { url } = await getWebhookRow(transaction, context, webhookId)
+    const { url } = await getTenantRow(transaction, 'webhooks', context, webhookId)
     const audited = { object: { id: webhookId, label: url }, after: { request_id: requestId } }
     await recordAudit(transaction, context, { action: 'webhook.request_retried', ...audited })
   })

@@ -1,3 +1,7 @@
+import { sql } from 'kysely'
+import { differenceOf } from '#contract/difference.ts'
+import { shown, type VerdictReason } from '#contract/reasons.ts'
+import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
@@ -17,32 +21,44 @@ const MOST_AT_ONCE = 500
  * at once. Where that is much, the rest is noted in the same transaction and written afterwards, slice by slice
  * (`fan-out.ts`). A paused webhook's requests are kept until it is active again; one that is disabled gets none.
  */
-export async function insertRequests(db: Database, reported: readonly Reported[], now: number): Promise<void> {
+export async function insertRequests(
+  db: Database,
+  reported: readonly Reported[],
+  now: number,
+  describe: Describe = async () => new Map(),
+): Promise<void> {
   if (reported.length === 0) return
-  const groups = [...new Set(reported.map(({ groupId }) => groupId))]
-  const webhooks = await webhooksOf(db, groups)
+  const webhooks = await webhooksOf(
+    db,
+    new Map(reported.map(({ groupId, organizationId }) => [groupId, organizationId])),
+  )
+  const isDescribed = (groupId: string) => (webhooks.get(groupId) ?? []).some(({ includes }) => includes.length > 0)
+  const asked = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
+  const monitors = asked.length > 0 ? await describe(db, asked) : new Map<string, PayloadMonitor>()
   const rows: NewRequest[] = []
   const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
   const rest: FanOut[] = []
   for (const { organizationId, groupId, event } of reported) {
-    const ids = webhooks.get(groupId) ?? []
-    if (ids.length === 0) continue
-    const taken = ids.slice(0, Math.min(MOST_OF_EVENT, MOST_AT_ONCE - rows.length))
-    const isAll = taken.length === ids.length
+    const its = webhooks.get(groupId) ?? []
+    if (its.length === 0) continue
+    const taken = its.slice(0, Math.min(MOST_OF_EVENT, MOST_AT_ONCE - rows.length))
+    const isAll = taken.length === its.length
     const of = { organizationId, eventId: event.id, monitorId: event.monitor_id }
-    if (ids.length === 1 && isAll) {
+    const monitor = monitors.get(event.monitor_id)
+    const toWebhook = ({ id, includes }: Receiver) => ({ ...of, webhookId: id, monitor: included(monitor, includes) })
+    if (its.length === 1 && isAll) {
       // Most events have one request: it holds them whole, which saves a row and its look-up.
-      rows.push(newWhole({ ...of, webhookId: ids[0]!, event }, now))
+      rows.push(newWhole({ ...toWebhook(its[0]!), event }, now))
       continue
     }
-    rows.push(...taken.map((webhookId) => newRequest({ ...of, webhookId }, now)))
+    rows.push(...taken.map((webhook) => newRequest(toWebhook(webhook), now)))
     bodies.push({
       event_id: event.id,
       organization_id: organizationId,
       octets: eventOctets(event),
       requests: taken.length + (isAll ? 0 : 1),
     })
-    if (!isAll) rest.push({ ...of, webhooks: ids.slice(taken.length) })
+    if (!isAll) rest.push({ ...of, webhooks: its.slice(taken.length).map(({ id }) => id), monitor })
   }
   await insertEach(db, 'event_bodies', BODY, bodies)
   await insertEach(db, 'fan_outs', FAN_OUT, rest.map(fanOutRow))
@@ -51,21 +67,52 @@ export async function insertRequests(db: Database, reported: readonly Reported[]
   await countStored(db, [...stored, ...storedBy(rows)])
 }
 
-/** The enabled webhooks of each group, in the order of their ids. */
-async function webhooksOf(db: Database, groupIds: readonly string[]): Promise<Map<string, string[]>> {
-  const rows = await db
+/** What payloads can include of monitors, by their ids. */
+export type Describe = (db: Database, monitorIds: readonly string[]) => Promise<Map<string, PayloadMonitor>>
+
+type Receiver = { id: string; includes: PayloadInclude[] }
+
+/** What a webhook asks for; undefined where that is nothing, so that the payload is the specification's. */
+export function included(
+  monitor: PayloadMonitor | undefined,
+  includes: readonly PayloadInclude[],
+): Partial<PayloadMonitor> | undefined {
+  if (includes.length === 0 || !monitor) return undefined
+  return Object.fromEntries(includes.map((name) => [name, monitor[name]]))
+}
+
+export const readIncludes = (json: string): PayloadInclude[] => (json === '[]' ? [] : JSON.parse(json))
+
+/** The enabled webhooks of each group and those of all groups, in the order of their ids. `groups`: their organizations by their ids. */
+async function webhooksOf(
+  db: Database,
+  groups: ReadonlyMap<string, string>,
+): Promise<Map<string, readonly Receiver[]>> {
+  const linked = await db
     .selectFrom('group_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'group_webhooks.webhook_id')
-    .select(['group_id', 'webhook_id'])
-    .where(isOneOf(db, 'group_id', groupIds))
+    .select(['group_id', 'webhook_id as id', 'payload_includes'])
+    .where(isOneOf(db, 'group_id', [...groups.keys()]))
     .where('is_active', '=', 1)
+    .where('all_groups', '=', 0)
     .orderBy('webhook_id')
     .execute()
+  const ofAll = await db
+    .selectFrom('webhooks')
+    .select(['organization_id', 'id', 'payload_includes'])
+    .where(isOneOf(db, 'organization_id', [...new Set(groups.values())]))
+    .where('all_groups', '=', sql.lit(1))
+    .where('is_active', '=', 1)
+    .orderBy('id')
+    .execute()
+  const byGroup = Map.groupBy(linked, ({ group_id }) => group_id)
+  const byOrganization = Map.groupBy(ofAll, ({ organization_id }) => organization_id)
   return new Map(
-    [...Map.groupBy(rows, ({ group_id }) => group_id)].map(([id, its]) => [
-      id,
-      its.map(({ webhook_id }) => webhook_id),
-    ]),
+    [...groups].map(([groupId, organizationId]) => {
+      const its = [...(byGroup.get(groupId) ?? []), ...(byOrganization.get(organizationId) ?? [])]
+      const inOrder = its.sort((one, other) => (one.id < other.id ? -1 : 1))
+      return [groupId, inOrder.map(({ id, payload_includes }) => ({ id, includes: readIncludes(payload_includes) }))]
+    }),
   )
 }
 
@@ -75,7 +122,7 @@ async function webhooksOf(db: Database, groupIds: readonly string[]): Promise<Ma
  */
 export async function insertTest(
   db: Database,
-  { organizationId, webhookId }: { organizationId: string; webhookId: string },
+  { organizationId, webhookId, includes }: { organizationId: string; webhookId: string; includes: PayloadInclude[] },
   now: number,
 ): Promise<string> {
   const testId = (prefix: 'req' | 'evt' | 'mon') => newId(prefix, now).replace('_', '_test_')
@@ -101,7 +148,7 @@ export async function insertTest(
     ...newRequest({ organizationId, webhookId, eventId: null, monitorId: null }, now),
     id,
     request_id: id,
-    body: newPayload({ requestId: id, webhookId, event, createdAt: now }),
+    body: newPayload({ requestId: id, webhookId, event, createdAt: now, monitor: included(TESTED, includes) }),
     event_at: null,
     by_hand: 1,
   }
@@ -112,11 +159,40 @@ export async function insertTest(
   return id
 }
 
-type Given = { organizationId: string; webhookId: string; eventId: string | null; monitorId: string | null }
+const TESTED_REASON: VerdictReason = {
+  code: 'unexpected_values',
+  params: {
+    name: 'www.example.com',
+    record_type: 'A',
+    observed: ['192.0.2.99'],
+    matched: [],
+    missing: ['192.0.2.1'],
+    unexpected: ['192.0.2.99'],
+    counts: { observed: 1, matched: 0, missing: 1, unexpected: 1 },
+    record: { name: 'www.example.com', type: 'A' },
+  },
+}
+/** Made up, as the event is. */
+const TESTED: PayloadMonitor = {
+  external_id: null,
+  tags: [],
+  metadata: {},
+  group: { id: 'grp_test_00000000000000000000000000', slug: 'test', name: 'Test', external_id: null },
+  reason: shown(TESTED_REASON),
+  difference: differenceOf(TESTED_REASON),
+}
 
-export function newRequest({ organizationId, webhookId, eventId, monitorId }: Given, now: number) {
+type Given = {
+  organizationId: string
+  webhookId: string
+  eventId: string | null
+  monitorId: string | null
+  monitor?: Partial<PayloadMonitor> | undefined
+}
+
+export function newRequest({ organizationId, webhookId, eventId, monitorId, monitor }: Given, now: number) {
   const id = newId('req', now)
-  const { body, eventAt } = newEnvelope({ requestId: id, webhookId, createdAt: now })
+  const { body, eventAt } = newEnvelope({ requestId: id, webhookId, createdAt: now, monitor })
   return {
     id,
     organization_id: organizationId,
@@ -174,6 +250,7 @@ type FanOut = {
   eventId: string
   monitorId: string
   webhooks: readonly string[]
+  monitor: PayloadMonitor | undefined
 }
 
 const FAN_OUT = {
@@ -182,12 +259,14 @@ const FAN_OUT = {
   monitor_id: 'text',
   webhooks: 'text',
   after_webhook: 'text',
+  monitor: 'text',
 } as const
 
-const fanOutRow = ({ organizationId, eventId, monitorId, webhooks }: FanOut) => ({
+const fanOutRow = ({ organizationId, eventId, monitorId, webhooks, monitor }: FanOut) => ({
   organization_id: organizationId,
   event_id: eventId,
   monitor_id: monitorId,
   webhooks: JSON.stringify(webhooks),
   after_webhook: '',
+  monitor: monitor ? JSON.stringify(monitor) : null,
 })

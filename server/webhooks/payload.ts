@@ -1,3 +1,5 @@
+import type { PayloadMonitor } from '#contract/webhooks.ts'
+
 /** An event as the API shows it; `events` and deliveries share this form. Instants are ISO 8601 in UTC. */
 export type EventPayload = {
   id: string
@@ -9,6 +11,8 @@ export type EventPayload = {
   current_value?: string[] | undefined
   /** Present where values were cut to the bound of an event. */
   truncated?: true | undefined
+  /** Present where a wait for the expected records timed out. */
+  timed_out?: true | undefined
   old_state: string
   new_state: string
   incidence_count: number
@@ -24,12 +28,18 @@ export type EventPayload = {
 /** What differs from request to request: the octets around the event's, which go in at `eventAt`. */
 export type Envelope = { body: Buffer; eventAt: number }
 
-/** `createdAt` is the instant at which the request was made. */
-export function newEnvelope(request: { requestId: string; webhookId: string; createdAt: number }): Envelope {
+/** `createdAt`: when the request was made. `monitor`: what the webhook asks for beside the specification's fields. */
+export function newEnvelope(request: {
+  requestId: string
+  webhookId: string
+  createdAt: number
+  monitor?: Partial<PayloadMonitor> | undefined
+}): Envelope {
   const id = JSON.stringify({ id: request.requestId, webhook_id: request.webhookId })
   const head = `${id.slice(0, -1)},"event":`
   const created = JSON.stringify(new Date(request.createdAt).toISOString())
-  return { body: Buffer.from(`${head},"created":${created}}`), eventAt: Buffer.byteLength(head) }
+  const more = request.monitor ? `,"monitor":${JSON.stringify(request.monitor)}` : ''
+  return { body: Buffer.from(`${head},"created":${created}${more}}`), eventAt: Buffer.byteLength(head) }
 }
 
 /** The event in the order of the specification. It is written once and stored, and so are the octets around it. */
@@ -43,6 +53,7 @@ export function eventOctets(event: EventPayload): Buffer {
       previous_value: event.previous_value,
       current_value: event.current_value,
       truncated: event.truncated,
+      timed_out: event.timed_out,
       old_state: event.old_state,
       new_state: event.new_state,
       incidence_count: event.incidence_count,
@@ -63,6 +74,7 @@ export function newPayload(request: {
   webhookId: string
   event: EventPayload
   createdAt: number
+  monitor?: Partial<PayloadMonitor> | undefined
 }): Buffer {
   return joinedBody(newEnvelope(request), eventOctets(request.event))
 }

@@ -16,7 +16,7 @@ export type EndpointQueue = {
   drain_to: string | null
 }
 
-/** What may be claimed of a queue, beside what a person asked for manually, which always may. */
+/** What may be claimed of a queue. Manual retries always may. */
 export type Mode =
   /** What is due. */
   | { kind: 'open' }

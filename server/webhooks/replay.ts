@@ -5,14 +5,14 @@ import { addToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { isoOf } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
-import { getWebhookRow } from './store.ts'
 
 type Status = (typeof REQUEST_STATUSES)[number]
 
-/** Requests made from `since` up to, not including, `until`. Tests are left out. Without `statuses`: all. */
+/** Requests made from `since` up to, not including, `until`. Tests are excluded. Without `statuses`: all. */
 export type Period = { since: number; until: number; statuses?: readonly Status[] | undefined }
 
 /** One call sends at most so many; a longer period is refused before anything is sent. */
@@ -31,7 +31,7 @@ export async function newReplay(
   period: Period,
   most = MOST_REPLAYED,
 ): Promise<Replaying> {
-  const { url } = await getWebhookRow(db, context, webhookId)
+  const { url } = await getTenantRow(db, 'webhooks', context, webhookId)
   await refuseTooMany(db, { ...context, webhookId }, period, most)
   return { period, count: 0, auditId: newAuditId(context), url }
 }
@@ -63,7 +63,7 @@ export async function countByStatus(
   { since, until }: Period,
   most: number,
 ): Promise<Record<Status, number>> {
-  await getWebhookRow(db, tenant, webhookId)
+  await getTenantRow(db, 'webhooks', tenant, webhookId)
   const ofPeriod = () =>
     db
       .selectFrom('webhook_requests')

@@ -3,13 +3,13 @@ import type { WebhookRequest, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Database } from '../database/database.ts'
 import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import type { Order } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import { readNextAttempts } from './queue-mode.ts'
 import { LISTED, type ListedRow, toRequest } from './request-store.ts'
-import { getWebhookRow } from './store.ts'
 
 const ORDERS = {
   created: { column: 'webhook_requests.created_at' },
@@ -26,7 +26,7 @@ export async function listRequests(
   { organizationId, webhookId, query }: { organizationId: string; webhookId: string; query: WebhookRequestQuery },
   now: number,
 ): Promise<Page<WebhookRequest>> {
-  await getWebhookRow(db, { organizationId }, webhookId)
+  await getTenantRow(db, 'webhooks', { organizationId }, webhookId)
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const times = timesOf(query)
   const ways = waysOf(webhookId, query)

@@ -50,7 +50,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       operationId: 'testWebhook',
       summary: 'Send a test request',
       description:
-        'Sends a made-up change of an A record from VALID to MISMATCH, once and immediately, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes.',
+        'Sends an example change of an A record from VALID to MISMATCH, once and immediately, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes.',
       tags,
       params,
       response: Answers(202, WebhookRequest),

@@ -3,11 +3,11 @@ import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookRequestsTable } from '../database/schema.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { notFound } from '../problem.ts'
 import { readBody } from './claimed.ts'
 import { type NextAttempts, readNextAttempts } from './queue-mode.ts'
-import { getWebhookRow } from './store.ts'
 
 type RequestRow = Selectable<WebhookRequestsTable>
 /** A list does not read the bodies. */
@@ -100,7 +100,7 @@ const MOST_ATTEMPTS = 200
 
 export async function getRequestRow(db: Database, tenant: Tenant, webhookId: string, id: string): Promise<RequestRow> {
   const { organizationId } = tenant
-  await getWebhookRow(db, tenant, webhookId)
+  await getTenantRow(db, 'webhooks', tenant, webhookId)
   const row = await db
     .selectFrom('webhook_requests')
     .selectAll()

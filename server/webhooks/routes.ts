@@ -8,10 +8,10 @@ import { schemaErrors } from '../http/schema-errors.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, refuse } from '../problem.ts'
 import { refusalOfSecret } from './signature.ts'
-import { deleteWebhook, getWebhook, getWebhookRow, insertWebhook, listWebhooks } from './store.ts'
+import { deleteWebhook, getHeaders, getWebhook, insertWebhook, listWebhooks } from './store.ts'
 import { rotateSecret, setActive, updateWebhook } from './update.ts'
-import { openedHeaders, refusalsOf } from './webhook.ts'
-import { refuseUnknownGroups } from './webhook-groups.ts'
+import { refusalsOf } from './webhook.ts'
+import { refuseUnknownGroups, setLink } from './webhook-groups.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')
@@ -27,7 +27,7 @@ export function webhookRoutes(deps: Deps): Routes {
     const given = request.body as Partial<NewWebhook>
     const { context } = request
     const unknown = await refuseUnknownGroups(db, context, given.groups)
-    const stored = id === undefined ? {} : openedHeaders(await getWebhookRow(db, context, id), seal)
+    const stored = id === undefined ? {} : await getHeaders(db, seal, context, id)
     refuse({ ...(await refusalsOf(given, stored, safeFetch)), ...unknown, ...refused })
   }
 
@@ -46,7 +46,7 @@ export function webhookRoutes(deps: Deps): Routes {
     const create = {
       operationId: 'createWebhook',
       summary: 'Create a webhook',
-      description: 'Only this answer has the secret in full. The address is checked, and looked up where it is a name.',
+      description: 'Only this response has the full secret. Zonewatch checks the URL and resolves its host name.',
       tags,
       body: NewWebhook,
       response: Answers(201, Webhook),
@@ -139,11 +139,48 @@ export function webhookRoutes(deps: Deps): Routes {
       })
     }
 
+    const link = {
+      operationId: 'linkWebhookToGroup',
+      summary: 'Link a webhook to a group',
+      description: 'The webhook receives the changes of the group from now on. Linking it again changes nothing.',
+      tags,
+      params: Params('webhook', 'group'),
+      response: Answers(204, NoContent),
+    }
+    app.post('/webhooks/:webhook/groups/:group', { schema: link }, async (request, reply) => {
+      const { params, context } = request
+      const wanted = { webhookId: params.webhook, group: params.group, isLinked: true }
+      await once(request, reply, db, {
+        effect: async (db) => {
+          await setLink(db, context, wanted, config)
+          return null
+        },
+        answer: () => {
+          reply.code(204)
+          return null
+        },
+      })
+      return reply.code(204).send(null)
+    })
+
+    const unlink = {
+      operationId: 'unlinkWebhookFromGroup',
+      summary: 'Unlink a webhook from a group',
+      description: 'The webhook receives no further changes of the group. Unlinking it again changes nothing.',
+      tags,
+      params: Params('webhook', 'group'),
+      response: Answers(204, NoContent),
+    }
+    app.delete('/webhooks/:webhook/groups/:group', { schema: unlink }, async ({ params, context }, reply) => {
+      await setLink(db, context, { webhookId: params.webhook, group: params.group, isLinked: false }, config)
+      return reply.code(204).send(null)
+    })
+
     const rotate = {
       operationId: 'rotateSecretOfWebhook',
       summary: 'Rotate the secret of a webhook',
       description:
-        'Only this response has the new secret in full. X-Service-Signature uses the new secret from now on. During the grace period, webhook-signature has the signatures of both secrets.',
+        'Only this response has the full new secret. X-Service-Signature uses the new secret from now on. During the grace period, webhook-signature has the signatures of both secrets.',
       tags,
       params,
       body: Nullable(SecretRotation), // a body that is not sent is null

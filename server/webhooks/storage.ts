@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 
-/** What a request costs beside its octets: its row, its indexes and its place in the queue. */
+/** What a request costs in addition to its octets: its row, its indexes and its place in the queue. */
 export const REQUEST_OCTETS = 1_024
 
 /** Counts what is stored more (positive) or less. Call it last in a transaction: its rows are locked in one order. */

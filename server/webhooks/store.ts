@@ -3,16 +3,16 @@ import type { NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { newWebhookSecret } from './signature.ts'
-import { headersContext, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
-import { groupsOf, linkGroups } from './webhook-groups.ts'
+import { headersContext, openedHeaders, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
+import { groupsOf, linkGroups, refuseMoreOfAllGroups } from './webhook-groups.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
@@ -31,9 +31,10 @@ export async function listWebhooks(
   let rows = db.selectFrom('webhooks').selectAll('webhooks').where('webhooks.organization_id', '=', organizationId)
   if (query.is_active !== undefined) rows = rows.where('webhooks.is_active', '=', query.is_active ? 1 : 0)
   if (query.state !== undefined) rows = rows.where('webhooks.state', '=', query.state)
-  if (groupId !== undefined) {
+  if (groupId === '') rows = rows.where(sql<boolean>`1 = 0`)
+  else if (groupId !== undefined) {
     const linked = db.selectFrom('group_webhooks').select('webhook_id').where('group_id', '=', groupId)
-    rows = rows.where('webhooks.id', 'in', linked)
+    rows = rows.where((of) => of.or([of('webhooks.id', 'in', linked), of('webhooks.all_groups', '=', 1)]))
   }
   const page = await listPage<WebhookRow>(rows as never, {
     seal,
@@ -55,27 +56,19 @@ export async function getWebhook(
   id: string,
   shown: { secret?: string } = {},
 ): Promise<Webhook> {
-  const row = await getWebhookRow(db, tenant, id)
+  const row = await getTenantRow(db, 'webhooks', tenant, id)
   const groups = await groupsOf(db, tenant, [id])
   return toWebhook(row, groups.get(id) ?? [], seal, shown)
 }
 
-/** `lock`: `forUpdate` where the row is read for a change. */
-export async function getWebhookRow(
+/** The headers of its requests, with their secret values. */
+export async function getHeaders(
   db: Database,
-  { organizationId }: Tenant,
+  seal: Seal,
+  tenant: Tenant,
   id: string,
-  lock = sql``,
-): Promise<WebhookRow> {
-  const row = await db
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(lock)
-    .executeTakeFirst()
-  if (!row) throw notFound()
-  return row
+): Promise<Record<string, string>> {
+  return openedHeaders(await getTenantRow(db, 'webhooks', tenant, id), seal)
 }
 
 /** The answer holds the secret in full, this once. Throws a 400 for a group that does not exist. */
@@ -88,6 +81,7 @@ export async function insertWebhook(
 ): Promise<Webhook> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
+    if (given.all_groups) await refuseMoreOfAllGroups(transaction, context, limits)
     const id = newId('whk', now)
     const secret = given.secret ?? newWebhookSecret()
     await transaction
@@ -101,6 +95,8 @@ export async function insertWebhook(
         headers: seal.close(JSON.stringify(given.headers ?? {}), headersContext(id)),
         is_active: 1,
         state: 'active',
+        payload_includes: JSON.stringify([...new Set(given.payload_includes ?? [])]),
+        all_groups: given.all_groups ? 1 : 0,
       })
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
@@ -117,7 +113,7 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, organizationId)
-    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, wanted: new Map() })
     await transaction

@@ -11,7 +11,7 @@ export type Occasion = 'schedule' | 'probe' | 'hand'
 /** A request before an attempt. */
 export type Standing = {
   requestId: string
-  /** A made-up change: one attempt, never more. */
+  /** An example change: one attempt, no retries. */
   isTest: boolean
   status: WebhookRequestsTable['status']
   /** Of the schedule's nine. */

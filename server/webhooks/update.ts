@@ -2,6 +2,7 @@ import type { WebhookChange } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks } from '../groups/links.ts'
 import { notFound, refuse } from '../problem.ts'
@@ -9,9 +10,8 @@ import type { Seal } from '../seal.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
 import { NEXT_VERSION, probeSoon, wakeDispatcher } from './pause-and-resume.ts'
 import { newWebhookSecret } from './signature.ts'
-import { getWebhookRow } from './store.ts'
 import { auditOf, headersContext, openedHeaders, secretContext } from './webhook.ts'
-import { groupsOf, linkGroups } from './webhook-groups.ts'
+import { groupsOf, linkGroups, refuseMoreOfAllGroups } from './webhook-groups.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -21,7 +21,7 @@ export async function updateWebhook(
   seal: Seal,
   context: RequestContext,
   id: string,
-  { url, headers, groups, is_active }: WebhookChange,
+  { url, headers, groups, is_active, payload_includes, all_groups }: WebhookChange,
   limits: LinkLimits,
   match?: Match,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function updateWebhook(
   await inTransaction(db, async (transaction) => {
     const isNew = url !== undefined || headers !== undefined
     if (groups !== undefined) await lockLinks(transaction, organizationId)
-    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
     if (isNew || groups !== undefined) {
@@ -47,11 +47,28 @@ export async function updateWebhook(
         .where('id', '=', id)
         .execute()
     }
+    if (payload_includes !== undefined) {
+      await transaction
+        .updateTable('webhooks')
+        .set({ payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]), ...nextVersion })
+        .where('organization_id', '=', organizationId)
+        .where('id', '=', id)
+        .execute()
+    }
+    if (all_groups !== undefined && all_groups !== (row.all_groups === 1)) {
+      if (all_groups) await refuseMoreOfAllGroups(transaction, context, limits)
+      await transaction
+        .updateTable('webhooks')
+        .set({ all_groups: all_groups ? 1 : 0, ...nextVersion })
+        .where('organization_id', '=', organizationId)
+        .where('id', '=', id)
+        .execute()
+    }
     if (groups !== undefined)
       await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
     if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
     if (isNew && row.state === 'paused') await probeSoon(transaction, id, now)
-    const changed = await getWebhookRow(transaction, context, id)
+    const changed = await getTenantRow(transaction, 'webhooks', context, id)
     const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), seal)
     const object = { id, label: row.url }
     await recordAudit(transaction, context, { action: 'webhook.updated', object, before, after })
@@ -64,7 +81,7 @@ export async function updateWebhook(
  */
 export async function setActive(db: Database, context: RequestContext, id: string, isActive: boolean): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     await writeActive(transaction, context, id, isActive)
     const audited = { object: { id, label: row.url }, before: { is_active: row.is_active === 1 } }
     const action = isActive ? 'webhook.enabled' : 'webhook.disabled'
@@ -99,7 +116,7 @@ export async function rotateSecret(
 ): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    const row = await getWebhookRow(transaction, context, id, forUpdate(transaction))
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     const hasGrace = graceHours > 0
     await transaction
       .updateTable('webhooks')

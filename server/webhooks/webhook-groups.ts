@@ -1,10 +1,14 @@
+import { sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
-import type { Tenant } from '../context.ts'
-import type { Database } from '../database/database.ts'
-import { type LinkLimits, replaceLinks } from '../groups/links.ts'
+import { recordAudit } from '../audit-log.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
+import { nextVersion } from '../database/versions.ts'
+import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
-import { type FieldErrors, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, notFound, Problem, refuse } from '../problem.ts'
 
 /** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
 export async function linkGroups(
@@ -40,6 +44,66 @@ async function fieldsOfGroups(db: Database, organizationId: string, named: reado
   }
   return { fields, unknown }
 }
+
+/**
+ * Links the webhook to the group, or takes the link away. Where it is so already, nothing changes. Throws `not_found`, and 409 where
+ * either side has as many links as it may.
+ */
+export async function setLink(
+  db: Database,
+  context: RequestContext,
+  { webhookId, group: named, isLinked }: { webhookId: string; group: string; isLinked: boolean },
+  limits: LinkLimits,
+): Promise<void> {
+  const { organizationId } = context
+  await inTransaction(db, async (transaction) => {
+    await lockLinks(transaction, organizationId)
+    const row = await getTenantRow(transaction, 'webhooks', context, webhookId, forUpdate(transaction))
+    const group = (await findGroups(transaction, context, [named])).get(named)
+    if (!group) throw notFound()
+    const before = (await groupsOf(transaction, context, [webhookId])).get(webhookId) ?? []
+    if (before.includes(group.id) === isLinked) return
+    const after = isLinked ? [...before, group.id].sort() : before.filter((id) => id !== group.id)
+    const links = { organizationId, side: 'webhook', id: webhookId } as const
+    const wanted = new Map(after.map((id) => [id, id]))
+    try {
+      await replaceLinks(transaction, { ...links, wanted }, limits)
+    } catch (error) {
+      // The fields of a refusal are those of a body, which this request does not have.
+      if (error instanceof Problem) throw conflict(TOO_MANY)
+      throw error
+    }
+    await transaction
+      .updateTable('webhooks')
+      .set(nextVersion)
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', webhookId)
+      .execute()
+    const object = { id: webhookId, label: row.url }
+    const audited = { action: 'webhook.updated', object, before: { groups: before }, after: { groups: after } } as const
+    await recordAudit(transaction, context, audited)
+  })
+}
+
+/** Of those that ask at the same moment one more may be let through. Throws 409. */
+export async function refuseMoreOfAllGroups(
+  db: Database,
+  { organizationId }: Tenant,
+  { webhooksPerGroup }: LinkLimits,
+): Promise<void> {
+  const { count } = await db
+    .selectFrom('webhooks')
+    .select((of) => of.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where('all_groups', '=', sql.lit(1))
+    .executeTakeFirstOrThrow()
+  if (count < webhooksPerGroup) return
+  throw conflict(
+    `At most ${webhooksPerGroup} webhooks can receive all groups. Set all_groups of one of them to false first.`,
+  )
+}
+
+const TOO_MANY = 'The webhook or the group has as many links as it may have. Remove one of them first.'
 
 /** The ids of the groups of each webhook, sorted. */
 export async function groupsOf(

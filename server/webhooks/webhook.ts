@@ -51,6 +51,8 @@ export const auditOf = (row: WebhookRow, groups: string[], seal: Seal) => ({
   headers: openedHeaders(row, seal),
   groups,
   is_active: row.is_active === 1,
+  ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) as string[] }),
+  ...(row.all_groups === 1 && { all_groups: true }),
 })
 
 /** `secret` is shown in full only when it was just made. */
@@ -67,6 +69,8 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     state: row.state,
     last_error: row.last_error,
     last_executed: isoOrNull(row.last_executed_at),
+    ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) }),
+    ...(row.all_groups === 1 && { all_groups: true }),
   }
   if (shown.secret === undefined) return withVersion(webhook, row.version)
   return withVersion({ ...webhook, secret: shown.secret }, row.version, webhook)

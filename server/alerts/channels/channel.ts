@@ -2,8 +2,8 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { ChannelType } from '#contract/alerts.ts'
 import type { Notice } from '../notice.ts'
 
-/** One HTTP request of a channel. */
-export type Outgoing = { url: string; headers?: Record<string, string>; body: string }
+/** One HTTP request of a channel: a POST, unless it says otherwise. */
+export type Outgoing = { method?: 'PUT'; url: string; headers?: Record<string, string>; body: string }
 
 export type Response = { status: number; body: string }
 
@@ -21,7 +21,7 @@ export type HttpMedium<S extends TObject = TObject> = {
   permanent: readonly number[]
   /** Whether a recovery closes what the failure opened there. */
   resolves?: true
-  /** What a 2xx that is an error all the same says. */
+  /** The error in the body of a 2xx response. */
   errorIn?(response: Response): string | undefined
   /** How long the response asks to wait, where it does not say it in `Retry-After`. */
   retryAfterMs?(response: Response): number | undefined
@@ -59,6 +59,10 @@ export const ApiUrl = (preset: string) =>
 
 export const Settings = <T extends Record<string, TSchema>>(properties: T) =>
   Type.Object(properties, { additionalProperties: false })
+
+/** The buttons of a message: acknowledge first, where there is something to acknowledge. */
+export const buttonsOf = ({ link, acknowledge }: Pick<Notice, 'link' | 'acknowledge'>): Notice['link'][] =>
+  acknowledge === null ? [link] : [{ label: 'Acknowledge', href: acknowledge }, link]
 
 /** Cut to what a medium accepts, without splitting a character. */
 export function cut(text: string, most: number): string {

@@ -87,6 +87,13 @@ const CONTRACTS: Record<Exclude<ChannelType, 'email'>, Contract> = {
     revoked: { status: 403 },
     limited: LIMITED,
   },
+  matrix: {
+    settings: (at) => ({ homeserver: at, access_token: TOKEN, room_id: '!room:example.org' }),
+    secrets: [TOKEN],
+    accepts: { status: 200, body: '{"event_id": "$1"}' },
+    revoked: { status: 401, body: '{"errcode": "M_UNKNOWN_TOKEN"}' },
+    limited: { status: 429, body: '{"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 30000}' },
+  },
   twilio: {
     settings: (at) => ({
       account_sid: `AC${'0'.repeat(32)}`,
@@ -137,7 +144,7 @@ test('each medium sends a test, notices a revoked token and a rate limit, and sh
     const sent = await tested(accepts)
     expect([type, sent.status, sent.error]).toEqual([type, 'SENT', null])
     const request = receiver.received[0]!
-    expect([type, request.method]).toEqual([type, 'POST'])
+    expect([type, request.method]).toEqual([type, type === 'matrix' ? 'PUT' : 'POST'])
     const octets =
       request.headers['content-type'] === 'application/json'
         ? JSON.parse(request.body.toString())
@@ -174,7 +181,7 @@ test('what a rate limit asks to wait is read, and what no retry mends is known',
     expect([type, HTTP_MEDIA[type].permanent.includes(revoked.status)]).toEqual([type, true])
     expect([type, HTTP_MEDIA[type].permanent.includes(429)]).toEqual([type, false])
     const asked = HTTP_MEDIA[type].retryAfterMs?.({ status: 429, body: limited.body ?? '' })
-    const inBody = { discord: 30_500, telegram: 30_000 }[type as string]
+    const inBody = { discord: 30_500, telegram: 30_000, matrix: 30_000 }[type as string]
     expect([type, asked]).toEqual([type, inBody])
   }
 })
@@ -289,10 +296,14 @@ test('messages look as people see them', async () => {
     organization: 'Acme & Sons',
     baseUrl: 'https://dns.example.com',
     now: 1_795_000_600_000,
+    acknowledge: 'https://dns.example.com/dashboard/alert-acknowledgement/org_1.alr_1.signature',
   }
   const notices = {
     failing: noticeOfIncident('failing', incident, [monitor], common),
-    recovered: noticeOfIncident('recovered', { ...incident, failing: 0, resolvedAt: common.now }, [monitor], common),
+    recovered: noticeOfIncident('recovered', { ...incident, failing: 0, resolvedAt: common.now }, [monitor], {
+      ...common,
+      resolves: { title: 'www.example.com A: Mismatch', at: incident.openedAt },
+    }),
   }
   const at = 'https://api.example.net'
   const messages = types.map((type) => [

@@ -4,6 +4,7 @@ import { discord } from './discord.ts'
 import { email } from './email.ts'
 import { googleChat } from './google-chat.ts'
 import { http } from './http.ts'
+import { matrix } from './matrix.ts'
 import { mattermost } from './mattermost.ts'
 import { ntfy } from './ntfy.ts'
 import { opsgenie } from './opsgenie.ts'
@@ -26,6 +27,7 @@ export const HTTP_MEDIA: Record<Exclude<ChannelType, 'email'>, HttpMedium> = {
   pushover,
   mattermost,
   google_chat: googleChat,
+  matrix,
   twilio,
   http,
 }

@@ -14,7 +14,7 @@ export const discord = httpMedium({
     webhook_url: SecretUrl('Webhook URL', { examples: ['https://discord.com/api/webhooks/000/XXXX'] }),
   }),
   permanent: [400, 401, 403, 404],
-  request: ({ kind, title, text, facts, remedy, link, at, organization }, { webhook_url }) => ({
+  request: ({ kind, title, text, facts, remedy, link, acknowledge, at, organization }, { webhook_url }) => ({
     url: webhook_url,
     body: JSON.stringify({
       username: 'Zonewatch',
@@ -26,6 +26,8 @@ export const discord = httpMedium({
           description: [
             withoutMarkdown(cut(text, DESCRIPTION)),
             ...(remedy === null ? [] : [`**What to do:** ${remedy}`]),
+            // Webhooks of a channel have no buttons, an application's only.
+            ...(acknowledge === null ? [] : [`[Acknowledge](${acknowledge})`]),
           ].join('\n\n'),
           color: kind === 'recovered' ? 0x2eb67d : kind === 'failing' ? 0xe01e5a : 0x4a90d9,
           fields: facts.slice(0, 4).map(({ name, value }) => ({ name, value: cut(withoutMarkdown(value), FIELD) })),

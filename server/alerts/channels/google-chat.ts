@@ -1,4 +1,4 @@
-import { cut, httpMedium, SecretUrl, Settings } from './channel.ts'
+import { buttonsOf, cut, httpMedium, SecretUrl, Settings } from './channel.ts'
 
 /** A message has at most 32,000 octets. */
 const TEXT = 2000
@@ -14,14 +14,19 @@ export const googleChat = httpMedium({
     }),
   }),
   permanent: [400, 401, 403, 404],
-  request: ({ key, title, text, facts, remedy, link }, { webhook_url }) => {
+  request: (notice, { webhook_url }) => {
+    const { key, title, text, facts, remedy } = notice
     const widgets = [
       paragraph(text),
       ...facts.map(({ name, value }) => ({
         decoratedText: { topLabel: name, text: escaped(cut(value, TEXT)), wrapText: true },
       })),
       ...(remedy === null ? [] : [paragraph(`What to do: ${remedy}`)]),
-      { buttonList: { buttons: [{ text: link.label, onClick: { openLink: { url: link.href } } }] } },
+      {
+        buttonList: {
+          buttons: buttonsOf(notice).map(({ label, href }) => ({ text: label, onClick: { openLink: { url: href } } })),
+        },
+      },
     ]
     const url = new URL(webhook_url)
     url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD')

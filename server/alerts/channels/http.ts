@@ -17,7 +17,7 @@ export const http = httpMedium({
       Text('Body template', {
         maxLength: 10_000,
         description:
-          'JSON with {{title}}, {{text}}, {{kind}}, {{incident}}, {{organization}}, {{facts}}, {{remedy}}, {{link}} or {{time}} in its texts.',
+          'JSON with {{title}}, {{text}}, {{kind}}, {{incident}}, {{organization}}, {{facts}}, {{remedy}}, {{link}}, {{acknowledge}} or {{time}} in its texts.',
         examples: ['{"message": "{{title}}: {{link}}"}'],
       }),
     ),
@@ -30,10 +30,12 @@ export const http = httpMedium({
   }),
 })
 
-const NAMES = ['title', 'text', 'kind', 'incident', 'organization', 'facts', 'remedy', 'link', 'time'] as const
+const NAMES = [
+  ...(['title', 'text', 'kind', 'incident', 'organization', 'facts', 'remedy', 'link', 'acknowledge', 'time'] as const),
+] as const
 type Named = Record<(typeof NAMES)[number], string>
 
-function fieldsOf({ kind, id, key, organization, title, text, facts, remedy, link, at }: Notice) {
+function fieldsOf({ kind, id, key, organization, title, text, facts, remedy, link, acknowledge, at }: Notice) {
   return {
     id,
     kind,
@@ -44,17 +46,19 @@ function fieldsOf({ kind, id, key, organization, title, text, facts, remedy, lin
     facts,
     remedy,
     link: link.href,
+    acknowledge,
     time: new Date(at).toISOString(),
   }
 }
 
-/** A name stands inside a text of the JSON, so that what replaces it is escaped as such. */
+/** A name is inside a JSON string, so that its value is escaped as a string. */
 function filled(template: string, notice: Notice): string {
-  const { facts, remedy, ...texts } = fieldsOf(notice)
+  const { facts, remedy, acknowledge, ...texts } = fieldsOf(notice)
   const named: Named = {
     ...texts,
     facts: facts.map(({ name, value }) => `${name}: ${value}`).join('\n'),
     remedy: remedy ?? '',
+    acknowledge: acknowledge ?? '',
   }
   return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) =>
     JSON.stringify(named[name as keyof Named]).slice(1, -1),

@@ -22,7 +22,10 @@ export const mattermost = httpMedium({
           color: notice.kind === 'recovered' ? '#2eb67d' : notice.kind === 'failing' ? '#e01e5a' : '#4a90d9',
           title: cut(notice.title, 250),
           title_link: notice.link.href,
-          text: cut(withoutMarkdown(textWithoutLink(notice)), TEXT),
+          text: [
+            cut(withoutMarkdown(textWithoutLink(notice)), TEXT),
+            ...(notice.acknowledge === null ? [] : [`[Acknowledge](${notice.acknowledge})`]),
+          ].join('\n\n'),
         },
       ],
     }),

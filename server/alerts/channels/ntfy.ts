@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { plainText } from '../notice.ts'
-import { ApiUrl, cut, httpMedium, Secret, Settings, Text } from './channel.ts'
+import { ApiUrl, buttonsOf, cut, httpMedium, Secret, Settings, Text } from './channel.ts'
 
 /** A message has at most 4,096 octets; longer ones become attachments. */
 const MESSAGE = 1000
@@ -34,7 +34,7 @@ export const ntfy = httpMedium({
             : 'information_source',
       ],
       click: notice.link.href,
-      actions: [{ action: 'view', label: notice.link.label, url: notice.link.href }],
+      actions: buttonsOf(notice).map(({ label, href }) => ({ action: 'view', label, url: href })),
     }),
   }),
 })

@@ -10,7 +10,7 @@ const API = 'https://api.opsgenie.com'
 export const opsgenie = httpMedium({
   type: 'opsgenie',
   name: 'Opsgenie',
-  help: 'Add an API integration to an Opsgenie team, and copy its API key. In the EU, use https://api.eu.opsgenie.com.',
+  help: 'Add an API integration to an Opsgenie team, and copy its API key. In the EU, use https://api.eu.opsgenie.com. Atlassian ends Opsgenie in April 2027.',
   settings: Settings({ api_key: Secret('API key'), api_url: ApiUrl(API) }),
   resolves: true,
   permanent: [401, 402, 403, 404, 422],

@@ -1,5 +1,5 @@
 import type { Notice } from '../notice.ts'
-import { cut, httpMedium, SecretUrl, Settings } from './channel.ts'
+import { buttonsOf, cut, httpMedium, SecretUrl, Settings } from './channel.ts'
 
 /** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
 const HEADER = 150
@@ -19,7 +19,7 @@ export const slack = httpMedium({
 })
 
 function slackMessage(notice: Notice) {
-  const { title, text, facts, remedy, link, organization } = notice
+  const { title, text, facts, remedy, organization } = notice
   const mark =
     notice.kind === 'recovered'
       ? ':white_check_mark:'
@@ -42,7 +42,11 @@ function slackMessage(notice: Notice) {
       ...remedyText,
       {
         type: 'actions',
-        elements: [{ type: 'button', text: { type: 'plain_text', text: link.label }, url: link.href }],
+        elements: buttonsOf(notice).map(({ label, href }) => ({
+          type: 'button',
+          text: { type: 'plain_text', text: label },
+          url: href,
+        })),
       },
       { type: 'context', elements: [{ type: 'mrkdwn', text: cut(`Zonewatch · ${escaped(organization)}`, FIELD) }] },
     ],

@@ -1,4 +1,4 @@
-import { cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
+import { buttonsOf, cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** A message has at most 28 KB. */
 const TEXT = 2000
@@ -12,7 +12,8 @@ export const teams = httpMedium({
     webhook_url: SecretUrl('Workflow URL', { examples: ['https://example.webhook.office.com/workflows/xxxx'] }),
   }),
   permanent: [400, 401, 403, 404, 410, 413],
-  request: ({ kind, title, text, facts, remedy, link }, { webhook_url }) => {
+  request: (notice, { webhook_url }) => {
+    const { kind, title, text, facts, remedy } = notice
     const card = {
       $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
       type: 'AdaptiveCard',
@@ -30,7 +31,7 @@ export const teams = httpMedium({
         },
         ...(remedy === null ? [] : [block(`What to do: ${remedy}`)]),
       ],
-      actions: [{ type: 'Action.OpenUrl', title: link.label, url: link.href }],
+      actions: buttonsOf(notice).map(({ label, href }) => ({ type: 'Action.OpenUrl', title: label, url: href })),
       msteams: { width: 'Full' },
     }
     const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }

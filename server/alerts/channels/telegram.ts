@@ -1,5 +1,5 @@
 import type { Notice } from '../notice.ts'
-import { ApiUrl, at, cut, httpMedium, jsonOf, Secret, Settings, Text } from './channel.ts'
+import { ApiUrl, at, buttonsOf, cut, httpMedium, jsonOf, Secret, Settings, Text } from './channel.ts'
 
 /** A message has at most 4,096 characters after its entities are read. */
 const PART = 800
@@ -23,7 +23,7 @@ export const telegram = httpMedium({
       text: html(notice),
       parse_mode: 'HTML',
       link_preview_options: { is_disabled: true },
-      reply_markup: { inline_keyboard: [[{ text: notice.link.label, url: notice.link.href }]] },
+      reply_markup: { inline_keyboard: [buttonsOf(notice).map(({ label, href }) => ({ text: label, url: href }))] },
     }),
   }),
   errorIn: ({ body }) => (jsonOf(body)?.ok === false ? 'Telegram did not accept the message' : undefined),

@@ -125,7 +125,7 @@ function untruth(world: World, given: ReadonlyMap<string, number>, event: Event)
     const served = new Set(records.flatMap(({ members }) => members.map(({ value }) => value)))
     if (world.geo !== undefined) served.add(world.geo)
     for (const { region } of world.nameServers) if (region !== undefined) served.add(region)
-    const horizon = rotates(world) ? memoryOf(world) : 0
+    const horizon = rotates(world) || rotatesThroughCaches(world) ? memoryOf(world) : 0
     const extra = values!.filter(
       (value) => !served.has(value) && !((given.get(value) ?? Number.NEGATIVE_INFINITY) >= at - horizon),
     )
@@ -207,10 +207,7 @@ export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'A rotation that is seen only through caches',
     mostPercent: 5,
-    isIn: (world) => {
-      const isRegional = world.nameServers.some(({ region }) => region !== undefined)
-      return (rotates(world) || isRegional) && (!world.roots || world.closed.length > 0)
-    },
+    isIn: rotatesThroughCaches,
     permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
   },
   {
@@ -260,6 +257,12 @@ export function undecidable(world: World): readonly Undecidable[] {
 
 function rotates({ periods }: World): boolean {
   return periods.some(({ members, size }) => size < members.length)
+}
+
+/** Caches that asked different name servers give in turn what these give, also where it differs by region. */
+function rotatesThroughCaches(world: World): boolean {
+  const isRegional = world.nameServers.some(({ region }) => region !== undefined)
+  return (rotates(world) || isRegional) && (!world.roots || world.closed.length > 0)
 }
 
 function isZoneGone({ roots, closed, periods, truncates }: World): boolean {

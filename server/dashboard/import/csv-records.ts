@@ -5,7 +5,7 @@ export type CsvRecord = { line: number; cells: string[]; wrong?: string }
 
 const SEPARATORS = [',', ';', '\t', '|']
 
-/** Characters read before others have a turn, and characters of one cell. */
+/** Characters read before the event loop is yielded, and characters of one cell. */
 const SLICE = 2_048
 const MOST_CELL = 65_536
 /** Cells of a record that are kept. */

@@ -68,7 +68,7 @@ test('the settings of a row are read', async () => {
   ])
 })
 
-test('what is wrong with a row is said with what is allowed', async () => {
+test('the error of a row names what is wrong and what is allowed', async () => {
   const text = `name,type,value,exact,notify,frequency
 a.example,,1,,,
 a.example,FOO,1,,,

@@ -15,7 +15,7 @@ const TEXTS = ['_dmarc', '_mta-sts', '_smtp._tls']
 
 type Guess = { name: string; found: Found }
 
-/** The usual records of a domain, as far as they are there. Throws a 400 for what is no name. */
+/** The usual records of a domain that exist. Throws a 400 for an invalid name. */
 export async function discover(deps: LookupDeps, text: string): Promise<InputRow[]> {
   const parsed = parseMonitorName({ full_domain: pastedName(text) }, 'PTR')
   if (!parsed.ok) throw invalid({ domain: parsed.problems.full_domain! })

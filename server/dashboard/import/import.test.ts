@@ -85,13 +85,15 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
 
     const [row] = await rowsOf('192.0.2.2')
     const other = { id, expected_value: ['192.0.2.1'], is_exact_match: true, group: 'default' }
-    const why = 'Differs from an existing monitor in group default, which expects 192.0.2.1 (exact).'
+    const why = 'A monitor in group default expects exactly 192.0.2.1.'
     expect(row).toMatchObject({ fate: 'differs', monitor: other, why })
     const { expected_value, is_exact_match } = row!
     const was = { expected_value: other.expected_value, is_exact_match: true }
     const update = { id, was, expected_value, is_exact_match }
     const send = async (updates: object[], key?: string) =>
       await world.call(`${PATH}/updates`, { method: 'POST', body: { updates }, ...(key === undefined ? {} : { key }) })
+    const wrong = { ...update, expected_value: ['nonsense'] }
+    expect((await send([wrong])).body.refused[0].why).toMatch(/^"nonsense" is not an IPv4 address\. /)
     const { key } = await world.organization('Other')
     expect((await send([update], key)).body.refused).toEqual([
       { id, why: 'The monitor was deleted since the preview.' },
@@ -111,7 +113,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1', group: 'elsewhere' }
     await world.call('/monitors', { method: 'POST', body })
     const [equal] = (await plan(world, { zone: 'a.example. A 192.0.2.1' })).body.rows
-    expect(equal).toMatchObject({ fate: 'make', why: 'The group elsewhere already has the same monitor.' })
+    expect(equal).toMatchObject({ fate: 'make', why: 'An identical monitor exists in group elsewhere.' })
     const [own] = (await plan(world, { zone: 'a.example. A 192.0.2.1', group: 'elsewhere' })).body.rows
     expect(own).toMatchObject({ fate: 'exists', why: 'An identical monitor already exists.' })
   })

@@ -15,7 +15,7 @@ import { findGroupIds, findSlugs } from './group-store.ts'
 import { type InputRow, joinRecords } from './rows.ts'
 import { readZone } from './zone-file.ts'
 
-/** Rows judged before others have a turn. */
+/** Rows judged before the event loop is yielded. */
 const SLICE = 20
 
 /** Characters of a row that is not made. */
@@ -128,7 +128,7 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
   const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
   const slugs = await findSlugs(db, { organizationId }, groups)
   for (const { row, other } of elsewhere)
-    row.why = `The group ${slugs.get(other.group_id) ?? ''} already has the same monitor.`
+    row.why = `An identical monitor exists in group ${slugs.get(other.group_id) ?? ''}.`
   for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
 }
 
@@ -160,7 +160,10 @@ const isEqualElsewhere = (other: Sameness, sameness: Sameness): boolean =>
 function markDiffering(row: ImportRow, other: Other, group: string): void {
   const expected_value: string[] = JSON.parse(other.expected_values)
   const is_exact_match = other.is_exact_match === 1
-  const why = `Differs from an existing monitor in group ${group}, which expects ${expected_value.join(', ')} (${is_exact_match ? 'exact' : 'flexible'}).`
+  const values = expected_value.join(', ')
+  const why = is_exact_match
+    ? `A monitor in group ${group} expects exactly ${values}.`
+    : `A monitor in group ${group} expects at least ${values}.`
   Object.assign(row, { fate: 'differs', why, monitor: { id: other.id, expected_value, is_exact_match, group } })
 }
 

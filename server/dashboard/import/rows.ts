@@ -2,9 +2,9 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { Notify } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
 
-/** What of an input stands for one monitor. `why`: set where it is known already that none is made. */
+/** The part of an input that becomes one monitor. `why`: set if it is already known that none is created. */
 export type InputRow = {
-  /** Null for what was discovered. */
+  /** Null for discovered rows. */
   line: number | null
   name: string
   type: string

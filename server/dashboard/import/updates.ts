@@ -3,7 +3,7 @@ import type { RequestContext } from '../../context.ts'
 import { type Database, inTransaction } from '../../database/database.ts'
 import { lockMonitor } from '../../monitors/store.ts'
 import { updateMonitor } from '../../monitors/update.ts'
-import { conflict, Problem } from '../../problem.ts'
+import { conflict, fieldTexts, Problem } from '../../problem.ts'
 
 type Update = ImportUpdates['updates'][number]
 
@@ -40,6 +40,6 @@ async function updateOne(
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     if (error.status === 404) return 'The monitor was deleted since the preview.'
-    return error.status === 400 ? Object.values(error.errors ?? {}).join(' ') : error.message
+    return error.status === 400 ? Object.values(fieldTexts(error.errors ?? {})).join(' ') : error.message
   }
 }

@@ -88,7 +88,7 @@ g\. A 192.0.2.4
   ])
 })
 
-test('without $ORIGIN the zone names itself, is named by the caller, or has to be named', async () => {
+test('without $ORIGIN the name of the zone comes from its SOA record or from the caller, or is an error', async () => {
   expect(await made('example.com. IN SOA ns. a. 1 2 3 4 5\nwww A 192.0.2.1')).toEqual([
     ['www.example.com.', 'A', '192.0.2.1'],
   ])

@@ -18,7 +18,7 @@ export type Entry = {
 /** Characters of one entry, and of one line, that are read: the longest value that can be expected takes 4,000. */
 export const MOST_CHARACTERS = 16_384
 
-/** Characters read before others have a turn. */
+/** Characters read before the event loop is yielded. */
 const SLICE = 2_048
 
 // Blanks, a comment, a parenthesis, a quoted string and whether it is closed, other text, and a backslash at the end.

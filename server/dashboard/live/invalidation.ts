@@ -51,5 +51,6 @@ function listsOf(url: string): readonly List[] {
   if (url.startsWith('/monitors') || ACCEPTING.has(url)) return ['monitors', 'groups']
   if (url.startsWith('/groups')) return ['groups', 'monitors', 'webhooks']
   if (url.startsWith('/webhooks')) return ['webhooks', 'requests', 'groups']
+  if (url.startsWith('/setup-pages')) return ['monitors']
   return []
 }

@@ -19,9 +19,9 @@ export type ResolverDeps = {
 
 /** One lookup's way down. What it may still use is shared with the lookups of name servers' addresses on its way. */
 export type Resolution = {
-  /** Which of a zone's servers is asked first. */
+  /** Which of a zone's servers is queried first. */
   firstServer: number
-  /** Whether the way is asked for again, whatever was learned before; to the targets of aliases too. */
+  /** Whether the delegation is followed again instead of using the cache; also for CNAME targets. */
   fresh: boolean
   giveUpAt: number
   startedAt: number

@@ -93,7 +93,7 @@ export const failures: Record<number, Failure> = {
     description: "The plan's limit is reached.",
     example: {
       error:
-        'Plan limit reached: 10 of 10 monitors are in use on the plan Small, and this request adds 1. Delete some or change the plan.',
+        'Plan limit reached: 10 of 10 monitors are in use on the plan Small, and this request adds 1. Delete monitors or change the plan.',
     },
   },
   403: {
@@ -147,7 +147,10 @@ export const failures: Record<number, Failure> = {
     description: 'The Idempotency-Key belongs to another request.',
     example: {
       error: 'This Idempotency-Key was used for another request. Use a new key.',
-      errors: { 'Idempotency-Key': 'was used with another path or another body within the last 24 hours.' },
+      errors: {
+        'Idempotency-Key':
+          'was used with another path, another body or by a caller with another role within the last 24 hours.',
+      },
     },
   },
   429: {
@@ -156,7 +159,7 @@ export const failures: Record<number, Failure> = {
     headers: ['Retry-After'],
     example: {
       error:
-        'Too many requests: the limit for reads (GET, HEAD) with one API key is 600 per minute. Try again in 12 seconds, or ask the operator of the server to raise READ_LIMIT.',
+        'The rate limit for reads (GET, HEAD) is reached: 600 per minute for each API key. The operator of the server can raise READ_LIMIT. Try again in 12 seconds.',
     },
   },
   431: {

@@ -1,8 +1,7 @@
 import { ErrorBody } from '#contract/common.ts'
-import { INCLUDES } from '#contract/monitors.ts'
 import { failures, type HeaderName, headerRefs, headers, parameters, responses, securitySchemes } from './components.ts'
 import { webhooks } from './deliveries.ts'
-import { errorStatusesOf } from './failures.ts'
+import { errorStatusesOf, type Shape } from './failures.ts'
 import { hoistTitled } from './hoist.ts'
 
 /** The parts of a document and of an operation that are looked at or changed here. */
@@ -16,6 +15,7 @@ export type Operation = {
   parameters?: Parameter[]
   'x-takes-if-match'?: boolean
   'x-writes-nothing'?: boolean
+  'x-takes-idempotency-key'?: boolean
   requestBody?: { required?: boolean; content: Record<string, { schema?: AnySchema }> }
   responses: Record<
     string,
@@ -54,12 +54,15 @@ export function complete(document: Document): Document {
   return document
 }
 
-/** The titles of what a PATCH with `If-Match` answers: resources that carry an ETag in whichever answer they come. */
+/** The titles of what is changed or deleted with `If-Match`: resources that carry an ETag in whichever answer they come. */
 function versionedTitles({ paths }: Document): Set<string | undefined> {
-  const operations = Object.values(paths).flatMap((path) => Object.values(path))
-  const patches = operations.filter((operation) => operation['x-takes-if-match'])
+  const isVersioned = (path: Record<string, Operation>) =>
+    Object.values(path).some((operation) => operation['x-takes-if-match'])
+  const operations = Object.values(paths)
+    .filter(isVersioned)
+    .flatMap((path) => path.get ?? [])
   return new Set(
-    patches.flatMap(({ responses }) => responses['200']?.content?.['application/json']?.schema?.title ?? []),
+    operations.flatMap(({ responses }) => responses['200']?.content?.['application/json']?.schema?.title ?? []),
   )
 }
 
@@ -67,6 +70,7 @@ function versionedTitles({ paths }: Document): Set<string | undefined> {
 function completeOpen(operation: Operation): void {
   delete operation['x-takes-if-match']
   delete operation['x-writes-nothing']
+  delete operation['x-takes-idempotency-key']
   for (const [status, response] of Object.entries(operation.responses)) {
     response.headers = headerRefs(status === '503' ? ['Retry-After'] : [])
   }
@@ -83,25 +87,29 @@ function completeOperation(
 ): void {
   correctBody(operation)
   for (const parameter of operation.parameters ?? []) listInclude(parameter)
-  const answer = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))
-  const schema = answer?.[1].content?.['application/json']?.schema
+  const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
+  const schema = answers[0]?.[1].content?.['application/json']?.schema
   const answersPage = 'has_more' in (schema?.properties ?? {})
   const answersOne = schema?.type === 'object' && !answersPage
-  if (answersPage) operation.description ??= 'Returns one page in the requested order. An item must match all filters.'
+  if (answersPage) {
+    operation.description ??= 'Returns one page in the requested order. An item must match all filters.'
+    operation.description += ' Returns 304 if the page is the one that the ETag in If-None-Match belongs to.'
+  }
   if (answersOne && method === 'get') operation.description ??= 'Returns 304 if the ETag in If-None-Match is current.'
 
   const { 'x-takes-if-match': takesIfMatch, 'x-writes-nothing': writesNothing } = operation
+  const isRepeatable = (method === 'post' && !writesNothing) || operation['x-takes-idempotency-key'] === true
   delete operation['x-takes-if-match']
   delete operation['x-writes-nothing']
-  const isRepeatable = method === 'post' && !writesNothing
-  const isRead = method === 'get' && answersOne
-  const parameter = takesIfMatch ? 'IfMatch' : isRead ? 'IfNoneMatch' : isRepeatable ? 'IdempotencyKey' : undefined
-  if (parameter) {
-    operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${parameter}` }]
+  delete operation['x-takes-idempotency-key']
+  const isRead = method === 'get' && (answersOne || answersPage)
+  const conditions = { IfMatch: takesIfMatch, IfNoneMatch: isRead, IdempotencyKey: isRepeatable }
+  for (const [name, isTaken] of Object.entries(conditions)) {
+    if (isTaken) operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${name}` }]
   }
-  if (answer) {
+  for (const answer of answers) {
     if (answer[1].description === 'Default Response') answer[1].description = 'Success.'
-    const tagged = answersOne && (method === 'get' || versioned.has(schema.title))
+    const tagged = isRead || (answersOne && versioned.has(schema.title))
     const more: [HeaderName, boolean][] = [
       ['Location', answer[0] === '201' && answersOne],
       ['ETag', tagged],
@@ -112,12 +120,11 @@ function completeOperation(
       operation.responses['304'] = { description: 'Nothing changed.', headers: headerRefs(['ETag']) }
     }
   }
-  completeFailures(method, path, operation)
+  completeFailures(operation, { method, path, isRepeatable, takesIfMatch: takesIfMatch === true })
 }
 
-function completeFailures(method: string, path: string, operation: Operation): void {
+function completeFailures(operation: Operation, shape: Shape): void {
   for (const status of ['4XX', '5XX']) delete operation.responses[status]
-  const shape = { method, path, hasParameters: path.includes('{') }
   for (const status of errorStatusesOf(shape)) {
     const failure = failures[status]
     if (failure) operation.responses[status] = { $ref: `#/components/responses/${failure.name}` } as never
@@ -127,11 +134,11 @@ function completeFailures(method: string, path: string, operation: Operation): v
 /** Several values, separated by commas. */
 function listInclude(parameter: Parameter): void {
   if (parameter.name !== 'include') return
-  const { description } = parameter
-  const schema = { type: 'array', items: { type: 'string', enum: [...INCLUDES] } }
-  if ((parameter.schema as { enum?: unknown }).enum === undefined) {
-    Object.assign(parameter, { description, schema, style: 'form', explode: false, example: ['frequency', 'group'] })
-  }
+  const { description = '' } = parameter
+  if ((parameter.schema as { enum?: unknown }).enum !== undefined) return
+  const names = description.replace(/^Comma-separated: |\.$/g, '').split(', ')
+  const schema = { type: 'array', items: { type: 'string', enum: names } }
+  Object.assign(parameter, { description, schema, style: 'form', explode: false, example: names.slice(0, 2) })
 }
 
 /** A route that takes no body refuses one with fields; the document shows none. A body that may be null can be left out. */

@@ -1,7 +1,7 @@
-export type Shape = { method: string; path: string; hasParameters: boolean }
+export type Shape = { method: string; path: string; isRepeatable: boolean; takesIfMatch: boolean }
 
 /** Every error status that an operation can answer, beside what any server can. */
-export function errorStatusesOf({ method, path, hasParameters }: Shape): number[] {
+export function errorStatusesOf({ method, path, isRepeatable, takesIfMatch }: Shape): number[] {
   const writes = method !== 'get'
   const creates = ['post', 'put', 'patch'].includes(method)
   const changes = method === 'patch' || method === 'delete'
@@ -10,15 +10,15 @@ export function errorStatusesOf({ method, path, hasParameters }: Shape): number[
     [401, true],
     [402, creates],
     [403, writes],
-    [404, hasParameters || path.includes('{')],
+    [404, path.includes('{')],
     [405, true],
     [409, writes],
-    [412, changes],
+    [412, changes || takesIfMatch],
     // Also where no body is taken: one may be sent.
     [413, writes],
     [414, true],
     [415, writes],
-    [422, method === 'post'],
+    [422, isRepeatable || method === 'post'],
     [429, true],
     [431, true],
     [500, true],

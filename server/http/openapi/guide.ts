@@ -6,16 +6,19 @@ export type Guide = { description: string; tags: { name: string; description: st
 
 /** The project's documents as descriptions, because many readers have nothing but the API reference. */
 export async function readGuide(): Promise<Guide> {
-  const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md', 'alerts.md']
-  const [api, states, matching, webhooks, alerts] = await Promise.all(files.map(textOf))
+  const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md', 'alerts.md', 'jobs.md', 'setup-pages.md']
+  const [api, states, matching, webhooks, alerts, jobs, setupPages] = await Promise.all(files.map(textOf))
   return {
-    description: `Zonewatch watches DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
+    description: `Zonewatch monitors DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
     tags: [
       { name: 'Monitors', description: `${states}\n\n${matching}` },
+      { name: 'Jobs', description: jobs! },
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
       { name: 'Events', description: 'Confirmed changes with their evidence. Only checks create events.' },
       { name: 'Webhooks', description: webhooks! },
       { name: 'Alerts', description: alerts! },
+      { name: 'Setup pages', description: setupPages! },
+      { name: 'API keys', description: 'The keys of the organization: role, expiry, limits and rotation.' },
       { name: 'Agents', description: 'The members of the organization and open invitations.' },
       { name: 'Organization', description: 'Settings, billing and the plan.' },
       { name: 'Health', description: 'For the operator of the server. These endpoints need no key.' },

@@ -30,6 +30,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
         // Only on their way to the document.
         'x-takes-if-match': route.config?.takesIfMatch,
         'x-writes-nothing': route.config?.writesNothing,
+        'x-takes-idempotency-key': route.config?.takesIdempotencyKey,
       },
     }),
     transformObject: (document) =>

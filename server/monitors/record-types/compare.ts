@@ -53,7 +53,7 @@ function sortedSet(values: readonly string[]): string[] {
   return [...new Set(values)].sort()
 }
 
-/** A value as it stands in a sentence about it. */
+/** A value as it is written in a sentence. */
 export function quoted(text: string): string {
   const shown = Array.from(text.slice(0, 122))
   return `"${shown.length > 60 ? `${shown.slice(0, 60).join('')}…` : text}"`

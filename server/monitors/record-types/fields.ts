@@ -16,7 +16,7 @@ export type Field = {
   isRest?: true
 }
 
-/** In flexible mode it stands for whatever a field holds. */
+/** In flexible mode it matches any value of a field. */
 const ANY = '*'
 
 type FieldRecord = Pick<RecordType, 'code' | 'queryType' | 'parts' | 'likelyAt'> & {

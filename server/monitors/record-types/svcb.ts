@@ -271,7 +271,7 @@ function addresses(wrong: WrongParameter, length: number, text: (octets: Buffer)
   }
 }
 
-/** Of equal length; undefined where they are not, and for none. */
+/** Addresses of equal length; undefined if their lengths differ or there are none. */
 function parts(octets: Buffer, length: number): Buffer[] | undefined {
   if (octets.length === 0 || octets.length % length !== 0) return undefined
   return Array.from({ length: octets.length / length }, (_, at) => octets.subarray(at * length, (at + 1) * length))

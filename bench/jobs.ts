@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { sql } from 'kysely'
+import type { NewJob } from '#contract/jobs.ts'
+import { systemClock } from '../server/clock.ts'
+import { systemContext } from '../server/context.ts'
+import { type Database, openDatabase } from '../server/database/database.ts'
+import { claimDue } from '../server/database/lease-queue.ts'
+import { migrate } from '../server/database/migrate.ts'
+import { runStep } from '../server/jobs/run.ts'
+import { getJob, insertJob, undoJob } from '../server/jobs/store.ts'
+import { GAP_MS } from '../server/jobs/worker.ts'
+import { createSeal } from '../server/seal.ts'
+import { fill } from './api-data.ts'
+
+/** Jobs over all monitors and their undo: monitors a second with the gaps between batches, and how long one batch has the database. */
+const { values: options } = parseArgs({
+  options: {
+    monitors: { type: 'string', default: '100000' },
+    url: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+const CASES: Record<string, NewJob> = {
+  update: { action: 'update', all: true, change: { expected_value: ['192.0.2.200'], is_exact_match: false } },
+  interval: { action: 'update', all: true, change: { frequency: 60 } },
+  move: { action: 'move', all: true, group: 'moved' },
+  check: { action: 'check', all: true },
+  delete: { action: 'delete', all: true },
+}
+const deps = { clock: systemClock, seal: createSeal('a secret of the benchmark, longer than 32 characters') }
+const PLAN = { id: 'bench', name: 'Bench', prices: [], limits: { monitors: null, min_frequency: null } }
+
+const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+try {
+  const db = openDatabase(options.url ?? `sqlite:${join(folder, 'bench.db')}`)
+  await migrate(db, systemClock.now())
+  await fill(db, Number(options.monitors), systemClock.now())
+  const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+  const rows = []
+  for (const [name, body] of Object.entries(CASES)) {
+    const job = await insertJob(db, systemContext(organizationId, systemClock.now()), body)
+    rows.push({ case: name, ...(await run(db, organizationId, job)) })
+    await checkpoint(db)
+    if (body.action === 'check') continue
+    const undo = await undoJob(db, systemContext(organizationId, systemClock.now()), job)
+    rows.push({ case: `undo of ${name}`, ...(await run(db, organizationId, undo)) })
+    await checkpoint(db)
+  }
+  if (options.json) for (const row of rows) console.log(JSON.stringify(row))
+  else console.table(rows)
+  await db.destroy()
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function run(db: Database, organizationId: string, id: string) {
+  const from = performance.now()
+  const cpu = process.cpuUsage()
+  const steps: number[] = []
+  for (;;) {
+    const [claim] = await claimDue(db, 'due_jobs', { now: systemClock.now(), process: 1, limit: 1 })
+    if (!claim) break
+    const began = performance.now()
+    await runStep({ ...deps, db, config: { plans: [PLAN] as never } }, claim)
+    steps.push(performance.now() - began)
+    await systemClock.sleep(GAP_MS)
+  }
+  const { changed, failed } = await getJob(db, { organizationId }, id)
+  const seconds = (performance.now() - from) / 1_000
+  const { user, system } = process.cpuUsage(cpu)
+  steps.sort((one, other) => one - other)
+  return {
+    ...{ changed, failed, per_second: Math.round(changed / seconds) },
+    // What others on the machine do changes the time, and this not.
+    per_cpu_second: Math.round(changed / ((user + system) / 1_000_000)),
+    batch_ms: round(steps[Math.floor(steps.length / 2)]!),
+    batch_p99_ms: round(steps[Math.floor(steps.length * 0.99)]!),
+  }
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10
+}
+
+/** As the supervisor does beside the writers. */
+async function checkpoint(db: Database): Promise<void> {
+  if (options.url === undefined) await sql`pragma wal_checkpoint(truncate)`.execute(db)
+}

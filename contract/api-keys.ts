@@ -1,0 +1,178 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+
+/** The classes of requests that a key can have a limit of its own for. */
+export const KEY_LIMITS = ['read', 'page', 'write', 'create', 'check'] as const
+export type KeyLimit = (typeof KEY_LIMITS)[number]
+
+/** What each class counts. */
+export const KEY_LIMIT_ABOUT: Record<KeyLimit, string> = {
+  read: 'GET and HEAD',
+  page: 'pages of lists after the first, requested with `after` or `before`. Without a limit of their own they count as reads',
+  write: 'POST, PUT, PATCH and DELETE',
+  create: 'POST /monitors and POST /monitors/bulk',
+  check: 'POST /monitors/{monitor}/check. Without a limit of their own they count as writes',
+}
+
+/** The keys that an agent made may do at most this. */
+export const HIGHEST_KEY_ROLE = { viewer: 'read', member: 'write', admin: 'write', owner: 'admin' } as const
+
+/** Hours that the secret before a rotation may work on. */
+export const MOST_GRACE_HOURS = 168
+
+const role = Type.Enum(['read', 'write', 'admin'], {
+  description:
+    '`read` only reads, `write` changes monitors, groups, webhooks and alert rules, `admin` has full access.',
+})
+
+const limitsOf = <T extends TSchema>(schema: (description: string) => T) =>
+  Object.fromEntries(KEY_LIMITS.map((name) => [name, schema(KEY_LIMIT_ABOUT[name])])) as Record<KeyLimit, T>
+
+const KeyLimits = Exactly(
+  limitsOf((about) =>
+    Nullable(
+      Type.Integer({ description: `Requests per minute: ${about}. Null: the limit of the server. 0: no limit.` }),
+    ),
+  ),
+  { title: 'ApiKeyLimits', description: 'The limits that this key has of its own.' },
+)
+
+const NewKeyLimits = Exactly(
+  limitsOf((about) =>
+    Type.Optional(
+      Nullable(Type.Integer({ minimum: 0, maximum: 1_000_000, description: `Requests per minute: ${about}.` })),
+    ),
+  ),
+  {
+    title: 'NewApiKeyLimits',
+    description:
+      'Limits of this key instead of those of the server, at most the KEY_LIMIT_MAX of the server. Only owners and keys with the role admin can set them. Null: the limit of the server.',
+  },
+)
+export type NewKeyLimits = Static<typeof NewKeyLimits>
+
+const NO_LIMITS = { read: null, page: null, write: null, create: null, check: null }
+const EXAMPLE = {
+  id: 'key_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  name: 'Deployment',
+  role: 'write',
+  created: '2026-11-20T08:00:00.000Z',
+  created_by: 'Ada Example',
+  created_by_id: 'agt_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  created_by_key_id: null,
+  last_used: '2026-11-21T09:30:00.000Z',
+  expires: null,
+  revoked: null,
+  rotated: null,
+  previous_expires: null,
+  limits: { ...NO_LIMITS, read: 300, page: 600 },
+}
+
+export const ApiKey = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `key_`.' }),
+    name: Type.String(),
+    role,
+    created: Instant('When the key was created.'),
+    created_by: Nullable(
+      Type.String({ description: 'The agent who created it. Null: the command line, or an agent who left.' }),
+    ),
+    created_by_id: Nullable(Type.String({ description: 'The same agent (`agt_…`).' })),
+    created_by_key_id: Nullable(
+      Type.String({
+        description: 'The API key that created it (`key_…`), on behalf of the agent who created that one.',
+      }),
+    ),
+    last_used: Nullable(Instant('When the key was last used, to the minute.')),
+    expires: Nullable(Instant('When the key expires.')),
+    revoked: Nullable(Instant('When the key was revoked.')),
+    rotated: Nullable(Instant('When the key was last rotated.')),
+    previous_expires: Nullable(Instant('When the previous key stops working. Null: only the current one works.')),
+    limits: KeyLimits,
+  },
+  {
+    title: 'ApiKey',
+    description: 'A key that authenticates programs. The key itself is not shown.',
+    examples: [EXAMPLE],
+  },
+)
+export type ApiKey = Static<typeof ApiKey>
+
+const elsewhere = {
+  id: GIVEN_BY_SERVER,
+  created: GIVEN_BY_SERVER,
+  created_by: GIVEN_BY_SERVER,
+  created_by_id: GIVEN_BY_SERVER,
+  created_by_key_id: GIVEN_BY_SERVER,
+  last_used: GIVEN_BY_SERVER,
+  revoked: 'is set by DELETE /api-keys/{key}.',
+  rotated: 'is set by POST /api-keys/{key}/rotate.',
+  previous_expires: 'is set by POST /api-keys/{key}/rotate.',
+}
+
+const expires = Nullable(
+  Type.String({ maxLength: 40, description: 'A time in the future, ISO 8601. Null: the key does not expire.' }),
+)
+
+export const NewApiKey = Exactly(
+  { name: Name, role, expires: Type.Optional(expires), limits: Type.Optional(Nullable(NewKeyLimits)) },
+  {
+    title: 'NewApiKey',
+    examples: [{ name: 'Deployment', role: 'write', limits: { read: 300, page: 600 } }],
+    'x-elsewhere': elsewhere,
+  },
+)
+export type NewApiKey = Static<typeof NewApiKey>
+
+/** What is absent stays, in `limits` too. */
+export const ApiKeyChange = Exactly(
+  {
+    name: Type.Optional(Name),
+    role: Type.Optional(role),
+    expires: Type.Optional(expires),
+    limits: Type.Optional(Nullable(NewKeyLimits)),
+  },
+  { title: 'ApiKeyChange', examples: [{ limits: { check: 60 } }], 'x-elsewhere': elsewhere },
+)
+export type ApiKeyChange = Static<typeof ApiKeyChange>
+
+export const ApiKeyRotation = Exactly(
+  {
+    grace_hours: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MOST_GRACE_HOURS,
+        default: 24,
+        description: 'Hours for which the previous key also works. 0: it stops working at once.',
+      }),
+    ),
+  },
+  { title: 'ApiKeyRotation', examples: [{ grace_hours: 24 }] },
+)
+export type ApiKeyRotation = Static<typeof ApiKeyRotation>
+
+export const MadeApiKey = Exactly(
+  {
+    ...ApiKey.properties,
+    key: Type.String({ description: 'The key: `zw_` and 43 letters and digits. Only this response shows it.' }),
+  },
+  {
+    title: 'ApiKeyWithSecret',
+    examples: [{ ...EXAMPLE, last_used: null, key: `zw_${'x'.repeat(43)}` }],
+  },
+)
+export type MadeApiKey = Static<typeof MadeApiKey>
+
+export const KEY_STATES = ['active', 'expired', 'revoked'] as const
+
+export const ApiKeyQuery = Exactly({
+  ...pageQuery('ApiKeyOrder', ['created']),
+  state: Type.Optional(
+    Type.Enum(KEY_STATES, { type: 'string', title: 'ApiKeyState', description: 'Filter by whether the key works.' }),
+  ),
+})
+export type ApiKeyQuery = Static<typeof ApiKeyQuery>
+
+/** `GET /dashboard/api/key-limits`: the limits of the server, and the highest that owners can set; 0: no limit. */
+export const ServerKeyLimits = Exactly({ defaults: KeyLimits, most: Type.Integer() })
+export type ServerKeyLimits = Static<typeof ServerKeyLimits>

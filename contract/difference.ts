@@ -1,0 +1,57 @@
+import { type Static, Type } from 'typebox'
+import { Exactly } from './common.ts'
+import type { VerdictReason } from './reasons.ts'
+
+const texts = (description: string) => Type.Array(Type.String(), { description })
+
+/** What is different, as data. */
+export const Difference = Exactly(
+  {
+    missing: texts('Expected values that no record meets.'),
+    unexpected: texts('Observed values that are not expected; none where `is_exact_match` is false.'),
+    matched: texts('Expected values that a record meets.'),
+    changes: Type.Array(
+      Exactly({
+        action: Type.Enum(['add', 'remove'], { type: 'string' }),
+        name: Type.String({ description: 'The name of the record: the end of the CNAME chain where there is one.' }),
+        type: Type.String({ description: 'The type of the record, as a zone has it: TXT for SPF.' }),
+        value: Type.String(),
+      }),
+      { description: 'The records to add and remove so that the monitor is VALID; empty where it is.' },
+    ),
+    truncated: Type.Optional(
+      Type.Literal(true, { description: 'Present where lists or values were shortened to fit.' }),
+    ),
+  },
+  {
+    title: 'Difference',
+    description: 'What is different from the expected values, and what to change.',
+    examples: [
+      {
+        missing: ['192.0.2.1'],
+        unexpected: ['192.0.2.99'],
+        matched: [],
+        changes: [
+          { action: 'add', name: 'www.example.com', type: 'A', value: '192.0.2.1' },
+          { action: 'remove', name: 'www.example.com', type: 'A', value: '192.0.2.99' },
+        ],
+      },
+    ],
+  },
+)
+export type Difference = Static<typeof Difference>
+
+/** Null where the verdict knows no values: after failures, and for verdicts of old versions. */
+export function differenceOf({ params }: VerdictReason): Difference | null {
+  if (!('missing' in params)) return null
+  const { missing, record, truncated } = params
+  const { unexpected, matched } = 'matched' in params ? params : { unexpected: [], matched: [] }
+  const change = (action: 'add' | 'remove') => (value: string) => ({ action, ...record, value })
+  return {
+    missing,
+    unexpected,
+    matched,
+    changes: [...missing.map(change('add')), ...unexpected.map(change('remove'))],
+    ...(truncated && { truncated }),
+  }
+}

@@ -1,0 +1,193 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './common.ts'
+import { MOST_TAGS, Tags, withMetadataFilters } from './labels.ts'
+import { MonitorChange, monitorFilters } from './monitors.ts'
+
+export const JOB_ACTIONS = ['update', 'move', 'tag', 'untag', 'accept', 'check', 'delete'] as const
+/** `undo` is the action of a job that POST /jobs/{job}/undo creates. */
+export const ALL_JOB_ACTIONS = [...JOB_ACTIONS, 'undo'] as const
+export type JobAction = (typeof ALL_JOB_ACTIONS)[number]
+export const JOB_STATES = ['queued', 'running', 'finished', 'canceled', 'failed'] as const
+export type JobState = (typeof JOB_STATES)[number]
+export const RESULT_STATES = ['changed', 'unchanged', 'failed'] as const
+export type ResultState = (typeof RESULT_STATES)[number]
+
+/** Ids that a job may name; for more monitors there are filters. */
+export const MOST_IDS = 10_000
+/** Jobs of an organization that are queued or running. */
+export const MOST_UNFINISHED = 20
+
+const ACTIONS_MEAN =
+  '`update`: sets the fields in `change`. `move`: moves to `group`. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events.'
+
+const filter = Exactly(monitorFilters, {
+  ...withMetadataFilters,
+  description: 'The filters of GET /monitors. They are applied once, when the job starts.',
+})
+const { external_id: _id, until: _until, setup_page: _page, ...changed } = MonitorChange.properties
+const OF_ONE = 'belongs to one monitor. Use PATCH /monitors/{monitor}.'
+const change = Exactly(changed, {
+  description: 'For `update`: what PATCH /monitors/{monitor} takes, without `external_id`, `until` and `setup_page`.',
+  'x-elsewhere': {
+    ...(MonitorChange as SchemaOptions)['x-elsewhere'],
+    external_id: OF_ONE,
+    until: OF_ONE,
+    setup_page: OF_ONE,
+  },
+})
+const group = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'For `move`: the id or slug of a group. An unknown slug creates the group.',
+})
+
+const tags = Type.Array(Tags.items, {
+  minItems: 1,
+  maxItems: MOST_TAGS,
+  description: `For \`tag\` and \`untag\`: at most ${MOST_TAGS} tags. Letter case matters.`,
+})
+
+export const NewJob = Exactly(
+  {
+    action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTIONS_MEAN }),
+    monitors: Type.Optional(
+      Type.Array(Type.String({ maxLength: 40 }), {
+        minItems: 1,
+        maxItems: MOST_IDS,
+        description: `Ids of monitors (\`mon_…\`), at most ${MOST_IDS}. Send exactly one of \`monitors\`, \`filter\` and \`all\`.`,
+      }),
+    ),
+    filter: Type.Optional(filter),
+    all: Type.Optional(Type.Literal(true, { type: 'boolean', description: 'Every monitor of the organization.' })),
+    change: Type.Optional(change),
+    group: Type.Optional(group),
+    tags: Type.Optional(tags),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: 'Whether to report what the job would do without doing it. Default: false.' }),
+    ),
+  },
+  {
+    title: 'NewJob',
+    examples: [
+      {
+        action: 'update',
+        filter: { domain: 'example.com', record_type: 'A' },
+        change: { expected_value: ['192.0.2.2'] },
+      },
+    ],
+  },
+)
+export type NewJob = Static<typeof NewJob>
+
+const Json = (description: string) =>
+  Nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description }))
+
+export const Job = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `job_`.' }),
+    created: Instant('When the job was created.'),
+    created_by: Type.String({ description: 'The name of the person or key that created it.' }),
+    action: Type.Enum(ALL_JOB_ACTIONS, {
+      type: 'string',
+      description: `${ACTIONS_MEAN} \`undo\`: undoes another job.`,
+    }),
+    dry_run: Type.Boolean({ description: 'Whether the job only reports what it would do.' }),
+    state: Type.Enum(JOB_STATES, {
+      type: 'string',
+      description:
+        '`queued`: waits for earlier jobs of the organization. `failed`: stopped by an error, which is in `error`; what was done until then stays.',
+    }),
+    total: Nullable(Type.Integer({ description: 'How many monitors it applies to; null until they are listed.' })),
+    done: Type.Integer({ description: 'How many monitors it has processed.' }),
+    changed: Type.Integer({ description: 'How many of them it changed, or with `dry_run` would change.' }),
+    failed: Type.Integer({ description: 'How many of them it could not change. The results say why.' }),
+    started: Nullable(Instant('When it began.')),
+    finished: Nullable(Instant('When it finished, was canceled or failed.')),
+    monitors: Nullable(Type.Integer({ description: 'How many ids the request named; null with `filter` or `all`.' })),
+    filter: Json('The filters of the request; empty with `all`, null with `monitors` and for an undo.'),
+    change: Json('The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`.'),
+    undo_until: Nullable(Instant('Until when the job can be undone; null where there is nothing to undo.')),
+    undoes: Nullable(Type.String({ description: 'The id of the job that this one undoes.' })),
+    undone_by: Nullable(Type.String({ description: 'The id of the job that undoes this one.' })),
+    error: Nullable(Type.String({ description: 'Why it failed.' })),
+  },
+  {
+    title: 'Job',
+    description: 'One action on many monitors, carried out in the background.',
+    examples: [
+      {
+        id: 'job_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        created: '2026-11-21T09:30:00.000Z',
+        created_by: 'Ada Example',
+        action: 'update',
+        dry_run: false,
+        state: 'running',
+        total: 300,
+        done: 120,
+        changed: 119,
+        failed: 1,
+        started: '2026-11-21T09:30:00.100Z',
+        finished: null,
+        monitors: null,
+        filter: { domain: 'example.com', record_type: 'A' },
+        change: { expected_value: ['192.0.2.2'] },
+        undo_until: null,
+        undoes: null,
+        undone_by: null,
+        error: null,
+      },
+    ],
+  },
+)
+export type Job = Static<typeof Job>
+
+export const JobResult = Exactly(
+  {
+    id: Type.String({ description: 'The id of the monitor.' }),
+    name: Nullable(Type.String({ description: 'Its name and record type at that time; null where there was none.' })),
+    state: Type.Enum(RESULT_STATES, {
+      type: 'string',
+      description: '`changed`: changed, deleted, restored or checked. `unchanged`: it was as wanted already.',
+    }),
+    before: Json('The changed fields before the job; null where none changed.'),
+    after: Json('The changed fields after the job; null where none changed and for a deleted monitor.'),
+    error: Nullable(Type.String({ description: 'Why it failed.' })),
+    errors: Nullable(
+      Type.Unsafe<Record<string, string>>({
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'The path of each wrong field of `change` and a message.',
+      }),
+    ),
+  },
+  {
+    title: 'JobResult',
+    description: 'What a job did to one monitor.',
+    examples: [
+      {
+        id: 'mon_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        name: 'www.example.com A',
+        state: 'changed',
+        before: { expected_value: ['192.0.2.1'] },
+        after: { expected_value: ['192.0.2.2'] },
+        error: null,
+        errors: null,
+      },
+    ],
+  },
+)
+export type JobResult = Static<typeof JobResult>
+
+export const JobQuery = Exactly({
+  ...pageQuery('JobOrder', ['created']),
+  is_finished: Type.Optional(
+    Type.Boolean({ description: 'Only jobs that have ended (true), or only queued and running ones (false).' }),
+  ),
+})
+export type JobQuery = Static<typeof JobQuery>
+
+export const JobResultQuery = Exactly({
+  ...pageQuery('JobResultOrder', ['id']),
+  state: Type.Optional(Type.Enum(RESULT_STATES, { type: 'string', description: 'Only results with this state.' })),
+})
+export type JobResultQuery = Static<typeof JobResultQuery>

@@ -1,0 +1,77 @@
+import { Type } from 'typebox'
+import { ONE_LINE } from './common.ts'
+
+/** What integrators give monitors and groups, so that they need no table of ids of their own. */
+
+export const EXTERNAL_ID = '^[\\x21-\\x7e]+$'
+export const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: EXTERNAL_ID,
+  description:
+    '1 to 128 visible ASCII characters without spaces. Your own id of the object: unique among the monitors, and among the groups, of the organization.',
+  examples: ['customer-300/www'],
+})
+
+export const MOST_TAGS = 20
+export const TAG = '^[^\\s,"\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$'
+export const Tags = Type.Array(
+  Type.String({
+    minLength: 1,
+    maxLength: 50,
+    pattern: TAG,
+    description: '1 to 50 characters without spaces, commas and quotation marks',
+  }),
+  { maxItems: MOST_TAGS, description: `At most ${MOST_TAGS} tags. Letter case matters.`, examples: [['prod', 'eu']] },
+)
+
+export const MOST_METADATA = 20
+export const METADATA_KEY = '^[A-Za-z0-9_.-]{1,40}$'
+export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 255, pattern: ONE_LINE }), {
+  maxProperties: MOST_METADATA,
+  description: `At most ${MOST_METADATA} pairs. Keys: 1 to 40 letters, digits, dots, underscores and hyphens. Values: at most 255 characters in one line. A change replaces all pairs.`,
+  examples: [{ customer: 'acme', plan: 'business' }],
+})
+export type Metadata = Record<string, string>
+
+/** Fields of what is created. */
+export const newLabels = {
+  external_id: Type.Optional(ExternalId),
+  tags: Type.Optional(Tags),
+  metadata: Type.Optional(Metadata),
+}
+
+/** Fields of a change: null clears. */
+export const changedLabels = {
+  external_id: Type.Optional(Type.Union([ExternalId, Type.Null()])),
+  tags: Type.Optional(Type.Union([Tags, Type.Null()])),
+  metadata: Type.Optional(Type.Union([Metadata, Type.Null()])),
+}
+
+/** What `?include=external_id,tags,metadata` adds. */
+export const shownLabels = {
+  external_id: Type.Optional(
+    Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'Your own id of the object. With `?include=external_id`.',
+    }),
+  ),
+  tags: Type.Optional(Type.Array(Type.String(), { description: 'With `?include=tags`.' })),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'With `?include=metadata`.' })),
+}
+
+/** What a query parameter begins with that filters by a pair of metadata: `metadata.customer=acme`. */
+export const METADATA_PREFIX = 'metadata.'
+export const METADATA_PARAMETER = '^metadata\\.[A-Za-z0-9_.-]{1,40}$'
+export const labelFilters = {
+  external_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only the one with this external id.' })),
+  tag: Type.Optional(
+    Type.String({
+      maxLength: 1_100,
+      description: 'Only those with this tag. Several, separated by commas: only those with all of them.',
+      examples: ['prod'],
+    }),
+  ),
+}
+/** Options of a query that takes `metadata.<key>=<value>`. */
+export const withMetadataFilters = { patternProperties: { [METADATA_PARAMETER]: { type: 'string', maxLength: 255 } } }

@@ -1,0 +1,136 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, GIVEN_BY_SERVER, Instant, Nullable, pageQuery, Time } from './common.ts'
+
+export const CHANGE_STATES = ['SCHEDULED', 'IN_PROGRESS', 'DONE', 'NOT_ARRIVED', 'CANCELED'] as const
+const state = Type.Enum(CHANGE_STATES, {
+  type: 'string',
+  title: 'PlannedChangeState',
+  description:
+    '`SCHEDULED`: its period has not begun. `IN_PROGRESS`: the old values, the new ones and a mix of both are fine. `DONE`: every server answers the new values. `NOT_ARRIVED`: its period ended before. `CANCELED`: somebody changed what the monitor expects.',
+})
+
+const SeenAnswer = Exactly({
+  kind: Type.Enum(['name_server', 'resolver'], { type: 'string' }),
+  server: Type.String({ description: 'The name of the name server, or the address of the resolver.' }),
+  answer: Type.Enum(['old', 'new', 'mixed', 'other', 'none'], {
+    type: 'string',
+    description: 'Which values it answers. `none`: it gave no answer.',
+  }),
+  values: Type.Array(Type.String()),
+  ttl: Nullable(Type.Integer({ description: 'Seconds. Of a resolver: for how much longer it keeps the answer.' })),
+})
+
+const Progress = Exactly(
+  {
+    checked: Instant('When the servers were asked.'),
+    servers: Type.Array(SeenAnswer, {
+      description: "The zone's name servers (at most 13) and the resolvers of DNS_SERVERS (at most 8).",
+    }),
+    caches_until: Nullable(
+      Instant(
+        'When the last cache must have let go of the old values, by the TTLs seen. Null while a name server still answers them.',
+      ),
+    ),
+  },
+  { description: 'What the last check saw. Null before the first check of the period.' },
+)
+
+const exampleChange = {
+  monitor_id: 'mon_01kaj3x7v8q2n5m4r6t9w0y1zb',
+  new_value: ['192.0.2.2'],
+  from: '2030-01-10T14:00:00.000Z',
+  to: '2030-01-10T18:00:00.000Z',
+}
+
+export const PlannedChange = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `pch_`.' }),
+    created: Instant('When it was planned.'),
+    created_by: Type.String({ description: 'The name of who planned it.' }),
+    monitor_id: Type.String(),
+    old_value: Type.Array(Type.String(), { description: 'What the monitor expected when the change was planned.' }),
+    new_value: Type.Array(Type.String(), {
+      description: 'What it expects when the change is done, or its period over.',
+    }),
+    from: Instant('When the period begins.'),
+    to: Instant('When the period ends.'),
+    state,
+    closed: Nullable(Instant('When it was done, did not arrive, or was canceled.')),
+    progress: Nullable(Progress),
+  },
+  {
+    title: 'PlannedChange',
+    description: 'A record that moves from one set of values to another within a period.',
+    examples: [
+      {
+        id: 'pch_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        created: '2030-01-08T09:30:00.000Z',
+        created_by: 'Ada Example',
+        ...exampleChange,
+        old_value: ['192.0.2.1'],
+        state: 'IN_PROGRESS',
+        closed: null,
+        progress: {
+          checked: '2030-01-10T14:20:00.000Z',
+          servers: [
+            { kind: 'name_server', server: 'ns1.example.com', answer: 'new', values: ['192.0.2.2'], ttl: 300 },
+            { kind: 'resolver', server: '192.0.2.53:53', answer: 'old', values: ['192.0.2.1'], ttl: 120 },
+          ],
+          caches_until: '2030-01-10T14:25:00.000Z',
+        },
+      },
+    ],
+  },
+)
+export type PlannedChange = Static<typeof PlannedChange>
+
+const fields = {
+  new_value: Type.Union(
+    [Type.String({ maxLength: 1000 }), Type.Array(Type.String({ maxLength: 1000 }), { minItems: 1, maxItems: 10 })],
+    { description: 'The values that the record moves to, as in `expected_value` of a monitor: 1 to 10.' },
+  ),
+  from: Time('When the period begins. Default: now.'),
+  to: Time('When the period ends: at most 14 days after `from`.'),
+}
+const fixed = {
+  id: GIVEN_BY_SERVER,
+  created: GIVEN_BY_SERVER,
+  created_by: GIVEN_BY_SERVER,
+  state: GIVEN_BY_SERVER,
+  closed: GIVEN_BY_SERVER,
+  progress: GIVEN_BY_SERVER,
+  old_value: 'is what the monitor expects. Change it with PATCH /monitors/{monitor}.',
+}
+
+export const NewPlannedChange = Exactly(
+  {
+    monitor_id: Type.String({ minLength: 1, maxLength: 40, description: 'The monitor (`mon_…`) of the record.' }),
+    new_value: fields.new_value,
+    from: Type.Optional(fields.from),
+    to: fields.to,
+  },
+  { title: 'NewPlannedChange', examples: [exampleChange], 'x-elsewhere': fixed },
+)
+export type NewPlannedChange = Static<typeof NewPlannedChange>
+
+export const PlannedChangeChange = Exactly(
+  {
+    new_value: Type.Optional(fields.new_value),
+    from: Type.Optional(fields.from),
+    to: Type.Optional(fields.to),
+  },
+  {
+    title: 'PlannedChangeChange',
+    description: 'What is left out stays.',
+    examples: [{ to: '2030-01-10T20:00:00.000Z' }],
+    'x-elsewhere': { ...fixed, monitor_id: 'cannot change. Delete the planned change and create another one.' },
+  },
+)
+export type PlannedChangeChange = Static<typeof PlannedChangeChange>
+
+export const PlannedChangeQuery = Exactly({
+  ...pageQuery('PlannedChangeOrder', ['created']),
+  monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only changes of this monitor.' })),
+  is_open: Type.Optional(Type.Boolean({ description: 'Only open changes (true), or only closed ones (false).' })),
+})
+export type PlannedChangeQuery = Static<typeof PlannedChangeQuery>

@@ -1,0 +1,126 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+
+/** How long a monitor with `until: "valid"` is checked quickly, and how often at first. */
+export const WAIT_HOURS = 72
+export const FIRST_WAIT_SECONDS = 15
+/** Monitors of an organization that wait at the same time. */
+export const MOST_WAITING = 1_000
+/** Monitors of one setup page. */
+export const MOST_ON_A_PAGE = 20
+export const PAGE_DAYS = 30
+
+export const SetupKey = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^\\S(.*\\S)?$',
+  description: 'your own key for the page, such as the id of your customer. Must not begin or end with a space',
+  examples: ['customer-4711'],
+})
+
+export const SetupPage = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `stp_`.' }),
+    created: Instant('When the page was created.'),
+    key: Nullable(Type.String({ description: 'Your own key; null for a page that one monitor has for itself.' })),
+    url: Type.String({
+      description:
+        'The public link. Anyone who has it sees which records the monitors expect, and whether they are there.',
+      examples: ['https://zonewatch.example.com/connect/2vJ8…'],
+    }),
+    expires: Instant(`When the link stops working, ${PAGE_DAYS} days after it was created or renewed.`),
+    monitors: Type.Array(Type.String(), { description: 'The ids of the monitors on the page (`mon_…`).' }),
+  },
+  {
+    title: 'SetupPage',
+    description: 'A public page that shows a customer which DNS records to create.',
+    examples: [
+      {
+        id: 'stp_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        created: '2026-11-20T08:00:00.000Z',
+        key: 'customer-4711',
+        url: 'https://zonewatch.example.com/connect/Zk3vD0pQ7m1xT5bJ9sW2eR8yU4iO6aLcHfGnVqXtBwM',
+        expires: '2026-12-20T08:00:00.000Z',
+        monitors: ['mon_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+      },
+    ],
+  },
+)
+export type SetupPage = Static<typeof SetupPage>
+
+export const SetupPageQuery = Exactly({
+  ...pageQuery('SetupPageOrder', ['created']),
+  key: Type.Optional(Type.String({ maxLength: 100, description: 'Only the page with this key.' })),
+})
+export type SetupPageQuery = Static<typeof SetupPageQuery>
+
+export const WAIT_STATES = ['waiting', 'valid', 'timed_out'] as const
+
+/** What `until: "valid"` adds to a monitor. */
+export const Wait = Exactly(
+  {
+    state: Type.Enum(WAIT_STATES, {
+      type: 'string',
+      description:
+        '`waiting`: checked quickly. `valid`: the expected records were found. `timed_out`: they were not, in time.',
+    }),
+    started: Instant('When the wait began.'),
+    deadline: Instant(`When the wait times out: ${WAIT_HOURS} hours after it began.`),
+    ended: Nullable(Instant('When the wait ended; null while the monitor waits.')),
+    setup_page: Nullable(
+      Exactly(
+        {
+          id: SetupPage.properties.id,
+          url: SetupPage.properties.url,
+          expires: SetupPage.properties.expires,
+        },
+        { description: 'The public page for the customer; null once it was revoked.' },
+      ),
+    ),
+  },
+  { title: 'Wait' },
+)
+export type Wait = Static<typeof Wait>
+
+/** How one record of a public page stands. */
+export const RECORD_STATES = ['waiting', 'wrong', 'found', 'valid', 'timed_out'] as const
+export type RecordState = (typeof RECORD_STATES)[number]
+
+const Provider = Exactly({
+  name: Type.String(),
+  url: Type.String({ description: 'Where the customer signs in.' }),
+  steps: Type.Array(Type.String()),
+})
+
+const PublicRecord = Exactly({
+  host: Type.String({ description: 'The name within its zone; `@` for the apex.' }),
+  name: Type.String({ description: 'The full name.' }),
+  zone: Type.String(),
+  type: Type.String(),
+  values: Type.Array(Exactly({ value: Type.String(), priority: Nullable(Type.String()) })),
+  state: Type.Enum(RECORD_STATES),
+  found: Nullable(
+    Type.Array(Type.String(), {
+      description: 'What the name servers answer now; null where none of them gave an answer to the last query.',
+    }),
+  ),
+  unexpected: Type.Array(Type.String(), { description: 'Records to remove.' }),
+  missing: Type.Array(Type.String()),
+  has_other_records: Type.Boolean({ description: 'Whether other records beside these are allowed.' }),
+  checked: Nullable(Instant('When the name servers were asked last.')),
+  provider: Nullable(Provider),
+  notes: Type.Array(Type.String(), { description: 'What is particular to this record at this provider.' }),
+})
+export type PublicRecord = Static<typeof PublicRecord>
+
+/** What the public page shows, and nothing else of the organization. */
+export const PublicPage = Exactly(
+  {
+    organization: Type.String(),
+    ttl: Type.Integer({ description: 'Seconds; a suggestion.' }),
+    is_done: Type.Boolean(),
+    records: Type.Array(PublicRecord),
+  },
+  { title: 'PublicSetupPage' },
+)
+export type PublicPage = Static<typeof PublicPage>

@@ -1,0 +1,39 @@
+import type { MonitorState } from './monitors.ts'
+
+/** What pages, alerts and mails call a state. */
+export const STATE_WORDS: Record<MonitorState, string> = {
+  VALID: 'Valid',
+  MISMATCH: 'Mismatch',
+  NOT_FOUND: 'Not found',
+  NO_DATA: 'No data',
+  INVALID: 'Lookup failed',
+  TIMEOUT: 'Timeout',
+  BAD_SETUP: 'Misconfigured',
+  UNSET: 'Not checked yet',
+}
+
+/**
+ * The form of a text for a count. Both forms are whole: `plural(2, '1 check is late.', (n) => `${n} checks are late.`)`. `other`
+ * gets the number with separators.
+ */
+export const plural = (count: number, one: string, other: (count: string) => string): string =>
+  count === 1 ? one : other(count.toLocaleString('en'))
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** "2 d 4 h", "35 min": the two largest units. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  const at = UNITS.findIndex(([, size]) => seconds >= size)
+  if (at === -1) return '0 s'
+  const [name, size] = UNITS[at]!
+  const next = UNITS[at + 1]
+  const rest = next ? Math.floor((seconds % size) / next[1]) : 0
+  const first = `${Math.floor(seconds / size)} ${name}`
+  return next && rest > 0 ? `${first} ${rest} ${next[0]}` : first
+}

@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Acknowledgement } from '#contract/incidents.ts'
+import { Card } from '../account/card.tsx'
+import { useSubmit } from '../account/form.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Bones } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+
+const route = getRouteApi('/alert-acknowledgement/$token')
+
+/** Where the link of a message leads. The press of a button acknowledges, not the opening: mail programs open links to look at them. */
+export function AcknowledgePage() {
+  const { token } = route.useParams()
+  const path = `/alert-acknowledgements/${token}`
+  const { data, error } = useQuery({
+    queryKey: ['acknowledgement', token],
+    queryFn: ({ signal }) => api.get<Acknowledgement>(path, {}, signal),
+    retry: false,
+  })
+  const [done, setDone] = useState<Acknowledgement>()
+  const { isBusy, problem, onSubmit } = useSubmit(async () => setDone(await api.post<Acknowledgement>(path, {})))
+  const shown = done ?? data
+  return (
+    <Card title="Acknowledge an incident">
+      {error ? (
+        <ProblemNote problem={error} />
+      ) : !shown ? (
+        <Bones lines={3} />
+      ) : (
+        <div className="flex flex-col gap-4">
+          <p className="font-medium break-words">{shown.title}</p>
+          <p role="status" className="text-sm text-soft">
+            {sentenceOf(shown)}
+          </p>
+          {problem !== undefined && <ProblemNote problem={problem} />}
+          {shown.state === 'open' && (
+            <form onSubmit={onSubmit} className="flex flex-col">
+              <Button type="submit" look="primary" isBusy={isBusy}>
+                Acknowledge
+              </Button>
+            </form>
+          )}
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function sentenceOf({ state, organization, acknowledged_by }: Acknowledgement): string {
+  if (state === 'resolved') return 'The incident is resolved. There is nothing to acknowledge.'
+  if (state === 'acknowledged')
+    return `Acknowledged by ${acknowledged_by}. ${organization} receives no more alerts about it until it recovers.`
+  return `${organization} receives no more alerts about this incident until it recovers.`
+}

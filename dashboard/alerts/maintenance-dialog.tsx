@@ -1,0 +1,175 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { MaintenanceWindow, NewMaintenanceWindow } from '#contract/maintenance.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { groupsQuery } from '../webhooks/queries.ts'
+import { instantOf, localOf, nextHours, viewerZone } from './local-time.ts'
+import { Several } from './several.tsx'
+
+type Repeats = 'once' | 'FREQ=DAILY' | 'FREQ=WEEKLY' | 'FREQ=MONTHLY' | 'custom'
+const REPEATS: { value: Repeats; label: string }[] = [
+  { value: 'once', label: 'Does not repeat' },
+  { value: 'FREQ=DAILY', label: 'Every day' },
+  { value: 'FREQ=WEEKLY', label: 'Every week on the same day' },
+  { value: 'FREQ=MONTHLY', label: 'Every month on the same day' },
+  { value: 'custom', label: 'By a rule (RFC 5545)' },
+]
+
+type Form = {
+  name: string
+  from: string
+  to: string
+  repeats: Repeats
+  rrule: string
+  groups: string[]
+  name_pattern: string
+}
+
+const FIELDS = ['name', 'from', 'to', 'rrule', 'groups', 'name_pattern']
+
+/** Makes a maintenance window, or changes one. */
+export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWindow; onClose: () => void }) {
+  const queries = useQueryClient()
+  const formId = useId()
+  const { data: groups } = useQuery(groupsQuery)
+  const [form, setForm] = useState<Form>(() => formOf(window))
+  const set = (change: Partial<Form>) => setForm({ ...form, ...change })
+  const timezone = window?.timezone ?? viewerZone()
+  const save = useMutation({
+    mutationFn: () => {
+      const body = bodyOf(form, timezone)
+      return window ? api.patch(`/maintenance-windows/${window.id}`, body) : api.post('/maintenance-windows', body)
+    },
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
+      onClose()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  const problem = save.error
+  return (
+    <Dialog
+      isOpen
+      isKept
+      isWide
+      onClose={onClose}
+      title={window ? 'Edit maintenance window' : 'New maintenance window'}
+      description="Alerts of these monitors wait until it ends. What you leave open includes every monitor."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
+            {window ? 'Save' : 'Create window'}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
+        <Field label="Name" className="sm:col-span-2" error={fieldError(problem, 'name')}>
+          <Input
+            required
+            maxLength={250}
+            placeholder="Weekly updates"
+            value={form.name}
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        </Field>
+        <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
+          <Input
+            type="datetime-local"
+            required
+            value={form.from}
+            onChange={(event) => set({ from: event.target.value })}
+          />
+        </Field>
+        <Field label="To" error={fieldError(problem, 'to')}>
+          <Input type="datetime-local" required value={form.to} onChange={(event) => set({ to: event.target.value })} />
+        </Field>
+        <Field
+          label="Repeats"
+          hint={form.repeats === 'once' ? undefined : `On the clock of ${timezone}, also when it changes.`}
+        >
+          <Select value={form.repeats} options={REPEATS} onChange={(repeats) => set({ repeats })} />
+        </Field>
+        {form.repeats === 'custom' ? (
+          <Field label="Rule" hint="FREQ=MONTHLY;BYDAY=-1SU: the last Sunday." error={fieldError(problem, 'rrule')}>
+            <Input
+              isCode
+              required
+              maxLength={500}
+              placeholder="FREQ=MONTHLY;BYDAY=-1SU"
+              value={form.rrule}
+              onChange={(event) => set({ rrule: event.target.value })}
+            />
+          </Field>
+        ) : (
+          <span className="hidden sm:block" />
+        )}
+        <Several
+          label="Groups"
+          hint="None chosen: every group."
+          options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
+          chosen={form.groups}
+          onChange={(chosen) => set({ groups: chosen })}
+          error={fieldError(problem, 'groups')}
+        />
+        <Field
+          label="Name pattern"
+          isOptional
+          hint={
+            window?.monitors
+              ? `The ${window.monitors.length} monitors that the API chose stay.`
+              : '* stands for any characters.'
+          }
+          error={fieldError(problem, 'name_pattern')}
+        >
+          <Input
+            isCode
+            maxLength={253}
+            placeholder="*.example.com"
+            value={form.name_pattern}
+            onChange={(event) => set({ name_pattern: event.target.value })}
+          />
+        </Field>
+        <div aria-live="polite" className="empty:hidden sm:col-span-2">
+          {problem && <ProblemNote problem={problem} fields={FIELDS} />}
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const formOf = (window?: MaintenanceWindow): Form => ({
+  name: window?.name ?? '',
+  ...(window ? { from: localOf(window.from), to: localOf(window.to) } : nextHours(2)),
+  ...repeatsOf(window?.rrule ?? null),
+  groups: window?.groups ?? [],
+  name_pattern: window?.name_pattern ?? '',
+})
+
+function repeatsOf(rrule: string | null): Pick<Form, 'repeats' | 'rrule'> {
+  if (rrule === null) return { repeats: 'once', rrule: '' }
+  const known = REPEATS.find(({ value }) => value === rrule)
+  return { repeats: known?.value ?? 'custom', rrule }
+}
+
+function bodyOf({ name, from, to, repeats, rrule, groups, name_pattern }: Form, timezone: string) {
+  const body: NewMaintenanceWindow = {
+    name,
+    from: instantOf(from),
+    to: instantOf(to),
+    rrule: repeats === 'once' ? null : repeats === 'custom' ? rrule : repeats,
+    timezone,
+    groups: groups.length === 0 ? null : groups,
+    name_pattern: name_pattern.trim() === '' ? null : name_pattern.trim(),
+  }
+  return body
+}

@@ -1,0 +1,193 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { CalendarClock, CircleCheck, Ellipsis, Pencil, Plus, Trash2, Wrench } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { MaintenanceWindow } from '#contract/maintenance.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { Bones, Code, Section } from '../ui/page.tsx'
+import { ProblemPage } from '../ui/problem.tsx'
+import { Badge } from '../ui/state.tsx'
+import { Cell, Head, Table } from '../ui/table.tsx'
+import { Time } from '../ui/time.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { groupsQuery } from '../webhooks/queries.ts'
+import { windowsQuery } from './queries.ts'
+
+const route = getRouteApi('/inside/alerts')
+const MaintenanceDialog = lazy(async () => ({
+  default: (await import('./maintenance-dialog.tsx')).MaintenanceDialog,
+}))
+
+export function MaintenanceWindows() {
+  const { can } = useSession()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { data: page, error, refetch } = useQuery(windowsQuery)
+  const isNew = search.open === 'new'
+  const setNew = (isOpen: boolean) =>
+    void navigate({ search: isOpen ? { tab: 'maintenance', open: 'new' } : { tab: 'maintenance' }, replace: true })
+  const make = can('write') && (
+    <Button look="primary" onClick={() => setNew(true)}>
+      <Plus /> New window
+    </Button>
+  )
+  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
+  return (
+    <>
+      <Section
+        title="Maintenance windows"
+        hint="Alerts wait while a window is active. Checks, events and webhooks go on."
+        isFlush
+        actions={make}
+      >
+        {!page ? (
+          <Bones lines={3} className="p-4" />
+        ) : page.data.length === 0 ? (
+          <Empty icon={Wrench} title="No maintenance windows" action={make}>
+            <p>Create one before you take something down. What still fails when it ends alerts then.</p>
+          </Empty>
+        ) : (
+          <List windows={page.data} />
+        )}
+      </Section>
+      <Suspense>{isNew && <MaintenanceDialog onClose={() => setNew(false)} />}</Suspense>
+    </>
+  )
+}
+
+function List({ windows }: { windows: readonly MaintenanceWindow[] }) {
+  const { can } = useSession()
+  const { data: groups } = useQuery(groupsQuery)
+  const groupName = (id: string) => groups?.data.find((group) => group.id === id)?.name ?? id
+  return (
+    <Table
+      label="Maintenance windows"
+      head={
+        <>
+          <Head>Window</Head>
+          <Head className="hidden sm:table-cell">Now or next</Head>
+          <Head className="hidden md:table-cell">Repeats</Head>
+          <Head>Status</Head>
+          <Head className="w-px" hidden="Actions" />
+        </>
+      }
+    >
+      {windows.map((window) => (
+        <tr key={window.id}>
+          <Cell className="min-w-0">
+            <p className="font-medium break-words">{window.name}</p>
+            <p className="text-xs break-words text-faint">{includedText(window, groupName)}</p>
+          </Cell>
+          <Cell className="hidden text-soft sm:table-cell">
+            <Period window={window} />
+          </Cell>
+          <Cell className="hidden text-soft md:table-cell">
+            {window.rrule === null ? (
+              'Once'
+            ) : (
+              <>
+                <Code className="break-all">{window.rrule}</Code>
+                <p className="text-xs text-faint">{window.timezone}</p>
+              </>
+            )}
+          </Cell>
+          <Cell>
+            <Status window={window} />
+          </Cell>
+          <Cell>{can('write') && <WindowMenu window={window} />}</Cell>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+function Period({ window: { occurrences, from, to } }: { window: MaintenanceWindow }) {
+  const shown = occurrences[0] ?? { from, to }
+  return (
+    <>
+      <Time at={shown.from} isExact />
+      <br />
+      <span className="text-faint">
+        to <Time at={shown.to} isExact />
+      </span>
+    </>
+  )
+}
+
+function Status({ window: { is_active, occurrences } }: { window: MaintenanceWindow }) {
+  if (is_active)
+    return (
+      <Badge tone="warn" icon={Wrench}>
+        Active
+      </Badge>
+    )
+  if (occurrences.length === 0)
+    return (
+      <Badge tone="idle" icon={CircleCheck}>
+        Ended
+      </Badge>
+    )
+  return (
+    <Badge tone="idle" icon={CalendarClock}>
+      Scheduled
+    </Badge>
+  )
+}
+
+/** Which monitors, in a line. */
+function includedText(
+  { monitors, groups, name_pattern }: MaintenanceWindow,
+  groupName: (id: string) => string,
+): string {
+  const parts = [
+    ...(name_pattern === null ? [] : [name_pattern]),
+    ...(groups === null ? [] : [groups.map(groupName).join(', ')]),
+    ...(monitors === null ? [] : [monitors.length === 1 ? '1 monitor' : `${monitors.length} monitors`]),
+  ]
+  return parts.length === 0 ? 'every monitor' : parts.join(' · ')
+}
+
+function WindowMenu({ window }: { window: MaintenanceWindow }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const remove = async () => {
+    await api.delete(`/maintenance-windows/${window.id}`)
+    void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
+    toast.done('Maintenance window deleted.')
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button size="sm" look="quiet" isSquare aria-label={`More actions for ${window.name}`}>
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+          Edit
+        </MenuItem>
+        <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
+          Delete
+        </MenuItem>
+      </Menu>
+      <Suspense>{open === 'edit' && <MaintenanceDialog window={window} onClose={() => setOpen(undefined)} />}</Suspense>
+      <Confirm
+        isOpen={open === 'delete'}
+        onClose={() => setOpen(undefined)}
+        title="Delete this maintenance window?"
+        act="Delete window"
+        isDangerous
+        onConfirm={remove}
+      >
+        Alerts that wait for the end of {window.name} are sent now if their monitors still fail.
+      </Confirm>
+    </>
+  )
+}

@@ -1,0 +1,151 @@
+import { Check, CircleAlert, CircleCheck, Copy, Hourglass, type LucideIcon, RefreshCw } from 'lucide-react'
+import { Fragment, type ReactNode, useState } from 'react'
+import type { PublicRecord, RecordState } from '#contract/setup-pages.ts'
+import { copyText } from '../ui/clipboard.ts'
+import { TONE_WASH, type Tone } from '../ui/state.tsx'
+
+const LOOKS: Record<RecordState, { word: string; tone: Tone; icon: LucideIcon }> = {
+  waiting: { word: 'Not there yet', tone: 'idle', icon: Hourglass },
+  wrong: { word: 'Not right yet', tone: 'bad', icon: CircleAlert },
+  found: { word: 'Found, being confirmed', tone: 'warn', icon: RefreshCw },
+  valid: { word: 'Connected', tone: 'good', icon: CircleCheck },
+  timed_out: { word: 'Not found in time', tone: 'warn', icon: CircleAlert },
+}
+
+/** What nobody could ask for is not said to be absent. */
+function wordOf({ state, found, checked }: PublicRecord): string {
+  const isKnown = checked !== null && found !== null
+  return state === 'waiting' && !isKnown ? 'Not checked yet' : LOOKS[state].word
+}
+
+/** One record to create: what to enter where, and how it stands. */
+export function RecordCard({ record, ttl }: { record: PublicRecord; ttl: number }) {
+  const { tone, icon: Icon } = LOOKS[record.state]
+  const { type, host, name, zone, values, notes } = record
+  return (
+    <section aria-label={`${type} record for ${name}`} className="rounded-lg border border-line bg-surface">
+      <header className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-b border-line px-4 py-3">
+        <h2 className="min-w-0 text-base font-semibold break-words">
+          {type} record for <span className="font-mono text-[0.95em] break-all">{name}</span>
+        </h2>
+        <span
+          className={`inline-flex items-center gap-1.5 rounded-full px-2.5 py-1 text-xs font-medium whitespace-nowrap ${TONE_WASH[tone]}`}
+        >
+          <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
+          {wordOf(record)}
+        </span>
+      </header>
+      <dl className="divide-y divide-line">
+        <Line name="Type" value={type} />
+        <Line name="Name" value={host}>
+          <span className="text-xs text-faint">
+            {host === '@'
+              ? 'The domain itself. Some providers want the field empty, or the full name: '
+              : 'If your provider wants the full name: '}
+            <FullName name={name} />
+          </span>
+        </Line>
+        {values.map(({ value, priority }, at) => (
+          <Fragment key={value}>
+            {priority !== null && <Line name="Priority" value={priority} />}
+            <Line name={values.length > 1 ? `Value ${at + 1}` : 'Value'} value={value} />
+          </Fragment>
+        ))}
+        <Line name="TTL" value={String(ttl)}>
+          <span className="text-xs text-faint">Seconds. The default of your provider is fine too.</span>
+        </Line>
+      </dl>
+      {notes.length > 0 && (
+        <ul className="flex list-disc flex-col gap-1 border-t border-line py-3 pr-4 pl-8 text-sm text-soft">
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      <Seen record={record} zone={zone} />
+    </section>
+  )
+}
+
+function FullName({ name }: { name: string }) {
+  return (
+    <span className="inline-flex items-center gap-0.5">
+      <span className="font-mono break-all">{name}</span>
+      <CopyButton text={name} label={`Copy full name ${name}`} />
+    </span>
+  )
+}
+
+function Line({ name, value, children }: { name: string; value: string; children?: ReactNode }) {
+  return (
+    <div className="flex flex-col gap-x-4 gap-y-0.5 px-4 py-2.5 sm:flex-row">
+      <dt className="w-20 shrink-0 pt-1 text-xs text-faint">{name}</dt>
+      <dd className="flex min-w-0 flex-1 flex-col">
+        <span className="flex items-start justify-between gap-2">
+          <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{value}</span>
+          <CopyButton text={value} label={`Copy ${name.toLowerCase()} ${value}`} />
+        </span>
+        {children}
+      </dd>
+    </div>
+  )
+}
+
+function CopyButton({ text, label }: { text: string; label: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const press = async () => {
+    await copyText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), 1_500)
+  }
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      onClick={press}
+      className="inline-grid size-7 shrink-0 place-items-center rounded-md text-soft hover:bg-sunken hover:text-ink"
+    >
+      {isCopied ? (
+        <Check className="size-4 text-good" aria-hidden="true" />
+      ) : (
+        <Copy className="size-4" aria-hidden="true" />
+      )}
+      <span aria-live="polite" className="sr-only">
+        {isCopied ? 'Copied' : ''}
+      </span>
+    </button>
+  )
+}
+
+/** What the name servers answer now, and what has to change. */
+function Seen({ record, zone }: { record: PublicRecord; zone: string }) {
+  const { state, found, unexpected, has_other_records } = record
+  if (state === 'valid') return null
+  const isEmpty = found === null || found.length === 0
+  return (
+    <div className="border-t border-line px-4 py-3 text-sm text-soft">
+      {isEmpty ? (
+        <p>{record.checked === null ? `Looking for the name servers of ${zone}.` : nothingFound(record)}</p>
+      ) : (
+        <>
+          <p>The name servers of {zone} answer now:</p>
+          <ul className="mt-1 flex flex-col gap-0.5">
+            {found.map((value) => (
+              <li key={value} className="font-mono text-xs break-all">
+                {value}
+                {!has_other_records && unexpected.includes(value) && (
+                  <span className="ml-2 font-sans text-bad">remove this one</span>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+function nothingFound({ found, zone }: PublicRecord): string {
+  if (found === null) return `The name servers of ${zone} could not be asked. Zonewatch tries again.`
+  return `The name servers of ${zone} have no such record yet.`
+}

@@ -1,0 +1,180 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { CircleAlert, CircleCheck, CirclePause, Hourglass, Undo2 } from 'lucide-react'
+import { useState } from 'react'
+import type { Job, JobResult } from '#contract/jobs.ts'
+import { diffOf } from '../events/value-diff.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Bones, Code } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { Badge } from '../ui/state.tsx'
+import { Pager } from '../ui/table.tsx'
+import { fieldWord, progressText, valueText } from './job-words.ts'
+import { cancelJob, isRunning, resultsQuery, undoJob } from './queries.ts'
+
+export function JobBadge({ job: { state } }: { job: Job }) {
+  switch (state) {
+    case 'finished':
+      return (
+        <Badge tone="good" icon={CircleCheck}>
+          Finished
+        </Badge>
+      )
+    case 'canceled':
+      return (
+        <Badge tone="idle" icon={CirclePause}>
+          Canceled
+        </Badge>
+      )
+    case 'failed':
+      return (
+        <Badge tone="bad" icon={CircleAlert}>
+          Failed
+        </Badge>
+      )
+    case 'queued':
+    case 'running':
+      return (
+        <Badge tone="warn" icon={Hourglass}>
+          {state === 'queued' ? 'Queued' : 'Running'}
+        </Badge>
+      )
+  }
+}
+
+/** Progress, result and the possible actions. `onUndo`: with the job that undoes it. */
+export function JobProgress({ job, onUndo }: { job: Job; onUndo: (undo: Job) => void }) {
+  const share = job.total === null || job.total === 0 ? 0 : (100 * job.done) / job.total
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <p className="flex flex-wrap items-center gap-2 text-sm tabular-nums" aria-live="polite">
+          <JobBadge job={job} /> {progressText(job)}
+        </p>
+        <JobButtons job={job} onUndo={onUndo} />
+      </div>
+      {isRunning(job) && (
+        <div
+          role="progressbar"
+          aria-label="Progress"
+          aria-valuenow={Math.round(share)}
+          aria-valuemax={100}
+          className="h-1.5 w-full overflow-hidden rounded-full bg-sunken"
+        >
+          <div className="h-full bg-accent" style={{ width: `${share}%` }} />
+        </div>
+      )}
+      {job.error !== null && <p className="text-sm text-bad">{job.error}</p>}
+    </div>
+  )
+}
+
+function JobButtons({ job, onUndo }: { job: Job; onUndo: (undo: Job) => void }) {
+  const { can } = useSession()
+  const queries = useQueryClient()
+  const onSuccess = () => queries.invalidateQueries({ queryKey: ['jobs'] })
+  const cancel = useMutation({ mutationFn: () => cancelJob(job.id), onSuccess })
+  const undo = useMutation({
+    mutationFn: () => undoJob(job.id),
+    onSuccess: (made) => {
+      void onSuccess()
+      onUndo(made)
+    },
+  })
+  if (!can('write')) return null
+  const isUndoable = job.undo_until !== null && Date.parse(job.undo_until) > Date.now() && job.undone_by === null
+  const problem = cancel.error ?? undo.error
+  return (
+    <>
+      {isRunning(job) && (
+        <Button size="sm" isBusy={cancel.isPending} onClick={() => cancel.mutate()}>
+          Cancel
+        </Button>
+      )}
+      {isUndoable && (
+        <Button size="sm" isBusy={undo.isPending} onClick={() => undo.mutate()}>
+          <Undo2 /> Undo
+        </Button>
+      )}
+      {problem && <ProblemNote problem={problem} />}
+    </>
+  )
+}
+
+const SHOWN = 20
+
+/** One line for each monitor that the job processed. */
+export function JobResults({ job }: { job: Job }) {
+  const [state, setState] = useState(job.failed > 0 && job.changed === 0 ? 'failed' : 'changed')
+  const [cursor, setCursor] = useState<{ after?: string; before?: string }>({})
+  const { data: page, error } = useQuery(resultsQuery(job, { state, limit: SHOWN, ...cursor }))
+  const show = (next: string) => {
+    setState(next)
+    setCursor({})
+  }
+  if (error && !page) return <ProblemNote problem={error} />
+  return (
+    <div>
+      {job.failed > 0 && job.changed > 0 && (
+        <div className="mb-2 flex gap-1">
+          {(['changed', 'failed'] as const).map((each) => (
+            <Button
+              key={each}
+              size="sm"
+              look={state === each ? 'plain' : 'quiet'}
+              aria-pressed={state === each}
+              onClick={() => show(each)}
+            >
+              {each === 'failed'
+                ? `${job.failed.toLocaleString()} ${job.dry_run ? 'cannot change' : 'failed'}`
+                : `${job.changed.toLocaleString()} ${job.dry_run ? 'would change' : 'changed'}`}
+            </Button>
+          ))}
+        </div>
+      )}
+      {!page ? (
+        <Bones lines={4} />
+      ) : (
+        <ul className="divide-y divide-line rounded-md border border-line" aria-label="Results">
+          {page.data.map((result) => (
+            <Result key={result.id} result={result} />
+          ))}
+          {page.data.length === 0 && <li className="px-3 py-2 text-sm text-faint">No monitors.</li>}
+        </ul>
+      )}
+      <Pager page={page} onAfter={(after) => setCursor({ after })} onBefore={(before) => setCursor({ before })} />
+    </div>
+  )
+}
+
+function Result({ result: { id, name, before, after, error, errors } }: { result: JobResult }) {
+  return (
+    <li className="px-3 py-2">
+      <Code className="text-sm">{name ?? id}</Code>
+      {error !== null && <p className="text-sm text-bad">{error}</p>}
+      {Object.entries(errors ?? {}).map(([field, sentence]) => (
+        <p key={field} className="text-sm text-bad">
+          <span className="font-mono text-xs">{field}</span> {sentence}
+        </p>
+      ))}
+      {before && after && (
+        <dl className="text-xs text-soft">
+          {Object.entries(after).map(([field, value]) => (
+            <div key={field} className="flex flex-wrap gap-x-1.5">
+              <dt className="text-faint">{fieldWord(field)}</dt>
+              <dd className="min-w-0 break-all">{changeText(before[field], value)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </li>
+  )
+}
+
+/** Of lists only what differs. */
+function changeText(before: unknown, after: unknown): string {
+  if (!Array.isArray(before) || !Array.isArray(after)) return `${valueText(before)} → ${valueText(after)}`
+  const lines = (diffOf(before, after) ?? []).filter(({ mark }) => mark !== 'kept')
+  const of = (mark: string) => lines.flatMap((line) => (line.mark === mark ? [line.value] : [])).join(', ')
+  return `${of('removed') || 'none'} → ${of('added') || 'none'}`
+}

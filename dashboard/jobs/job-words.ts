@@ -1,0 +1,70 @@
+import type { Job } from '#contract/jobs.ts'
+import { plural } from '#contract/wording.ts'
+
+export const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
+
+const FIELDS: Record<string, string> = {
+  expected_value: 'Expected values',
+  is_exact_match: 'Exact match',
+  is_active: 'Enabled',
+  notify: 'Notify',
+  frequency: 'Interval',
+  group: 'Group',
+  record_type: 'Record type',
+  domain: 'Domain',
+  subdomain: 'Subdomain',
+  tags: 'Tags',
+}
+export const fieldWord = (name: string): string => FIELDS[name] ?? name
+
+export function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+  return String(value)
+}
+
+/** What a job does, as the title of its row. */
+export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): string {
+  switch (action) {
+    case 'update':
+      return updateTitle(change ?? {})
+    case 'move':
+      return `Move to group ${change?.group ?? ''}`
+    case 'tag':
+      return `Add tags: ${valueText(change?.tags ?? [])}`
+    case 'untag':
+      return `Remove tags: ${valueText(change?.tags ?? [])}`
+    case 'accept':
+      return 'Accept current values'
+    case 'check':
+      return 'Check now'
+    case 'delete':
+      return 'Delete'
+    case 'undo':
+      return 'Undo'
+  }
+}
+
+function updateTitle(change: Record<string, unknown>): string {
+  const [only, ...others] = Object.entries(change)
+  if (!only || others.length > 0) return `Change ${Object.keys(change).map(fieldWord).join(', ').toLowerCase()}`
+  const [name, value] = only
+  if (name === 'is_active') return value ? 'Enable' : 'Disable'
+  if (name === 'frequency') return `Set the check interval to ${value} minutes`
+  return `Set ${fieldWord(name).toLowerCase()} to ${valueText(value)}`
+}
+
+/** The progress or the result of a job. */
+export function progressText(job: Pick<Job, 'state' | 'total' | 'done' | 'changed' | 'failed' | 'dry_run'>): string {
+  const { state, total, done, changed, failed, dry_run } = job
+  if (state === 'queued') return 'Waiting for earlier jobs'
+  if (total === null) return state === 'running' ? 'Finding the monitors' : 'Nothing was changed.'
+  if (state === 'running') return `${done.toLocaleString()} of ${monitorsText(total)}`
+  const parts = [
+    `${monitorsText(changed)} ${dry_run ? 'would change' : 'changed'}`,
+    failed > 0 && `${failed.toLocaleString()} ${dry_run ? 'cannot change' : 'failed'}`,
+    done - changed - failed > 0 && `${(done - changed - failed).toLocaleString()} unchanged`,
+    total > done && `${(total - done).toLocaleString()} not processed`,
+  ]
+  return parts.filter((part) => part !== false).join(', ')
+}

@@ -1,0 +1,105 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { PlannedChange } from '#contract/planned-changes.ts'
+import { instantOf, localOf, nextHours, viewerZone } from '../alerts/local-time.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Input, TextArea } from '../ui/field.tsx'
+import { Code } from '../ui/page.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { type MonitorDetails, useRefresh } from './monitor-queries.ts'
+
+const FIELDS = ['new_value', 'from', 'to']
+const MOST_VALUES = 10
+
+type PlanProps = { monitor: MonitorDetails; change?: PlannedChange; onClose: () => void }
+
+/** Plans a change, or moves one that is open. */
+export function PlanDialog({ monitor, change, onClose }: PlanProps) {
+  const queries = useQueryClient()
+  const refresh = useRefresh()
+  const formId = useId()
+  const [values, setValues] = useState((change?.new_value ?? monitor.expected_value).join('\n'))
+  const [period, setPeriod] = useState(() =>
+    change ? { from: localOf(change.from), to: localOf(change.to) } : nextHours(4),
+  )
+  const save = useMutation({
+    mutationFn: () => {
+      const new_value = values.split('\n').filter((line) => line.trim() !== '')
+      const body = { new_value, from: instantOf(period.from), to: instantOf(period.to) }
+      return change
+        ? api.patch(`/planned-changes/${change.id}`, body)
+        : api.post('/planned-changes', { monitor_id: monitor.id, ...body })
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['planned changes'] })
+      await refresh()
+      onClose()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  const problem = save.error
+  return (
+    <Dialog
+      isOpen
+      isKept
+      onClose={onClose}
+      title={change ? 'Edit planned change' : 'Plan a change'}
+      description="In this time the old values, the new ones and a mix of both are valid. If the new ones have not arrived at the end, the monitor fails."
+      footer={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
+            {change ? 'Save' : 'Plan change'}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
+        <p className="text-sm text-soft sm:col-span-2">
+          Expected now: <Code className="break-all">{monitor.expected_value.join(', ')}</Code>
+        </p>
+        <Field
+          label="New values"
+          hint={`One each line, at most ${MOST_VALUES}.`}
+          className="sm:col-span-2"
+          error={fieldError(problem, 'new_value') ?? valueError(problem)}
+        >
+          <TextArea isCode required value={values} onChange={(event) => setValues(event.target.value)} />
+        </Field>
+        <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
+          <Input
+            type="datetime-local"
+            required
+            value={period.from}
+            onChange={(event) => setPeriod({ ...period, from: event.target.value })}
+          />
+        </Field>
+        <Field label="To" hint="At most 14 days later." error={fieldError(problem, 'to')}>
+          <Input
+            type="datetime-local"
+            required
+            value={period.to}
+            onChange={(event) => setPeriod({ ...period, to: event.target.value })}
+          />
+        </Field>
+        <div aria-live="polite" className="empty:hidden sm:col-span-2">
+          {problem && <ProblemNote problem={problem} fields={ALL_FIELDS} />}
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const valueFields = Array.from({ length: MOST_VALUES }, (_, at) => `new_value.${at}`)
+const ALL_FIELDS = [...FIELDS, ...valueFields]
+
+/** Of the first line that is wrong. */
+function valueError(problem: unknown): string | undefined {
+  const at = valueFields.findIndex((field) => fieldError(problem, field) !== undefined)
+  return at < 0 ? undefined : `Line ${at + 1}: ${fieldError(problem, valueFields[at]!)}`
+}

@@ -1,0 +1,65 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Ellipsis, KeyRound, Pencil, Trash2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { ApiKey } from '#contract/api-keys.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { useToast } from '../ui/toast.tsx'
+import type { KeyCondition } from './keys.ts'
+
+const EditKey = lazy(async () => ({ default: (await import('./edit-key.tsx')).EditKey }))
+const RotateKey = lazy(async () => ({ default: (await import('./rotate-key.tsx')).RotateKey }))
+
+/** What can be done to a key that is not revoked. */
+export function KeyMenu({ apiKey, condition }: { apiKey: ApiKey; condition: KeyCondition }) {
+  const { id, name } = apiKey
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke'>()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const close = () => setOpen(undefined)
+  const revoke = async () => {
+    await api.delete(`/api-keys/${id}`)
+    for (const key of ['keys', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
+    toast.done(`API key ${name} revoked.`)
+  }
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button look="quiet" size="sm" isSquare aria-label={`Actions for API key ${name}`}>
+            <Ellipsis />
+          </Button>
+        }
+      >
+        <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+          Edit
+        </MenuItem>
+        {condition === 'live' && (
+          <MenuItem icon={KeyRound} onSelect={() => setOpen('rotate')}>
+            Rotate
+          </MenuItem>
+        )}
+        <MenuLine />
+        <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('revoke')}>
+          Revoke
+        </MenuItem>
+      </Menu>
+      <Suspense>
+        {open === 'edit' && <EditKey apiKey={apiKey} onClose={close} />}
+        {open === 'rotate' && <RotateKey apiKey={apiKey} onClose={close} />}
+      </Suspense>
+      <Confirm
+        isOpen={open === 'revoke'}
+        onClose={close}
+        title={`Revoke ${name}?`}
+        act="Revoke key"
+        isDangerous
+        onConfirm={revoke}
+      >
+        Programs that use this key lose access at once. You cannot undo this.
+      </Confirm>
+    </>
+  )
+}

@@ -1,0 +1,53 @@
+import type { ReactNode } from 'react'
+import type { MadeApiKey } from '#contract/api-keys.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Snippet } from '../ui/copy.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { curlOf } from './keys.ts'
+
+type OnceProps = { made: MadeApiKey; title: string; note?: ReactNode; onDone: () => void }
+
+/** The one time that a key is shown. */
+export function KeyOnce({ made, title, note, onDone }: OnceProps) {
+  const { me } = useSession()
+  return (
+    <Dialog
+      isOpen
+      isWide
+      isKept
+      onClose={onDone}
+      title={title}
+      description="Copy the key now. It is not shown again."
+      footer={
+        <Button look="primary" onClick={onDone}>
+          Done
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-5">
+        <div>
+          <h3 className="mb-1.5 text-sm font-medium">API key</h3>
+          <Snippet text={made.key} label="Copy key" />
+        </div>
+        {note}
+        <div>
+          <h3 className="mb-1.5 text-sm font-medium">Try it</h3>
+          <Snippet text={curlOf(made.key, me.server.base_url)} label="Copy command" />
+          <p className="mt-1.5 text-xs text-faint">
+            See the{' '}
+            <a
+              href="/docs/api"
+              target="_blank"
+              rel="noreferrer"
+              className="rounded-sm text-accent-ink underline underline-offset-2"
+            >
+              API reference
+            </a>
+            .
+          </p>
+        </div>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,81 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { ApiKey, MadeApiKey } from '#contract/api-keys.ts'
+import { api } from '../api.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field } from '../ui/field.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
+import { Time } from '../ui/time.tsx'
+import { KeyOnce } from './key-once.tsx'
+import { GRACES } from './keys.ts'
+
+/** Replaces a key by a new one, with a time during which both work. */
+export function RotateKey({
+  apiKey: { id, name, previous_expires },
+  onClose,
+}: {
+  apiKey: ApiKey
+  onClose: () => void
+}) {
+  const queries = useQueryClient()
+  const formId = useId()
+  const [grace, setGrace] = useState('24')
+  const rotate = useMutation({
+    mutationFn: () => api.post<MadeApiKey>(`/api-keys/${id}/rotate`, { grace_hours: Number(grace) }),
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['keys'] }),
+  })
+  if (rotate.data) {
+    const until = rotate.data.previous_expires
+    const note = (
+      <p className="text-sm text-soft">
+        {until ? (
+          <>
+            The old key stops working <Time at={until} />. Replace it in your programs before then.
+          </>
+        ) : (
+          'The old key no longer works.'
+        )}
+      </p>
+    )
+    return <KeyOnce made={rotate.data} title={`API key ${name} rotated`} note={note} onDone={onClose} />
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    rotate.mutate()
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={`Rotate ${name}`}
+      description="Creates a new key with the same role, limits and expiry."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={formId} isBusy={rotate.isPending}>
+            Rotate key
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
+        <Field
+          label="Grace period"
+          hint="How long the old key also works."
+          error={fieldError(rotate.error, 'grace_hours')}
+        >
+          <Select value={grace} options={GRACES} onChange={setGrace} />
+        </Field>
+        {previous_expires && (
+          <p className="text-sm text-warn">
+            This key was rotated before, and the key before that works until <Time at={previous_expires} isExact />. It
+            stops working now.
+          </p>
+        )}
+        {rotate.error && <ProblemNote problem={rotate.error} fields={['grace_hours']} />}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { shareDashboard } from './world.ts'
+
+const givenOwner = shareDashboard()
+
+test('all monitors that match get other expected values after a preview, and the job is undone', async () => {
+  const { page, server } = await givenOwner()
+  const headers = { origin: server.url }
+  const monitors = Array.from({ length: 330 }, (_, at) => ({
+    full_domain: `host-${at}.shop.example`,
+    record_type: at < 10 ? 'MX' : 'A',
+    expected_value: at < 10 ? ['10 mail.shop.example'] : ['203.0.113.10'],
+    is_active: false,
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers })
+  const changed = async () => {
+    const answer = await page.request.get('/monitors?record_type=A&limit=100&order_by=domain')
+    const { data } = (await answer.json()) as { data: { expected_value: string[] }[] }
+    return data.filter(({ expected_value }) => expected_value[0] === '203.0.113.77').length
+  }
+
+  await page.goto('/dashboard/monitors')
+  await page.getByRole('checkbox', { name: 'Select all loaded monitors' }).click()
+  await page.getByRole('button', { name: 'Select all 330' }).click()
+  await page.getByText('330 selected', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Set expected values…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Set expected values' })
+  await dialog.getByRole('button', { name: 'Preview' }).click()
+  await dialog.getByText('Enter at least one value.').waitFor()
+  await dialog.getByLabel('Expected values').fill('203.0.113.77')
+  await dialog.getByRole('button', { name: 'Preview' }).click()
+  await dialog.getByText('320 monitors would change, 10 cannot change.').waitFor()
+  await dialog.getByText('203.0.113.10 → 203.0.113.77').first().waitFor()
+  expect(await changed()).toBe(0)
+
+  await dialog.getByRole('button', { name: 'Change 320 monitors' }).click()
+  await dialog.getByText('320 monitors changed, 10 failed').waitFor()
+  expect(await changed()).toBe(100)
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+
+  await page.goto('/dashboard/jobs')
+  await page.getByRole('link', { name: 'Set expected values to 203.0.113.77' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('dialog', { name: 'Undo' }).getByText('320 monitors changed').waitFor()
+  expect(await changed()).toBe(0)
+})

@@ -1,0 +1,147 @@
+import { Channel, ChannelChange, ChannelQuery, ChannelTypes, NewChannel } from '#contract/alerts.ts'
+import { PageOf } from '#contract/common.ts'
+import { AlertInFull } from '#contract/incidents.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { refuse } from '../problem.ts'
+import { getAlert } from './alert-store.ts'
+import {
+  deleteChannel,
+  getChannel,
+  insertChannel,
+  listChannels,
+  mergedSettings,
+  refusalsOf,
+  updateChannel,
+} from './channel-store.ts'
+import { channelTypes, MEDIA } from './channels/channels.ts'
+import { insertTest, sendTest } from './send-test.ts'
+
+const tags = ['Alerts']
+const attachValidation = true
+const byAdmins = { changedBy: 'admin' } as const
+const takesIfMatch = { takesIfMatch: true }
+
+/** Channels, and sending tests. */
+export function channelRoutes(deps: Deps): Routes {
+  const { db, seal } = deps
+  const params = Params('channel')
+  return async (app) => {
+    const types = {
+      operationId: 'listChannelTypes',
+      summary: 'List channel types and their settings',
+      tags,
+      response: Answers(200, ChannelTypes),
+    }
+    app.get('/channel-types', { schema: types }, async () => ({ data: channelTypes() }))
+
+    const list = {
+      operationId: 'listChannels',
+      summary: 'List channels',
+      tags,
+      querystring: ChannelQuery,
+      response: Answers(200, PageOf(Channel)),
+    }
+    app.get('/channels', { schema: list }, ({ query, context }) => listChannels(db, seal, context, query))
+
+    const create = {
+      operationId: 'createChannel',
+      summary: 'Create a channel',
+      description: 'Secrets are encrypted and not returned again. Send a test with POST /channels/{channel}/test.',
+      tags,
+      body: NewChannel,
+      response: Answers(201, Channel),
+    }
+    app.post('/channels', { attachValidation, config: byAdmins, schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        prepare: async () => {
+          const refused = schemaErrors(request)
+          const isKnown = typeof body.type === 'string' && Object.hasOwn(MEDIA, body.type)
+          const wrong = isKnown ? await refusalsOf(deps, context.organizationId, body.type, body.settings) : {}
+          refuse({ ...wrong, ...refused })
+        },
+        effect: (db) => insertChannel(db, seal, context, body),
+        answer: (db, id) => {
+          reply.code(201).header('location', `/channels/${id}`)
+          return getChannel(db, seal, context, id)
+        },
+      })
+    })
+
+    const read = { operationId: 'getChannel', summary: 'Get a channel', tags, params, response: Answers(200, Channel) }
+    app.get('/channels/:channel', { schema: read }, ({ params, context }) =>
+      getChannel(db, seal, context, params.channel),
+    )
+
+    const change = {
+      operationId: 'updateChannel',
+      summary: 'Update a channel',
+      description: 'Fields you leave out keep their values. `settings` is replaced as a whole, except secrets.',
+      tags,
+      params,
+      body: ChannelChange,
+      response: Answers(200, Channel),
+    }
+    app.patch(
+      '/channels/:channel',
+      { attachValidation, config: { ...byAdmins, ...takesIfMatch }, schema: change },
+      async (request) => {
+        const { params, body, context, match } = request
+        const refused = schemaErrors(request)
+        const isGiven = typeof body.settings === 'object' && body.settings !== null
+        const merged = await mergedSettings(db, seal, context, params.channel, isGiven ? body.settings! : {})
+        const wrong = isGiven ? await refusalsOf(deps, context.organizationId, merged.type, merged.settings) : {}
+        refuse({ ...wrong, ...refused })
+        await updateChannel(
+          db,
+          seal,
+          context,
+          params.channel,
+          { ...body, ...(isGiven ? { settings: merged.settings } : {}) },
+          match,
+        )
+        return await getChannel(db, seal, context, params.channel)
+      },
+    )
+
+    const remove = {
+      operationId: 'deleteChannel',
+      summary: 'Delete a channel',
+      description: 'Alerts that are not sent yet are canceled. Returns 409 if an alert rule has no other channel.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete(
+      '/channels/:channel',
+      { config: { ...byAdmins, ...takesIfMatch }, schema: remove },
+      async ({ params, context, match }, reply) => {
+        await deleteChannel(db, seal, context, params.channel, match)
+        return reply.code(204).send(null)
+      },
+    )
+
+    const test = {
+      operationId: 'testChannel',
+      summary: 'Send a test',
+      description: 'Sends an example alert once and returns the result of the attempt.',
+      tags,
+      params,
+      response: Answers(201, AlertInFull),
+    }
+    app.post('/channels/:channel/test', { config: byAdmins, schema: test }, (request, reply) => {
+      const { params, context } = request
+      return once(request, reply, db, {
+        prepare: () => sendTest(deps, context, params.channel),
+        effect: (db, sent) => insertTest(db, context, sent),
+        answer: (db, id) => {
+          reply.code(201).header('location', `/alerts/${id}`)
+          return getAlert(db, context, id)
+        },
+      })
+    })
+  }
+}

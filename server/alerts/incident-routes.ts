@@ -1,0 +1,112 @@
+import { PageOf } from '#contract/common.ts'
+import {
+  Alert,
+  AlertInFull,
+  AlertQuery,
+  Incident,
+  IncidentChange,
+  IncidentEntry,
+  IncidentEntryQuery,
+  IncidentQuery,
+} from '#contract/incidents.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, Params, type Routes } from '../http/routes.ts'
+import { getAlert, listAlerts, retryAlert } from './alert-store.ts'
+import { getIncident, listIncidents, updateIncident } from './incident-store.ts'
+import { listEntries } from './timeline.ts'
+
+const tags = ['Alerts']
+const takesIfMatch = { takesIfMatch: true }
+
+/** Incidents, and the log of what was sent. */
+export function incidentRoutes({ db, seal }: Deps): Routes {
+  const params = Params('incident')
+  return async (app) => {
+    const list = {
+      operationId: 'listIncidents',
+      summary: 'List incidents',
+      tags,
+      querystring: IncidentQuery,
+      response: Answers(200, PageOf(Incident)),
+    }
+    app.get('/incidents', { schema: list }, ({ query, context }) => listIncidents(db, seal, context, query))
+
+    const read = {
+      operationId: 'getIncident',
+      summary: 'Get an incident',
+      tags,
+      params,
+      response: Answers(200, Incident),
+    }
+    app.get('/incidents/:incident', { schema: read }, ({ params, context }) =>
+      getIncident(db, context, params.incident),
+    )
+
+    const change = {
+      operationId: 'updateIncident',
+      summary: 'Update an incident',
+      description:
+        'Acknowledges, assigns or snoozes it, or changes its note. Alerts of an acknowledged incident that are not sent yet are canceled.',
+      tags,
+      params,
+      body: IncidentChange,
+      response: Answers(200, Incident),
+    }
+    app.patch('/incidents/:incident', { config: takesIfMatch, schema: change }, ({ params, body, context, match }) =>
+      updateIncident(db, context, params.incident, body, match),
+    )
+
+    const timeline = {
+      operationId: 'listIncidentEntries',
+      summary: 'List what happened in an incident',
+      description: 'Who was notified when, and what people did.',
+      tags,
+      params,
+      querystring: IncidentEntryQuery,
+      response: Answers(200, PageOf(IncidentEntry)),
+    }
+    app.get('/incidents/:incident/timeline', { schema: timeline }, async ({ params, query, context }) => {
+      const { id } = await getIncident(db, context, params.incident)
+      return await listEntries(db, seal, context, id, query)
+    })
+
+    const alerts = {
+      operationId: 'listAlerts',
+      summary: 'List alerts',
+      tags,
+      querystring: AlertQuery,
+      response: Answers(200, PageOf(Alert)),
+    }
+    app.get('/alerts', { schema: alerts }, ({ query, context }) => listAlerts(db, seal, context, query))
+
+    const one = {
+      operationId: 'getAlert',
+      summary: 'Get an alert with its attempts',
+      tags,
+      params: Params('alert'),
+      response: Answers(200, AlertInFull),
+    }
+    app.get('/alerts/:alert', { schema: one }, ({ params, context }) => getAlert(db, context, params.alert))
+
+    const retry = {
+      operationId: 'retryAlert',
+      summary: 'Send an alert again',
+      description:
+        'Sends the alert again, even if it was delivered. Returns 409 for a test, and for an alert that was not attempted yet.',
+      tags,
+      params: Params('alert'),
+      response: Answers(202, AlertInFull),
+    }
+    app.post('/alerts/:alert/retry', { schema: retry }, (request, reply) => {
+      const { params, context } = request
+      return once(request, reply, db, {
+        effect: (db) => retryAlert(db, context, params.alert),
+        answer: (db) => {
+          reply.code(202)
+          return getAlert(db, context, params.alert)
+        },
+      })
+    })
+  }
+}

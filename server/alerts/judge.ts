@@ -1,0 +1,249 @@
+import { type Selectable, sql } from 'kysely'
+import type { ChannelType } from '#contract/alerts.ts'
+import { textOf } from '#contract/reasons.ts'
+import { isOneOf } from '../database/bulk.ts'
+import type { Database } from '../database/database.ts'
+import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
+import type { AlertRow } from './alert-store.ts'
+import type { ChannelRow } from './channel.ts'
+import { MEDIA } from './channels/channels.ts'
+import { inAnyWindow } from './maintenance.ts'
+import { activeWindows } from './maintenance-store.ts'
+import {
+  type Common,
+  type Notice,
+  type NoticedIncident,
+  type NoticedMonitor,
+  noticeOfIncident,
+  summaryNotice,
+} from './notice.ts'
+import { matchesFailing } from './rule.ts'
+import { digestAt, quietUntil } from './rule-times.ts'
+
+/** Monitors that a message shows. */
+const MOST_SHOWN = 5
+const MOST_TITLES = 20
+/** Held alerts that one summary takes. */
+const MOST_HELD = 1000
+
+/**
+ * What becomes of an alert that is due. `cancel`: it is not sent, or not once more. `hold`: it is part of a digest, whose rule
+ * and time these are. `reason`: why it waits, where its rule does not say so.
+ */
+export type Judged =
+  | { kind: 'send'; notice: Notice }
+  | { kind: 'cancel'; reason: string }
+  | { kind: 'wait'; until: number; reason?: string }
+  | { kind: 'hold'; notice: Notice; ruleId: string; dueAt: number }
+
+type IncidentRow = Selectable<IncidentsTable>
+type RuleRow = Selectable<AlertRulesTable>
+
+/** Reads what it is about as it is now: monitors recover, people acknowledge and rules change while an alert waits. */
+export async function judge(db: Database, alert: AlertRow, channel: ChannelRow, common: Common): Promise<Judged> {
+  if (alert.kind === 'summary') return await judgeSummary(db, alert, common)
+  const row = await incidentOf(db, alert)
+  const rule = await ruleOf(db, alert)
+  if (!row || !rule) return { kind: 'cancel', reason: 'the alert rule was deleted' }
+  const incident = noticedOf(row)
+  if (alert.kind === 'recovered') return await judgeRecovery(db, alert, { incident, rule, channel, common })
+  const { now } = common
+  if (alert.asked_at !== null) {
+    const monitors = await monitorsOf(db, alert, matchesFailing(rule))
+    return { kind: 'send', notice: noticeOfIncident('failing', incident, monitors, common) }
+  }
+  if (rule.is_active === 0) return { kind: 'cancel', reason: 'the alert rule is not active' }
+  if (row.resolved_at !== null) return { kind: 'cancel', reason: 'the monitors recovered before it was sent' }
+  if (row.acknowledged_at !== null)
+    return { kind: 'cancel', reason: 'the incident was acknowledged before it was sent' }
+  if (row.snoozed_until !== null && row.snoozed_until > now) return { kind: 'wait', until: row.snoozed_until }
+  const isFailing = sql<boolean>`${matchesFailing(rule)} and incident_monitors.recovered_at is null and monitors.is_active = 1`
+  const windows = await activeWindows(db, alert.organization_id, now)
+  const outside = sql<boolean>`${isFailing} and not ${inAnyWindow(windows)}`
+  const failing = await monitorsOf(db, alert, outside, 'incident_monitors.failing_since')
+  const isInWindow = windows.length > 0 && (await monitorsOf(db, alert, isFailing)).length > failing.length
+  const endsAt = isInWindow ? Math.min(...windows.map(({ to }) => to)) : Number.POSITIVE_INFINITY
+  if (failing.length === 0) {
+    if (isInWindow) return { kind: 'wait', until: endsAt, reason: `maintenance: ${windows[0]!.name}` }
+    return { kind: 'cancel', reason: 'the monitors of the rule recovered before it was sent' }
+  }
+  const firstSentAt = alert.escalated === 1 ? await firstSentOf(db, alert) : null
+  const dueAt = dueAtOf(alert, { incident: row, rule, failingSince: failing[0]!.failingSince, firstSentAt })
+  if (dueAt === null) return { kind: 'cancel', reason: 'nothing more is to be sent' }
+  if (dueAt > now) return { kind: 'wait', until: Math.min(dueAt, endsAt) }
+  const notice = noticeOfIncident('failing', incident, failing, { ...common, isEscalated: alert.escalated === 1 })
+  const judged = whenAllowed(notice, rule, now)
+  // What waits for the end of the quiet hours with the first message must leave time to acknowledge that.
+  if (judged.kind === 'wait' && alert.escalated === 1) return { kind: 'wait', until: judged.until + rule.escalate_ms! }
+  return judged
+}
+
+/** `firstSentAt`: of an escalation, when the first message that nobody acknowledged was sent; null where none was. */
+type Known = { incident: IncidentRow; rule: RuleRow; failingSince: number; firstSentAt: number | null }
+
+/** When an alert is sent next whose monitors still fail; null: it was sent, and is not repeated. */
+function dueAtOf(alert: AlertRow, { incident, rule, failingSince, firstSentAt }: Known): number | null {
+  if (alert.sent_at === null || alert.status === 'RETRYING') {
+    const dueAt = firstSentAt ?? failingSince + rule.delay_ms
+    return alert.escalated === 0 ? dueAt : rule.escalate_ms === null ? null : dueAt + rule.escalate_ms
+  }
+  // After a snooze it is sent once more, also where the rule repeats nothing.
+  if (incident.snoozed_until !== null && incident.snoozed_until > alert.sent_at) return incident.snoozed_until
+  return rule.repeat_ms === null ? null : alert.sent_at + rule.repeat_ms
+}
+
+async function firstSentOf(db: Database, { organization_id, incident_id, rule_id }: AlertRow): Promise<number | null> {
+  const first = await db
+    .selectFrom('alerts')
+    .select(({ fn }) => fn.min('sent_at').as('at'))
+    .where('organization_id', '=', organization_id)
+    .where('incident_id', '=', incident_id)
+    .where('rule_id', '=', rule_id)
+    .where('kind', '=', 'failing')
+    .where('escalated', '=', 0)
+    .executeTakeFirst()
+  return first?.at ?? null
+}
+
+const noticedOf = (row: IncidentRow): NoticedIncident => ({
+  id: row.id,
+  zone: row.zone,
+  state: row.state,
+  openedAt: row.opened_at,
+  resolvedAt: row.resolved_at,
+  monitors: row.monitors,
+  failing: row.failing,
+  causeKind: row.cause_kind,
+  causeValue: row.cause_value,
+})
+
+function whenAllowed(notice: Notice, rule: RuleRow, now: number): Judged {
+  const until = quietUntil(rule, now)
+  if (until !== null) return { kind: 'wait', until }
+  if (rule.digest !== null) return { kind: 'hold', notice, ruleId: rule.id, dueAt: digestAt(rule, now) }
+  return { kind: 'send', notice }
+}
+
+type About = { incident: NoticedIncident; rule: RuleRow; channel: ChannelRow; common: Common }
+
+/** What a recovery closes is closed at once, also in quiet hours. */
+async function judgeRecovery(
+  db: Database,
+  alert: AlertRow,
+  { incident, rule, channel, common }: About,
+): Promise<Judged> {
+  const monitors = await monitorsOf(db, alert, sql<boolean>`1 = 1`)
+  const first = await db
+    .selectFrom('alerts')
+    .select(['title', 'sent_at'])
+    .where('organization_id', '=', alert.organization_id)
+    .where('incident_id', '=', alert.incident_id)
+    .where('rule_id', '=', alert.rule_id)
+    .where('channel_id', '=', alert.channel_id)
+    .where('kind', '=', 'failing')
+    .executeTakeFirst()
+  const resolves =
+    first?.title != null && first.sent_at !== null ? { title: first.title, at: first.sent_at } : undefined
+  const notice = noticeOfIncident('recovered', incident, monitors, { ...common, resolves })
+  if (alert.asked_at !== null || closes(channel)) return { kind: 'send', notice }
+  return whenAllowed(notice, rule, common.now)
+}
+
+/** Whether a recovery closes in the channel what the failure opened. */
+export const closes = ({ type }: ChannelRow): boolean => 'resolves' in MEDIA[type as ChannelType]
+
+async function judgeSummary(db: Database, alert: AlertRow, common: Common): Promise<Judged> {
+  if (alert.status === 'PENDING' && alert.next_attempt_at !== null && alert.next_attempt_at > common.now)
+    return { kind: 'wait', until: alert.next_attempt_at }
+  const held = await heldAlerts(db, alert)
+  if (held.length === 0) return { kind: 'cancel', reason: 'no alerts are held' }
+  await db
+    .updateTable('alerts')
+    .set({ summary_id: alert.id })
+    .where('organization_id', '=', alert.organization_id)
+    .where(
+      isOneOf(
+        db,
+        'id',
+        held.map(({ id }) => id),
+      ),
+    )
+    .execute()
+  const titles = held.slice(0, MOST_TITLES).map(({ title }) => title ?? '')
+  const isDigest = alert.digest_rule_id !== null
+  return { kind: 'send', notice: summaryNotice(titles, held.length, { ...common, isDigest }) }
+}
+
+export function heldAlerts(db: Database, { organization_id, channel_id, digest_rule_id }: AlertRow) {
+  return db
+    .selectFrom('alerts')
+    .select(['id', 'title'])
+    .where('organization_id', '=', organization_id)
+    .where('channel_id', '=', channel_id)
+    .where('status', '=', 'HELD')
+    .where('digest_rule_id', digest_rule_id === null ? 'is' : '=', digest_rule_id)
+    .orderBy('id')
+    .limit(MOST_HELD)
+    .execute()
+}
+
+function incidentOf(db: Database, { organization_id, incident_id }: AlertRow) {
+  return db
+    .selectFrom('incidents')
+    .selectAll()
+    .where('organization_id', '=', organization_id)
+    .where('id', '=', incident_id)
+    .executeTakeFirst()
+}
+
+function ruleOf(db: Database, { organization_id, rule_id }: AlertRow) {
+  return db
+    .selectFrom('alert_rules')
+    .selectAll()
+    .where('organization_id', '=', organization_id)
+    .where('id', '=', rule_id)
+    .executeTakeFirst()
+}
+
+/** The first few in the order of an index. Their values are those of their last failure. */
+async function monitorsOf(
+  db: Database,
+  alert: AlertRow,
+  where: ReturnType<typeof matchesFailing>,
+  order: 'incident_monitors.failing_since' | 'incident_monitors.monitor_id' = 'incident_monitors.monitor_id',
+): Promise<(NoticedMonitor & { failingSince: number })[]> {
+  const rows = await db
+    .selectFrom('incident_monitors')
+    .innerJoin('monitors', (join) =>
+      join
+        .onRef('monitors.organization_id', '=', 'incident_monitors.organization_id')
+        .onRef('monitors.id', '=', 'incident_monitors.monitor_id'),
+    )
+    .innerJoin('events', (join) =>
+      join
+        .onRef('events.organization_id', '=', 'incident_monitors.organization_id')
+        .onRef('events.id', '=', 'incident_monitors.event_id'),
+    )
+    .select(['monitors.id', 'monitors.owner', 'incident_monitors.failing_since'])
+    .select(['events.record_type', 'events.expected_values', 'events.current_values', 'events.diagnosis'])
+    .where('incident_monitors.organization_id', '=', alert.organization_id)
+    .where('incident_monitors.incident_id', '=', alert.incident_id!)
+    .where(where)
+    .orderBy(order)
+    .limit(MOST_SHOWN)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.owner,
+    recordType: row.record_type,
+    expected: JSON.parse(row.expected_values),
+    found: row.current_values === null ? null : JSON.parse(row.current_values),
+    cause: causeOf(row.diagnosis),
+    failingSince: row.failing_since,
+  }))
+}
+
+function causeOf(diagnosis: string | null): string | null {
+  const verdict = diagnosis === null ? undefined : JSON.parse(diagnosis).verdict
+  return verdict === undefined ? null : textOf(verdict)
+}

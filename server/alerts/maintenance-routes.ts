@@ -1,0 +1,99 @@
+import { PageOf } from '#contract/common.ts'
+import {
+  MaintenanceWindow,
+  MaintenanceWindowChange,
+  MaintenanceWindowQuery,
+  NewMaintenanceWindow,
+} from '#contract/maintenance.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { deleteWindow, getWindow, insertWindow, listWindows, parseWindow, updateWindow } from './maintenance-store.ts'
+
+const tags = ['Alerts']
+const attachValidation = true
+const takesIfMatch = { takesIfMatch: true }
+
+export function maintenanceRoutes({ db, seal }: Deps): Routes {
+  const params = Params('window')
+  return async (app) => {
+    const list = {
+      operationId: 'listMaintenanceWindows',
+      summary: 'List maintenance windows',
+      tags,
+      querystring: MaintenanceWindowQuery,
+      response: Answers(200, PageOf(MaintenanceWindow)),
+    }
+    app.get('/maintenance-windows', { schema: list }, ({ query, context }) => listWindows(db, seal, context, query))
+
+    const create = {
+      operationId: 'createMaintenanceWindow',
+      summary: 'Create a maintenance window',
+      description:
+        'While it is active, alerts of its monitors wait. Checks, events and webhooks go on. What still fails at its end alerts then. Fields that are null match everything; a monitor must match all of them.',
+      tags,
+      body: NewMaintenanceWindow,
+      response: Answers(201, MaintenanceWindow),
+    }
+    app.post('/maintenance-windows', { attachValidation, schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        prepare: () => parseWindow(db, context, body, { refused: schemaErrors(request) }),
+        effect: (db, draft) => insertWindow(db, context, draft),
+        answer: (db, id) => {
+          reply.code(201).header('location', `/maintenance-windows/${id}`)
+          return getWindow(db, context, id)
+        },
+      })
+    })
+
+    const read = {
+      operationId: 'getMaintenanceWindow',
+      summary: 'Get a maintenance window',
+      tags,
+      params,
+      response: Answers(200, MaintenanceWindow),
+    }
+    app.get('/maintenance-windows/:window', { schema: read }, ({ params, context }) =>
+      getWindow(db, context, params.window),
+    )
+
+    const change = {
+      operationId: 'updateMaintenanceWindow',
+      summary: 'Update a maintenance window',
+      description: 'Fields you leave out keep their values. Alerts that wait are decided again.',
+      tags,
+      params,
+      body: MaintenanceWindowChange,
+      response: Answers(200, MaintenanceWindow),
+    }
+    app.patch(
+      '/maintenance-windows/:window',
+      { attachValidation, config: takesIfMatch, schema: change },
+      async (request) => {
+        const { params, context, match } = request
+        const body = request.body as MaintenanceWindowChange
+        await updateWindow(db, context, params.window, body, { refused: schemaErrors(request), match })
+        return await getWindow(db, context, params.window)
+      },
+    )
+
+    const remove = {
+      operationId: 'deleteMaintenanceWindow',
+      summary: 'Delete a maintenance window',
+      description: 'Alerts that wait for its end are sent if their monitors still fail.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete(
+      '/maintenance-windows/:window',
+      { config: takesIfMatch, schema: remove },
+      async ({ params, context, match }, reply) => {
+        await deleteWindow(db, context, params.window, match)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

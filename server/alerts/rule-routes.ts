@@ -1,0 +1,133 @@
+import type { FastifyRequest } from 'fastify'
+import {
+  AlertPreview,
+  AlertRule,
+  AlertRuleChange,
+  AlertRuleQuery,
+  MonitorAlertRules,
+  NewAlertRule,
+  PreviewedRule,
+} from '#contract/alerts.ts'
+import { PageOf } from '#contract/common.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { refuse } from '../problem.ts'
+import { rulesOfMonitor } from './monitor-rules.ts'
+import { deleteRule, getRule, insertRule, listRules, previewRule, refuseUnknown, updateRule } from './rule-store.ts'
+
+const tags = ['Alerts']
+const attachValidation = true
+const takesIfMatch = { takesIfMatch: true }
+
+/** Alert rules, and which of them apply to a monitor. */
+export function ruleRoutes({ db, seal }: Deps): Routes {
+  const params = Params('rule')
+  const refuseWrong = async (request: FastifyRequest) => {
+    const refused = schemaErrors(request)
+    refuse({ ...(await refuseUnknown(db, request.context, request.body as NewAlertRule)), ...refused })
+  }
+  return async (app) => {
+    const list = {
+      operationId: 'listAlertRules',
+      summary: 'List alert rules',
+      tags,
+      querystring: AlertRuleQuery,
+      response: Answers(200, PageOf(AlertRule)),
+    }
+    app.get('/alert-rules', { schema: list }, ({ query, context }) => listRules(db, seal, context, query))
+
+    const create = {
+      operationId: 'createAlertRule',
+      summary: 'Create an alert rule',
+      description:
+        'A rule is about failures that happen from now on. The first result of a monitor alerts nobody, unless `first_results` is true.',
+      tags,
+      body: NewAlertRule,
+      response: Answers(201, AlertRule),
+    }
+    app.post('/alert-rules', { attachValidation, schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        prepare: () => refuseWrong(request),
+        effect: (db) => insertRule(db, context, body),
+        answer: (db, id) => {
+          reply.code(201).header('location', `/alert-rules/${id}`)
+          return getRule(db, context, id)
+        },
+      })
+    })
+
+    const ofMonitor = {
+      operationId: 'listMonitorAlertRules',
+      summary: 'List which alert rules apply to a monitor, and why',
+      tags,
+      params: Params('monitor'),
+      response: Answers(200, MonitorAlertRules),
+    }
+    app.get('/monitors/:monitor/alert-rules', { schema: ofMonitor }, ({ params, context }) =>
+      rulesOfMonitor(db, context, params.monitor),
+    )
+
+    const preview = {
+      operationId: 'previewAlertRule',
+      summary: 'Preview an alert rule',
+      description:
+        'Returns the failures of the last 30 days that the rule matches and that lasted longer than its delay.',
+      tags,
+      body: PreviewedRule,
+      response: Answers(200, AlertPreview),
+    }
+    app.post(
+      '/alert-rules/preview',
+      { attachValidation, config: { writesNothing: true }, schema: preview },
+      async (request) => {
+        await refuseWrong(request)
+        return await previewRule(db, request.context, request.body)
+      },
+    )
+
+    const read = {
+      operationId: 'getAlertRule',
+      summary: 'Get an alert rule',
+      tags,
+      params,
+      response: Answers(200, AlertRule),
+    }
+    app.get('/alert-rules/:rule', { schema: read }, ({ params, context }) => getRule(db, context, params.rule))
+
+    const change = {
+      operationId: 'updateAlertRule',
+      summary: 'Update an alert rule',
+      description: 'Fields you leave out keep their values.',
+      tags,
+      params,
+      body: AlertRuleChange,
+      response: Answers(200, AlertRule),
+    }
+    app.patch('/alert-rules/:rule', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
+      await refuseWrong(request)
+      const { params, body, context, match } = request
+      await updateRule(db, context, params.rule, body as AlertRuleChange, match)
+      return await getRule(db, context, params.rule)
+    })
+
+    const remove = {
+      operationId: 'deleteAlertRule',
+      summary: 'Delete an alert rule',
+      description: 'Its alerts that are not sent yet are canceled.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete(
+      '/alert-rules/:rule',
+      { config: takesIfMatch, schema: remove },
+      async ({ params, context, match }, reply) => {
+        await deleteRule(db, context, params.rule, match)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

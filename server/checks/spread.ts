@@ -1,0 +1,98 @@
+import type { Outcome, ServerAddress } from '../dns/outcome.ts'
+import { OverloadError } from '../dns/overload-error.ts'
+import { formatServer } from '../dns/servers.ts'
+import type { Seen } from '../planned-changes/planned-change.ts'
+import type { Recorded, ZoneReply } from './check.ts'
+import type { CheckDeps } from './driver.ts'
+import type { ExpectedChange } from './expected-change.ts'
+import { askZone, type Lookup } from './lookup.ts'
+import { isAnswer } from './outcomes.ts'
+import { judge } from './verdict.ts'
+
+/** How far a planned change has come: what each resolver and each of the zone's name servers answers. */
+export async function seenBy(
+  recorded: Recorded,
+  change: ExpectedChange,
+  lookup: Lookup,
+  deps: CheckDeps,
+  signal: AbortSignal,
+): Promise<Seen[]> {
+  const [resolvers, servers] = await Promise.all([
+    Promise.all(deps.dns.servers.slice(0, MOST_RESOLVERS).map((server) => ofResolver(server, lookup, deps, signal))),
+    ofZone(lookup, deps, signal),
+  ])
+  return [...servers, ...resolvers].map(({ kind, server, outcome }) => ({
+    kind,
+    server,
+    ...answerOf(recorded, change, outcome),
+  }))
+}
+
+const MOST_RESOLVERS = 8
+const MOST_NAME_SERVERS = 13
+const WITHIN_MS = 5_000
+
+type Asked = Pick<Seen, 'kind' | 'server'> & { outcome: Outcome | undefined }
+
+async function ofResolver(
+  server: ServerAddress,
+  lookup: Lookup,
+  { dns }: CheckDeps,
+  signal: AbortSignal,
+): Promise<Asked> {
+  const reply = await unlessBusy(() => lookup(dns, { servers: [server], withinMs: WITHIN_MS, signal }))
+  return { kind: 'resolver', server: formatServer(server), outcome: reply?.outcome }
+}
+
+/** The first one finds the others. A server that another one answered for gave no answer itself. */
+async function ofZone(lookup: Lookup, { authorities }: CheckDeps, signal: AbortSignal): Promise<Asked[]> {
+  if (!authorities || (await authorities.trouble()) !== undefined) return []
+  const ask = (server: number, fresh: boolean) => unlessBusy(() => askZone(authorities, lookup, server, fresh, signal))
+  const first = await ask(0, true)
+  if (!first) return []
+  const count = Math.min(first.nameServers.length, MOST_NAME_SERVERS)
+  const others = await Promise.all(Array.from({ length: Math.max(0, count - 1) }, (_, at) => ask(at + 1, false)))
+  const replies = new Map<string, ZoneReply>()
+  for (const reply of [first, ...others]) {
+    if (reply?.nameServer !== undefined && !replies.has(reply.nameServer)) replies.set(reply.nameServer, reply)
+  }
+  const names = [...new Set([...first.nameServers.slice(0, MOST_NAME_SERVERS), ...replies.keys()])].sort()
+  return names.map((server) => ({ kind: 'name_server', server, outcome: replies.get(server)?.outcome }))
+}
+
+async function unlessBusy<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof OverloadError) return undefined
+    throw error
+  }
+}
+
+const MOST_VALUES = 10
+const MOST_CHARACTERS = 200
+
+function answerOf(
+  recorded: Recorded,
+  change: ExpectedChange,
+  outcome: Outcome | undefined,
+): Pick<Seen, 'answer' | 'values' | 'ttl'> {
+  if (outcome === undefined || !['answer', 'nodata', 'nxdomain'].includes(outcome.kind))
+    return { answer: 'none', values: [], ttl: null }
+  const { values = [] } = judge({ ...recorded, change: undefined }, outcome)
+  const shown = values.slice(0, MOST_VALUES).map((value) => value.slice(0, MOST_CHARACTERS).toWellFormed())
+  const ttl = isAnswer(outcome) ? Math.max(outcome.rrset.ttl, ...outcome.chain.map((link) => link.ttl)) : null
+  return { answer: nameOf(recorded, change, outcome), values: shown, ttl }
+}
+
+function nameOf(recorded: Recorded, change: ExpectedChange, outcome: Outcome): Seen['answer'] {
+  // First the new ones: in flexible mode an answer may hold both.
+  if (isOfValues(recorded, change.newValues, outcome)) return 'new'
+  if (isOfValues(recorded, change.oldValues, outcome)) return 'old'
+  return judge({ ...recorded, change: { ...change, isOver: false } }, outcome).state === 'VALID' ? 'mixed' : 'other'
+}
+
+/** Whether the outcome is what a monitor of these values expects. */
+export function isOfValues(recorded: Recorded, expectedValues: readonly string[], outcome: Outcome): boolean {
+  return judge({ ...recorded, expectedValues, change: undefined }, outcome).state === 'VALID'
+}

@@ -1,0 +1,176 @@
+import type { Selectable } from 'kysely'
+import type { MonitorState, Notify } from '#contract/monitors.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
+import type { MonitorsTable } from '../database/schema.ts'
+import { boundedValues } from '../events/bounded-values.ts'
+import { readDiagnosis } from '../monitors/diagnosis.ts'
+import { countOpenWaits } from '../monitors/waits.ts'
+import { reportEvents } from './report.ts'
+import { nextLookIn, type Seen } from './wait.ts'
+
+export type WaitClaim = Claim<'due_waits'>
+export type WaitRow = NonNullable<Awaited<ReturnType<typeof findClaimed>>>
+
+/** What a claimed wait is about; undefined where the monitor was deleted or stopped to wait. */
+export async function findClaimed(db: Database, { organization_id, monitor_id }: WaitClaim) {
+  return await db
+    .selectFrom('waits')
+    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .select(['waits.started_at', 'waits.deadline_at', 'waits.looks'])
+    .select(['monitors.owner', 'monitors.record_type', 'monitors.is_exact_match', 'monitors.expected_values'])
+    .select(['monitors.state', 'monitors.is_active', 'monitors.frequency', 'monitors.slot'])
+    .where('waits.organization_id', '=', organization_id)
+    .where('waits.monitor_id', '=', monitor_id)
+    .where('waits.ended_at', 'is', null)
+    .where('monitors.organization_id', '=', organization_id)
+    .executeTakeFirst()
+}
+
+/** Ends a wait whose records were found, or that no longer applies. The event was written by the check that found them. */
+export async function endWait(
+  db: Database,
+  claim: WaitClaim,
+  result: 'valid' | 'timed_out' | undefined,
+  now: number,
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    if ((await complete(transaction, 'due_waits', [claim])).length === 0 || !result) return
+    await markEnded(transaction, claim, result, now)
+  })
+}
+
+async function markEnded(
+  db: Database,
+  { organization_id, monitor_id }: WaitClaim,
+  result: 'valid' | 'timed_out',
+  now: number,
+) {
+  await db
+    .updateTable('waits')
+    .set({ ended_at: now, result })
+    .where('organization_id', '=', organization_id)
+    .where('monitor_id', '=', monitor_id)
+    .execute()
+}
+
+/** Records a look, and when the next one is due. `looked`: undefined where nothing was asked. Returns whether a check is due now. */
+export async function recordLook(
+  db: Database,
+  claim: WaitClaim,
+  row: WaitRow,
+  looked: { seen: Seen; queries: number } | undefined,
+  now: number,
+): Promise<boolean> {
+  const { organization_id, monitor_id } = claim
+  const isFound = looked?.seen.state === 'VALID' && row.state !== 'VALID'
+  return await inTransaction(db, async (transaction) => {
+    const inMs = nextLookIn({
+      ageMs: now - row.started_at,
+      frequency: row.frequency,
+      open: await countOpenWaits(transaction, organization_id),
+      queries: looked?.queries ?? 0,
+      isConfirming: isFound,
+    })
+    const held = await reschedule(transaction, 'due_waits', [{ claim, set: { due_at: now + inMs } }])
+    if (held.length === 0 || !looked) return false
+    await transaction
+      .updateTable('waits')
+      .set({ seen: JSON.stringify(looked.seen), seen_at: now, looks: row.looks + 1 })
+      .where('organization_id', '=', organization_id)
+      .where('monitor_id', '=', monitor_id)
+      .execute()
+    return isFound && (await confirmSoon(transaction, row.slot, now))
+  })
+}
+
+/**
+ * Makes the regular check due, as if the one before had been inconclusive: so the answer of a cache that still has no records
+ * does not end it, and the zone's name servers decide.
+ */
+async function confirmSoon(db: Database, slot: number, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('due_checks')
+    .set({ due_at: now, doubts: 1 })
+    .where('slot', '=', slot)
+    .where('due_at', 'is not', null)
+    .where('claimed_by', 'is', null)
+    .where('doubts', '=', 0)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/**
+ * The end of a wait in vain: an event with the state as it is, for all webhooks of the group, whatever `notify` says; the caller
+ * asked how the wait ends. None for a monitor that is disabled or was never checked.
+ */
+export async function timeOut(db: Database, claim: WaitClaim, now: number): Promise<boolean> {
+  const { organization_id, monitor_id } = claim
+  return await inTransaction(db, async (transaction) => {
+    const monitor = await transaction
+      .selectFrom('monitors')
+      .selectAll()
+      .where('organization_id', '=', organization_id)
+      .where('id', '=', monitor_id)
+      .modifyEnd(forUpdate(transaction))
+      .executeTakeFirst()
+    const held = await complete(transaction, 'due_waits', [claim])
+    if (held.length === 0 || !monitor) return false
+    if (monitor.state === 'VALID') {
+      await markEnded(transaction, claim, 'valid', now)
+      return false
+    }
+    await markEnded(transaction, claim, 'timed_out', now)
+    if (monitor.is_active === 0 || monitor.state === 'UNSET') return false
+    await transaction
+      .updateTable('monitors')
+      .set({ incidence_count: monitor.incidence_count + 1 })
+      .where('organization_id', '=', organization_id)
+      .where('id', '=', monitor_id)
+      .execute()
+    const { streak } = await transaction
+      .selectFrom('due_checks')
+      .select('streak')
+      .where('slot', '=', monitor.slot)
+      .executeTakeFirstOrThrow()
+    await reportEvents(
+      transaction,
+      [{ event: timedOutEvent(monitor, streak, now), notify: monitor.notify as Notify }],
+      now,
+    )
+    return true
+  })
+}
+
+function timedOutEvent(monitor: Selectable<MonitorsTable>, streak: number, now: number) {
+  const state = monitor.state as MonitorState
+  const values: string[] | null = monitor.current_values === null ? null : JSON.parse(monitor.current_values)
+  // As in every other event: nothing was learned in these states.
+  const hasValues = state !== 'TIMEOUT' && state !== 'INVALID' && state !== 'BAD_SETUP'
+  const bounded = boundedValues(
+    { previous: values, current: hasValues ? values : null },
+    Buffer.byteLength(monitor.expected_values),
+  )
+  const json = (list: readonly string[] | null) => (list === null ? null : JSON.stringify(list))
+  const confirmation = [{ code: 'wait_timed_out' as const, params: {} }]
+  return {
+    organization_id: monitor.organization_id,
+    monitor_id: monitor.id,
+    group_id: monitor.group_id,
+    occurred_at: now,
+    old_state: state,
+    new_state: state,
+    previous_values: json(bounded.previous),
+    current_values: json(bounded.current),
+    truncated: bounded.isTruncated ? (1 as const) : (0 as const),
+    timed_out: 1 as const,
+    incidence_count: Math.max(1, streak),
+    domain: monitor.domain,
+    subdomain: monitor.subdomain,
+    record_type: monitor.record_type,
+    expected_values: monitor.expected_values,
+    is_exact_match: monitor.is_exact_match,
+    diagnosis:
+      monitor.diagnosis === null ? null : JSON.stringify({ ...readDiagnosis(monitor.diagnosis), confirmation }),
+  }
+}

@@ -1,0 +1,138 @@
+import type { MonitorRecordType } from '#contract/record-types.ts'
+import { FIRST_WAIT_SECONDS, WAIT_HOURS } from '#contract/setup-pages.ts'
+import type { DnsClient } from '../dns/client.ts'
+import { OverloadError } from '../dns/overload-error.ts'
+import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
+import { SPACING_MS } from '../monitors/waits.ts'
+import { askZone, type Lookup, lookupFor } from './lookup.ts'
+import { type Expectation, judge, type VerdictState } from './verdict.ts'
+
+/** What a monitor with `until` asks between its regular checks: one look at one of the zone's name servers. */
+
+const FIRST_MS = FIRST_WAIT_SECONDS * 1_000
+const WAIT_MS = WAIT_HOURS * 60 * 60_000
+/** After a look that found the records the regular rules confirm it; it is handed to them once in this time at most. */
+const CONFIRMING_MS = 60_000
+/** Queries that a look may take before the next one comes later: to the zone, and to follow a CNAME. */
+const USUAL_QUERIES = 4
+
+/**
+ * How long until the next look: 15 seconds at first, growing evenly to the monitor's regular interval after 72 hours. With many
+ * monitors that wait, each comes later, so that the organization's looks keep their distance; so does one that takes many queries,
+ * which is how a hostile zone would use it.
+ */
+export function nextLookIn({
+  ageMs,
+  frequency,
+  open,
+  queries,
+  isConfirming,
+}: {
+  ageMs: number
+  /** Minutes. */
+  frequency: number
+  /** How many monitors of the organization wait. */
+  open: number
+  /** That the last look sent. */
+  queries: number
+  /** The last look found the records. */
+  isConfirming: boolean
+}): number {
+  const share = Math.min(1, Math.max(0, ageMs / WAIT_MS))
+  const planned = FIRST_MS * ((frequency * 60_000) / FIRST_MS) ** share
+  const spaced = Math.max(planned, open * SPACING_MS)
+  const costly = spaced * Math.max(1, queries / USUAL_QUERIES)
+  return Math.ceil(Math.max(costly, isConfirming ? CONFIRMING_MS : 0))
+}
+
+/** What a look found, as `waits.seen` has it. `zone`: the one that holds the name; null where no name server said so. */
+export type Seen = {
+  state: VerdictState
+  values: string[]
+  missing: string[]
+  unexpected: string[]
+  zone: string | null
+  nameServers: string[]
+}
+
+export type LookDeps = { dns: DnsClient; authorities?: AuthoritativeClient | undefined }
+
+/** A delegation is followed again only now and then: it is the zone's parents who are asked for it. */
+const FRESH_EVERY = 20
+const PATIENCE_MS = 4_000
+const MOST_KEPT = 10
+const MOST_CHARACTERS = 1_000
+
+/**
+ * Asks one of the zone's name servers, another one each time; the resolvers where no name server can be reached from here.
+ * `number`: how many looks there were before. Undefined where there was no turn in time.
+ */
+export async function look(
+  expectation: Expectation,
+  deps: LookDeps,
+  number: number,
+  signal: AbortSignal,
+): Promise<{ seen: Seen; queries: number } | undefined> {
+  const lookup = lookupFor(expectation)
+  try {
+    const { authorities } = deps
+    if (authorities && !(await authorities.trouble())) {
+      const bounded: Lookup = (dns, options) => lookup(dns, { withinMs: PATIENCE_MS, ...options })
+      const reply = await askZone(authorities, bounded, number, number % FRESH_EVERY === FRESH_EVERY - 1, signal)
+      if (reply.isBusy) return undefined
+      const { outcome, zone, nameServers, evidence } = reply
+      return { seen: seenIn(expectation, outcome, zone, nameServers), queries: evidence.length }
+    }
+    const { outcome, evidence } = await lookup(deps.dns, { tries: 1, signal })
+    const zone = await zoneByResolvers(deps.dns, expectation.owner, signal)
+    const seen = seenIn(expectation, outcome, zone?.name ?? null, zone?.nameServers ?? [])
+    return { seen, queries: evidence.length }
+  } catch (error) {
+    if (error instanceof OverloadError) return undefined
+    throw error
+  }
+}
+
+function seenIn(
+  expectation: Expectation,
+  outcome: Parameters<typeof judge>[1],
+  zone: string | null,
+  nameServers: readonly string[],
+): Seen {
+  const { state, values = [], reason } = judge(expectation, outcome)
+  const { params } = reason
+  return {
+    state,
+    values: kept(values),
+    missing: kept('missing' in params ? params.missing : []),
+    unexpected: kept('unexpected' in params ? params.unexpected : []),
+    zone,
+    nameServers: kept(nameServers),
+  }
+}
+
+const kept = (values: readonly string[]) => values.slice(0, MOST_KEPT).map((text) => text.slice(0, MOST_CHARACTERS))
+
+/** The nearest ancestor with NS records, which are in every resolver's cache. */
+async function zoneByResolvers(dns: DnsClient, owner: string, signal: AbortSignal) {
+  const labels = owner.split('.')
+  for (let from = 0; from < Math.min(labels.length - 1, 5); from++) {
+    const name = labels.slice(from).join('.')
+    const { outcome } = await dns.ask({ name, type: 'NS' }, { tries: 1, signal })
+    if (outcome.kind === 'answer' && outcome.chain.length === 0) return { name, nameServers: outcome.rrset.values }
+  }
+  return undefined
+}
+
+/** The expectation of a monitor's row. */
+export const expectationOf = (row: {
+  owner: string
+  record_type: string
+  is_exact_match: 0 | 1
+  expected_values: string
+}): Expectation => ({
+  owner: row.owner,
+  recordType: row.record_type as MonitorRecordType,
+  isExactMatch: row.is_exact_match === 1,
+  expectedValues: JSON.parse(row.expected_values),
+})

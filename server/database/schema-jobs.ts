@@ -1,0 +1,66 @@
+import type { ColumnType, Generated } from 'kysely'
+import type { JobAction, JobState, ResultState } from '#contract/jobs.ts'
+
+type Truth = 0 | 1
+type Json = string
+type Once<T> = ColumnType<T, T, never>
+
+export type JobsTable = {
+  organization_id: Once<string>
+  id: Once<string>
+  created_at: Once<number>
+  created_by: Once<string>
+  /** The entry of the audit log that counts what the job changes. */
+  audit_id: Once<string>
+  action: Once<JobAction>
+  is_dry_run: Once<Truth>
+  state: JobState
+  selection: Once<Json>
+  change: Json | null
+  /** Where listing the ids goes on. */
+  list_after: string | null
+  listed_batches: Generated<number>
+  done_batches: Generated<number>
+  /** Null until all ids are listed. */
+  total: number | null
+  done: Generated<number>
+  changed: Generated<number>
+  failed: Generated<number>
+  /** Errors in a row that nobody expected. */
+  failures: Generated<number>
+  error: string | null
+  started_at: number | null
+  finished_at: number | null
+  undoes: Once<string | null>
+  undone_by: string | null
+}
+
+/** Ids that a job has still to process. */
+export type JobBatchesTable = {
+  organization_id: Once<string>
+  job_id: Once<string>
+  number: Once<number>
+  ids: Once<Json>
+}
+
+export type JobResultsTable = {
+  organization_id: Once<string>
+  job_id: Once<string>
+  object_id: Once<string>
+  name: Once<string | null>
+  state: Once<ResultState>
+  changed_from: Once<Json | null>
+  changed_to: Once<Json | null>
+  /** What else restores a deleted monitor. */
+  kept: Once<Json | null>
+  error: Once<string | null>
+  errors: Once<Json | null>
+}
+
+/** For each organization that has unfinished jobs, when its next batch is due. */
+export type DueJobsTable = {
+  organization_id: Once<string>
+  due_at: number | null
+  claimed_by: number | null
+  was_due_at: Generated<number | null>
+}

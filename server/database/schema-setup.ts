@@ -1,0 +1,45 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/** The tables of monitors that wait for their records, and of the public pages for customers; conventions of `schema.ts`. */
+
+type Json = string
+type Once<T> = ColumnType<T, T, never>
+
+export type SetupPagesTable = {
+  organization_id: Once<string>
+  id: Once<string>
+  created_at: Once<number>
+  /** The organization's own; null for the page of one monitor. */
+  key: string | null
+  /** SHA-256 of the token in the link, hex. */
+  token_hash: string
+  /** The token, sealed, so that members can copy the link again. */
+  token: Buffer
+  expires_at: number
+  version: Generated<number>
+}
+
+/** The last wait of a monitor with `until`. */
+export type WaitsTable = {
+  organization_id: Once<string>
+  monitor_id: Once<string>
+  page_id: string | null
+  started_at: number
+  deadline_at: number
+  ended_at: number | null
+  /** Null while it waits. */
+  result: 'valid' | 'timed_out' | 'stopped' | null
+  /** How often the zone's name servers were asked. */
+  looks: Generated<number>
+  /** What they answered last: `Seen`. */
+  seen: Json | null
+  seen_at: number | null
+}
+
+export type DueWaitsTable = {
+  organization_id: Once<string>
+  monitor_id: Once<string>
+  due_at: number | null
+  claimed_by: number | null
+  was_due_at: number | null
+}

@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../clock.ts'
+import { readConfig } from '../config/config.ts'
+import { openDatabase } from '../database/database.ts'
+import { migratedDatabaseUrl } from '../testing/database.ts'
+import { findConnections } from './connections.ts'
+import { findDatabase } from './database.ts'
+import type { Finding } from './finding.ts'
+
+const lineOf = ([found]: Finding[]) => `${found!.status}: ${found!.detail}. ${found!.remedy ?? ''}`
+
+test('connections: enough, too few for the pools of all processes, none left', async () => {
+  const { url, drop } = await migratedDatabaseUrl('postgres')
+  const own = openDatabase(url)
+  const user = `limited_${new URL(url).pathname.slice(1)}`
+  await sql.raw(`create role ${user} login password 'x' connection limit 25`).execute(own)
+  await sql.raw(`grant select on all tables in schema public to ${user}`).execute(own)
+  onTestFinished(async () => {
+    await sql.raw(`drop owned by ${user}; drop role ${user}`).execute(own)
+    await own.destroy()
+    await drop()
+  })
+  const limited = Object.assign(new URL(url), { username: user, password: 'x' }).href
+  const settings = { DATABASE_URL: limited, SECRET: 's'.repeat(40), ROLES: 'api,checker', WORKERS: '1' }
+  const config = readConfig(settings)
+  const line = async () => lineOf(await findConnections(own, config))
+  // What the settings of this machine will open.
+  expect(await line()).toMatch(/^ok: 2 processes open up to 21; PostgreSQL allows 25, and other programs use \d+\. $/)
+  const now = systemClock.now()
+  for (const roles of [['api'], ['checker'], null]) {
+    const report = roles && JSON.stringify({ roles })
+    await own.insertInto('processes').values({ pid: 1, machine: 'm', started_at: now, seen_at: now, report }).execute()
+  }
+  expect(await line()).toMatch(/^warning: 3 processes open up to 32; PostgreSQL allows 25.*Raise max_connections/)
+  await sql.raw(`alter role ${user} connection limit 0`).execute(own)
+  const refused = openDatabase(limited)
+  onTestFinished(() => refused.destroy())
+  expect(lineOf(await findDatabase({ db: refused, config, clock: systemClock }))).toMatch(
+    /^failure: too many connections for role .*Raise max_connections/,
+  )
+})

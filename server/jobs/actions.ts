@@ -1,0 +1,243 @@
+import type { Insertable } from 'kysely'
+import type { JobAction } from '#contract/jobs.ts'
+import { MOST_TAGS } from '#contract/labels.ts'
+import type { MonitorChange } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
+import type { Database } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
+import type { JobResultsTable } from '../database/schema-jobs.ts'
+import { findGroups, getDefaultGroup } from '../groups/resolve.ts'
+import { NO_SUCH_GROUP } from '../groups/slug.ts'
+import { acceptingChange } from '../monitors/accept.ts'
+import { type Changed, parseChange } from '../monitors/change.ts'
+import { changeMonitors, checkMonitors, lockManyMonitors, type ManyChanged } from '../monitors/change-many.ts'
+import { auditOf, type MonitorRow, nameOf } from '../monitors/monitor.ts'
+import { countDeletable, deleteMonitors, type KeptMonitor, restoreMonitors, toKept } from '../monitors/remove-many.ts'
+import { type FieldErrors, fieldTexts, Problem } from '../problem.ts'
+import type { JobRow, WantedChange } from './job.ts'
+
+export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'job_id'>
+
+/** What an action may use beside the database. */
+export type Given = Tenant & {
+  now: number
+  job: JobRow
+  /** Throws 402 for an interval that the plan does not allow. */
+  pace: (frequency?: number) => number
+  /** Monitors that the plan still allows; called in the transaction, under the lock of the organization. */
+  monitorsLeft: (db: Database) => Promise<number>
+}
+
+/** `rest`: ids that are left for another transaction. */
+export type Performed = { results: JobResult[]; rest: readonly string[] }
+
+/** Checks that a job starts: so many that others are not delayed by them. */
+const CHECKS_PER_SECOND = 1_000
+
+/** Carries the job's action out for monitors of one batch, in the order of their ids. Each has one result. */
+export async function perform(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
+  const { job } = given
+  if (job.action === 'undo') return await undo(db, given, ids)
+  const rows = await lockManyMonitors(db, given, ids)
+  const found = new Map(rows.map((row) => [row.id, row]))
+  const missing = ids.filter((id) => !found.has(id)).map((id) => failed(id, null, 'The monitor does not exist.'))
+  if (job.action === 'delete') {
+    const count = job.is_dry_run ? rows.length : await countDeletable(db, given, rows)
+    const taken = rows.slice(0, count)
+    if (!job.is_dry_run) await deleteMonitors(db, given, taken, given.now)
+    return { results: [...missing, ...taken.map(deletedResult)], rest: rows.slice(count).map(({ id }) => id) }
+  }
+  if (job.action === 'check') return { results: [...missing, ...(await check(db, given, rows))], rest: [] }
+  const wanted: WantedChange | null = job.change === null ? null : JSON.parse(job.change)
+  const decided = rows.map((row) => decide(row, given, changeFor(row, job.action, wanted)))
+  return { results: [...missing, ...(await apply(db, given, decided))], rest: [] }
+}
+
+type Wanted = { ok: true; change: MonitorChange; groupId?: string | undefined } | { ok: false; reason: string }
+
+/** Of an update or a move, what the request says; else what follows from the monitor as it is now. */
+function changeFor(row: MonitorRow, action: JobAction, wanted: WantedChange | null): Wanted {
+  if (!wanted) return acceptingChange(row)
+  const given = wanted.change.tags ?? []
+  if (action === 'tag') return withTags(row, (tags) => [...new Set([...tags, ...given])])
+  if (action === 'untag') return withTags(row, (tags) => tags.filter((tag) => !given.includes(tag)))
+  return { ok: true, ...wanted }
+}
+
+function withTags(row: MonitorRow, change: (tags: string[]) => string[]): Wanted {
+  const tags = change(JSON.parse(row.tags))
+  if (tags.length <= MOST_TAGS) return { ok: true, change: { tags } }
+  const reason = `The monitor would have ${tags.length} tags. A monitor can have at most ${MOST_TAGS}.`
+  return { ok: false, reason }
+}
+
+/** What becomes of one monitor. `groupId`: the group that the change names, whether or not it is in there. */
+type Decided = { row: MonitorRow } & (
+  | { kind: 'change'; changed: Changed; groupId?: string | undefined }
+  | { kind: 'failed'; reason: string; errors?: FieldErrors }
+)
+
+function decide(row: MonitorRow, { pace }: Given, wanted: Wanted): Decided {
+  if (!wanted.ok) return { row, kind: 'failed', reason: wanted.reason }
+  const { change, groupId } = wanted
+  const parsed = parseChange(row, change)
+  if (!parsed.ok)
+    return { row, kind: 'failed', reason: 'The change does not suit this monitor.', errors: parsed.errors }
+  try {
+    if (parsed.changed.isReplanned) pace(parsed.changed.columns.frequency)
+  } catch (error) {
+    if (error instanceof Problem) return { row, kind: 'failed', reason: error.message }
+    throw error
+  }
+  return { row, kind: 'change', changed: parsed.changed, groupId }
+}
+
+async function apply(db: Database, given: Given, decided: readonly Decided[]): Promise<JobResult[]> {
+  const { job, now } = given
+  const groups = await existingGroups(db, given, decided)
+  const changes: ManyChanged[] = []
+  const results = decided.map((each, index): JobResult => {
+    const { row } = each
+    if (each.kind === 'failed') return failed(row.id, nameOf(row), each.reason, each.errors)
+    const { changed, groupId = changed.group ?? undefined } = each
+    if (each.groupId !== undefined && !groups.has(each.groupId)) {
+      return failed(row.id, nameOf(row), 'The group does not exist any more.', { group: NO_SUCH_GROUP })
+    }
+    const isMoved = groupId !== undefined && groupId !== row.group_id
+    const after = { ...row, ...changed.columns } as MonitorRow
+    const differences = differencesOf(row, after, isMoved ? groupId : row.group_id)
+    if (Object.keys(differences.to).length === 0) return unchanged(row)
+    changes.push({ row, changed, groupId: isMoved ? groupId : undefined, checkAt: checkAt(given, index) })
+    return changedResult(row, differences)
+  })
+  if (!job.is_dry_run) await changeMonitors(db, given, changes, now)
+  return results
+}
+
+/** Kept from being deleted until the transaction ends. */
+async function existingGroups(db: Database, tenant: Tenant, decided: readonly Decided[]): Promise<ReadonlySet<string>> {
+  const named = new Set(decided.flatMap((each) => (each.kind === 'change' ? (each.groupId ?? []) : [])))
+  return named.size === 0 ? named : new Set((await findGroups(db, tenant, [...named])).keys())
+}
+
+/** The fields of the API that differ. The group by its id, so that it is known after it was renamed. */
+function differencesOf(row: MonitorRow, after: MonitorRow, groupId: string) {
+  const [before, wanted] = [auditOf(row, row.group_id), auditOf(after, groupId)] as Record<string, unknown>[]
+  const names = Object.keys(wanted!).filter((name) => JSON.stringify(before![name]) !== JSON.stringify(wanted![name]))
+  const only = (fields: Record<string, unknown>) => Object.fromEntries(names.map((name) => [name, fields[name]]))
+  return { from: only(before!), to: only(wanted!) }
+}
+
+/** When the check of the job's next monitors begins. */
+const checkAt = ({ job, now }: Given, index: number) =>
+  Math.max(now, (job.started_at ?? now) + Math.floor(((job.done + index) * 1_000) / CHECKS_PER_SECOND))
+
+async function check(db: Database, given: Given, rows: readonly MonitorRow[]): Promise<JobResult[]> {
+  const active = rows.filter(({ is_active }) => is_active === 1)
+  if (!given.job.is_dry_run) {
+    await checkMonitors(
+      db,
+      active.map((row, index) => ({ row, checkAt: checkAt(given, index) })),
+    )
+  }
+  return rows.map((row) =>
+    row.is_active === 1
+      ? changedResult(row)
+      : failed(row.id, nameOf(row), 'This monitor is disabled. Enable it first.'),
+  )
+}
+
+/** Takes back what another job did, except where somebody has changed the same field since. */
+async function undo(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
+  const { organizationId, job } = given
+  const done = await db
+    .selectFrom('job_results')
+    .select(['object_id', 'name', 'changed_from', 'changed_to', 'kept'])
+    .where('organization_id', '=', organizationId)
+    .where('job_id', '=', job.undoes)
+    .where(isOneOf(db, 'object_id', ids))
+    .orderBy('object_id')
+    .execute()
+  const rows = new Map((await lockManyMonitors(db, given, ids)).map((row) => [row.id, row]))
+  const results: JobResult[] = []
+  const decided: Decided[] = []
+  const deleted: { name: string | null; kept: KeptMonitor }[] = []
+  for (const { object_id: id, name, changed_from, changed_to, kept } of done) {
+    const row = rows.get(id)
+    if (kept !== null) {
+      if (row) results.push(unchanged(row))
+      else deleted.push({ name, kept: JSON.parse(kept) })
+    } else if (!row) {
+      results.push(failed(id, name, 'The monitor was deleted after the job.'))
+    } else {
+      const [from, to] = [JSON.parse(changed_from!), JSON.parse(changed_to!)]
+      const now: Record<string, unknown> = auditOf(row, row.group_id)
+      if (isAs(now, from)) results.push(unchanged(row))
+      else if (!isAs(now, to)) results.push(failed(id, name, 'The monitor was changed after the job.'))
+      else decided.push(decide(row, given, { ok: true, change: from, groupId: from.group }))
+    }
+  }
+  results.push(...(await apply(db, given, decided)), ...(await restore(db, given, deleted)))
+  return { results, rest: [] }
+}
+
+const isAs = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
+  Object.entries(fields).every(([name, value]) => JSON.stringify(now[name]) === JSON.stringify(value))
+
+async function restore(
+  db: Database,
+  given: Given,
+  deleted: readonly { name: string | null; kept: KeptMonitor }[],
+): Promise<JobResult[]> {
+  if (deleted.length === 0) return []
+  await lockOrganization(db, given.organizationId)
+  const left = await given.monitorsLeft(db)
+  const groups = await findGroups(db, given, [...new Set(deleted.map(({ kept }) => kept.group_id))])
+  const preset = await getDefaultGroup(db, given)
+  const restored = deleted.slice(0, left).map(({ kept, name }, index) => {
+    const group_id = groups.has(kept.group_id) ? kept.group_id : preset.id
+    return { name, kept: { ...kept, group_id }, checkAt: checkAt(given, index) }
+  })
+  await restoreMonitors(db, given, restored, given.now)
+  return [
+    ...restored.map(({ name, kept }) => ({
+      ...{ object_id: kept.id, name, state: 'changed' as const, changed_from: null },
+      ...{ changed_to: JSON.stringify(auditOf(kept, kept.group_id)), kept: null, error: null, errors: null },
+    })),
+    ...deleted
+      .slice(left)
+      .map(({ name, kept }) =>
+        failed(
+          kept.id,
+          name,
+          'Plan limit reached: all monitors of the plan are in use. Delete some or change the plan.',
+        ),
+      ),
+  ]
+}
+
+const EMPTY = { changed_from: null, changed_to: null, kept: null, error: null, errors: null }
+
+function changedResult(row: MonitorRow, differences?: { from: object; to: object }): JobResult {
+  const { from, to } = differences ?? {}
+  return {
+    ...{ ...EMPTY, object_id: row.id, name: nameOf(row), state: 'changed' },
+    ...(from && { changed_from: JSON.stringify(from), changed_to: JSON.stringify(to) }),
+  }
+}
+
+const deletedResult = (row: MonitorRow): JobResult => ({
+  ...changedResult(row),
+  changed_from: JSON.stringify(auditOf(row, row.group_id)),
+  kept: JSON.stringify(toKept(row)),
+})
+
+const unchanged = (row: MonitorRow): JobResult => ({
+  ...{ ...EMPTY, object_id: row.id, name: nameOf(row), state: 'unchanged' },
+})
+
+const failed = (id: string, name: string | null, error: string, errors?: FieldErrors): JobResult => ({
+  ...{ ...EMPTY, object_id: id, name, state: 'failed', error },
+  errors: errors ? JSON.stringify(fieldTexts(errors)) : null,
+})

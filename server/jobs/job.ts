@@ -1,0 +1,100 @@
+import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
+import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
+import type { MonitorChange } from '#contract/monitors.ts'
+import type { JobsTable } from '../database/schema-jobs.ts'
+import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
+import { isoOf, isoOrNull } from '../http/times.ts'
+import type { FieldErrors } from '../problem.ts'
+
+export type JobRow = Selectable<JobsTable>
+
+/** Which monitors. Ids that were named stand in batches; `groupId` is the group that the filter names. */
+export type Selection = { monitors: number } | { filter: NonNullable<NewJob['filter']>; groupId?: string | undefined }
+
+/** What is set. `groupId`: of the group that `change` names; absent where a dry run would make it. */
+export type WantedChange = { change: MonitorChange; groupId?: string | undefined }
+
+const HOUR_MS = 60 * 60_000
+/** How long after its end a job can be undone. */
+export const UNDO_MS = 24 * HOUR_MS
+
+/** What the schema cannot judge. Fields of the wrong type are passed over, because the schema reports them. Pure. */
+export function refusalsOf(given: NewJob): FieldErrors {
+  const { action, monitors, filter, all, change, group, tags } = given
+  const errors: FieldErrors = {}
+  const selections = { monitors, filter, all }
+  const named = Object.values(selections).filter((each) => each !== undefined)
+  if (named.length !== 1)
+    errors.body = fieldError('exactly_one_required', { fields: Object.keys(selections).join(', ') })
+  if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
+  for (const [field, value, of] of [
+    ['change', change, ['update']],
+    ['group', group, ['move']],
+    ['tags', tags, ['tag', 'untag']],
+  ] as const) {
+    const isOf = of.some((each) => each === action)
+    if (isOf && value === undefined) errors[field] = fieldError('required')
+    if (!isOf && value !== undefined) errors[field] = fieldError('not_for_action', { action: `${action}` })
+  }
+  if (isObject(change) && Object.keys(change).length === 0) errors.change = fieldError('empty_change')
+  for (const [field, name] of [
+    ['group', group],
+    ['change.group', change?.group],
+  ] as const) {
+    if (typeof name === 'string' && !isGroupName(name)) errors[field] = INVALID_GROUP_NAME
+  }
+  return errors
+}
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null
+
+const UNDOABLE: Record<JobAction, boolean> = {
+  update: true,
+  move: true,
+  tag: true,
+  untag: true,
+  accept: true,
+  delete: true,
+  check: false,
+  undo: false,
+}
+
+/** Why a job cannot be undone; undefined where it can. `isUndone`: by a job that ran, or still does. Pure. */
+export function whyNotUndone(job: JobRow, isUndone: boolean, now: number): string | undefined {
+  if (job.finished_at === null) return 'The job has not ended. Cancel it first, or wait.'
+  if (job.is_dry_run) return 'A dry run changes nothing, so there is nothing to undo.'
+  if (job.action === 'undo') return 'An undo cannot be undone. Create the job again.'
+  if (!UNDOABLE[job.action]) return `The action ${job.action} cannot be undone.`
+  if (job.changed === 0) return 'The job changed nothing, so there is nothing to undo.'
+  if (isUndone) return `The job is undone by the job ${job.undone_by}.`
+  if (now > job.finished_at + UNDO_MS) return 'A job can be undone for 24 hours after its end.'
+  return undefined
+}
+
+export function toJob(row: JobRow): Job {
+  const selection: Selection = JSON.parse(row.selection)
+  const wanted: WantedChange | null = row.change === null ? null : JSON.parse(row.change)
+  const isUndoable = row.finished_at !== null && UNDOABLE[row.action] && !row.is_dry_run && row.changed > 0
+  return {
+    id: row.id,
+    created: isoOf(row.created_at),
+    created_by: row.created_by,
+    action: row.action,
+    dry_run: row.is_dry_run === 1,
+    state: row.state,
+    total: row.total,
+    done: row.done,
+    changed: row.changed,
+    failed: row.failed,
+    started: isoOrNull(row.started_at),
+    finished: isoOrNull(row.finished_at),
+    monitors: 'monitors' in selection ? selection.monitors : null,
+    filter: 'filter' in selection && row.undoes === null ? selection.filter : null,
+    change: wanted ? wanted.change : null,
+    undo_until: isUndoable ? isoOf(row.finished_at! + UNDO_MS) : null,
+    undoes: row.undoes,
+    undone_by: row.undone_by,
+    error: row.error,
+  }
+}

@@ -1,0 +1,91 @@
+import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
+import { isOneOf } from '../database/bulk.ts'
+import type { Database } from '../database/database.ts'
+import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
+
+export type JobRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'>
+
+const DAY_MS = 24 * 60 * 60_000
+const EVERY_MS = 10 * 60_000
+const KEPT_MS = 7 * DAY_MS
+/** Of one organization; older ones go first. */
+export const MOST_JOBS = 200
+export const MOST_RESULTS = 2_000_000
+
+/** Deletes jobs that ended long ago, a little at a time. Runs until `stop`. */
+export async function runJobRetention(deps: JobRetentionDeps, stop: AbortSignal): Promise<void> {
+  await runEvery(EVERY_MS, deps, stop, {
+    failure: 'Old jobs could not be deleted. The next attempt is in ten minutes.',
+    work: () => deleteOldJobs(deps, stop),
+  })
+}
+
+export async function deleteOldJobs({ db, clock }: JobRetentionDeps, stop: AbortSignal): Promise<void> {
+  await forEachOrganization(db, stop, async (organizationId) => {
+    for (const id of await oldJobs(db, organizationId, clock.now() - KEPT_MS)) {
+      const of = { organizationId, id }
+      await deleteInBatches(clock, stop, () => deleteResults(db, of))
+      await deleteInBatches(clock, stop, () => deleteRest(db, of))
+      if (stop.aborted) return
+      await db.deleteFrom('jobs').where('organization_id', '=', organizationId).where('id', '=', id).execute()
+    }
+  })
+}
+
+/** Those that are too old, and of the others those beyond the limits. At most so many at a time. */
+async function oldJobs(db: Database, organizationId: string, before: number): Promise<string[]> {
+  const ended = await db
+    .selectFrom('jobs')
+    .select(['id', 'finished_at', 'done'])
+    .where('organization_id', '=', organizationId)
+    .where('finished_at', 'is not', null)
+    .orderBy('id', 'desc')
+    .limit(10 * MOST_JOBS)
+    .execute()
+  let results = 0
+  return ended
+    .filter(({ finished_at, done }, index) => {
+      results += done
+      return finished_at! < before || index >= MOST_JOBS || results > MOST_RESULTS
+    })
+    .map(({ id }) => id)
+}
+
+type Of = { organizationId: string; id: string }
+
+async function deleteResults(db: Database, { organizationId, id }: Of): Promise<number> {
+  const rows = await db
+    .selectFrom('job_results')
+    .select('object_id')
+    .where('organization_id', '=', organizationId)
+    .where('job_id', '=', id)
+    .limit(DELETED_AT_ONCE)
+    .execute()
+  const ids = rows.map(({ object_id }) => object_id)
+  await db
+    .deleteFrom('job_results')
+    .where('organization_id', '=', organizationId)
+    .where('job_id', '=', id)
+    .where(isOneOf(db, 'object_id', ids))
+    .execute()
+  return rows.length
+}
+
+/** What a canceled job did not process. */
+async function deleteRest(db: Database, { organizationId, id }: Of): Promise<number> {
+  const rows = await db
+    .selectFrom('job_batches')
+    .select('number')
+    .where('organization_id', '=', organizationId)
+    .where('job_id', '=', id)
+    .limit(DELETED_AT_ONCE)
+    .execute()
+  const numbers = rows.map(({ number }) => number)
+  await db
+    .deleteFrom('job_batches')
+    .where('organization_id', '=', organizationId)
+    .where('job_id', '=', id)
+    .where(isOneOf(db, 'number', numbers, 'bigint'))
+    .execute()
+  return rows.length
+}

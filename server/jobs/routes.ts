@@ -1,0 +1,113 @@
+import { PageOf } from '#contract/common.ts'
+import { Job, JobQuery, JobResult, JobResultQuery, MOST_UNFINISHED, NewJob } from '#contract/jobs.ts'
+import type { Deps } from '../deps.ts'
+import { refuseUnknownIds } from '../groups/resolve.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { paceOf } from '../organization/quota.ts'
+import { refuse } from '../problem.ts'
+import { refusalsOf } from './job.ts'
+import { cancelJob, getJob, insertJob, listJobs, listResults, refuseFilter, undoJob } from './store.ts'
+
+const tags = ['Jobs']
+const params = Params('job')
+
+/** Changes of many monitors, which the worker processes carry out. */
+export function jobRoutes(deps: Deps): Routes {
+  const { db, seal } = deps
+  return async (app) => {
+    const list = {
+      operationId: 'listJobs',
+      summary: 'List jobs',
+      description: 'Jobs are kept for 7 days after their end, the newest 200 of an organization.',
+      tags,
+      querystring: JobQuery,
+      response: Answers(200, PageOf(Job)),
+    }
+    app.get('/jobs', { schema: list }, ({ query, context }) => listJobs(db, seal, context, query))
+
+    const create = {
+      operationId: 'createJob',
+      summary: 'Change many monitors',
+      description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MOST_UNFINISHED} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
+      tags,
+      body: NewJob,
+      response: Answers(202, Job),
+    }
+    app.post('/jobs', { attachValidation: true, schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        prepare: async () => {
+          // What the schema refuses and what only we can judge are reported together.
+          const refused = schemaErrors(request)
+          const named = { group: body.group, 'change.group': body.change?.group }
+          refuse({ ...refusalsOf(body), ...(await refuseUnknownIds(db, context, named)), ...refused })
+          await refuseFilter(db, seal, context, body)
+          ;(await paceOf(deps, context))(body.change?.frequency)
+        },
+        effect: (db) => insertJob(db, context, body),
+        answer: (db, id) => {
+          reply.code(202).header('location', `/jobs/${id}`)
+          return getJob(db, context, id)
+        },
+      })
+    })
+
+    const read = { operationId: 'getJob', summary: 'Get a job', tags, params, response: Answers(200, Job) }
+    app.get('/jobs/:job', { schema: read }, ({ params, context }) => getJob(db, context, params.job))
+
+    const results = {
+      operationId: 'listJobResults',
+      summary: 'List the results of a job',
+      description: 'One result for each monitor that the job has processed, in the order of the ids.',
+      tags,
+      params,
+      querystring: JobResultQuery,
+      response: Answers(200, PageOf(JobResult)),
+    }
+    app.get('/jobs/:job/results', { schema: results }, ({ params, query, context }) =>
+      listResults(db, seal, context, { job: params.job, query }),
+    )
+
+    const cancel = {
+      operationId: 'cancelJob',
+      summary: 'Cancel a job',
+      description:
+        'Stops the job. What it has changed stays changed; POST /jobs/{job}/undo takes it back. Returns 409 if the job has ended otherwise.',
+      tags,
+      params,
+      response: Answers(200, Job),
+    }
+    app.post('/jobs/:job/cancel', { schema: cancel }, (request, reply) => {
+      const { params, context } = request
+      return once(request, reply, db, {
+        effect: async (db) => {
+          await cancelJob(db, context, params.job)
+          return null
+        },
+        answer: (db) => getJob(db, context, params.job),
+      })
+    })
+
+    const undo = {
+      operationId: 'undoJob',
+      summary: 'Undo a job',
+      description:
+        'Creates a job that takes the changes of this one back, within 24 hours after its end. Monitors that were changed again since are left as they are, and are failed results. Deleted monitors return with their ids and states, without their events. Returns 409 if there is nothing to undo.',
+      tags,
+      params,
+      response: Answers(202, Job),
+    }
+    app.post('/jobs/:job/undo', { schema: undo }, (request, reply) => {
+      const { params, context } = request
+      return once(request, reply, db, {
+        effect: (db) => undoJob(db, context, params.job),
+        answer: (db, id) => {
+          reply.code(202).header('location', `/jobs/${id}`)
+          return getJob(db, context, id)
+        },
+      })
+    })
+  }
+}

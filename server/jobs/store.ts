@@ -1,0 +1,277 @@
+import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
+import {
+  type Job,
+  type JobQuery,
+  type JobResult,
+  type JobResultQuery,
+  MOST_UNFINISHED,
+  type NewJob,
+} from '#contract/jobs.ts'
+import { newAuditId, recordAudit } from '../audit-log.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { insertEach, isOneOf } from '../database/bulk.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
+import type { JobResultsTable } from '../database/schema-jobs.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
+import { resolveGroups } from '../groups/resolve.ts'
+import { NO_SUCH_GROUP } from '../groups/slug.ts'
+import { findGroupRow } from '../groups/store.ts'
+import { listPage, type Page } from '../http/pagination.ts'
+import { newId } from '../ids.ts'
+import { parseInclude } from '../monitors/include.ts'
+import { listMonitors } from '../monitors/list.ts'
+import { conflict, invalid, Problem } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { type JobRow, type Selection, toJob, type WantedChange, whyNotUndone } from './job.ts'
+
+/** Monitors that one transaction changes: a few milliseconds, after which other transactions can run. */
+export const BATCH = 250
+
+/** Throws a 400 for a filter that cannot be used. Reads only. */
+export async function refuseFilter(db: Database, seal: Seal, tenant: Tenant, { filter }: NewJob): Promise<void> {
+  if (filter === undefined) return
+  try {
+    const included = parseInclude(undefined)
+    await listMonitors(db, seal, tenant, { query: { ...filter, limit: 1 }, included })
+    const isKnown = filter.group === undefined || (await findGroupRow(db, tenant, filter.group))
+    if (!isKnown) throw invalid({ group: fieldError('unknown_reference', { resource: 'group' }) })
+  } catch (error) {
+    if (!(error instanceof Problem) || !error.errors) throw error
+    throw invalid(Object.fromEntries(Object.entries(error.errors).map(([field, each]) => [`filter.${field}`, each])))
+  }
+}
+
+/** Returns the id. Throws a 400 for the id of a group that does not exist, and 409 for too many unfinished jobs. */
+export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {
+  const { action, monitors, filter = {}, dry_run = false } = given
+  return await inTransaction(db, async (transaction) => {
+    const ids = monitors && [...new Set(monitors)].sort()
+    const group = filter.group === undefined ? undefined : await findGroupRow(transaction, context, filter.group)
+    const selection: Selection = ids ? { monitors: ids.length } : { filter, groupId: group?.id }
+    const wanted = await wantedChange(transaction, context, given)
+    const id = await insertRow(transaction, context, { action, is_dry_run: dry_run ? 1 : 0, selection, wanted })
+    if (ids) {
+      await insertBatches(transaction, context, { id, listed_batches: 0 }, ids)
+      const listed = { total: ids.length, listed_batches: Math.ceil(ids.length / BATCH) }
+      await updateJob(transaction, context, id, listed)
+    }
+    return id
+  })
+}
+
+async function wantedChange(
+  db: Database,
+  context: RequestContext,
+  { action, change, group, tags, dry_run }: NewJob,
+): Promise<WantedChange | undefined> {
+  if (tags !== undefined) return { change: { tags } }
+  const given = action === 'move' ? { group: group! } : change
+  if (given?.group === undefined) return given && { change: given }
+  const known = await findGroupRow(db, context, given.group)
+  if (known || dry_run) return { change: given, groupId: known?.id }
+  const made = (await resolveGroups(db, context, new Set([given.group]))).get(given.group)
+  if (!made) throw invalid({ [action === 'move' ? 'group' : 'change.group']: NO_SUCH_GROUP })
+  return { change: given, groupId: made.id }
+}
+
+type New = Pick<JobRow, 'action' | 'is_dry_run'> & {
+  selection: Selection
+  wanted?: WantedChange | undefined
+  undoes?: string
+}
+
+async function insertRow(db: Database, context: RequestContext, made: New): Promise<string> {
+  const { organizationId, actor, now } = context
+  const { action, is_dry_run, selection, wanted, undoes = null } = made
+  await lockOrganization(db, organizationId)
+  const { unfinished } = await db
+    .selectFrom('jobs')
+    .select(db.fn.countAll<number>().as('unfinished'))
+    .where('organization_id', '=', organizationId)
+    .where('finished_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  if (unfinished >= MOST_UNFINISHED) {
+    throw conflict(
+      `${unfinished} jobs of this organization have not ended, which is the limit. Wait until one ends, or cancel one.`,
+    )
+  }
+  const id = newId('job', now)
+  const audit_id = newAuditId(context)
+  await db
+    .insertInto('jobs')
+    .values({
+      ...{
+        organization_id: organizationId,
+        id,
+        created_at: now,
+        created_by: actor.label,
+        audit_id,
+        action,
+        is_dry_run,
+      },
+      ...{
+        state: 'queued',
+        selection: JSON.stringify(selection),
+        change: wanted ? JSON.stringify(wanted) : null,
+        undoes,
+      },
+    })
+    .execute()
+  await db
+    .insertInto('due_jobs')
+    .values({ organization_id: organizationId, due_at: now })
+    .onConflict((conflict) => conflict.column('organization_id').doNothing())
+    .execute()
+  const monitors = 'monitors' in selection ? selection.monitors : undefined
+  const filter = 'filter' in selection ? selection.filter : undefined
+  await recordAudit(db, context, {
+    action: undoes === null ? 'job.created' : 'job.undone',
+    object: { id: undoes ?? id, label: action },
+    after: { action, dry_run: is_dry_run === 1, monitors, filter, change: wanted?.change },
+    id: audit_id,
+    count: 0,
+  })
+  return id
+}
+
+/** Ids in the order in which they are processed. */
+export async function insertBatches(
+  db: Database,
+  { organizationId }: Tenant,
+  { id, listed_batches }: Pick<JobRow, 'id' | 'listed_batches'>,
+  ids: readonly string[],
+): Promise<void> {
+  const rows = Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, index) => ({
+    organization_id: organizationId,
+    job_id: id,
+    number: listed_batches + index,
+    ids: JSON.stringify(ids.slice(index * BATCH, (index + 1) * BATCH)),
+  }))
+  const columns = { organization_id: 'text', job_id: 'text', number: 'bigint', ids: 'text' } as const
+  await insertEach(db, 'job_batches', columns, rows)
+}
+
+export async function updateJob(
+  db: Database,
+  { organizationId }: Tenant,
+  id: string,
+  set: Partial<Omit<JobRow, 'organization_id' | 'id'>>,
+): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set(set as object)
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function listJobs(
+  db: Database,
+  seal: Seal,
+  { organizationId }: Tenant,
+  query: JobQuery,
+): Promise<Page<Job>> {
+  const { is_finished } = query
+  let rows = db.selectFrom('jobs').selectAll('jobs').where('jobs.organization_id', '=', organizationId)
+  if (is_finished !== undefined) rows = rows.where('jobs.finished_at', is_finished ? 'is not' : 'is', null)
+  const page = await listPage<JobRow>(rows as never, {
+    seal,
+    query,
+    id: 'jobs.id',
+    orders: { created: { column: 'jobs.id' } },
+    scope: ['jobs', organizationId, is_finished],
+  })
+  return { ...page, data: page.data.map(toJob) }
+}
+
+/** Throws `not_found`, also for another organization's. */
+export async function getJob(db: Database, tenant: Tenant, id: string): Promise<Job> {
+  return toJob(await getTenantRow(db, 'jobs', tenant, id))
+}
+
+type ResultRow = Selectable<JobResultsTable>
+
+/** Throws `not_found` for the job. */
+export async function listResults(
+  db: Database,
+  seal: Seal,
+  tenant: Tenant,
+  { job, query }: { job: string; query: JobResultQuery },
+): Promise<Page<JobResult>> {
+  const { organizationId } = tenant
+  await getTenantRow(db, 'jobs', tenant, job)
+  const { state } = query
+  let rows = db
+    .selectFrom('job_results')
+    .select(['object_id as id', 'name', 'state', 'changed_from', 'changed_to', 'error', 'errors'])
+    .where('job_results.organization_id', '=', organizationId)
+    .where('job_results.job_id', '=', job)
+  if (state !== undefined) rows = rows.where('job_results.state', '=', state)
+  const page = await listPage<Omit<ResultRow, 'object_id' | 'kept' | 'organization_id' | 'job_id'> & { id: string }>(
+    rows as never,
+    {
+      seal,
+      query,
+      id: 'job_results.object_id',
+      orders: { id: { column: 'job_results.object_id' } },
+      scope: ['job results', organizationId, job, state],
+    },
+  )
+  const data = page.data.map(({ changed_from, changed_to, errors, ...row }) => ({
+    ...{ id: row.id, name: row.name, state: row.state },
+    ...{ before: parsed(changed_from), after: parsed(changed_to) },
+    ...{ error: row.error, errors: parsed(errors) as Record<string, string> | null },
+  }))
+  await nameGroups(db, tenant, data)
+  return { ...page, data }
+}
+
+const parsed = (json: string | null): Record<string, unknown> | null => (json === null ? null : JSON.parse(json))
+
+/** Results hold ids of groups; the API shows slugs. */
+async function nameGroups(db: Database, { organizationId }: Tenant, results: readonly JobResult[]): Promise<void> {
+  const fields = results.flatMap(({ before, after }) => [before, after]).filter((each) => each?.group !== undefined)
+  if (fields.length === 0) return
+  const ids = [...new Set(fields.map((each) => each!.group as string))]
+  const groups = await db
+    .selectFrom('groups')
+    .select(['id', 'slug'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .execute()
+  const slugs = new Map(groups.map(({ id, slug }) => [id, slug]))
+  for (const each of fields) each!.group = slugs.get(each!.group as string) ?? each!.group
+}
+
+/** What was done until then stays. Throws `not_found`, and 409 for a job that has ended otherwise. */
+export async function cancelJob(db: Database, context: RequestContext, id: string): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const job = await getTenantRow(transaction, 'jobs', context, id, forUpdate(transaction))
+    if (job.state === 'canceled') return
+    if (job.finished_at !== null) throw conflict(`The job has ended (${job.state}), so it cannot be canceled.`)
+    await updateJob(transaction, context, id, { state: 'canceled', finished_at: context.now })
+    await recordAudit(transaction, context, { action: 'job.canceled', object: { id, label: job.action } })
+  })
+}
+
+/** Makes the job that undoes this one, and returns its id. Throws `not_found`, and 409 where there is nothing to undo. */
+export async function undoJob(db: Database, context: RequestContext, id: string): Promise<string> {
+  return await inTransaction(db, async (transaction) => {
+    const job = await getTenantRow(transaction, 'jobs', context, id, forUpdate(transaction))
+    const reason = whyNotUndone(job, await isUndone(transaction, context, job), context.now)
+    if (reason !== undefined) throw conflict(reason)
+    const selection = { filter: {} }
+    const undo = await insertRow(transaction, context, { action: 'undo', is_dry_run: 0, selection, undoes: id })
+    await updateJob(transaction, context, id, { undone_by: undo })
+    return undo
+  })
+}
+
+/** An undo that was canceled or failed can be repeated. */
+async function isUndone(db: Database, tenant: Tenant, { undone_by }: JobRow): Promise<boolean> {
+  if (undone_by === null) return false
+  const { state } = await getTenantRow(db, 'jobs', tenant, undone_by)
+  return state !== 'canceled' && state !== 'failed'
+}

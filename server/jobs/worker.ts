@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
+import { isDatabaseUnavailable } from '../database/unavailable.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
+import type { WakeUps } from '../wake-up.ts'
+import { type RunDeps, recordFailure, runStep } from './run.ts'
+
+export type JobWorkerDeps = WorkerDeps & RunDeps & { wakeUps: WakeUps }
+
+/** Organizations that are served in one pass, one batch each. */
+const ORGANIZATIONS_AT_ONCE = 4
+/** After each batch, so that checks and requests that wait for the database come first. */
+export const GAP_MS = 5
+/** Two writers that wait for each other: PostgreSQL breaks off one of them, which is simply to be done again. */
+const DEADLOCK = '40P01'
+
+/** The loop that carries jobs out. Runs until `stop`. */
+export async function runJobWorker(deps: JobWorkerDeps, { stop }: Signals): Promise<void> {
+  const { db, wakeUps } = deps
+  await runWorker(deps, stop, {
+    name: 'jobs',
+    table: 'due_jobs',
+    wakeUp: wakeUps.jobs,
+    failure: 'A job could not be continued. Retrying.',
+    repair: (self) => repairAfterClockStep(db, 'due_jobs', self, { longestMs: sql.raw(String(LEASE_MS)) }),
+    held: () => new Set(), // a pass ends with all of its claims
+    pass: async () => {
+      const count = await runDueJobs(deps)
+      return { restMs: 0, isIdle: count === 0 }
+    },
+  })
+}
+
+/** One pass: one step for each of a few organizations that have jobs. Returns how many organizations it claimed. */
+export async function runDueJobs(deps: JobWorkerDeps): Promise<number> {
+  const { db, clock, process, wakeUps, log } = deps
+  const claims = await claimDue(db, 'due_jobs', { now: clock.now(), process, limit: ORGANIZATIONS_AT_ONCE })
+  for (const claim of claims) {
+    try {
+      const { changed } = await runStep(deps, claim)
+      if (changed > 0) wakeUps.checks.send()
+    } catch (err) {
+      if (isDatabaseUnavailable(err) || (err as { code?: string }).code === DEADLOCK) throw err
+      log.error({ err, organization: claim.organization_id }, 'A batch of a job failed. It will be repeated.')
+      await recordFailure(deps, claim, err)
+    }
+    await clock.sleep(GAP_MS)
+  }
+  return claims.length
+}

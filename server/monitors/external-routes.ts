@@ -1,0 +1,90 @@
+import { Type } from 'typebox'
+import { Include, MonitorAnswer, MonitorUpsert } from '#contract/monitors.ts'
+import type { Deps } from '../deps.ts'
+import { refuseExternalId } from '../groups/labels.ts'
+import { refuseUnknownIds } from '../groups/resolve.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { paceOf, quotaFor } from '../organization/quota.ts'
+import { invalid } from '../problem.ts'
+import { parseInclude } from './include.ts'
+import { parseMonitor } from './monitor.ts'
+import { getIdByExternalId, getMonitor } from './store.ts'
+import { upsertMonitor } from './upsert.ts'
+import { shownMonitor } from './waits.ts'
+
+const tags = ['Monitors']
+
+/** Monitors by the ids that integrators gave them. */
+export function externalIdRoutes(deps: Deps): Routes {
+  const { db, seal } = deps
+  const links = { seal, baseUrl: deps.config.baseUrl }
+  return async (app) => {
+    app.setSerializerCompiler(asItIs)
+    const querystring = Type.Object({ include: Include }, { additionalProperties: false })
+
+    app.get(
+      '/monitors/external/:external_id',
+      {
+        schema: {
+          operationId: 'getMonitorByExternalId',
+          summary: 'Get a monitor by your own id',
+          tags,
+          params: Params('external_id'),
+          querystring,
+          response: Answers(200, MonitorAnswer),
+        },
+      },
+      async ({ params, query, context }) => {
+        const id = await getIdByExternalId(db, context, params.external_id)
+        const included = parseInclude(query.include)
+        return await shownMonitor(db, links, context, await getMonitor(db, context, id, included), included)
+      },
+    )
+
+    app.put(
+      '/monitors/external/:external_id',
+      {
+        attachValidation: true,
+        config: { takesIfMatch: true, takesIdempotencyKey: true },
+        schema: {
+          operationId: 'upsertMonitor',
+          summary: 'Create or update a monitor by your own id',
+          tags,
+          description:
+            'Creates the monitor (201) if no monitor has this external id. Otherwise updates it (200): fields you leave out keep their values, and null clears `tags` and `metadata`. Counts as a creation for the rate limits.',
+          params: Params('external_id'),
+          querystring,
+          body: MonitorUpsert,
+          response: { ...Answers(200, MonitorAnswer), 201: MonitorAnswer },
+        },
+      },
+      (request, reply) => {
+        const { params, body, context, match } = request
+        const included = parseInclude(request.query.include)
+        return once(request, reply, db, {
+          prepare: async () => {
+            const wrong = schemaErrors(request)
+            const refused = { ...refuseExternalId(params.external_id, body.external_id), ...wrong }
+            const parsed = parseMonitor(body)
+            if (!parsed.ok || Object.keys(refused).length > 0) {
+              const unknown = await refuseUnknownIds(db, context, { group: body.group })
+              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
+            }
+            const pace = await paceOf(deps, context)
+            const draft = { ...parsed.draft, frequency: pace(body.frequency) }
+            return { draft, quota: await quotaFor(deps, context, 'monitors') }
+          },
+          effect: (db, prepared) =>
+            upsertMonitor(db, context, { externalId: params.external_id, given: body, ...prepared, seal }, match),
+          answer: async (db, { id, isNew }) => {
+            if (isNew) reply.code(201).header('location', `/monitors/${id}`)
+            const row = await getMonitor(db, context, id, included)
+            return await shownMonitor(db, links, context, row, included, body.until !== undefined)
+          },
+        })
+      },
+    )
+  }
+}

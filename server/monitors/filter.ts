@@ -1,0 +1,102 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
+import { type MonitorFilters, type MonitorState, STATES } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
+import type { Database } from '../database/database.ts'
+import type { Tables } from '../database/schema.ts'
+import { hasLabel, labelsAskedFor, MONITOR_LABELS, metadataLabel, takenExternalIds } from '../groups/labels.ts'
+import { findGroupRow } from '../groups/store.ts'
+import { invalid } from '../problem.ts'
+import { parseNameFilter } from './names.ts'
+import { isInRange, type NameRange, parseSearch } from './search.ts'
+
+/** What monitors must be equal to: column of `monitors` → value. */
+export type Equalities = Partial<
+  Record<
+    'group_id' | 'owner' | 'domain' | 'subdomain' | 'state' | 'record_type' | 'is_active' | 'external_id',
+    string | number
+  >
+>
+
+/** Which monitors of an organization are meant: those that meet all of it. */
+export type MonitorFilter = {
+  equals: Equalities
+  /** Where there are several; one is in `equals`. */
+  states: readonly MonitorState[]
+  /** As `monitor_labels` has them. */
+  labels: readonly string[]
+  search: NameRange | undefined
+}
+
+export const NO_FILTER: MonitorFilter = { equals: {}, states: [], labels: [], search: undefined }
+
+/**
+ * Reads the query parameters of `GET /monitors`. Throws a 400 with each that cannot be used. `groupId`: only the monitors of this
+ * group, whatever else is asked. A group that does not exist has no monitors.
+ */
+export async function parseFilter(
+  db: Database,
+  tenant: Tenant,
+  query: MonitorFilters,
+  groupId?: string,
+): Promise<MonitorFilter> {
+  const { group, customer, state, record_type, is_active, external_id, tag, search, ...names } = query
+  const name = parseNameFilter(names)
+  const states = state === undefined ? [] : parseStates(state)
+  if (!name.ok || !states) {
+    const code = state?.includes(',') ? 'invalid_list' : 'invalid_choice'
+    const wrongState = states ? {} : { state: fieldError(code, { allowed: STATES.join(', ') }) }
+    throw invalid({ ...(name.ok ? {} : name.problems), ...wrongState })
+  }
+  const equals: Equalities = { ...name.filter }
+  const labels = labelsAskedFor(query)
+  const groups = groupId === undefined ? [] : [groupId]
+  if (group !== undefined) groups.push((await findGroupRow(db, tenant, group))?.id ?? '')
+  if (customer !== undefined) {
+    const ofCustomer = (await takenExternalIds(db, tenant, 'groups', [customer])).get(customer)
+    if (ofCustomer === undefined) labels.push(metadataLabel('customer', customer))
+    else groups.push(ofCustomer)
+  }
+  if (groups.length > 0) equals.group_id = groups.every((id) => id === groups[0]) ? groups[0]! : ''
+  if (states.length === 1) equals.state = states[0]!
+  if (record_type !== undefined) equals.record_type = record_type
+  if (is_active !== undefined) equals.is_active = is_active ? 1 : 0
+  if (external_id !== undefined) equals.external_id = external_id
+  return {
+    equals,
+    states: states.length > 1 ? states : [],
+    labels: [...new Set(labels)].sort(),
+    search: search === undefined ? undefined : parseSearch(search),
+  }
+}
+
+/** In any letter case, each once. Undefined where one is no state. */
+function parseStates(text: string): MonitorState[] | undefined {
+  const names = text.split(',').map((name) => name.trim().toUpperCase())
+  const states = STATES.filter((state) => names.includes(state))
+  return names.every((name) => STATES.some((state) => state === name)) ? states : undefined
+}
+
+type Selecting = Pick<Tables, 'monitors'>
+
+/**
+ * Adds the conditions to a statement that selects from `monitors`, the organization too. They hold whatever else the statement
+ * says: lists choose the index to walk beside them (list-indexes.ts).
+ */
+export function whereMonitors<T extends SelectQueryBuilder<never, never, object>>(
+  rows: T,
+  { organizationId }: Tenant,
+  { equals, states, labels, search }: MonitorFilter,
+): T {
+  let some = rows as unknown as SelectQueryBuilder<Selecting, 'monitors', object>
+  some = some.where('monitors.organization_id', '=', organizationId)
+  for (const [column, value] of Object.entries(equals)) {
+    some = some.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
+  }
+  if (states.length > 0) some = some.where('monitors.state', 'in', states)
+  for (const label of labels) {
+    some = some.where(hasLabel(MONITOR_LABELS, 'monitors', { organizationId }, label))
+  }
+  if (search) some = some.where(isInRange(search))
+  return some as unknown as T
+}

@@ -1,0 +1,68 @@
+import { GroupDeletion, MOST_DELETED_WITH_GROUP } from '#contract/groups.ts'
+import type { RequestContext } from '../context.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import type { Match } from '../database/versions.ts'
+import type { Deps } from '../deps.ts'
+import { lockLinks } from '../groups/links.ts'
+import { beingFilled, deleteEmptyGroup, deleteGroup, getDeletableGroup } from '../groups/remove.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { conflict } from '../problem.ts'
+import { countDeletable, deleteMonitors } from './remove-many.ts'
+
+export function groupDeletionRoute({ db }: Deps): Routes {
+  return async (app) => {
+    app.delete(
+      '/groups/:group',
+      {
+        config: { takesIfMatch: true },
+        schema: {
+          operationId: 'deleteGroup',
+          summary: 'Delete a group',
+          tags: ['Groups'],
+          description: `Moves the monitors of the group to the default group. With \`?monitors=delete\`, deletes them with the group, or nothing: returns 409 for more than ${MOST_DELETED_WITH_GROUP} monitors or a long history of events, which POST /jobs deletes first. The default group cannot be deleted (409).`,
+          params: Params('group'),
+          querystring: GroupDeletion,
+          response: Answers(204, NoContent),
+        },
+      },
+      async ({ params, query, context, match }, reply) => {
+        const remove = query.monitors === 'delete' ? deleteGroupWithMonitors : deleteGroup
+        await remove(db, context, params.group, match)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}
+
+/** In one transaction. Throws `not_found`, 412, and 409 for the default group and for more than one transaction deletes. */
+async function deleteGroupWithMonitors(
+  db: Database,
+  context: RequestContext,
+  named: string,
+  match: Match,
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    await lockLinks(transaction, context.organizationId)
+    const { id, slug } = await getDeletableGroup(transaction, context, named, match)
+    const rows = await transaction
+      .selectFrom('monitors')
+      .selectAll()
+      .where('organization_id', '=', context.organizationId)
+      .where('group_id', '=', id)
+      .orderBy('id')
+      .limit(MOST_DELETED_WITH_GROUP + 1)
+      .modifyEnd(forUpdate(transaction))
+      .execute()
+    const isMany = rows.length > MOST_DELETED_WITH_GROUP
+    // What it has deleted of a long history is rolled back.
+    if (isMany || (await countDeletable(transaction, context, rows)) < rows.length) throw tooMany(slug)
+    if (rows.length > 0) await deleteMonitors(transaction, context, rows, context.now)
+    const ids = rows.map((row) => row.id)
+    if (!(await deleteEmptyGroup(transaction, context, id, match, ids))) throw beingFilled()
+  })
+}
+
+const tooMany = (slug: string) =>
+  conflict(
+    `The group has more monitors or events than one request can delete. Delete its monitors first with POST /jobs and {"action":"delete","filter":{"group":"${slug}"}}.`,
+  )

@@ -1,0 +1,269 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import { PAGE_DAYS, type SetupPage, type SetupPageQuery } from '#contract/setup-pages.ts'
+import { recordAudit } from '../audit-log.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import type { SetupPagesTable } from '../database/schema-setup.ts'
+import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { listPage, type Page } from '../http/pagination.ts'
+import { isoOf } from '../http/times.ts'
+import { newId } from '../ids.ts'
+import { notFound } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+
+/**
+ * Public pages that show a customer what to enter in the DNS. Everyone who has the link sees the page: the token has 256 random bits, is
+ * found by its hash, and is kept sealed, so that members can copy the link again.
+ */
+
+/** What links are made of. */
+export type Links = { seal: Seal; baseUrl: string }
+type PageRow = Selectable<SetupPagesTable>
+
+const PAGE_MS = PAGE_DAYS * 24 * 60 * 60_000
+
+export const pageTokenContext = (pageId: string): string => `setup page ${pageId}`
+const hashOfPageToken = (token: string): string => hash('sha256', token, 'hex')
+
+export function pageUrl({ seal, baseUrl }: Links, { id, token }: Pick<PageRow, 'id' | 'token'>): string {
+  return `${baseUrl}/connect/${seal.open(token, pageTokenContext(id))}`
+}
+
+/** The ids of a page for each key; null is a page of its own. Pages that there are stay valid for as long again. */
+export async function ensurePages(
+  db: Database,
+  seal: Seal,
+  { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
+  keys: readonly (string | null)[],
+): Promise<string[]> {
+  if (keys.length === 0) return []
+  const named = [...new Set(keys.filter((key) => key !== null))].sort()
+  const known = new Map((await pagesOf(db, organizationId, named)).map(({ id, key }) => [key!, id]))
+  const rows = [...named.filter((key) => !known.has(key)), ...keys.filter((key) => key === null)].map((key) => {
+    const id = newId('stp', now)
+    return { organization_id: organizationId, id, created_at: now, key, ...newLink(seal, id, now) }
+  })
+  if (rows.length > 0) {
+    await db
+      .insertInto('setup_pages')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['organization_id', 'key']).doNothing())
+      .execute()
+  }
+  await extendPages(db, { organizationId, now }, [...known.values()])
+  // Another request may have made the page of a key at the same moment.
+  const pages = new Map((await pagesOf(db, organizationId, named)).map(({ id, key }) => [key!, id]))
+  const own = rows.filter(({ key }) => key === null).map(({ id }) => id)
+  return keys.map((key) => (key === null ? own.pop()! : pages.get(key)!))
+}
+
+/** Their links work for as long again. */
+export async function extendPages(
+  db: Database,
+  { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  await db
+    .updateTable('setup_pages')
+    .set({ expires_at: now + PAGE_MS })
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .execute()
+}
+
+async function pagesOf(db: Database, organizationId: string, keys: readonly string[]) {
+  if (keys.length === 0) return []
+  return await db
+    .selectFrom('setup_pages')
+    .select(['id', 'key'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'key', keys))
+    .execute()
+}
+
+function newLink(seal: Seal, id: string, now: number) {
+  const token = randomBytes(32).toString('base64url')
+  return {
+    token_hash: hashOfPageToken(token),
+    token: seal.close(token, pageTokenContext(id)),
+    expires_at: now + PAGE_MS,
+  }
+}
+
+export async function listSetupPages(
+  db: Database,
+  links: Links,
+  { organizationId }: Tenant,
+  query: SetupPageQuery,
+): Promise<Page<SetupPage>> {
+  let rows = db
+    .selectFrom('setup_pages')
+    .selectAll('setup_pages')
+    .where('setup_pages.organization_id', '=', organizationId)
+  if (query.key !== undefined) rows = rows.where('setup_pages.key', '=', query.key)
+  const page = await listPage<PageRow>(rows as never, {
+    seal: links.seal,
+    query,
+    id: 'setup_pages.id',
+    orders: { created: { column: 'setup_pages.id' } },
+    scope: ['setup pages', organizationId, query.key],
+  })
+  return { ...page, data: await toSetupPages(db, links, page.data) }
+}
+
+/** Throws `not_found`, also for another organization's. */
+export async function getSetupPage(db: Database, links: Links, tenant: Tenant, id: string): Promise<SetupPage> {
+  const [page] = await toSetupPages(db, links, [await lockPage(db, tenant, id, false)])
+  return page!
+}
+
+async function lockPage(db: Database, { organizationId }: Tenant, id: string, isLocked = true): Promise<PageRow> {
+  let rows = db.selectFrom('setup_pages').selectAll().where('organization_id', '=', organizationId).where('id', '=', id)
+  if (isLocked) rows = rows.modifyEnd(forUpdate(db))
+  const row = await rows.executeTakeFirst()
+  if (!row) throw notFound()
+  return row
+}
+
+async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]): Promise<SetupPage[]> {
+  if (rows.length === 0) return []
+  const monitors = await db
+    .selectFrom('waits')
+    .select(['page_id', 'monitor_id'])
+    .where('organization_id', '=', rows[0]!.organization_id)
+    .where(
+      isOneOf(
+        db,
+        'page_id',
+        rows.map(({ id }) => id),
+      ),
+    )
+    .orderBy('monitor_id')
+    .execute()
+  return rows.map((row) =>
+    withVersion(
+      {
+        id: row.id,
+        created: isoOf(row.created_at),
+        key: row.key,
+        url: pageUrl(links, row),
+        expires: isoOf(row.expires_at),
+        monitors: monitors.filter(({ page_id }) => page_id === row.id).map(({ monitor_id }) => monitor_id),
+      },
+      row.version,
+    ),
+  )
+}
+
+/** Replaces the link: the one before stops working. Throws `not_found`. */
+export async function renewSetupPage(db: Database, seal: Seal, context: RequestContext, id: string): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await lockPage(transaction, context, id)
+    const link = newLink(seal, id, context.now)
+    await transaction
+      .updateTable('setup_pages')
+      .set({ ...link, ...nextVersion })
+      .where('organization_id', '=', context.organizationId)
+      .where('id', '=', id)
+      .execute()
+    await recordAudit(transaction, context, { action: 'setup_page.renewed', object: objectOf(row) })
+  })
+}
+
+/** Revokes the link. The monitors stay, and go on waiting. Throws `not_found` and 412. */
+export async function deleteSetupPage(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
+  const { organizationId } = context
+  await inTransaction(db, async (transaction) => {
+    const row = await lockPage(transaction, context, id)
+    refuseStale(row, match)
+    await transaction
+      .updateTable('waits')
+      .set({ page_id: null })
+      .where('organization_id', '=', organizationId)
+      .where('page_id', '=', id)
+      .execute()
+    await transaction
+      .deleteFrom('setup_pages')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    const before = { key: row.key, expires: isoOf(row.expires_at) }
+    await recordAudit(transaction, context, { action: 'setup_page.deleted', object: objectOf(row), before })
+  })
+}
+
+const objectOf = ({ id, key }: PageRow) => ({ id, label: key ?? id })
+
+/** The pages of these monitors. */
+export async function pageIdsOf(
+  db: Database,
+  { organizationId }: Tenant,
+  monitorIds: readonly string[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('waits')
+    .select('page_id')
+    .distinct()
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', monitorIds))
+    .where('page_id', 'is not', null)
+    .execute()
+  return rows.map(({ page_id }) => page_id!)
+}
+
+/** Deletes those of the pages that have no monitor left. Call it after monitors were deleted. */
+export async function deleteEmptyPages(
+  db: Database,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  await db
+    .deleteFrom('setup_pages')
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('waits')
+            .select('waits.monitor_id')
+            .where('waits.organization_id', '=', organizationId)
+            .whereRef('waits.page_id', '=', 'setup_pages.id'),
+        ),
+      ),
+    )
+    .execute()
+}
+
+/** Of a link; throws `not_found` where it is none, was revoked or has expired. */
+export async function getPageByToken(db: Database, token: string, now: number) {
+  const page = await db
+    .selectFrom('setup_pages')
+    .innerJoin('organizations', 'organizations.id', 'setup_pages.organization_id')
+    .select(['setup_pages.organization_id', 'setup_pages.id', 'organizations.name as organization'])
+    .where('setup_pages.token_hash', '=', hashOfPageToken(token))
+    .where('setup_pages.expires_at', '>', now)
+    .executeTakeFirst()
+  if (!page) throw notFound()
+  return page
+}
+
+export type PageMonitor = Awaited<ReturnType<typeof monitorsOfPage>>[number]
+
+/** In the order in which they were made. */
+export function monitorsOfPage(db: Database, organizationId: string, pageId: string) {
+  return db
+    .selectFrom('waits')
+    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .select(['monitors.domain', 'monitors.subdomain', 'monitors.owner', 'monitors.record_type', 'monitors.state'])
+    .select(['monitors.expected_values', 'monitors.is_exact_match', 'monitors.current_values'])
+    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at'])
+    .where('waits.organization_id', '=', organizationId)
+    .where('monitors.organization_id', '=', organizationId)
+    .where('waits.page_id', '=', pageId)
+    .orderBy('waits.monitor_id')
+    .execute()
+}

@@ -1,0 +1,92 @@
+import { PageOf } from '#contract/common.ts'
+import { NewPlannedChange, PlannedChange, PlannedChangeChange, PlannedChangeQuery } from '#contract/planned-changes.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { deleteChange, getChange, insertChange, listChanges, updateChange } from './store.ts'
+
+const tags = ['Monitors']
+const attachValidation = true
+const takesIfMatch = { takesIfMatch: true }
+
+export function plannedChangeRoutes({ db, seal }: Deps): Routes {
+  const params = Params('change')
+  return async (app) => {
+    const list = {
+      operationId: 'listPlannedChanges',
+      summary: 'List planned changes',
+      tags,
+      querystring: PlannedChangeQuery,
+      response: Answers(200, PageOf(PlannedChange)),
+    }
+    app.get('/planned-changes', { schema: list }, ({ query, context }) => listChanges(db, seal, context, query))
+
+    const create = {
+      operationId: 'createPlannedChange',
+      summary: 'Plan a change',
+      description:
+        'Within the period, the old values, the new ones and a mix of both are VALID. When every server answers the new values, or the period ends, the new values become `expected_value`. A monitor has one open planned change: another one is a 409.',
+      tags,
+      body: NewPlannedChange,
+      response: Answers(201, PlannedChange),
+    }
+    app.post('/planned-changes', { attachValidation, schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        effect: (db) => insertChange(db, context, body, schemaErrors(request)),
+        answer: (db, id) => {
+          reply.code(201).header('location', `/planned-changes/${id}`)
+          return getChange(db, context, id)
+        },
+      })
+    })
+
+    const read = {
+      operationId: 'getPlannedChange',
+      summary: 'Get a planned change',
+      tags,
+      params,
+      response: Answers(200, PlannedChange),
+    }
+    app.get('/planned-changes/:change', { schema: read }, ({ params, context }) =>
+      getChange(db, context, params.change),
+    )
+
+    const change = {
+      operationId: 'updatePlannedChange',
+      summary: 'Update a planned change',
+      description: 'Fields you leave out keep their values. Returns 409 for a change that is closed.',
+      tags,
+      params,
+      body: PlannedChangeChange,
+      response: Answers(200, PlannedChange),
+    }
+    app.patch(
+      '/planned-changes/:change',
+      { attachValidation, config: takesIfMatch, schema: change },
+      async (request) => {
+        const { params, body, context, match } = request
+        await updateChange(db, context, params.change, body, { refused: schemaErrors(request), match })
+        return await getChange(db, context, params.change)
+      },
+    )
+
+    const remove = {
+      operationId: 'deletePlannedChange',
+      summary: 'Delete a planned change',
+      description: 'An open one is canceled: the monitor expects the old values, and is checked at once.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete(
+      '/planned-changes/:change',
+      { config: takesIfMatch, schema: remove },
+      async ({ params, context, match }, reply) => {
+        await deleteChange(db, context, params.change, match)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

@@ -1,0 +1,132 @@
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import { PageOf } from '#contract/common.ts'
+import { PublicPage, SetupPage, SetupPageQuery } from '#contract/setup-pages.ts'
+import type { Deps } from '../deps.ts'
+import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
+import { once } from '../http/idempotency.ts'
+import { Limiter } from '../http/limiter.ts'
+import { budgetOf } from '../http/limits.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { deleteSetupPage, getSetupPage, listSetupPages, renewSetupPage } from '../monitors/setup-pages.ts'
+import { Problem } from '../problem.ts'
+import { readPublicPage } from './public-page.ts'
+
+const tags = ['Setup pages']
+
+/** What members do with the public links; the pages themselves are made with their monitors. */
+export function setupPageRoutes({ db, seal, config }: Deps): Routes {
+  const links = { seal, baseUrl: config.baseUrl }
+  const params = Params('setup_page')
+  return async (app) => {
+    const list = {
+      operationId: 'listSetupPages',
+      summary: 'List setup pages',
+      description: 'The public pages of monitors that were created with `until`.',
+      tags,
+      querystring: SetupPageQuery,
+      response: Answers(200, PageOf(SetupPage)),
+    }
+    app.get('/setup-pages', { schema: list }, ({ query, context }) => listSetupPages(db, links, context, query))
+
+    const read = {
+      operationId: 'getSetupPage',
+      summary: 'Get a setup page',
+      tags,
+      params,
+      response: Answers(200, SetupPage),
+    }
+    app.get('/setup-pages/:setup_page', { schema: read }, ({ params, context }) =>
+      getSetupPage(db, links, context, params.setup_page),
+    )
+
+    const renew = {
+      operationId: 'renewSetupPage',
+      summary: 'Renew the link of a setup page',
+      description: 'Returns a new link. The one before stops working at once.',
+      tags,
+      params,
+      response: Answers(200, SetupPage),
+    }
+    app.post('/setup-pages/:setup_page/renew', { schema: renew }, (request, reply) => {
+      const { params, context } = request
+      return once(request, reply, db, {
+        effect: async (db) => {
+          await renewSetupPage(db, seal, context, params.setup_page)
+          return params.setup_page
+        },
+        answer: (db, id) => getSetupPage(db, links, context, id),
+      })
+    })
+
+    const remove = {
+      operationId: 'deleteSetupPage',
+      summary: 'Revoke a setup page',
+      description:
+        'The link stops working at once. The monitors stay, and go on waiting. For a new page, send `until` to PATCH /monitors/{monitor}.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete(
+      '/setup-pages/:setup_page',
+      { config: { takesIfMatch: true }, schema: remove },
+      async ({ params, context, match }, reply) => {
+        await deleteSetupPage(db, context, params.setup_page, match)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}
+
+/** Strict: nothing from elsewhere, no frames, no forms. */
+const POLICY = [
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'",
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+].join('; ')
+
+/** Built by npm (`scripts/build-dashboard.ts`). */
+const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
+
+/** `GET /connect/{token}`: what a customer sees without signing in. Counted for each client address. */
+export function publicPageRoutes({ db, clock, config }: Deps): Routes {
+  return async (app) => {
+    const limiter = new Limiter({ db, clock })
+    refuseUnknownFields(app)
+    app.addHook('onRequest', async (request, reply) => {
+      // The link is a secret: no search engine, no cache and no other site may learn it.
+      reply.headers({
+        'content-security-policy': POLICY,
+        'referrer-policy': 'no-referrer',
+        'x-robots-tag': 'noindex, nofollow, noarchive',
+        'cache-control': 'private, no-store',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+      })
+      const budget = budgetOf('setup_page', config.limits)
+      const standing = await limiter.take(networkOf(request.ip), budget)
+      enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: false })
+    })
+    const params = Params('token')
+    const hide = true
+
+    await app.register(fastifyStatic, { root: BUILT, serve: false, preCompressed: true, cacheControl: false })
+    app.get('/connect/:token', { schema: { hide, params } }, async ({ params }, reply) => {
+      const isKnown = await readPublicPage(db, params.token, clock.now()).then(() => true, isNotFound)
+      return reply
+        .code(isKnown ? 200 : 404)
+        .type('text/html; charset=utf-8')
+        .sendFile('connect.html')
+    })
+
+    app.get('/connect/:token/state', { schema: { hide, params, response: Answers(200, PublicPage) } }, ({ params }) =>
+      readPublicPage(db, params.token, clock.now()),
+    )
+  }
+}
+
+/** The page itself says so to people. */
+function isNotFound(error: unknown): false {
+  if (error instanceof Problem && error.status === 404) return false
+  throw error
+}

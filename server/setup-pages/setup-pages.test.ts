@@ -1,0 +1,242 @@
+import { expect, test } from 'vitest'
+import type { PublicPage } from '#contract/setup-pages.ts'
+import { createSeal } from '../seal.ts'
+import { reencrypt } from '../secrets/reencrypt.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { hintsOf, PROVIDERS, providerOf } from './providers.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const SHOP = { full_domain: 'shop.example.com', record_type: 'CNAME', expected_value: 'stores.pages.example' }
+
+const pathOf = (url: string) => new URL(url).pathname
+
+async function givenPage(world: AppWorld, fields: object = {}) {
+  const { status, body } = await world.call('/monitors', {
+    method: 'POST',
+    body: { ...SHOP, until: 'valid', ...fields },
+  })
+  expect(status).toBe(201)
+  return { monitor: body, page: body.wait.setup_page, path: pathOf(body.wait.setup_page.url) }
+}
+
+const open = (world: AppWorld, path: string, from?: string) =>
+  world.call(`${path}/state`, { key: null, ...(from === undefined ? {} : { from }) })
+
+onBothEngines('setup pages', (_fresh, engine) => {
+  test('one call answers the link, and the link shows what to enter and nothing else', async () => {
+    const world = await givenApp(engine)
+    await world.call('/monitors', { method: 'POST', body: { ...SHOP, full_domain: 'secret.example.com' } })
+    const { monitor, page, path } = await givenPage(world, { setup_page: 'customer-4711', group: 'internal' })
+    expect(monitor.wait).toMatchObject({ state: 'waiting', ended: null })
+    expect(Date.parse(monitor.wait.deadline) - Date.parse(monitor.wait.started)).toBe(3 * DAY_MS)
+
+    const answer = await open(world, path)
+    expect(answer.body).toEqual({
+      organization: 'First',
+      ttl: 3600,
+      is_done: false,
+      records: [
+        {
+          ...{ host: 'shop', name: 'shop.example.com', zone: 'example.com', type: 'CNAME', state: 'waiting' },
+          values: [{ value: 'stores.pages.example', priority: null }],
+          ...{ found: [], unexpected: [], missing: ['stores.pages.example'], has_other_records: false },
+          ...{ checked: null, provider: null, notes: [] },
+        },
+      ],
+    } satisfies PublicPage)
+    for (const secret of ['secret', 'customer-4711', 'internal', 'mon_', 'org_', 'stp_']) {
+      expect(answer.text).not.toContain(secret)
+    }
+    expect(answer.headers).toMatchObject({
+      ...{ 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex, nofollow, noarchive' },
+      ...{ 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' },
+      'content-security-policy': expect.stringMatching(/^default-src 'none';.*frame-ancestors 'none'$/),
+    })
+    const kept = JSON.stringify(await world.deps.db.selectFrom('setup_pages').selectAll().execute())
+    expect(kept).not.toContain(path.split('/').at(-1))
+    expect((await world.call(`/setup-pages/${page.id}`)).body).toMatchObject({ ...page, monitors: [monitor.id] })
+  })
+
+  test('a page does not say that records are absent when no name server answered', async () => {
+    const world = await givenApp(engine)
+    const { path } = await givenPage(world)
+    const record = async (state: string) => {
+      const seen = { state, values: [], missing: [], unexpected: [], zone: 'example.com', nameServers: [] }
+      const looked = { seen: JSON.stringify(seen), seen_at: world.deps.clock.now() }
+      await world.deps.db.updateTable('waits').set(looked).execute()
+      const { body } = await open(world, path)
+      return [body.records[0].state, body.records[0].found]
+    }
+    for (const state of ['TIMEOUT', 'INVALID']) expect(await record(state)).toEqual(['waiting', null])
+    for (const state of ['NOT_FOUND', 'NO_DATA']) expect(await record(state)).toEqual(['waiting', []])
+  })
+
+  test('a monitor shows its wait only to who asks for it', async () => {
+    const world = await givenApp(engine)
+    const { monitor } = await givenPage(world)
+    const path = `/monitors/${monitor.id}`
+    expect((await world.call(path)).body).not.toHaveProperty('wait')
+    const { body } = await world.call(`${path}?include=wait`)
+    expect(body.wait).toEqual(monitor.wait)
+    const list = await world.call('/monitors?include=wait')
+    expect(list.body.data).toEqual([body])
+    const plain = await world.call('/monitors', { method: 'POST', body: { ...SHOP, record_type: 'TXT' } })
+    expect(plain.body).not.toHaveProperty('wait')
+  })
+
+  test('monitors with one key share a page, also of one bulk request, and it goes with the last of them', async () => {
+    const world = await givenApp(engine)
+    const key = { until: 'valid', setup_page: 'customer-1' }
+    const apex = { full_domain: 'example.com', record_type: 'A', expected_value: '192.0.2.1', ...key }
+    const bulk = { monitors: [apex, { ...SHOP, full_domain: 'www.example.com', ...key }, { ...SHOP, until: 'valid' }] }
+    const { body: made } = await world.call('/monitors/bulk', { method: 'POST', body: bulk })
+    const [first, second, third] = made.map(({ wait }: { wait: { setup_page: { url: string } } }) => wait.setup_page)
+    expect(second).toEqual(first)
+    expect(third.url).not.toBe(first.url)
+    const { page, path, monitor } = await givenPage(world, { ...key, record_type: 'TXT', expected_value: 'a' })
+    expect(page.id).toBe(first.id)
+    const { records } = (await open(world, path)).body
+    expect(records.map(({ host, type }: { host: string; type: string }) => [host, type])).toEqual([
+      ['@', 'A'],
+      ['www', 'CNAME'],
+      ['shop', 'TXT'],
+    ])
+    const { body: listed } = await world.call('/setup-pages?key=customer-1')
+    expect(listed.data).toMatchObject([{ key: 'customer-1', monitors: [made[0].id, made[1].id, monitor.id] }])
+
+    for (const id of [made[0].id, made[1].id]) await world.call(`/monitors/${id}`, { method: 'DELETE' })
+    expect((await open(world, path)).status).toBe(200)
+    await world.call(`/monitors/${monitor.id}`, { method: 'DELETE' })
+    expect((await open(world, path)).status).toBe(404)
+    expect((await world.call(`/setup-pages/${page.id}`)).status).toBe(404)
+  })
+
+  test('a link that is renewed, revoked, expired or made up is a 404', async () => {
+    const world = await givenApp(engine)
+    const { monitor, page, path } = await givenPage(world)
+    const renewed = await world.call(`/setup-pages/${page.id}/renew`, { method: 'POST', body: {} })
+    expect(renewed.status).toBe(200)
+    const next = pathOf(renewed.body.url)
+    expect((await open(world, path)).status).toBe(404)
+    expect((await open(world, next)).status).toBe(200)
+    expect((await world.call(path, { key: null })).status).toBe(404)
+
+    world.pass(30 * DAY_MS)
+    expect((await open(world, next)).status).toBe(404)
+    const again = await world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body: { until: 'valid' } })
+    expect(again.body.wait.setup_page.id).toBe(page.id)
+    expect((await open(world, next)).status).toBe(200)
+    const stale = { 'if-match': '"1.AAAAAAAAAAAAAAAA"' }
+    const revoke = (headers = {}) => world.call(`/setup-pages/${page.id}`, { method: 'DELETE', headers })
+    expect((await revoke(stale)).status).toBe(412)
+    expect((await revoke()).status).toBe(204)
+    expect((await revoke()).status).toBe(404)
+    expect((await open(world, next)).status).toBe(404)
+    for (const token of ['x', 'a'.repeat(43), '..%2f..%2fmonitors', '%00'])
+      expect((await open(world, `/connect/${token}`)).status).toBe(404)
+
+    const { body } = await world.call(`/monitors/${monitor.id}?include=wait`)
+    expect(body.wait).toMatchObject({ state: 'waiting', setup_page: null })
+    const third = await world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body: { until: 'valid' } })
+    expect((await open(world, pathOf(third.body.wait.setup_page.url))).status).toBe(200)
+  })
+
+  test('stops to wait, and the wait may begin again', async () => {
+    const world = await givenApp(engine)
+    const { monitor, page } = await givenPage(world)
+    const change = (body: object) => world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body })
+    expect((await change({ until: null })).body.wait).toBeNull()
+    expect(await world.deps.db.selectFrom('due_waits').selectAll().execute()).toEqual([])
+    world.pass(DAY_MS)
+    const { wait } = (await change({ until: 'valid' })).body
+    expect(wait).toMatchObject({ state: 'waiting', setup_page: { id: page.id } })
+    expect(Date.parse(wait.started) - Date.parse(monitor.wait.started)).toBeGreaterThanOrEqual(DAY_MS)
+    expect((await change({ setup_page: 'a' })).body.errors).toEqual({
+      setup_page: 'needs `until`. Send `"until": "valid"` with it.',
+    })
+  })
+
+  test('belongs to its organization', async () => {
+    const world = await givenApp(engine)
+    const { page } = await givenPage(world, { setup_page: 'mine' })
+    const { key } = await world.organization('Other')
+    const other = await world.call('/monitors', {
+      method: 'POST',
+      key,
+      body: { ...SHOP, until: 'valid', setup_page: 'mine' },
+    })
+    expect(other.body.wait.setup_page.id).not.toBe(page.id)
+    for (const [method, path] of [
+      ['GET', `/setup-pages/${page.id}`],
+      ['DELETE', `/setup-pages/${page.id}`],
+      ['POST', `/setup-pages/${page.id}/renew`],
+    ] as const) {
+      expect((await world.call(path, { method, key, ...(method === 'POST' && { body: {} }) })).status).toBe(404)
+    }
+    const theirs = await open(world, pathOf(other.body.wait.setup_page.url))
+    expect(theirs.body).toMatchObject({ organization: 'Other', records: [{}] })
+  })
+
+  test('is refused where too many monitors wait or share a page', async () => {
+    const world = await givenApp(engine)
+    const one = { ...SHOP, until: 'valid' }
+    const many = (count: number, fields = {}) => Array.from({ length: count }, () => ({ ...one, ...fields }))
+    const bulk = (monitors: object[]) => world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+    const crowded = await bulk(many(21, { setup_page: 'a' }))
+    expect(crowded.body.errors).toEqual({ monitors: 'would have more than 20 monitors. Use another key.' })
+    expect((await bulk(many(1_000))).status).toBe(201)
+    const refused = await world.call('/monitors', { method: 'POST', body: one })
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors.until).toContain('would let more than 1000 monitors wait')
+    expect(refused.headers['x-error-fields']).toBe('until=too_many_waiting;max=1000')
+  })
+
+  test('limits the requests of one client address, known links and unknown ones alike', async () => {
+    const world = await givenApp(engine, { SETUP_PAGE_LIMIT: '2' })
+    const { path } = await givenPage(world)
+    expect((await open(world, path, '192.0.2.7')).status).toBe(200)
+    expect((await open(world, '/connect/unknown', '192.0.2.7')).status).toBe(404)
+    const refused = await open(world, path, '192.0.2.7')
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await open(world, path, '192.0.2.8')).status).toBe(200)
+  })
+
+  test('keeps its link when SECRET is rotated', async () => {
+    const world = await givenApp(engine)
+    const { page, path } = await givenPage(world)
+    const { db, seal, config } = world.deps
+    seal.learn(['another secret of the test, longer than 32'])
+    seal.use(seal.keyIds()[1]!)
+    expect(await reencrypt(db, seal)).toBeGreaterThan(0)
+    const token = await db.selectFrom('setup_pages').select('token').executeTakeFirstOrThrow()
+    const only = createSeal('another secret of the test, longer than 32')
+    expect(only.open(token.token, `setup page ${page.id}`)).toBe(path.split('/').at(-1))
+    expect((await world.call(`/setup-pages/${page.id}`)).body.url).toBe(`${config.baseUrl}${path}`)
+  })
+})
+
+test('providers are recognized by the name of a name server, and by no part of one', () => {
+  const known = {
+    'kate.ns.cloudflare.com': 'Cloudflare',
+    'ns-1234.awsdns-26.org': 'Amazon Route 53',
+    'ns-512.awsdns-00.co.uk': 'Amazon Route 53',
+    'NS01.DOMAINCONTROL.COM': 'GoDaddy',
+    'dns1.registrar-servers.com': 'Namecheap',
+    'ns1045.ui-dns.biz': 'IONOS',
+    'ns-cloud-e1.googledomains.com': 'Squarespace or Google Cloud DNS',
+    'ns-12-b.gandi.net': 'Gandi',
+    'dns200.anycast.me': 'OVHcloud',
+    'hydrogen.ns.hetzner.com': 'Hetzner',
+    'ns2.digitalocean.com': 'DigitalOcean',
+  }
+  for (const [nameServer, name] of Object.entries(known)) expect(providerOf([nameServer])?.name).toBe(name)
+  for (const stranger of ['ns.cloudflare.com.evil.example', 'ns1.example.com', 'xgandi.net']) {
+    expect(providerOf([stranger])).toBeUndefined()
+  }
+  expect(new Set(PROVIDERS.map(({ name }) => name)).size).toBe(PROVIDERS.length)
+  expect(hintsOf(providerOf(['dns1.registrar-servers.com']), 'CNAME', true).at(-1)).toBe(
+    'The domain itself cannot have a CNAME record. Namecheap offers an ALIAS record there.',
+  )
+})

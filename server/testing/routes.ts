@@ -1,0 +1,18 @@
+import type { AppWorld } from './app-world.ts'
+
+/** `POST /monitors` and so on, of all routes as they are. */
+export function routesOf({ app }: Pick<AppWorld, 'app'>): string[] {
+  const parts: string[] = []
+  return app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+)(?: \((.+)\))?$/.exec(line) ?? []
+      if (part === undefined) return []
+      parts.length = indent!.length / 4
+      parts.push(part)
+      const path = parts.join('').replace('//', '/')
+      const known = (methods ?? '').split(', ').filter((method) => /^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
+      return known.map((method) => `${method} ${path}`)
+    })
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { PAYLOAD_INCLUDES } from '#contract/webhooks.ts'
+import { reportEvents } from '../checks/report.ts'
+import { inTransaction } from '../database/database.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { fanOut } from './fan-out.ts'
+
+const KEYS = ['id', 'webhook_id', 'event', 'created']
+const LABELS = { external_id: 'w1', tags: ['prod'], metadata: { plan: 'a' } }
+
+async function givenWebhooks({ call }: AppWorld, count: number, more: object): Promise<string[]> {
+  const ids: string[] = []
+  for (let at = 0; at < count; at++) {
+    const body = { url: `http://127.0.0.1:9999/${at}`, groups: ['default'], ...more }
+    const made = await call('/webhooks', { method: 'POST', body })
+    expect([made.status, made.body.error]).toEqual([201, undefined])
+    ids.push(made.body.id)
+  }
+  return ids
+}
+
+/** What the only request of a webhook sends. */
+async function payloadOf({ call }: AppWorld, webhook: string) {
+  const [request] = (await call(`/webhooks/${webhook}/requests`)).body.data
+  return (await call(`/webhooks/${webhook}/requests/${request.id}`)).body.payload
+}
+
+onBothEngines('what a payload includes', (_fresh, engine) => {
+  test('is what the webhook asks for, as it was at the event, also of requests that are written later', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.deps
+    const settings = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], ...LABELS }
+    const { id } = (await world.call('/monitors', { method: 'POST', body: settings })).body
+    const [plain] = await givenWebhooks(world, 1, {})
+    const all = await givenWebhooks(world, 51, { payload_includes: PAYLOAD_INCLUDES })
+    const [last] = await givenWebhooks(world, 1, { payload_includes: ['tags'] })
+    expect((await world.call(`/webhooks/${plain}`)).body).not.toHaveProperty('payload_includes')
+    expect((await world.call(`/webhooks/${last}`)).body.payload_includes).toEqual(['tags'])
+    const row = await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const event = {
+      ...{ organization_id: row.organization_id, monitor_id: id, group_id: row.group_id, occurred_at: clock.now() },
+      ...{ old_state: 'VALID', new_state: 'MISMATCH', previous_values: null, current_values: '["192.0.2.9"]' },
+      ...{ incidence_count: 1, domain: row.domain, subdomain: row.subdomain, record_type: 'A', diagnosis: null },
+      ...{ expected_values: row.expected_values, is_exact_match: 1 as const },
+    }
+    await inTransaction(db, (tx) => reportEvents(tx, [{ event, notify: 'immediately' }], clock.now()))
+    await world.call(`/monitors/${id}`, { method: 'PATCH', body: { tags: ['later'] } })
+    await fanOut(db, { after: '' }, clock.now())
+
+    expect(Object.keys(await payloadOf(world, plain!))).toEqual(KEYS)
+    for (const webhook of [all[0]!, all.at(-1)!]) {
+      const payload = await payloadOf(world, webhook)
+      expect(Object.keys(payload)).toEqual([...KEYS, 'monitor'])
+      expect(payload.monitor).toMatchObject({ ...LABELS, group: { id: row.group_id, slug: 'default' }, reason: null })
+    }
+    expect((await payloadOf(world, last!)).monitor).toEqual({ tags: ['prod'] })
+
+    const change = { payload_includes: null }
+    const cleared = await world.call(`/webhooks/${last}`, { method: 'PATCH', body: change })
+    expect([cleared.status, 'payload_includes' in cleared.body]).toEqual([200, false])
+    const wrong = await world.call(`/webhooks/${last}`, { method: 'PATCH', body: { payload_includes: ['secret'] } })
+    expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([400, ['payload_includes.0']])
+    const sent = await world.call(`/webhooks/${all[0]}/test`, { method: 'POST' })
+    const test = await world.call(`/webhooks/${all[0]}/requests/${sent.body.id}`)
+    expect(Object.keys(test.body.payload.monitor)).toEqual([...PAYLOAD_INCLUDES])
+  })
+})
