@@ -1,11 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Database, inTransaction } from './database.ts'
+import { isDeadlock } from './unavailable.ts'
 
 /** Rows in one transaction: a few milliseconds, after which other transactions can run. */
 const SLICE = 200
-/** Two writers that wait for each other: PostgreSQL breaks off one of them, which is simply to be done again. */
-const DEADLOCK = '40P01'
 const MOST_TRIES = 10
 
 /**
@@ -29,7 +28,7 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if ((error as { code?: string }).code !== DEADLOCK || tries === MOST_TRIES) throw error
+      if (!isDeadlock(error) || tries === MOST_TRIES) throw error
     }
   }
 }

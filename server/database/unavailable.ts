@@ -29,6 +29,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return LOCKED_OR_FULL.has(errcode & 0xff) || BROKEN.test(error.message) || isTimedOut(error)
 }
 
+/** Whether PostgreSQL broke off one of two transactions that waited for each other: the same can be done again at once. */
+export function isDeadlock(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '40P01'
+}
+
 /** Whether PostgreSQL did not answer in time. What was to be written may be written or not. */
 export function isTimedOut(error: unknown): boolean {
   return error instanceof Error && error.message === TIMED_OUT

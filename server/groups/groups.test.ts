@@ -1,14 +1,12 @@
-import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
-import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
 import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { onBothEngines, someoneWaits } from '../testing/database.ts'
 import { lockLinks } from './links.ts'
 
 const MINUTE_MS = 60_000
@@ -258,10 +256,3 @@ describe('DELETE /groups/{group} (postgres)', () => {
     expect((await world.call('/groups')).body.data).toMatchObject([{ slug: 'default', monitors: 2 }])
   })
 })
-
-/** Until one transaction of this database waits for a lock of another. */
-async function someoneWaits(db: Database): Promise<void> {
-  const waiting = sql`select 1 from pg_locks join pg_stat_activity using (pid)
-    where not granted and datname = current_database()`
-  for (;;) if ((await waiting.execute(db)).rows.length > 0) return
-}

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '#contract/common.ts'
-import { isDatabaseUnavailable } from '../database/unavailable.ts'
+import { isDatabaseUnavailable, isDeadlock } from '../database/unavailable.ts'
 import { errorCodeOf, fieldCodesHeader, fieldTexts, invalid, Problem } from '../problem.ts'
 import { InvalidInput } from './validation.ts'
 
@@ -25,7 +25,10 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   if (error instanceof Problem) return answerProblem(error, request, reply)
   const known = KNOWN[error.code]
   if (known) return send(reply, known)
-  if (isTaken(error)) return send(reply, { code: 409, error: 'Another request changed the same resource. Try again.' })
+  if (isTaken(error) || isDeadlock(error)) {
+    reply.header('retry-after', '1')
+    return send(reply, { code: 409, error: 'Another request changed the same resource. Try again.' })
+  }
   // What carries a status came with the request: a connection that its client broke off is no fault of the database.
   if (error.statusCode === undefined && isDatabaseUnavailable(error)) {
     request.log.error({ err: error }, 'The database is unavailable.')

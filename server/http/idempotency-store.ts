@@ -12,7 +12,7 @@ const PRUNE_BATCH = 200
 
 /**
  * Which request is meant. An `Idempotency-Key` belongs to the organization, whichever API key sends it, so that it outlives
- * a key; of people, to the agent. `fingerprint`: of its path and body, and of the caller's role.
+ * a key; of people, and where only admins may ask, to who asks. `fingerprint`: of its path and body, and of the caller's role.
  */
 export type RequestName = { organizationId: string; owner: string; name: string; fingerprint: string; before?: Before }
 /** How the version before named requests: by the API key. Its answers are given for the 24 hours that they are kept. */

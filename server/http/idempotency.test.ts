@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { givenSignedIn } from '../testing/accounts.ts'
 import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { keepAnswer, pruneIdempotentRequests } from './idempotency-store.ts'
 
 const HOURS_24 = 24 * 60 * 60 * 1_000
@@ -120,6 +121,19 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     }
   })
 
+  test('of a new API key is given to nobody else, not to another admin key either', async () => {
+    const world = await givenApp(engine)
+    const { key } = await world.key('admin')
+    const body = { name: 'Deploy', role: 'write' }
+    const made = await post(world)('/api-keys', 'one', body)
+    const again = await post(world)('/api-keys', 'one', body)
+    const other = await post(world)('/api-keys', 'one', body, { key })
+    expect([again.body, again.headers['idempotent-replayed']]).toEqual([made.body, 'true'])
+    expect([other.status, other.headers['idempotent-replayed'], other.body.id === made.body.id]).toEqual([
+      ...[201, undefined, false],
+    ])
+  })
+
   test('of an answer that the version before kept is found by the API key that it was kept for', async () => {
     const world = await givenApp(engine)
     const { db, seal, clock, config } = world.deps
@@ -148,6 +162,26 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     const headers = { 'idempotency-key': 'one' }
     expect((await world.call('/groups', { headers })).headers['idempotent-replayed']).toBeUndefined()
     expect((await world.call('/groups', { headers })).headers['idempotent-replayed']).toBeUndefined()
+  })
+})
+
+describe('a deadlock (postgres)', () => {
+  test('is a 409 that is not kept: the same request can be sent again', async () => {
+    const { url, drop } = await migratedDatabaseUrl('postgres')
+    onTestFinished(drop)
+    const world = await givenApp('postgres', {}, url)
+    await sql`create sequence refused`.execute(world.deps.db)
+    await sql`create function refuse_once() returns trigger language plpgsql as $$ begin
+      if new.slug = 'shop' and nextval('refused') = 1 then raise exception using errcode = 'deadlock_detected'; end if;
+      return new; end $$`.execute(world.deps.db)
+    await sql`create trigger refused before insert on groups for each row execute function refuse_once()`.execute(
+      world.deps.db,
+    )
+    const refused = await post(world)('/groups', 'one', { name: 'Shop' })
+    expect(refused).toMatchObject({ status: 409, headers: { 'retry-after': '1' } })
+    expect(refused.body.error).toBe('Another request changed the same resource. Try again.')
+    expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
+    expect(world.logged).toEqual([])
   })
 })
 

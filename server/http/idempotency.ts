@@ -90,7 +90,7 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
     const { idempotent } = request
     if (!idempotent) return payload
     try {
-      if (!idempotent.isDone && reply.statusCode < 500 && !NOT_KEPT.has(reply.statusCode)) {
+      if (!idempotent.isDone && isKept(reply)) {
         await keepRefusal(idempotent, answerOf(reply, payload))
       }
     } catch (err) {
@@ -102,16 +102,21 @@ export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void
   })
 }
 
-/** Refused because of who asks, or how often: the same request can be sent again. */
-const NOT_KEPT = new Set([403, 429])
+/** Refused because of who asks, or only for now: the same request can be sent again. */
+const isKept = (reply: FastifyReply) =>
+  reply.statusCode < 500 && reply.statusCode !== 403 && !reply.hasHeader('retry-after')
 
-/** Answers can hold what only some may see, such as a new API key: another role has its own fingerprint, and is refused. */
+/**
+ * Answers can hold what only some may see: another role has its own fingerprint, and is refused. What only admins change, such as an
+ * API key, is answered to nobody else.
+ */
 function nameOf(request: FastifyRequest, given: string): RequestName {
   const { organizationId, actor, role, personId } = request.context
   const name = hash('sha256', given)
   const content = `${request.url}\n${request.bodyHash}`
   const ofContent = hash('sha256', content)
-  if (personId !== undefined) return { organizationId, owner: actor.id, name, fingerprint: ofContent }
+  const isOwn = personId !== undefined || (request.routeOptions.config.changedBy ?? 'member') !== 'member'
+  if (isOwn) return { organizationId, owner: actor.id, name, fingerprint: ofContent }
   const fingerprint = hash('sha256', `${content}\n${role}`)
   return {
     organizationId,

@@ -159,8 +159,11 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
     .where(isOneOf(db, 'object_id', ids))
     .orderBy('object_id')
     .execute()
+  // Before the monitors, as whoever changes an external id does.
+  if (done.some(({ kept }) => kept !== null)) await lockOrganization(db, organizationId)
   const rows = new Map((await lockManyMonitors(db, given, ids)).map((row) => [row.id, row]))
-  const results: JobResult[] = []
+  const known = new Set(done.map(({ object_id }) => object_id))
+  const results = ids.filter((id) => !known.has(id)).map((id) => failed(id, null, NOT_STORED))
   const decided: Decided[] = []
   const deleted: { name: string | null; kept: KeptMonitor }[] = []
   for (const { object_id: id, name, changed_from, changed_to, kept } of done) {
@@ -182,16 +185,18 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
   return { results, rest: [] }
 }
 
+const NOT_STORED = 'What the job changed here is no longer stored, so it cannot be undone.'
+
 const isAs = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
   Object.entries(fields).every(([name, value]) => JSON.stringify(now[name]) === JSON.stringify(value))
 
+/** Under the lock of the organization. */
 async function restore(
   db: Database,
   given: Given,
   deleted: readonly { name: string | null; kept: KeptMonitor }[],
 ): Promise<JobResult[]> {
   if (deleted.length === 0) return []
-  await lockOrganization(db, given.organizationId)
   const left = await given.monitorsLeft(db)
   const groups = await findGroups(db, given, [...new Set(deleted.map(({ kept }) => kept.group_id))])
   const preset = await getDefaultGroup(db, given)

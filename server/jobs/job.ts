@@ -28,6 +28,8 @@ export function refusalsOf(given: NewJob): FieldErrors {
   if (named.length !== 1)
     errors.body = fieldError('exactly_one_required', { fields: Object.keys(selections).join(', ') })
   if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
+  // A list takes it for no filter, and a job would be for every monitor.
+  if (typeof filter?.tag === 'string' && !/[^,\s]/.test(filter.tag)) errors['filter.tag'] = fieldError('empty')
   for (const [field, value, of] of [
     ['change', change, ['update']],
     ['group', group, ['move']],

@@ -32,23 +32,27 @@ export async function deleteOldJobs({ db, clock }: JobRetentionDeps, stop: Abort
   })
 }
 
-/** Those that are too old, and of the others those beyond the limits. At most so many at a time. */
+/**
+ * Those that are too old, and of the others those beyond the limits, at most so many at a time. Oldest first, so that a job goes before
+ * its undo; one whose undo has not ended stays.
+ */
 async function oldJobs(db: Database, organizationId: string, before: number): Promise<string[]> {
-  const ended = await db
-    .selectFrom('jobs')
-    .select(['id', 'finished_at', 'done'])
-    .where('organization_id', '=', organizationId)
-    .where('finished_at', 'is not', null)
-    .orderBy('id', 'desc')
+  const jobs = db.selectFrom('jobs').where('organization_id', '=', organizationId)
+  const ended = jobs.where('finished_at', 'is not', null)
+  const newest = await ended.select(['id', 'finished_at', 'done']).orderBy('id', 'desc').limit(MOST_JOBS).execute()
+  let results = 0
+  const kept = newest.filter(({ finished_at, done }) => {
+    results += done
+    return finished_at! >= before && results <= MOST_RESULTS
+  })
+  const undone = await jobs.select('undoes').where('finished_at', 'is', null).where('undoes', 'is not', null).execute()
+  const stays = [...kept.map(({ id }) => id), ...undone.map(({ undoes }) => undoes!)]
+  const old = ended.select('id').where(({ not }) => not(isOneOf(db, 'id', stays)))
+  const rows = await old
+    .orderBy('id')
     .limit(10 * MOST_JOBS)
     .execute()
-  let results = 0
-  return ended
-    .filter(({ finished_at, done }, index) => {
-      results += done
-      return finished_at! < before || index >= MOST_JOBS || results > MOST_RESULTS
-    })
-    .map(({ id }) => id)
+  return rows.map(({ id }) => id)
 }
 
 type Of = { organizationId: string; id: string }

@@ -47,6 +47,7 @@ export async function refuseFilter(db: Database, seal: Seal, tenant: Tenant, { f
 export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {
   const { action, monitors, filter = {}, dry_run = false } = given
   return await inTransaction(db, async (transaction) => {
+    await lockJobs(transaction, context)
     const ids = monitors && [...new Set(monitors)].sort()
     const group = filter.group === undefined ? undefined : await findGroupRow(transaction, context, filter.group)
     const selection: Selection = ids ? { monitors: ids.length } : { filter, groupId: group?.id }
@@ -82,10 +83,25 @@ type New = Pick<JobRow, 'action' | 'is_dry_run'> & {
   undoes?: string
 }
 
+/**
+ * Makes the organization due and locks that, before the organization, as the worker does: meanwhile the worker cannot find that no job
+ * is left.
+ */
+async function lockJobs(db: Database, { organizationId, now }: RequestContext): Promise<void> {
+  await db
+    .insertInto('due_jobs')
+    .values({ organization_id: organizationId, due_at: now })
+    .onConflict((conflict) =>
+      conflict.column('organization_id').doUpdateSet(({ ref }) => ({ due_at: ref('due_jobs.due_at') })),
+    )
+    .execute()
+  await lockOrganization(db, organizationId)
+}
+
+/** After `lockJobs`. */
 async function insertRow(db: Database, context: RequestContext, made: New): Promise<string> {
   const { organizationId, actor, now } = context
   const { action, is_dry_run, selection, wanted, undoes = null } = made
-  await lockOrganization(db, organizationId)
   const { unfinished } = await db
     .selectFrom('jobs')
     .select(db.fn.countAll<number>().as('unfinished'))
@@ -118,11 +134,6 @@ async function insertRow(db: Database, context: RequestContext, made: New): Prom
         undoes,
       },
     })
-    .execute()
-  await db
-    .insertInto('due_jobs')
-    .values({ organization_id: organizationId, due_at: now })
-    .onConflict((conflict) => conflict.column('organization_id').doNothing())
     .execute()
   const monitors = 'monitors' in selection ? selection.monitors : undefined
   const filter = 'filter' in selection ? selection.filter : undefined
@@ -259,7 +270,8 @@ export async function cancelJob(db: Database, context: RequestContext, id: strin
 /** Makes the job that undoes this one, and returns its id. Throws `not_found`, and 409 where there is nothing to undo. */
 export async function undoJob(db: Database, context: RequestContext, id: string): Promise<string> {
   return await inTransaction(db, async (transaction) => {
-    const job = await getTenantRow(transaction, 'jobs', context, id, forUpdate(transaction))
+    await lockJobs(transaction, context)
+    const job = await getTenantRow(transaction, 'jobs', context, id)
     const reason = whyNotUndone(job, await isUndone(transaction, context, job), context.now)
     if (reason !== undefined) throw conflict(reason)
     const selection = { filter: {} }

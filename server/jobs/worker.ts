@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
-import { isDatabaseUnavailable } from '../database/unavailable.ts'
+import { isDatabaseUnavailable, isDeadlock } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { type RunDeps, recordFailure, runStep } from './run.ts'
@@ -11,8 +11,6 @@ export type JobWorkerDeps = WorkerDeps & RunDeps & { wakeUps: WakeUps }
 const ORGANIZATIONS_AT_ONCE = 4
 /** After each batch, so that checks and requests that wait for the database come first. */
 export const GAP_MS = 5
-/** Two writers that wait for each other: PostgreSQL breaks off one of them, which is simply to be done again. */
-const DEADLOCK = '40P01'
 
 /** The loop that carries jobs out. Runs until `stop`. */
 export async function runJobWorker(deps: JobWorkerDeps, { stop }: Signals): Promise<void> {
@@ -40,7 +38,7 @@ export async function runDueJobs(deps: JobWorkerDeps): Promise<number> {
       const { changed } = await runStep(deps, claim)
       if (changed > 0) wakeUps.checks.send()
     } catch (err) {
-      if (isDatabaseUnavailable(err) || (err as { code?: string }).code === DEADLOCK) throw err
+      if (isDatabaseUnavailable(err) || isDeadlock(err)) throw err
       log.error({ err, organization: claim.organization_id }, 'A batch of a job failed. It will be repeated.')
       await recordFailure(deps, claim, err)
     }

@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
+import { resolveGroups } from '../groups/resolve.ts'
 import { givenApp } from '../testing/app-world.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { onBothEngines, someoneWaits } from '../testing/database.ts'
 import { insertPlaces } from './insert.ts'
 import { SLOTS } from './schedule.ts'
 
@@ -47,5 +50,23 @@ onBothEngines('the slots of new monitors', (fresh, engine) => {
       Array.from({ length: 30 }, () => world.call('/monitors', { method: 'POST', body })),
     )
     expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(201))
+  })
+})
+
+describe('monitors with external ids (postgres)', () => {
+  test('and a change that creates the same group do not wait for each other', async () => {
+    const world = await givenApp('postgres')
+    const { db, clock } = world.deps
+    const { id } = await world.organization()
+    const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+    const body = { ...monitor, group: 'shop', external_id: 'mine' }
+    const creating = await db.transaction().execute(async (other) => {
+      await lockOrganization(other, id)
+      const answer = world.call('/monitors', { method: 'POST', body })
+      await someoneWaits(db)
+      await resolveGroups(other, systemContext(id, clock.now()), new Set(['shop']))
+      return { answer }
+    })
+    expect((await creating.answer).status).toBe(201)
   })
 })

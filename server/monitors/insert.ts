@@ -54,6 +54,8 @@ type Inserting = { context: RequestContext; drafts: readonly MonitorDraft[] } & 
 async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
   const { context, drafts } = inserting
   const { organizationId, now } = context
+  // Two that take one external id wait for each other: before groups, as whoever changes an external id does.
+  if (drafts.some(({ labels }) => labels.external_id)) await lockOrganization(db, organizationId)
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
   const existing = new Map<string, string>()
@@ -90,7 +92,6 @@ async function withFreeExternalIds(
   const { context, ignore, itemFields } = inserting
   const ids = rows.flatMap(({ external_id }) => external_id ?? [])
   if (ids.length === 0) return rows
-  await lockOrganization(db, context.organizationId)
   const taken = await takenExternalIds(db, context, 'monitors', ids)
   const fields: string[] = []
   const free = rows.filter(({ id, external_id }, place) => {

@@ -1,7 +1,6 @@
 import type { Tenant } from '../context.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { lockOrganization } from '../database/organization-lock.ts'
 import { insertLabels, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
 import { countMonitors } from '../groups/store.ts'
 import { insertPlaces, MONITOR } from './insert.ts'
@@ -73,7 +72,7 @@ export const toKept = ({ organization_id, slot, diagnosis, rotation, ...kept }: 
 
 /**
  * Makes deleted monitors again, with their ids and the state that they were in, so that what has not changed since is reported to
- * nobody. `checkAt`: of the first check.
+ * nobody. Under the lock of the organization, for the external ids. `checkAt`: of the first check.
  */
 export async function restoreMonitors(
   db: Database,
@@ -82,7 +81,6 @@ export async function restoreMonitors(
   now: number,
 ): Promise<void> {
   const { organizationId: organization_id } = tenant
-  await lockOrganization(db, organization_id)
   const externalIds = restored.flatMap(({ kept }) => kept.external_id ?? [])
   const taken = await takenExternalIds(db, tenant, 'monitors', externalIds)
   const rows = restored.map(({ kept, checkAt }) => {

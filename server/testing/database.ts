@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
 import { type Database, type Engine, openDatabase } from '../database/database.ts'
@@ -14,6 +15,13 @@ export function onBothEngines(name: string, suite: (fresh: () => Promise<Databas
   for (const engine of ENGINES) {
     describe(`${name} (${engine})`, () => suite(() => freshDatabase(engine), engine))
   }
+}
+
+/** Until one transaction of this PostgreSQL database waits for a lock of another. */
+export async function someoneWaits(db: Database): Promise<void> {
+  const waiting = sql`select 1 from pg_locks join pg_stat_activity using (pid)
+    where not granted and datname = current_database()`
+  for (;;) if ((await waiting.execute(db)).rows.length > 0) return
 }
 
 /** A migrated database of the test's own. */

@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
+import { resolveGroups } from '../groups/resolve.ts'
+import { restoreMonitors } from '../monitors/remove-many.ts'
+import { updateMonitor } from '../monitors/update.ts'
+import { givenApp } from '../testing/app-world.ts'
+import { someoneWaits } from '../testing/database.ts'
+import { givenJobs, givenMonitors } from '../testing/jobs.ts'
+
+async function givenWorld(count: number) {
+  const world = await givenApp('postgres')
+  const ids = await givenMonitors(world, count)
+  return { world, ids, ...givenJobs(world) }
+}
+
+describe('locks of jobs (postgres)', () => {
+  test('a job that is created while the worker finds no job left is carried out', async () => {
+    const { world, pass, read } = await givenWorld(1)
+    const { db, clock } = world.deps
+    const { id: organization_id } = await world.organization()
+    await db.insertInto('due_jobs').values({ organization_id, due_at: clock.now() }).execute()
+    const body = { action: 'check', all: true }
+    const creating = await db.transaction().execute(async (other) => {
+      await sql`lock table audit_log in share mode`.execute(other)
+      const answer = world.call('/jobs', { method: 'POST', body })
+      await someoneWaits(db) // to write its last row
+      await pass()
+      return { answer }
+    })
+    const { body: job } = await creating.answer
+    while ((await pass()) > 0);
+    expect(await read(job.id)).toMatchObject({ state: 'finished' })
+  })
+
+  test('a job that creates its group does not wait for who creates the same group and the other way round', async () => {
+    const { world } = await givenWorld(1)
+    const { db, clock } = world.deps
+    const { id } = await world.organization()
+    const context = systemContext(id, clock.now())
+    const body = { action: 'move', all: true, group: 'new' }
+    const creating = await db.transaction().execute(async (other) => {
+      await lockOrganization(other, id)
+      const answer = world.call('/jobs', { method: 'POST', body })
+      await someoneWaits(db)
+      await resolveGroups(other, context, new Set(['new']))
+      return { answer }
+    })
+    expect((await creating.answer).status).toBe(202)
+  })
+
+  test('an undo that restores monitors and a change of an external id do not wait for each other', async () => {
+    const { world, ids, run, pass, read } = await givenWorld(2)
+    const { db, clock } = world.deps
+    const { id: organizationId } = await world.organization()
+    const job = await run({ action: 'delete', all: true })
+    const { body: undo } = await world.call(`/jobs/${job.id}/undo`, { method: 'POST' })
+    await pass() // lists
+    const [row] = await db.selectFrom('job_results').select('kept').where('object_id', '=', ids[0]!).execute()
+    const kept = JSON.parse(row!.kept!)
+    await restoreMonitors(db, { organizationId }, [{ kept, checkAt: 0 }], clock.now())
+    const context = systemContext(organizationId, clock.now())
+    const undoing = await db.transaction().execute(async (other) => {
+      await lockOrganization(other, organizationId)
+      const passed = pass()
+      await someoneWaits(db)
+      await updateMonitor(other, context, ids[0]!, { external_id: 'mine' })
+      return { passed }
+    })
+    await undoing.passed
+    expect(await read(undo.id)).toMatchObject({ state: 'finished', done: 2, changed: 1 })
+  })
+})
