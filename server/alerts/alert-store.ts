@@ -68,7 +68,7 @@ export async function insertAlerts(
 }
 
 /** No row is due farther ahead than a day: what waits longer is judged again then. */
-async function insertDue(
+export async function insertDue(
   db: Database,
   organizationId: string,
   alerts: readonly { id: string; next_attempt_at: number | null }[],
@@ -105,7 +105,11 @@ export async function judgeAgain(db: Database, organizationId: string, incidentI
     .where('status', '=', 'CANCELED')
     .returning('id')
     .execute()
-  const sent = await alerts().set({ next_attempt_at: now }).where('status', '=', 'SENT').returning('id').execute()
+  const sent = await alerts()
+    .set({ next_attempt_at: now })
+    .where('status', 'in', ['SENT', 'FAILED'])
+    .returning('id')
+    .execute()
   const rows = [...canceled, ...sent].map(({ id }) => ({ organization_id: organizationId, alert_id: id, due_at: now }))
   if (rows.length === 0) return
   await db

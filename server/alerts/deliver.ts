@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
-import { type AlertRow, ensureSummary, MOST_ATTEMPTS, recoveredAlerts } from './alert-store.ts'
+import { type AlertRow, ensureSummary, insertDue, MOST_ATTEMPTS, recoveredAlerts } from './alert-store.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
 import { closes, heldAlerts, judge } from './judge.ts'
@@ -108,11 +109,11 @@ export async function limitedUntil(
   return latest.length < alertsPerHour ? null : latest.at(-1)!.last_attempt_at! + HOUR_MS
 }
 
-/** One that was sent before stays that: it is only not sent once more. */
-async function cancel(db: Database, claim: Due, { sent_at }: AlertRow, reason: string): Promise<undefined> {
+/** One that was sent, or failed, before stays that: it is only not sent once more. */
+async function cancel(db: Database, claim: Due, { status, sent_at }: AlertRow, reason: string): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
-  const status = sent_at === null ? { status: 'CANCELED' as const, error: reason } : { status: 'SENT' as const }
-  await setAlert(db, claim, { ...status, next_attempt_at: null, asked_at: null })
+  const canceled = sent_at === null ? { status: 'CANCELED' as const, error: reason } : { status: 'SENT' as const }
+  await setAlert(db, claim, { ...(status === 'FAILED' ? {} : canceled), next_attempt_at: null, asked_at: null })
 }
 
 type Wait = { until: number; reason?: string }
@@ -151,7 +152,7 @@ export async function recordAttempt(
   const { organization_id: organizationId, id } = alert
   const isAsked = alert.asked_at !== null
   // The first attempt, that of a repetition and those that people ask for are none of the schedule's nine.
-  const isFirst = alert.attempts === 0 || alert.status === 'SENT'
+  const isFirst = alert.attempts === 0 || alert.status === 'SENT' || alert.status === 'FAILED'
   const retries = isFirst ? 0 : isAsked ? alert.retries : alert.retries + 1
   const again =
     result.kind === 'retry' && !(isAsked && alert.sent_at !== null)
@@ -162,8 +163,7 @@ export async function recordAttempt(
     // First the incident, as those do who resolve it: one of both sees what the other wrote.
     const incident = alert.incident_id === null ? undefined : await lockIncident(transaction, alert)
     const isOpen = incident?.resolved_at === null && alert.kind === 'failing'
-    const repeatAt = status === 'SENT' && isOpen ? await nextMessageAt(transaction, alert, now) : null
-    const nextAt = again ?? repeatAt
+    const nextAt = again ?? (isOpen ? await nextMessageAt(transaction, alert, now) : null)
     const dueAt = nextAt === null ? null : Math.min(nextAt, now + LONGEST_WAIT_MS)
     const held =
       dueAt === null
@@ -171,7 +171,7 @@ export async function recordAttempt(
         : await reschedule(transaction, 'due_alerts', [{ claim, set: { due_at: dueAt } }])
     if (held.length === 0) return
     const sentAt = status === 'SENT' ? { sent_at: now } : {}
-    const progress = result.progress === undefined || status === 'SENT' ? null : JSON.stringify(result.progress)
+    const progress = result.progress === undefined || again === null ? null : JSON.stringify(result.progress)
     await setAlert(
       transaction,
       { organization_id: organizationId, alert_id: id },
@@ -186,7 +186,7 @@ export async function recordAttempt(
         status === 'SENT' ? { kind: 'sent' as const, detail: title } : { kind: 'not_sent' as const, detail: error }
       await insertEntries(transaction, organizationId, [{ ...entry, ...what }], now)
     }
-    if (alert.kind === 'summary' && status === 'SENT') await releaseHeld(transaction, alert, now)
+    if (alert.kind === 'summary' && status === 'SENT') await releaseHeld(transaction, alert, channel, now)
     if (alert.kind === 'failing' && incident?.resolved_at != null && status === 'SENT')
       await recoveredAlerts(transaction, organizationId, incident.id, now)
   })
@@ -263,19 +263,55 @@ export async function insertAttempt(
 }
 
 /** What the summary said is sent. What was held meanwhile, or did not fit, is in the next one. */
-async function releaseHeld(db: Database, summary: AlertRow, now: number): Promise<void> {
+async function releaseHeld(db: Database, summary: AlertRow, channel: ChannelRow, now: number): Promise<void> {
   const { organization_id: organizationId, channel_id: channelId, id } = summary
-  await db
+  const released = await db
     .updateTable('alerts')
     .set({ status: 'SENT', sent_at: now })
     .where('organization_id', '=', organizationId)
     .where('channel_id', '=', channelId)
     .where('status', '=', 'HELD')
     .where('summary_id', '=', id)
+    .returning(['id', 'kind', 'incident_id', 'rule_id', 'title'])
     .execute()
+  const entries = released.map(({ id: alertId, incident_id, title }) => {
+    const common = { kind: 'sent' as const, alertId, channelId, actor: channel.name }
+    return { ...common, incidentId: incident_id!, detail: title }
+  })
+  await insertEntries(db, organizationId, entries, now)
+  await repeatReleased(db, organizationId, released, now)
   if ((await heldAlerts(db, summary)).length > 0) {
     const ruleId = summary.digest_rule_id
     await ensureSummary(db, { organizationId, channelId, ruleId, dueAt: now + HOUR_MS }, now)
+  }
+}
+
+/** Each is judged when its rule repeats it: it may be acknowledged or resolved by then. */
+async function repeatReleased(
+  db: Database,
+  organizationId: string,
+  released: readonly Pick<AlertRow, 'id' | 'kind' | 'rule_id'>[],
+  now: number,
+): Promise<void> {
+  const failing = released.filter(({ kind }) => kind === 'failing')
+  const ruleIds = [...new Set(failing.map(({ rule_id }) => rule_id!))]
+  const rules = await db
+    .selectFrom('alert_rules')
+    .select(['id', 'repeat_ms'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ruleIds))
+    .where('repeat_ms', 'is not', null)
+    .execute()
+  for (const { id, repeat_ms } of rules) {
+    const repeated = failing.filter((alert) => alert.rule_id === id).map((alert) => alert.id)
+    const due = await db
+      .updateTable('alerts')
+      .set({ next_attempt_at: now + repeat_ms! })
+      .where('organization_id', '=', organizationId)
+      .where(isOneOf(db, 'id', repeated))
+      .returning(['id', 'next_attempt_at'])
+      .execute()
+    await insertDue(db, organizationId, due, now)
   }
 }
 

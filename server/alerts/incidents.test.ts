@@ -5,6 +5,7 @@ import { givenAlerting } from '../testing/alerts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
+import type { Settings } from '../testing/server-process.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -87,10 +88,8 @@ onBothEngines('incidents', (_fresh, engine) => {
 
   test('a rule repeats its message until somebody acknowledges, and escalates', async () => {
     const { world, receiver, channel, incidentOf, fail, passing } = await givenReceiver(engine, {})
-    const second = await startReceiver()
-    const settings = { endpoint: `${second.url}/second` }
-    const other = await world.call('/channels', { method: 'POST', body: { name: 'Chief', type: 'http', settings } })
-    const rule = { delay: 0, repeat_every: 2, escalate_after: 30, escalation_channel: other.body.id }
+    const second = await secondChannel(world)
+    const rule = { delay: 0, repeat_every: 2, escalate_after: 30, escalation_channel: second.id }
     const [{ id }] = (await world.call('/alert-rules?order_way=desc')).body.data
     expect((await world.call(`/alert-rules/${id}`, { method: 'PATCH', body: rule })).status).toBe(200)
     await fail('shop.example.com')
@@ -108,7 +107,71 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect([receiver.received.length, second.received.length]).toEqual([3, 3])
     const alerts = (await world.call(`/alerts?incident_id=${incident.id}`)).body.data
     expect(alerts.filter((alert: Answer) => alert.channel_id === channel)).toMatchObject([{ status: 'SENT' }])
-    expect(alerts.filter((alert: Answer) => alert.is_escalation)).toMatchObject([{ channel_id: other.body.id }])
+    expect(alerts.filter((alert: Answer) => alert.is_escalation)).toMatchObject([{ channel_id: second.id }])
+  })
+
+  test('a rule that repeats more often than it escalates escalates all the same', async () => {
+    const { world, receiver, fail, passing, rule } = await givenReceiver(engine, { delay: 0 })
+    const chief = await secondChannel(world)
+    const escalation = { repeat_every: 1, escalate_after: 90, escalation_channel: chief.id }
+    expect((await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: escalation })).status).toBe(200)
+    await fail('shop.example.com')
+    for (let minutes = 0; minutes < 80; minutes += 10) await passing(10 * MINUTE_MS)
+    expect([receiver.received.length, chief.received.length]).toEqual([2, 0])
+    await passing(10 * MINUTE_MS)
+    expect([receiver.received.length, chief.received.length]).toEqual([2, 1])
+  })
+
+  test('a repetition goes on after a message was combined in a summary, and after one could not be sent', async () => {
+    const { world, receiver, fail, passing, incidents } = await givenReceiver(
+      engine,
+      { delay: 0, repeat_every: 2 },
+      { ALERTS_PER_HOUR: '1' },
+    )
+    await fail('shop.example.com')
+    await fail('blog.example.org')
+    const [shop, blog] = await incidents()
+    await world.call(`/incidents/${shop.id}`, { method: 'PATCH', body: { acknowledged: true } })
+    await passing(HOUR_MS)
+    const sent = ['shop.example.com A: Mismatch', '1 more alert']
+    expect(receiver.titles()).toEqual(sent)
+    const { data: timeline } = (await world.call(`/incidents/${blog.id}/timeline`)).body
+    expect(timeline.map(({ kind }: Answer) => kind)).toEqual(['opened', 'sent'])
+
+    await passing(2 * HOUR_MS)
+    sent.push('blog.example.org A: Mismatch')
+    expect(receiver.titles()).toEqual(sent)
+
+    // No retry can succeed after a 410, and a message that people ask for has none.
+    receiver.answers({ status: 410 })
+    await passing(2 * HOUR_MS)
+    const alertOf = async () => (await world.call(`/alerts?incident_id=${blog.id}`)).body.data.at(-1)
+    expect(await alertOf()).toMatchObject({ status: 'FAILED', next_attempt: expect.any(String) })
+    receiver.answers({ status: 503 })
+    await world.call(`/alerts/${(await alertOf()).id}/retry`, { method: 'POST' })
+    await passing(HOUR_MS)
+    expect((await alertOf()).status).toBe('FAILED')
+    receiver.answers(200)
+    const before = receiver.received.length
+    await passing(2 * HOUR_MS)
+    expect(receiver.titles().slice(before)).toEqual(['blog.example.org A: Mismatch'])
+    expect(await alertOf()).toMatchObject({ status: 'SENT', retries: 0 })
+
+    await world.call(`/incidents/${blog.id}`, { method: 'PATCH', body: { acknowledged: true } })
+    for (let hours = 0; hours < 6; hours += 2) await passing(2 * HOUR_MS)
+    expect(receiver.received).toHaveLength(before + 1)
+  })
+
+  test('a channel that a rule has no more receives no further repetition, and the recovery', async () => {
+    const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0, repeat_every: 1 })
+    const shop = await fail('shop.example.com')
+    const other = await secondChannel(world)
+    await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { channels: [other.id] } })
+    for (let hours = 0; hours < 3; hours++) await passing(HOUR_MS)
+    await change({ monitor: shop, from: 'MISMATCH', to: 'VALID' })
+    await passing(MINUTE_MS)
+    expect(receiver.titles()).toEqual(['shop.example.com A: Mismatch', 'shop.example.com A: recovered'])
+    expect(other.received).toHaveLength(0)
   })
 
   test('a snoozed incident sends nothing, and reminds at the end of the snooze', async () => {
@@ -150,6 +213,19 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(receiver.last().facts[0].value.split('\n').sort()).toEqual([
       ...['blog.example.org A: Timeout', 'wiki.example.net A: Mismatch'],
     ])
+  })
+
+  test('a digest of the quiet hours is sent at their end', async () => {
+    const quiet_hours = { from: '20:00', until: '09:00' }
+    const { world, receiver, fail, passing } = await givenReceiver(engine, { delay: 0, quiet_hours, digest: 'daily' })
+    await passing(until(world, '19:00'))
+    await fail('shop.example.com')
+    await passing(until(world, '22:00'))
+    await fail('blog.example.org')
+    await passing(until(world, '08:30'))
+    expect(receiver.received).toHaveLength(0)
+    await passing(until(world, '09:00'))
+    expect(receiver.titles()).toEqual(['Digest: 2 alerts'])
   })
 
   test('a rule that contradicts itself is refused with the field', async () => {
@@ -229,9 +305,17 @@ async function monitorOf(world: AppWorld, full_domain: string): Promise<string> 
   return (await world.call('/monitors', { method: 'POST', body })).body.id
 }
 
+/** A channel that no rule names yet, with the requests that it received. */
+async function secondChannel(world: AppWorld) {
+  const { url, received } = await startReceiver()
+  const settings = { endpoint: `${url}/second` }
+  const { body } = await world.call('/channels', { method: 'POST', body: { name: 'Chief', type: 'http', settings } })
+  return { id: body.id as string, received }
+}
+
 /** A channel that sends JSON to a receiver, and a rule for it beside the default one, whose emails nobody receives. */
-async function givenReceiver(engine: Engine, filters: object) {
-  const world = await givenApp(engine)
+async function givenReceiver(engine: Engine, filters: object, variables: Settings = {}) {
+  const world = await givenApp(engine, variables)
   const receiver = await startReceiver()
   const { change, send } = givenAlerting(world)
   const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body

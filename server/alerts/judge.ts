@@ -7,7 +7,7 @@ import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.
 import type { AlertRow } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { MEDIA } from './channels/channels.ts'
-import { inAnyWindow } from './maintenance.ts'
+import { inAnyWindow, includesMonitor } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
 import {
   type Common,
@@ -56,15 +56,19 @@ export async function judge(db: Database, alert: AlertRow, channel: ChannelRow, 
   if (row.resolved_at !== null) return { kind: 'cancel', reason: 'the monitors recovered before it was sent' }
   if (row.acknowledged_at !== null)
     return { kind: 'cancel', reason: 'the incident was acknowledged before it was sent' }
+  if (!(await isForChannel(db, alert, rule)))
+    return { kind: 'cancel', reason: 'the alert rule has another channel now' }
   if (row.snoozed_until !== null && row.snoozed_until > now) return { kind: 'wait', until: row.snoozed_until }
   const isFailing = sql<boolean>`${matchesFailing(rule)} and incident_monitors.recovered_at is null and monitors.is_active = 1`
   const windows = await activeWindows(db, alert.organization_id, now)
   const outside = sql<boolean>`${isFailing} and not ${inAnyWindow(windows)}`
   const failing = await monitorsOf(db, alert, outside, 'incident_monitors.failing_since')
-  const isInWindow = windows.length > 0 && (await monitorsOf(db, alert, isFailing)).length > failing.length
+  const held = windows.length === 0 ? [] : await monitorsOf(db, alert, isFailing)
+  const isInWindow = held.length > failing.length
   const endsAt = isInWindow ? Math.min(...windows.map(({ to }) => to)) : Number.POSITIVE_INFINITY
   if (failing.length === 0) {
-    if (isInWindow) return { kind: 'wait', until: endsAt, reason: `maintenance: ${windows[0]!.name}` }
+    const holding = windows.find((window) => held.some((monitor) => includesMonitor(window, monitor)))
+    if (holding) return { kind: 'wait', until: endsAt, reason: `maintenance: ${holding.name}` }
     return { kind: 'cancel', reason: 'the monitors of the rule recovered before it was sent' }
   }
   const firstSentAt = alert.escalated === 1 ? await firstSentOf(db, alert) : null
@@ -83,26 +87,48 @@ type Known = { incident: IncidentRow; rule: RuleRow; failingSince: number; first
 
 /** When an alert is sent next whose monitors still fail; null: it was sent, and is not repeated. */
 function dueAtOf(alert: AlertRow, { incident, rule, failingSince, firstSentAt }: Known): number | null {
-  if (alert.sent_at === null || alert.status === 'RETRYING') {
+  const lastAt = alert.status === 'SENT' ? alert.sent_at : alert.status === 'FAILED' ? alert.last_attempt_at : null
+  if (lastAt === null) {
     const dueAt = firstSentAt ?? failingSince + rule.delay_ms
     return alert.escalated === 0 ? dueAt : rule.escalate_ms === null ? null : dueAt + rule.escalate_ms
   }
   // After a snooze it is sent once more, also where the rule repeats nothing.
-  if (incident.snoozed_until !== null && incident.snoozed_until > alert.sent_at) return incident.snoozed_until
-  return rule.repeat_ms === null ? null : alert.sent_at + rule.repeat_ms
+  if (incident.snoozed_until !== null && incident.snoozed_until > lastAt) return incident.snoozed_until
+  return rule.repeat_ms === null ? null : lastAt + rule.repeat_ms
 }
 
+/** By the timeline, as each repetition changes `sent_at`. */
 async function firstSentOf(db: Database, { organization_id, incident_id, rule_id }: AlertRow): Promise<number | null> {
   const first = await db
     .selectFrom('alerts')
-    .select(({ fn }) => fn.min('sent_at').as('at'))
-    .where('organization_id', '=', organization_id)
-    .where('incident_id', '=', incident_id)
-    .where('rule_id', '=', rule_id)
-    .where('kind', '=', 'failing')
-    .where('escalated', '=', 0)
+    .leftJoin('incident_entries', (join) =>
+      join
+        .onRef('incident_entries.organization_id', '=', 'alerts.organization_id')
+        .onRef('incident_entries.incident_id', '=', 'alerts.incident_id')
+        .onRef('incident_entries.alert_id', '=', 'alerts.id')
+        .on('incident_entries.kind', '=', 'sent'),
+    )
+    .select(({ fn }) => fn.min(fn.coalesce('incident_entries.occurred_at', 'alerts.sent_at')).as('at'))
+    .where('alerts.organization_id', '=', organization_id)
+    .where('alerts.incident_id', '=', incident_id)
+    .where('alerts.rule_id', '=', rule_id)
+    .where('alerts.kind', '=', 'failing')
+    .where('alerts.escalated', '=', 0)
     .executeTakeFirst()
   return first?.at ?? null
+}
+
+/** Whether the rule still sends to the channel of the alert. */
+async function isForChannel(db: Database, alert: AlertRow, rule: RuleRow): Promise<boolean> {
+  if (alert.escalated === 1 && alert.channel_id === rule.escalation_channel_id) return true
+  const link = await db
+    .selectFrom('alert_rule_channels')
+    .select('channel_id')
+    .where('organization_id', '=', alert.organization_id)
+    .where('rule_id', '=', rule.id)
+    .where('channel_id', '=', alert.channel_id)
+    .executeTakeFirst()
+  return link !== undefined
 }
 
 const noticedOf = (row: IncidentRow): NoticedIncident => ({
@@ -118,10 +144,10 @@ const noticedOf = (row: IncidentRow): NoticedIncident => ({
 })
 
 function whenAllowed(notice: Notice, rule: RuleRow, now: number): Judged {
-  const until = quietUntil(rule, now)
-  if (until !== null) return { kind: 'wait', until }
+  // The digest is what waits for the end of the quiet hours then.
   if (rule.digest !== null) return { kind: 'hold', notice, ruleId: rule.id, dueAt: digestAt(rule, now) }
-  return { kind: 'send', notice }
+  const until = quietUntil(rule, now)
+  return until === null ? { kind: 'send', notice } : { kind: 'wait', until }
 }
 
 type About = { incident: NoticedIncident; rule: RuleRow; channel: ChannelRow; common: Common }
@@ -155,6 +181,9 @@ export const closes = ({ type }: ChannelRow): boolean => 'resolves' in MEDIA[typ
 async function judgeSummary(db: Database, alert: AlertRow, common: Common): Promise<Judged> {
   if (alert.status === 'PENDING' && alert.next_attempt_at !== null && alert.next_attempt_at > common.now)
     return { kind: 'wait', until: alert.next_attempt_at }
+  const rule = await ruleOf(db, { ...alert, rule_id: alert.digest_rule_id })
+  const until = rule && alert.asked_at === null ? quietUntil(rule, common.now) : null
+  if (until !== null) return { kind: 'wait', until }
   const held = await heldAlerts(db, alert)
   if (held.length === 0) return { kind: 'cancel', reason: 'no alerts are held' }
   await db
@@ -196,7 +225,7 @@ function incidentOf(db: Database, { organization_id, incident_id }: AlertRow) {
     .executeTakeFirst()
 }
 
-function ruleOf(db: Database, { organization_id, rule_id }: AlertRow) {
+function ruleOf(db: Database, { organization_id, rule_id }: Pick<AlertRow, 'organization_id' | 'rule_id'>) {
   return db
     .selectFrom('alert_rules')
     .selectAll()
@@ -205,13 +234,13 @@ function ruleOf(db: Database, { organization_id, rule_id }: AlertRow) {
     .executeTakeFirst()
 }
 
-/** The first few in the order of an index. Their values are those of their last failure. */
+/** The first few in the order of an index. Their values are those of their last failure, and their own where that is not kept so long. */
 async function monitorsOf(
   db: Database,
   alert: AlertRow,
   where: ReturnType<typeof matchesFailing>,
   order: 'incident_monitors.failing_since' | 'incident_monitors.monitor_id' = 'incident_monitors.monitor_id',
-): Promise<(NoticedMonitor & { failingSince: number })[]> {
+): Promise<(NoticedMonitor & { groupId: string; failingSince: number })[]> {
   const rows = await db
     .selectFrom('incident_monitors')
     .innerJoin('monitors', (join) =>
@@ -219,13 +248,18 @@ async function monitorsOf(
         .onRef('monitors.organization_id', '=', 'incident_monitors.organization_id')
         .onRef('monitors.id', '=', 'incident_monitors.monitor_id'),
     )
-    .innerJoin('events', (join) =>
+    .leftJoin('events', (join) =>
       join
         .onRef('events.organization_id', '=', 'incident_monitors.organization_id')
         .onRef('events.id', '=', 'incident_monitors.event_id'),
     )
-    .select(['monitors.id', 'monitors.owner', 'incident_monitors.failing_since'])
-    .select(['events.record_type', 'events.expected_values', 'events.current_values', 'events.diagnosis'])
+    .select(['monitors.id', 'monitors.owner', 'monitors.group_id', 'incident_monitors.failing_since'])
+    .select([
+      lastFailure<string>('record_type').as('record_type'),
+      lastFailure<string>('expected_values').as('expected_values'),
+      lastFailure<string | null>('current_values').as('current_values'),
+      lastFailure<string | null>('diagnosis').as('diagnosis'),
+    ])
     .where('incident_monitors.organization_id', '=', alert.organization_id)
     .where('incident_monitors.incident_id', '=', alert.incident_id!)
     .where(where)
@@ -234,6 +268,7 @@ async function monitorsOf(
     .execute()
   return rows.map((row) => ({
     id: row.id,
+    groupId: row.group_id,
     name: row.owner,
     recordType: row.record_type,
     expected: JSON.parse(row.expected_values),
@@ -242,6 +277,9 @@ async function monitorsOf(
     failingSince: row.failing_since,
   }))
 }
+
+const lastFailure = <T>(column: string) =>
+  sql<T>`case when events.id is null then ${sql.ref(`monitors.${column}`)} else ${sql.ref(`events.${column}`)} end`
 
 function causeOf(diagnosis: string | null): string | null {
   const verdict = diagnosis === null ? undefined : JSON.parse(diagnosis).verdict
