@@ -231,14 +231,18 @@ export async function updateWindow(
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'maintenance_windows', context, id, forUpdate(transaction))
     const before = toWindow(row, now)
-    const { name, monitors, groups, name_pattern, from, to, rrule, timezone } = { ...before, ...change }
-    const wanted = { name, groups, name_pattern, from, to, rrule, timezone } as NewMaintenanceWindow
+    const { name, name_pattern, from, to, rrule, timezone } = { ...before, ...change }
+    // What was deleted since stays in the lists.
+    const { monitors = null, groups = null } = change
+    const given = { name, monitors, groups, name_pattern, from, to, rrule, timezone } as NewMaintenanceWindow
     const isRescheduled = ['from', 'to', 'rrule', 'timezone'].some((field) => field in change)
-    // Monitors that were deleted since stay in the list.
-    const given = 'monitors' in change ? { ...wanted, monitors: monitors ?? null } : wanted
     const draft = await parseWindow(transaction, context, given, { refused, isRescheduled })
     refuseStale(row, match)
-    const columns = 'monitors' in change ? draft : { ...draft, monitor_ids: row.monitor_ids }
+    const columns = {
+      ...draft,
+      ...('monitors' in change ? {} : { monitor_ids: row.monitor_ids }),
+      ...('groups' in change ? {} : { group_ids: row.group_ids }),
+    }
     await transaction
       .updateTable('maintenance_windows')
       .set({ ...columns, ...nextVersion })
@@ -273,7 +277,7 @@ export async function deleteWindow(db: Database, context: RequestContext, id: st
   })
 }
 
-/** Alerts that wait for the end of a window are decided again: it may end earlier now. */
+/** Alerts that wait for the end of a window, also to be repeated, are decided again: it may end earlier now. */
 async function lookAgain(db: Database, organizationId: string, now: number): Promise<void> {
   await db
     .updateTable('due_alerts')
@@ -286,7 +290,7 @@ async function lookAgain(db: Database, organizationId: string, now: number): Pro
         .selectFrom('alerts')
         .select('id')
         .where('organization_id', '=', organizationId)
-        .where('status', '=', 'PENDING'),
+        .where('status', 'in', ['PENDING', 'SENT', 'FAILED']),
     )
     .execute()
 }

@@ -128,7 +128,7 @@ onBothEngines('maintenance windows', (_fresh, engine) => {
   })
 
   test('only monitors of the window wait: by id, group, pattern, or all', async () => {
-    const { world, bodies, change, send, window } = await givenWorld(engine)
+    const { world, bodies, change, send, window, rule } = await givenWorld(engine)
     const names = ['a.example.com', 'b.example.net', 'c.example.org', 'd.example.info']
     const monitors = await Promise.all(names.map((name) => monitorOf(world, name)))
     await world.call(`/monitors/${monitors[1]}`, { method: 'PATCH', body: { group: 'shop' } })
@@ -143,6 +143,9 @@ onBothEngines('maintenance windows', (_fresh, engine) => {
     world.pass(MINUTE_MS)
     await send()
     expect(bodies().map(({ title }) => title)).toEqual(['d.example.info A: Not found'])
+    const waiting: { error: string; rule_id: string }[] = (await world.call('/alerts?status=PENDING')).body.data
+    const reasons = waiting.filter(({ rule_id }) => rule_id === rule).map(({ error }) => error)
+    expect(reasons.sort()).toEqual(['maintenance: 1', 'maintenance: 2', 'maintenance: 3'])
     world.pass(HOUR_MS)
     await send()
     expect(bodies()).toHaveLength(4)
@@ -163,6 +166,16 @@ onBothEngines('maintenance windows', (_fresh, engine) => {
     await world.call(`/maintenance-windows/${id}`, { method: 'DELETE' })
     await send()
     expect(bodies()).toHaveLength(1)
+  })
+
+  test('a window keeps a group that was deleted since, and can be changed', async () => {
+    const { world, window } = await givenWorld(engine)
+    const { id: group } = (await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })).body
+    const { id } = (await window({ name: 'Move', from: at(world, 0), to: at(world, HOUR_MS), groups: ['shop'] })).body
+    await world.call(`/groups/${group}`, { method: 'DELETE' })
+    const patch = (body: object) => world.call(`/maintenance-windows/${id}`, { method: 'PATCH', body })
+    expect((await patch({ name: 'Moved' })).body).toMatchObject({ name: 'Moved', groups: [group] })
+    expect((await patch({ groups: [group] })).status).toBe(400)
   })
 
   test('wrong input is refused with the field and the remedy', async () => {
@@ -196,9 +209,10 @@ async function givenWorld(engine: 'sqlite' | 'postgres') {
   const post = (path: string, body: unknown) => world.call(path, { method: 'POST', body })
   const settings = { endpoint: `${receiver.url}/alerts` }
   const channel = (await post('/channels', { name: 'A', type: 'http', settings })).body.id
-  await post('/alert-rules', { name: 'A', channels: [channel], delay: 0 })
+  const rule = await post('/alert-rules', { name: 'A', channels: [channel], delay: 0 })
   return {
     world,
+    rule: rule.body.id as string,
     ...givenAlerting(world),
     window: (body: object) => post('/maintenance-windows', body),
     bodies: (): { title: string }[] => receiver.received.map(({ body }) => JSON.parse(body.toString())),
