@@ -8,6 +8,7 @@ import { startReceiver } from '../testing/receiver.ts'
 import type { Settings } from '../testing/server-process.ts'
 import { startMailServer } from '../testing/smtp.ts'
 import { beginAttempt } from './deliver.ts'
+import { deleteOldAlerts } from './retention.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -216,6 +217,44 @@ onBothEngines('alerts', (_fresh, engine) => {
     await send()
     expect((await world.call('/incidents')).body.data).toMatchObject([{ failing: 0, resolved: expect.any(String) }])
     expect(bodies(receiver).map(({ kind }) => kind)).toEqual(['failing', 'recovered'])
+  })
+
+  test('old incidents go in batches with all that belongs to them; what is about an open one stays', async () => {
+    const { world, receiver } = await givenReceiver(engine, { delay: 0, repeat_every: 24 })
+    const { change, send } = givenAlerting(world)
+    const { db, clock, config } = world.deps
+    const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.org')]
+    await change({ monitor: shop, to: 'MISMATCH' }, { monitor: blog, to: 'MISMATCH' })
+    world.pass(MINUTE_MS)
+    await send()
+    await change({ monitor: blog, from: 'MISMATCH', to: 'VALID' })
+    await send()
+    const incidents = await db.selectFrom('incidents').select(['id', 'organization_id', 'zone']).execute()
+    const { id: incident_id, organization_id } = incidents.find(({ zone }) => zone === 'example.org')!
+    const entries = Array.from({ length: 300 }, (_, index) => ({
+      ...{ organization_id, incident_id, id: `ent_${index}`, occurred_at: 0, kind: 'noted' as const },
+      ...{ actor: null, detail: null, alert_id: null, channel_id: null },
+    }))
+    await db.insertInto('incident_entries').values(entries).execute()
+
+    world.pass(91 * 24 * HOUR_MS)
+    await db.deleteFrom('events').execute() // their retention may be shorter
+    await deleteOldAlerts({ db, config, clock: { ...clock, sleep: async () => {} } }, new AbortController().signal)
+    const left = async (table: 'incident_monitors' | 'incident_events' | 'incident_entries') =>
+      (await db.selectFrom(table).selectAll().where('incident_id', '=', incident_id).execute()).length
+    expect([await left('incident_monitors'), await left('incident_events'), await left('incident_entries')]).toEqual([
+      ...[0, 0, 0],
+    ])
+    expect((await world.call('/incidents')).body.data).toMatchObject([{ zone: 'example.com', resolved: null }])
+
+    await send()
+    await change({ monitor: shop, from: 'MISMATCH', to: 'VALID' })
+    await send()
+    const ofShop = bodies(receiver).filter(({ title }) => title.startsWith('shop.example.com'))
+    expect(ofShop.map(({ title }) => title)).toEqual([
+      ...['shop.example.com A: Mismatch', 'shop.example.com A: Mismatch', 'shop.example.com A: recovered'],
+    ])
+    expect(ofShop[1]!.facts[0]).toEqual({ name: 'Expected', value: '192.0.2.1' })
   })
 
   test('a preview shows the failures of 30 days that lasted as long as the rule waits', async () => {

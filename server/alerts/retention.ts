@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Config } from '../config/config.ts'
 import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
@@ -21,7 +22,10 @@ export async function runAlertRetention(deps: AlertRetentionDeps, stop: AbortSig
   })
 }
 
-export async function deleteOldAlerts({ db, clock, config }: AlertRetentionDeps, stop: AbortSignal): Promise<void> {
+export async function deleteOldAlerts(
+  { db, clock, config }: Omit<AlertRetentionDeps, 'log'>,
+  stop: AbortSignal,
+): Promise<void> {
   await forEachOrganization(db, stop, async (id) => {
     const days = Math.min(KEPT_DAYS, (await retentionDaysOf(db, config.plans, { organizationId: id })) ?? KEPT_DAYS)
     const before = clock.now() - days * DAY_MS
@@ -33,15 +37,21 @@ export async function deleteOldAlerts({ db, clock, config }: AlertRetentionDeps,
   })
 }
 
-/** What still waits is kept. Attempts go with their alerts. */
+/** What still waits is kept, and what is about an open incident: its recovery goes where its alerts went. Attempts go with their alerts. */
 async function deleteAlerts(db: Database, organizationId: string, before: number): Promise<number> {
   const rows = await db
     .selectFrom('alerts')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where('id', '<', lowestIdAt('alr', before))
-    .where('status', 'not in', ['PENDING', 'RETRYING', 'HELD'])
-    .orderBy('id')
+    .leftJoin('incidents', (join) =>
+      join
+        .onRef('incidents.organization_id', '=', 'alerts.organization_id')
+        .onRef('incidents.id', '=', 'alerts.incident_id'),
+    )
+    .select('alerts.id')
+    .where('alerts.organization_id', '=', organizationId)
+    .where('alerts.id', '<', lowestIdAt('alr', before))
+    .where('alerts.status', 'not in', ['PENDING', 'RETRYING', 'HELD'])
+    .where((where) => where.or([where('incidents.id', 'is', null), where('incidents.resolved_at', 'is not', null)]))
+    .orderBy('alerts.id')
     .limit(DELETED_AT_ONCE)
     .execute()
   if (rows.length === 0) return 0
@@ -50,7 +60,14 @@ async function deleteAlerts(db: Database, organizationId: string, before: number
   return rows.length
 }
 
-/** Its monitors go first, in batches: an incident may have had any number. */
+/** An incident may have any number of rows in these. */
+const PARTS = [
+  ['incident_monitors', 'monitor_id'],
+  ['incident_events', 'event_id'],
+  ['incident_entries', 'id'],
+] as const
+
+/** One batch of one incident at a time: what belongs to it goes first. */
 async function deleteIncidents(db: Database, organizationId: string, before: number): Promise<number> {
   const incident = await db
     .selectFrom('incidents')
@@ -61,31 +78,14 @@ async function deleteIncidents(db: Database, organizationId: string, before: num
     .limit(1)
     .executeTakeFirst()
   if (!incident) return 0
-  const monitors = await db
-    .selectFrom('incident_monitors')
-    .select('monitor_id')
-    .where('organization_id', '=', organizationId)
-    .where('incident_id', '=', incident.id)
-    .limit(DELETED_AT_ONCE)
-    .execute()
-  if (monitors.length === 0) {
-    await db
-      .deleteFrom('incidents')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', incident.id)
-      .execute()
-    return DELETED_AT_ONCE
+  for (const [table, column] of PARTS) {
+    const key = sql.ref(column)
+    const ofIncident = sql`${sql.table(table)} where organization_id = ${organizationId} and incident_id = ${incident.id}`
+    const some = sql`select ${key} from ${ofIncident} limit ${sql.lit(DELETED_AT_ONCE)}`
+    const { rows } = await sql`delete from ${ofIncident} and ${key} in (${some}) returning ${key}`.execute(db)
+    if (rows.length > 0) return DELETED_AT_ONCE
   }
-  await db
-    .deleteFrom('incident_monitors')
-    .where('organization_id', '=', organizationId)
-    .where('incident_id', '=', incident.id)
-    .where(
-      'monitor_id',
-      'in',
-      monitors.map(({ monitor_id }) => monitor_id),
-    )
-    .execute()
+  await db.deleteFrom('incidents').where('organization_id', '=', organizationId).where('id', '=', incident.id).execute()
   return DELETED_AT_ONCE
 }
 

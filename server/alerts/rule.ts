@@ -30,7 +30,7 @@ export function mismatchOf({
   }
 }
 
-/** The same in SQL, for a statement over `incident_monitors` joined with `monitors` and, as their last failure, `events`. */
+/** The same in SQL, for a statement over `incident_monitors` joined with `monitors` and, as their last failure, `events` if that is kept. */
 export function matchesFailing({
   group_ids,
   name_pattern,
@@ -41,8 +41,9 @@ export function matchesFailing({
   const terms = [sql`1 = 1`]
   if (first_results === 0) terms.push(sql`incident_monitors.first_result = 0`)
   if (group_ids !== null) terms.push(sql`monitors.group_id in (${sql.join(listOf(group_ids))})`)
-  if (record_types !== null) terms.push(sql`events.record_type in (${sql.join(listOf(record_types))})`)
-  if (states !== null) terms.push(sql`events.new_state in (${sql.join(listOf(states))})`)
+  if (record_types !== null)
+    terms.push(sql`coalesce(events.record_type, monitors.record_type) in (${sql.join(listOf(record_types))})`)
+  if (states !== null) terms.push(sql`coalesce(events.new_state, monitors.state) in (${sql.join(listOf(states))})`)
   if (name_pattern !== null) terms.push(nameIsLike(name_pattern))
   return sql<boolean>`${sql.join(terms, sql` and `)}`
 }
