@@ -62,7 +62,9 @@ async function httpAttempt(
   const medium = HTTP_MEDIA[channel.type as keyof typeof HTTP_MEDIA]
   const settings = openedSettings(channel, seal)
   const outgoing = medium.request(notice, settings)
-  const redact = redactor(Object.values(secretsOf(channel, seal)), outgoing)
+  // Who reads the log could acknowledge with it, also a viewer.
+  const acknowledgeToken = notice.acknowledge === null ? [] : [notice.acknowledge.split('/').at(-1)!]
+  const redact = redactor([...Object.values(secretsOf(channel, seal)), ...acknowledgeToken], outgoing)
   const at = clock.now()
   const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'Zonewatch' }
   const { method = 'POST' } = outgoing

@@ -17,8 +17,8 @@ type Path = { path?: string; name?: string; server?: string; outcome?: { kind?: 
 /** Name servers of one event that are looked at. */
 const MOST_SERVERS = 8
 const MOST_CHARACTERS = 100
-/** Of a name server or resolver that does not do its work, whatever it is asked. */
-const FAILING = new Set(['timeout', 'unreachable', 'failure', 'lame'])
+/** Of a server that answers nobody. One that refuses, or fails for one zone, says nothing of the others. */
+const SILENT = new Set(['timeout', 'unreachable'])
 /** States of which a name server or a resolver may be the cause. */
 const OF_SERVERS = new Set(['TIMEOUT', 'INVALID', 'BAD_SETUP'])
 
@@ -41,32 +41,29 @@ function wrongValue({ record_type, current_values }: CausingEvent): Cause[] {
   return [{ key, kind: 'value', value }]
 }
 
-/**
- * Name servers of the zone that answered nothing. Without any of them the resolvers, where each of them timed out: what a
- * resolver answers for one zone says nothing about others.
- */
+/** Name servers of the zone that answered nothing. Without any of them the resolvers, where each of them timed out. */
 function failingServers({ diagnosis }: CausingEvent): Cause[] {
   const paths: Path[] = diagnosis === null ? [] : (JSON.parse(diagnosis).paths ?? [])
   const authoritative = paths.filter(({ path, name }) => path === 'authoritative' && name !== undefined)
   if (authoritative.length > 0)
-    return silent(authoritative, ({ name }) => name!.toLowerCase(), FAILING).map((name) => ({
+    return silent(authoritative, ({ name }) => name!.toLowerCase()).map((name) => ({
       key: `name_server ${name}`,
       kind: 'name_server' as const,
       value: name,
     }))
   const recursive = paths.filter(({ path, server }) => path === 'recursive' && server !== undefined)
   const servers = new Set(recursive.map(({ server }) => server!))
-  const failing = silent(recursive, ({ server }) => server!, new Set(['timeout', 'unreachable']))
+  const failing = silent(recursive, ({ server }) => server!)
   if (failing.length === 0 || failing.length < servers.size) return []
   const value = failing.join(', ')
   return [{ key: `upstream ${value}`, kind: 'upstream', value }]
 }
 
-/** The servers of which every exchange failed, in order. */
-function silent(paths: readonly Path[], nameOf: (path: Path) => string, kinds: ReadonlySet<string>): string[] {
-  const isFailing = ({ outcome }: Path) => outcome?.kind !== undefined && kinds.has(outcome.kind)
+/** The servers that answered nothing in any exchange, in order. */
+function silent(paths: readonly Path[], nameOf: (path: Path) => string): string[] {
+  const isSilent = ({ outcome }: Path) => outcome?.kind !== undefined && SILENT.has(outcome.kind)
   return [...Map.groupBy(paths, nameOf)]
-    .flatMap(([name, all]) => (all.every(isFailing) ? [name] : []))
+    .flatMap(([name, all]) => (all.every(isSilent) ? [name] : []))
     .sort()
     .slice(0, MOST_SERVERS)
 }

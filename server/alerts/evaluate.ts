@@ -23,6 +23,8 @@ import { insertEntries } from './timeline.ts'
 const MOST_EVENTS = 200
 /** Alerts after which no more events are read: a rule may have ten channels. */
 const MOST_ALERTS = 500
+/** How long an incident takes monitors of other zones: what fails later has a cause of its own, and nobody would be notified. */
+const SHARED_MS = 60 * 60_000
 /** Monitors that fail together are in one message, also where a rule has no delay. */
 export const GATHERING_MS = 15_000
 
@@ -222,7 +224,10 @@ async function openIncidents(db: Database, organizationId: string, events: reado
     /** The incident of the first cause that one has; a new one if there is none. */
     join(event: EventRow, now: number): IncidentRow {
       const all = causes.get(event)!
-      const cause = all.find(({ key }) => byCause.has(key))
+      const cause = all.find(({ key, kind }) => {
+        const row = byCause.get(key)
+        return row && (kind === 'zone' || takesOthers(row, event))
+      })
       if (cause) {
         const found = byCause.get(cause.key)!
         if (found.zone !== event.domain && found.cause_kind === 'zone') {
@@ -244,9 +249,20 @@ async function openIncidents(db: Database, organizationId: string, events: reado
         INCIDENT_COLUMNS,
         opened.map(({ row }) => ({ ...row, cause_kind: 'zone' })),
       )
-      const further = opened.flatMap(({ row, causes }) =>
-        causes.slice(1).map(({ key }) => ({ organization_id: organizationId, cause: key, incident_id: row.id })),
+      const latest = new Map(
+        opened.flatMap(({ row, causes }) => causes.slice(1).map(({ key }) => [key, row.id] as const)),
       )
+      const further = [...latest].map(([cause, incident_id]) => ({
+        organization_id: organizationId,
+        cause,
+        incident_id,
+      }))
+      // Those of an incident that takes no others, and what a version that does not know of them left.
+      await db
+        .deleteFrom('incident_causes')
+        .where('organization_id', '=', organizationId)
+        .where(isOneOf(db, 'cause', [...latest.keys()]))
+        .execute()
       await insertEach(db, 'incident_causes', { organization_id: 'text', cause: 'text', incident_id: 'text' }, further)
       for (const [id, { kind, value }] of shared) {
         await db
@@ -264,6 +280,12 @@ async function openIncidents(db: Database, organizationId: string, events: reado
     },
   }
 }
+
+/** Not one that people were notified of an hour ago, or that somebody silenced: what joins it sends no message. */
+const takesOthers = ({ acknowledged_at, snoozed_until, opened_at }: IncidentRow, { occurred_at }: EventRow): boolean =>
+  acknowledged_at === null &&
+  (snoozed_until === null || snoozed_until <= occurred_at) &&
+  occurred_at - opened_at <= SHARED_MS
 
 /** Locked, so that none of them is resolved meanwhile. */
 async function incidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {

@@ -1,9 +1,12 @@
 import { evaluateDue, evaluateSoon } from '../alerts/evaluate.ts'
 import { sendAlert } from '../alerts/worker.ts'
+import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents, newEventIds } from '../events/store.ts'
 import { openSmtp } from '../mail/smtp.ts'
-import type { AppWorld } from './app-world.ts'
+import { type AppWorld, givenApp } from './app-world.ts'
+import { startReceiver } from './receiver.ts'
+import type { Settings } from './server-process.ts'
 
 /** `paths`: the exchanges of its diagnosis. */
 export type Change = { monitor: string; from?: string; to: string; found?: string[]; paths?: object[] }
@@ -76,6 +79,56 @@ export function givenAlerting(world: AppWorld) {
         count += claims.length
         for (const claim of claims) await sendAlert({ ...deps, process: processes }, post, claim, never)
       }
+    },
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the answer of the API, compared by the test
+export type Answer = any
+
+const MINUTE_MS = 60_000
+
+export async function monitorOf(world: AppWorld, full_domain: string): Promise<string> {
+  const body = { full_domain, record_type: 'A', expected_value: '192.0.2.1' }
+  return (await world.call('/monitors', { method: 'POST', body })).body.id
+}
+
+/** A channel that no rule names yet, with the requests that it received. */
+export async function secondChannel(world: AppWorld) {
+  const { url, received } = await startReceiver()
+  const settings = { endpoint: `${url}/second` }
+  const { body } = await world.call('/channels', { method: 'POST', body: { name: 'Chief', type: 'http', settings } })
+  return { id: body.id as string, received }
+}
+
+/** A channel that sends JSON to a receiver, and a rule for it beside the default one, whose emails nobody receives. */
+export async function givenReceiver(engine: Engine, filters: object, variables: Settings = {}) {
+  const world = await givenApp(engine, variables)
+  const receiver = await startReceiver()
+  const { change, send } = givenAlerting(world)
+  const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body
+  const settings = { endpoint: `${receiver.url}/alerts` }
+  const channel = await post('/channels', { name: 'Receiver', type: 'http', settings })
+  const rule = await post('/alert-rules', { name: 'Receiver', channels: [channel.id], ...filters })
+  const passing = async (ms: number) => {
+    world.pass(ms)
+    await send()
+  }
+  const bodies = (): Answer[] => receiver.received.map(({ body }) => JSON.parse(body.toString()))
+  const incidents = async (): Promise<Answer[]> => (await world.call('/incidents')).body.data
+  return {
+    ...{ world, change, send, passing, incidents, channel: channel.id as string, rule: rule.id as string },
+    receiver: Object.assign(receiver, {
+      last: () => bodies().at(-1),
+      titles: () => bodies().map(({ title }) => title),
+    }),
+    incidentOf: async () => (await incidents())[0],
+    /** Fails, and what is due within a minute is sent. */
+    async fail(name: string, from = 'VALID'): Promise<string> {
+      const monitor = await monitorOf(world, name)
+      await change({ monitor, from, to: 'MISMATCH' })
+      await passing(MINUTE_MS)
+      return monitor
     },
   }
 }
