@@ -38,7 +38,7 @@ export async function createApiKey(
     const rights: Rights = { limits, expiresAt: expiresAt === undefined ? (own?.expiresAt ?? null) : expiresAt }
     if (own) refuseMoreThan(own, rights, server)
     return await insertKey(transaction, context, {
-      ...{ name: given.name, role: given.role, ...rights, limitsBy: maker.key?.limitsBy ?? 'owner' },
+      ...{ name: given.name, role: given.role, ...rights },
       ...issuedBy(maker),
     })
   })
@@ -137,7 +137,7 @@ type Maker = {
   role: AgentRole
   agent: string | null
   /** Where it is a key. */
-  key?: { id: string; rights: Rights; limitsBy: ApiKeyRow['limits_by'] }
+  key?: { id: string; rights: Rights }
 }
 
 /** One transaction under the organization's lock, so that nobody gives access while losing it. Throws 403. */
@@ -155,7 +155,7 @@ async function asAdmin<T>(
     const row = await getTenantRow(transaction, 'api_keys', context, context.actor.id)
     const rights = { limits: ownLimits(row, server) ?? {}, expiresAt: row.expires_at }
     return await work(transaction, {
-      ...{ role, agent: row.created_by, key: { id: row.id, rights, limitsBy: row.limits_by } },
+      ...{ role, agent: row.created_by, key: { id: row.id, rights } },
     })
   })
 }

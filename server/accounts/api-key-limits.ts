@@ -1,7 +1,7 @@
 import { type ApiKey, KEY_LIMITS, type KeyLimit, type NewKeyLimits } from '#contract/api-keys.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
-import { budgetOf, type Limits, type OwnLimits } from '../http/limits.ts'
+import { type Budget, budgetOf, type Limits, type OwnLimits } from '../http/limits.ts'
 import { type FieldErrors, forbidden, refuse } from '../problem.ts'
 
 /** The limits of the server for keys. `most`: the highest that owners can set; 0: any. */
@@ -51,17 +51,15 @@ export type Rights = { limits: OwnLimits; expiresAt: number | null }
 
 /** No key gives another one more than it has itself: the other would stay when it ends. Throws 403. */
 export function refuseMoreThan(own: Rights, given: Rights, { limits }: ServerLimits): void {
-  const rate = (rights: Rights, kind: KeyLimit) => {
-    const budget = budgetOf(kind, limits, rights.limits)
-    if (budget.limit === 0) return Number.POSITIVE_INFINITY
-    // Counted in another class, it adds nothing to that.
-    return budget.kind === kind ? budget.limit : -1
-  }
-  const above = KEY_LIMITS.find((kind) => rate(given, kind) > rate(own, kind))
-  if (above !== undefined) {
-    const most = rate(own, above)
+  const rate = ({ limit }: Budget) => (limit === 0 ? Number.POSITIVE_INFINITY : limit)
+  for (const kind of KEY_LIMITS) {
+    const [has, gets] = [budgetOf(kind, limits, own.limits), budgetOf(kind, limits, given.limits)]
+    // A window of its own comes on top of the one that the class is counted in otherwise.
+    const isFurther = gets.kind === kind && has.kind !== kind
+    const most = isFurther && has.limit !== 0 ? 0 : rate(has)
+    if (rate(gets) <= most) continue
     throw forbidden(
-      `An API key cannot give another key more than it has itself: limits.${above} of the key ${most < 0 ? 'is not set' : `is ${most}`}. Use a lower limit, or sign in to the dashboard.`,
+      `An API key cannot give another key more than it has itself: limits.${kind} of the key ${isFurther ? 'is not set' : `is ${most}`}. Use a lower limit, or sign in to the dashboard.`,
     )
   }
   if (own.expiresAt !== null && (given.expiresAt === null || given.expiresAt > own.expiresAt)) {

@@ -201,6 +201,10 @@ onBothEngines('an API key', (_fresh, engine) => {
     // An operator's limit is above it.
     await world.deps.db.updateTable('api_keys').set({ limits_by: 'operator' }).where('id', '=', id).execute()
     expect((await lower.call('/groups', { key })).headers['x-ratelimit-limit']).toBe('100')
+    // A key that it creates is not.
+    await world.deps.db.updateTable('api_keys').set({ role: 'admin' }).where('id', '=', id).execute()
+    const child = (await make(lower, {}, { key })).body
+    expect((await lower.call('/groups', { key: child.key })).headers['x-ratelimit-limit']).toBe('50')
   })
 
   test('is changed field by field, only in the version that was read', async () => {
@@ -245,6 +249,8 @@ onBothEngines('an API key', (_fresh, engine) => {
       [{ limits: { read: null } }, 'limits.read'],
       [{ limits: { write: 51 } }, 'limits.write'],
       [{ limits: { page: 1 } }, 'limits.page'],
+      // Without it, checks count as writes, of which there are 50.
+      [{ limits: { check: null } }, 'limits.check'],
       [{ limits: null }, 'limits.read'],
       [{ expires: null }, 'expires'],
       [{ expires: '2100-01-01T00:00:00Z' }, 'expires'],

@@ -57,8 +57,8 @@ export type NewKey = {
   /** The key that makes it. */
   createdByKey?: string | undefined
   expiresAt?: number | null | undefined
+  /** As set by an owner. */
   limits?: OwnLimits
-  limitsBy?: ApiKeyRow['limits_by']
   /** A key of the caller's own choosing, instead of a random one. */
   key?: string
 }
@@ -100,7 +100,7 @@ export async function writeKey(
       created_by_key: given.createdByKey ?? null,
       expires_at: given.expiresAt ?? null,
       limits,
-      limits_by: limits === null ? null : (given.limitsBy ?? 'owner'),
+      limits_by: limits === null ? null : 'owner',
     })
     .execute()
   return { id, key }
@@ -197,8 +197,6 @@ export async function getOrganizationOfKey(db: Database, id: string): Promise<st
 }
 
 export const RANKS: Record<KeyRole, number> = { read: 0, write: 1, admin: 2 }
-/** Which ones may do more. */
-const ABOVE: Record<KeyRole, KeyRole[]> = { read: ['write', 'admin'], write: ['admin'], admin: [] }
 
 /**
  * The live keys that an agent made may do no more than the agent. `role`: what the agent may do from now on; null: nothing, so
@@ -221,10 +219,11 @@ export async function limitKeysOf(
     return await recordLimited(db, context, { action: 'api_key.revoked' }, revoked)
   }
   const most = HIGHEST_KEY_ROLE[role]
-  if (most === 'admin') return
+  const above = (Object.keys(RANKS) as KeyRole[]).filter((each) => RANKS[each] > RANKS[most])
+  if (above.length === 0) return
   const limited = await keys
     .set({ role: most, ...nextVersion })
-    .where('role', 'in', ABOVE[most])
+    .where('role', 'in', above)
     .execute()
   await recordLimited(db, context, { action: 'api_key.updated', after: { role: most } }, limited)
 }
