@@ -216,7 +216,17 @@ onBothEngines('alerts', (_fresh, engine) => {
     await evaluate()
     await send()
     expect((await world.call('/incidents')).body.data).toMatchObject([{ failing: 0, resolved: expect.any(String) }])
-    expect(bodies(receiver).map(({ kind }) => kind)).toEqual(['failing', 'recovered'])
+    expect(bodies(receiver).slice(1)).toMatchObject([
+      {
+        ...{ kind: 'recovered', title: '2 monitors of example.com: closed' },
+        text: 'The monitors were disabled, deleted or changed while they failed.',
+      },
+    ])
+    const [{ id }] = (await world.call('/incidents')).body.data
+    const { data: timeline } = (await world.call(`/incidents/${id}/timeline`)).body
+    expect(timeline.find(({ kind }: { kind: string }) => kind === 'resolved')).toMatchObject({
+      detail: 'Disabled, deleted or changed',
+    })
   })
 
   test('old incidents go in batches with all that belongs to them; what is about an open one stays', async () => {

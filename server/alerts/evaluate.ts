@@ -2,10 +2,9 @@ import type { Selectable } from 'kysely'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, reschedule } from '../database/lease-queue.ts'
-import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
-import { newId } from '../ids.ts'
+import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { insertAlerts, type NewAlert } from './alert-store.ts'
-import { type Cause, causesOf } from './cause.ts'
+import { failureOf, openIncidents } from './open-incidents.ts'
 import {
   changePlaces,
   insertPlaces,
@@ -15,20 +14,17 @@ import {
   type Place,
   type Recovered,
   recover,
+  returnedMonitors,
 } from './places.ts'
 import { matcherOf } from './rule.ts'
-import { insertEntries } from './timeline.ts'
 
 /** Events that one transaction turns into incidents. */
 const MOST_EVENTS = 200
 /** Alerts after which no more events are read: a rule may have ten channels. */
 const MOST_ALERTS = 500
-/** How long an incident takes monitors of other zones: what fails later has a cause of its own, and nobody would be notified. */
-const SHARED_MS = 60 * 60_000
 /** Monitors that fail together are in one message, also where a rule has no delay. */
 export const GATHERING_MS = 15_000
 
-type IncidentRow = Selectable<IncidentsTable>
 type RuleRow = Selectable<AlertRulesTable>
 type Rule = { row: RuleRow; matches: ReturnType<typeof matcherOf>; channels: string[] }
 
@@ -58,10 +54,11 @@ export async function evaluateDue(
 async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: number): Promise<void> {
   const { organization_id: organizationId } = claim
   await inTransaction(db, async (transaction) => {
-    const { left, events } = await workOf(transaction, claim)
+    const { left, returned, events } = await workOf(transaction, claim)
     let last: string | undefined
     let isAtEnd = false
     if (left.length > 0) await recover(transaction, organizationId, left, now)
+    else if (returned.length > 0) await applyReturned(transaction, organizationId, returned, now)
     else if (events.length > 0) last = await applyEvents(transaction, organizationId, events, now)
     else {
       await lockOut(transaction, organizationId)
@@ -73,14 +70,16 @@ async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: numb
   })
 }
 
-type Work = { events: EventRow[]; left: Recovered[] }
+type Work = { events: EventRow[]; left: Recovered[]; returned: string[] }
 
 const workOf = async (db: Database, claim: Claim<'due_evaluations'>): Promise<Work> => ({
   events: await eventsAfter(db, claim),
   left: await leftPlaces(db, claim.organization_id),
+  returned: await returnedMonitors(db, claim.organization_id),
 })
 
-const isDone = ({ events, left }: Work): boolean => events.length === 0 && left.length === 0
+const isDone = ({ events, left, returned }: Work): boolean =>
+  events.length === 0 && left.length === 0 && returned.length === 0
 
 /** Anyone who writes events, or takes monitors out of incidents, holds one of these until its end: no work comes between the next look and the end of ours. */
 async function lockOut(db: Database, organizationId: string): Promise<void> {
@@ -112,12 +111,49 @@ function eventsAfter(db: Database, { organization_id, after_event_id }: Claim<'d
     .execute()
 }
 
-/** Returns the id of the last event that it applied. */
+/** Monitors that were enabled and still fail, as if they broke now. The event is the one by which they failed. */
+async function applyReturned(db: Database, organizationId: string, monitorIds: readonly string[], now: number) {
+  const isInIncident = new Set((await openPlaces(db, organizationId, monitorIds)).map(({ monitor_id }) => monitor_id))
+  const rows = await db
+    .selectFrom('incident_monitors')
+    .innerJoin('monitors', (join) =>
+      join
+        .onRef('monitors.organization_id', '=', 'incident_monitors.organization_id')
+        .onRef('monitors.id', '=', 'incident_monitors.monitor_id'),
+    )
+    .select(['incident_monitors.event_id as id', 'incident_monitors.returned_at', 'incident_monitors.first_result'])
+    .select(['monitors.id as monitor_id', 'monitors.group_id', 'monitors.state as new_state', 'monitors.domain'])
+    .select(['monitors.subdomain', 'monitors.record_type', 'monitors.current_values', 'monitors.diagnosis'])
+    .where('incident_monitors.organization_id', '=', organizationId)
+    .where(isOneOf(db, 'incident_monitors.monitor_id', monitorIds))
+    .where('returned_at', 'is not', null)
+    .where('monitors.is_active', '=', 1)
+    .where('monitors.state', 'not in', ['VALID', 'UNSET'])
+    .orderBy('incident_monitors.monitor_id')
+    .execute()
+  const events = rows
+    .filter(({ monitor_id }) => !isInIncident.has(monitor_id))
+    .map(({ returned_at, first_result, ...row }) => {
+      return { ...row, occurred_at: returned_at!, old_state: first_result === 1 ? 'UNSET' : 'VALID' }
+    })
+  const last = events.length === 0 ? undefined : await applyEvents(db, organizationId, events, now, false)
+  const rest = events.slice(events.findIndex(({ id }) => id === last) + 1).map(({ monitor_id }) => monitor_id)
+  await db
+    .updateTable('incident_monitors')
+    .set({ returned_at: null })
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', [...new Set(monitorIds).difference(new Set(rest))]))
+    .where('returned_at', 'is not', null)
+    .execute()
+}
+
+/** Returns the id of the last event that it applied. `isNew`: they are in no incident yet. */
 async function applyEvents(
   db: Database,
   organizationId: string,
   events: readonly EventRow[],
   now: number,
+  isNew = true,
 ): Promise<string> {
   const rules = await activeRules(db, organizationId)
   const places = new Map<string, Place>()
@@ -170,7 +206,7 @@ async function applyEvents(
   await incidents.write(db, now)
   await insertPlaces(db, organizationId, joined)
   await changePlaces(db, organizationId, changed)
-  await insertLinks(db, organizationId, linked)
+  if (isNew) await insertLinks(db, organizationId, linked)
   await insertAlerts(db, organizationId, [...alerts.values()], now)
   await recover(db, organizationId, recovered, now)
   return last
@@ -204,123 +240,6 @@ function alertsOf({ row, channels }: Rule, incidentId: string, event: EventRow, 
   return [...first, { ...common, channelId: row.escalation_channel_id, dueAt: dueAt + row.escalate_ms, escalated: 1 }]
 }
 
-const failureOf = ({ group_id, subdomain, domain, record_type, new_state }: EventRow) => ({
-  groupId: group_id,
-  name: subdomain === '' ? domain : `${subdomain}.${domain}`,
-  recordType: record_type,
-  state: new_state,
-})
-
-/** The open incidents that some events may join, and those that they open. */
-async function openIncidents(db: Database, organizationId: string, events: readonly EventRow[]) {
-  const causes = new Map(
-    events.filter(({ new_state }) => new_state !== 'VALID').map((event) => [event, causesOf(event)]),
-  )
-  const keys = [...new Set([...causes.values()].flat().map(({ key }) => key))]
-  const byCause = await incidentsByCause(db, organizationId, keys)
-  const opened: { row: IncidentRow; causes: Cause[]; event: EventRow }[] = []
-  const shared = new Map<string, Cause>()
-  return {
-    /** The incident of the first cause that one has; a new one if there is none. */
-    join(event: EventRow, now: number): IncidentRow {
-      const all = causes.get(event)!
-      const cause = all.find(({ key, kind }) => {
-        const row = byCause.get(key)
-        return row && (kind === 'zone' || takesOthers(row, event))
-      })
-      if (cause) {
-        const found = byCause.get(cause.key)!
-        if (found.zone !== event.domain && found.cause_kind === 'zone') {
-          const common = all.find(({ kind, key }) => kind !== 'zone' && byCause.get(key) === found) ?? cause
-          found.cause_kind = common.kind
-          shared.set(found.id, common)
-        }
-        return found
-      }
-      const row = newIncident(organizationId, event, all[0].key, now)
-      opened.push({ row, causes: all, event })
-      for (const { key } of all) byCause.set(key, row)
-      return row
-    },
-    async write(db: Database, now: number): Promise<void> {
-      await insertEach(
-        db,
-        'incidents',
-        INCIDENT_COLUMNS,
-        opened.map(({ row }) => ({ ...row, cause_kind: 'zone' })),
-      )
-      const latest = new Map(
-        opened.flatMap(({ row, causes }) => causes.slice(1).map(({ key }) => [key, row.id] as const)),
-      )
-      const further = [...latest].map(([cause, incident_id]) => ({
-        organization_id: organizationId,
-        cause,
-        incident_id,
-      }))
-      // Those of an incident that takes no others, and what a version that does not know of them left.
-      await db
-        .deleteFrom('incident_causes')
-        .where('organization_id', '=', organizationId)
-        .where(isOneOf(db, 'cause', [...latest.keys()]))
-        .execute()
-      await insertEach(db, 'incident_causes', { organization_id: 'text', cause: 'text', incident_id: 'text' }, further)
-      for (const [id, { kind, value }] of shared) {
-        await db
-          .updateTable('incidents')
-          .set({ cause_kind: kind, cause_value: value })
-          .where('organization_id', '=', organizationId)
-          .where('id', '=', id)
-          .execute()
-      }
-      const entries = opened.map(({ row, event }) => {
-        const { name, recordType } = failureOf(event)
-        return { incidentId: row.id, kind: 'opened' as const, at: row.opened_at, detail: `${name} ${recordType}` }
-      })
-      await insertEntries(db, organizationId, entries, now)
-    },
-  }
-}
-
-/** Not one that people were notified of an hour ago, or that somebody silenced: what joins it sends no message. */
-const takesOthers = ({ acknowledged_at, snoozed_until, opened_at }: IncidentRow, { occurred_at }: EventRow): boolean =>
-  acknowledged_at === null &&
-  (snoozed_until === null || snoozed_until <= occurred_at) &&
-  occurred_at - opened_at <= SHARED_MS
-
-/** Locked, so that none of them is resolved meanwhile. */
-async function incidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {
-  const open = () =>
-    db
-      .selectFrom('incidents')
-      .selectAll('incidents')
-      .where('incidents.organization_id', '=', organizationId)
-      .where('resolved_at', 'is', null)
-  const links = await db
-    .selectFrom('incident_causes')
-    .select(['cause', 'incident_id'])
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'cause', keys))
-    .execute()
-  const linkedIds = [...new Set(links.map(({ incident_id }) => incident_id))]
-  const ids = await open()
-    .select('incidents.id')
-    .where(isOneOf(db, 'incidents.cause', keys))
-    .execute()
-  const wanted = [...new Set([...ids.map(({ id }) => id), ...linkedIds])]
-  const rows = await open()
-    .where(isOneOf(db, 'incidents.id', wanted))
-    .orderBy('id')
-    .modifyEnd(forUpdate(db))
-    .execute()
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  const byCause = new Map(rows.map((row) => [row.cause, row]))
-  for (const { cause, incident_id } of links) {
-    const row = byId.get(incident_id)
-    if (row) byCause.set(cause, row)
-  }
-  return byCause
-}
-
 async function activeRules(db: Database, organizationId: string): Promise<Rule[]> {
   const rows = await db
     .selectFrom('alert_rules')
@@ -339,31 +258,6 @@ async function activeRules(db: Database, organizationId: string): Promise<Rule[]
     matches: matcherOf(row),
     channels: (channels.get(row.id) ?? []).map(({ channel_id }) => channel_id),
   }))
-}
-
-const newIncident = (organizationId: string, event: EventRow, cause: string, now: number): IncidentRow => ({
-  organization_id: organizationId,
-  id: newId('inc', now),
-  cause,
-  zone: event.domain,
-  state: event.new_state,
-  opened_at: event.occurred_at,
-  resolved_at: null,
-  acknowledged_at: null,
-  acknowledged_by: null,
-  note: null,
-  monitors: 0,
-  failing: 0,
-  cause_kind: 'zone',
-  cause_value: null,
-  assignee_id: null,
-  snoozed_until: null,
-  version: 1,
-})
-
-const INCIDENT_COLUMNS = {
-  ...({ organization_id: 'text', id: 'text', cause: 'text', zone: 'text', state: 'text' } as const),
-  ...({ opened_at: 'bigint', monitors: 'bigint', failing: 'bigint' } as const),
 }
 
 /** The incident of each event stays known when the monitor is in another one. */

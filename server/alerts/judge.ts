@@ -17,6 +17,7 @@ import {
   noticeOfIncident,
   summaryNotice,
 } from './notice.ts'
+import { countLeft } from './places.ts'
 import { matchesFailing } from './rule.ts'
 import { digestAt, quietUntil } from './rule-times.ts'
 
@@ -170,7 +171,8 @@ async function judgeRecovery(
     .executeTakeFirst()
   const resolves =
     first?.title != null && first.sent_at !== null ? { title: first.title, at: first.sent_at } : undefined
-  const notice = noticeOfIncident('recovered', incident, monitors, { ...common, resolves })
+  const left = await countLeft(db, alert.organization_id, incident.id)
+  const notice = noticeOfIncident('recovered', incident, monitors, { ...common, resolves, left })
   if (alert.asked_at !== null || closes(channel)) return { kind: 'send', notice }
   return whenAllowed(notice, rule, common.now)
 }

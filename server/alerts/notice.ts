@@ -72,8 +72,15 @@ export type Common = {
   /** Where people acknowledge. */
   acknowledge?: string
 }
-/** `isEscalated`: nobody acknowledged the first message. `resolves`: that message, of a recovery. */
-type OfIncident = Common & { isEscalated?: boolean; resolves?: { title: string; at: number } | undefined }
+/**
+ * `isEscalated`: nobody acknowledged the first message. Of a recovery, `resolves`: that message; `left`: how many monitors were
+ * disabled, deleted or changed while they failed.
+ */
+type OfIncident = Common & {
+  isEscalated?: boolean
+  resolves?: { title: string; at: number } | undefined
+  left?: number
+}
 
 /** `monitors`: the first few of those that the rule matches. */
 export function noticeOfIncident(
@@ -105,10 +112,11 @@ export function noticeOfIncident(
   }
   if (kind === 'recovered') {
     const lasted = { name: 'Lasted', value: durationText((incident.resolvedAt ?? now) - incident.openedAt) }
-    const text = only ? 'The monitor is no longer failing.' : 'None of the monitors is failing any more.'
-    const { resolves } = common
+    const { resolves, left = 0 } = common
+    const end = left >= incident.monitors ? 'closed' : 'recovered'
     const first = resolves ? [{ name: 'Resolves', value: `${resolves.title} (${timeOf(resolves.at)})` }] : []
-    return { ...message, title: `${subject}: recovered`, text, facts: [since, lasted, ...first], remedy: null }
+    const text = endText(incident.monitors, left)
+    return { ...message, title: `${subject}: ${end}`, text, facts: [since, lasted, ...first], remedy: null }
   }
   const facts = only
     ? [
@@ -130,6 +138,16 @@ export function noticeOfIncident(
     facts,
     remedy: REMEDIES[incident.state as FailingState] ?? null,
   }
+}
+
+function endText(monitors: number, left: number): string {
+  if (monitors === 1)
+    return left === 0
+      ? 'The monitor is no longer failing.'
+      : 'The monitor was disabled, deleted or changed while it failed.'
+  if (left >= monitors) return 'The monitors were disabled, deleted or changed while they failed.'
+  const some = plural(left, ' 1 of them was', (number) => ` ${number} of them were`)
+  return `None of the monitors is failing any more.${left === 0 ? '' : `${some} disabled, deleted or changed.`}`
 }
 
 function severalOf({ monitors: count, zone, causeKind = 'zone', causeValue }: NoticedIncident): string {

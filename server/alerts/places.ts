@@ -40,6 +40,19 @@ export async function leftPlaces(db: Database, organizationId: string): Promise<
   return rows
 }
 
+/** Those that left their incidents, were enabled again and still fail. */
+export async function returnedMonitors(db: Database, organizationId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('incident_monitors')
+    .select('monitor_id')
+    .where('organization_id', '=', organizationId)
+    .where('returned_at', 'is not', null)
+    .orderBy('monitor_id')
+    .limit(MOST_LEFT)
+    .execute()
+  return rows.map(({ monitor_id }) => monitor_id)
+}
+
 /** A monitor that was in the incident before has its row again; the others are counted. */
 export async function insertPlaces(db: Database, organizationId: string, joined: readonly Joined[]): Promise<void> {
   if (joined.length === 0) return
@@ -140,9 +153,9 @@ export async function recover(
     .where(isOneOf(db, 'id', [...new Set(changed.map(({ incident_id }) => incident_id))]))
     .where('resolved_at', 'is', null)
     .where('failing', '<=', 0)
-    .returning('id')
+    .returning(['id', 'monitors'])
     .execute()
-  for (const { id } of resolved) {
+  for (const { id, monitors } of resolved) {
     const last = changed.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
     const at = Math.max(...last)
     await db
@@ -156,9 +169,23 @@ export async function recover(
       .where('organization_id', '=', organizationId)
       .where('incident_id', '=', id)
       .execute()
-    await insertEntries(db, organizationId, [{ incidentId: id, kind: 'resolved', at }], now)
+    const isClosed = (await countLeft(db, organizationId, id)) === monitors
+    const detail = isClosed ? 'Disabled, deleted or changed' : null
+    await insertEntries(db, organizationId, [{ incidentId: id, kind: 'resolved', at, detail }], now)
     await recoveredAlerts(db, organizationId, id, now)
   }
+}
+
+/** How many monitors of an incident did not recover, but were disabled, deleted or changed. */
+export async function countLeft(db: Database, organizationId: string, incidentId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('incident_monitors')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where('incident_id', '=', incidentId)
+    .where('left_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 async function stillFailing(

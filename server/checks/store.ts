@@ -12,6 +12,7 @@ import { nextVersion } from '../database/versions.ts'
 import { boundedValues } from '../events/bounded-values.ts'
 import type { EventRow } from '../events/store.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
+import { isFailing, returnToIncidents } from '../monitors/left-incidents.ts'
 import { nameOf } from '../monitors/monitor.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import {
@@ -146,6 +147,8 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
         .execute()
     }
     if (event) made.push({ event: { ...event, group_id }, notify: notify as Notify })
+    else if (result.kind === 'verdict' && result.claim.fingerprint === null && isFailing(result.row!.state))
+      await returnToIncidents(db, organization_id, [id], now)
   }
   await reportEvents(db, made, now)
   return made.length

@@ -16,6 +16,7 @@ import { setupPages } from './migrations/0013-setup-pages.ts'
 import { incidents } from './migrations/0014-incidents.ts'
 import { apiKeys } from './migrations/0015-api-keys.ts'
 import { allGroups } from './migrations/0016-all-groups.ts'
+import { returnedMonitors } from './migrations/0017-returned-monitors.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   plans,
   apiKeys,
   allGroups,
+  returnedMonitors,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

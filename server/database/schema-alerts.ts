@@ -133,6 +133,8 @@ export type IncidentMonitorsTable = {
   first_result: Generated<Truth>
   /** When it was deleted, disabled or changed while it failed. */
   left_at: number | null
+  /** When a check found that it still fails after it was enabled again; null once it is in an incident for that. */
+  returned_at: number | null
 }
 
 export type AlertKind = 'failing' | 'recovered' | 'summary' | 'test'

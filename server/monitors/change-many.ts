@@ -87,7 +87,7 @@ async function changePlaces(db: Database, changes: readonly ManyChanged[], now: 
   const moved = changes.filter(({ changed }) => changed.isNewQuestion || changed.isSwitched || changed.isReplanned)
   const places = await lockPlaces(db, moved)
   const rows = moved.map(({ row, changed, checkAt }) => {
-    const { columns, isNewQuestion, isSwitched } = changed
+    const { columns, isNewQuestion, isSwitched, isReturning } = changed
     const place = places.get(row.slot)!
     const isActive = (columns.is_active ?? row.is_active) === 1
     const frequency = columns.frequency ?? row.frequency
@@ -95,7 +95,7 @@ async function changePlaces(db: Database, changes: readonly ManyChanged[], now: 
     const atOnce = isNewQuestion || isSwitched || place.claimed_by !== null
     const due = atOnce ? Math.min(checkAt, next) : Math.min(place.due_at ?? now, next)
     return {
-      isNewQuestion,
+      restarted: isNewQuestion ? QUESTION : isReturning ? RETURN : NOTHING,
       slot: row.slot,
       new_due_at: isActive ? due : null,
       new_claimed_by: null,
@@ -109,14 +109,15 @@ async function changePlaces(db: Database, changes: readonly ManyChanged[], now: 
       new_planned_change_id: null,
     }
   })
-  for (const [isNewQuestion, same] of Map.groupBy(rows, (row) => row.isNewQuestion)) {
-    const set = isNewQuestion ? { ...PLANNED, ...QUESTION } : PLANNED
-    await updateEach(db, { table: 'due_checks', key: PLACE, set }, same)
+  for (const [restarted, same] of Map.groupBy(rows, (row) => row.restarted)) {
+    await updateEach(db, { table: 'due_checks', key: PLACE, set: { ...PLANNED, ...restarted } }, same)
   }
 }
 
 const PLACE = { slot: 'bigint' } as const
 const PLANNED: Columns = { due_at: 'bigint', claimed_by: 'bigint', frequency: 'bigint' }
+const NOTHING: Columns = {}
+const RETURN: Columns = { fingerprint: 'bigint' }
 const QUESTION: Columns = {
   owner: 'text',
   record_type: 'text',

@@ -4,6 +4,7 @@ import type { MonitorChange } from '#contract/monitors.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { labelColumnsOf } from '../groups/labels.ts'
 import type { FieldErrors } from '../problem.ts'
+import { isFailing } from './left-incidents.ts'
 import { type MonitorDraft, type MonitorRow, parseMonitor } from './monitor.ts'
 
 /** Of `monitors`; what never changes is not among them. */
@@ -15,6 +16,8 @@ export type Changed = {
   /** The place in the schedule starts over: what is in progress is discarded, and the monitor is due at once. */
   isNewQuestion: boolean
   isSwitched: boolean
+  /** Enabled, and it failed when it was disabled: the next check says whether it still does. */
+  isReturning: boolean
   isReplanned: boolean
   /** The group to move to, as the caller named it. */
   group: string | null
@@ -73,6 +76,7 @@ function differences(row: MonitorRow, draft: MonitorDraft): Changed {
     columns,
     isNewQuestion,
     isSwitched: 'is_active' in columns,
+    isReturning: columns.is_active === 1 && !isNewQuestion && isFailing(row.state),
     isReplanned: 'frequency' in columns,
     group: draft.group,
   }

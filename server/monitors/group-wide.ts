@@ -5,7 +5,7 @@ import { inBatches } from '../database/batches.ts'
 import { updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import type { NamedGroup } from '../groups/resolve.ts'
-import { leaveIncidents } from './left-incidents.ts'
+import { isFailing, leaveIncidents } from './left-incidents.ts'
 import { replan } from './schedule.ts'
 
 /**
@@ -80,6 +80,12 @@ async function updateSlice(
       new_frequency: wanted.frequency,
     })),
   )
+  const returning = switched.filter(({ row, wanted }) => wanted.is_active === 1 && isFailing(row.state))
+  await updateEach(
+    db,
+    { table: 'due_checks', key: PLACE, set: { fingerprint: 'bigint' } },
+    returning.map(({ row }) => ({ slot: row.slot, new_fingerprint: null })),
+  )
   return { seen: rows.map(({ id }) => id), changed: changed.map(({ row }) => row.id) }
 }
 
@@ -90,7 +96,7 @@ const PLACE = { slot: 'bigint' } as const
 async function lockSlice(db: Database, organizationId: string, groupId: string, after: string, limit: number) {
   const rows = await db
     .selectFrom('monitors')
-    .select(['id', 'slot', 'is_active', 'frequency', 'notify'])
+    .select(['id', 'slot', 'is_active', 'frequency', 'notify', 'state'])
     .where('organization_id', '=', organizationId)
     .where('group_id', '=', groupId)
     .where('id', '>', after)

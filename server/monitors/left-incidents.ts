@@ -1,6 +1,8 @@
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 
+export const isFailing = (state: string): boolean => state !== 'VALID' && state !== 'UNSET'
+
 /**
  * Notes that monitors fail no more because they are deleted, disabled or have another expectation: no event says so. In the
  * transaction that changes them. `alerts/evaluate.ts` takes them out of their incidents.
@@ -14,7 +16,39 @@ export async function leaveIncidents(db: Database, organizationId: string, monit
     .where(isOneOf(db, 'monitor_id', monitorIds))
     .where('recovered_at', 'is', null)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) return
+  if (numUpdatedRows > 0n) await evaluateIncidents(db, organizationId, now)
+}
+
+/** Notes that monitors which left their incidents still fail, in the transaction of the check that found it: no event says so. */
+export async function returnToIncidents(
+  db: Database,
+  organizationId: string,
+  monitorIds: readonly string[],
+  now: number,
+) {
+  const { numUpdatedRows } = await db
+    .updateTable('incident_monitors')
+    .set({ returned_at: now })
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', monitorIds))
+    .where('left_at', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('incident_monitors as later')
+            .select('later.monitor_id')
+            .whereRef('later.organization_id', '=', 'incident_monitors.organization_id')
+            .whereRef('later.monitor_id', '=', 'incident_monitors.monitor_id')
+            .where('later.left_at', 'is not', null)
+            .whereRef('later.event_id', '>', 'incident_monitors.event_id'),
+        ),
+      ),
+    )
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) await evaluateIncidents(db, organizationId, now)
+}
+
+async function evaluateIncidents(db: Database, organizationId: string, now: number): Promise<void> {
   // Written also where it is due already: an evaluation that is about to end waits for this transaction.
   await db
     .updateTable('due_evaluations')

@@ -20,7 +20,7 @@ const SLICE = 200
 export async function deleteMonitor(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId } = context
   if (await hasLongHistory(db, organizationId, id)) {
-    await stopChecks(db, organizationId, id, match)
+    await stopChecks(db, context, id, match)
     while ((await deleteEvents(db, organizationId, id)) === SLICE) await yieldToEventLoop()
   }
   await inTransaction(db, async (transaction) => {
@@ -51,8 +51,13 @@ async function hasLongHistory(db: Database, organizationId: string, monitorId: s
   return next !== undefined
 }
 
-/** So that no check makes a further event meanwhile. */
-async function stopChecks(db: Database, organizationId: string, id: string, match: Match): Promise<void> {
+/** So that no check makes a further event meanwhile, and nobody is alerted if the deletion is interrupted. */
+async function stopChecks(
+  db: Database,
+  { organizationId, now }: RequestContext,
+  id: string,
+  match: Match,
+): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const monitor = await lockMonitor(transaction, { organizationId }, id)
     refuseStale(monitor, match)
@@ -67,6 +72,7 @@ async function stopChecks(db: Database, organizationId: string, id: string, matc
       .set({ due_at: null, claimed_by: null })
       .where('slot', '=', monitor.slot)
       .execute()
+    await leaveIncidents(transaction, organizationId, [id], now)
   })
 }
 

@@ -109,7 +109,7 @@ async function groupOf(db: Database, context: RequestContext, named: string): Pr
 
 /** The monitor's place in the schedule. A check that is in progress loses its claim, so that what it finds is discarded. */
 async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now: number): Promise<void> {
-  const { columns, isNewQuestion, isSwitched, isReplanned } = changed
+  const { columns, isNewQuestion, isSwitched, isReturning, isReplanned } = changed
   if (!isNewQuestion && !isSwitched && !isReplanned) return
   const place = db.selectFrom('due_checks').select(['due_at', 'claimed_by']).where('slot', '=', row.slot)
   const current = await place.modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
@@ -125,6 +125,7 @@ async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now:
       frequency,
       due_at: !isActive ? null : isAtOnce ? now : replan(current, { slot: row.slot, frequency }, now),
       claimed_by: null,
+      ...(isReturning ? { fingerprint: null } : {}),
       ...(isNewQuestion ? { fingerprint: null, streak: 0, doubts: 0, planned_change_id: null } : {}),
     })
     .where('slot', '=', row.slot)

@@ -105,7 +105,7 @@ export async function secondChannel(world: AppWorld) {
 export async function givenReceiver(engine: Engine, filters: object, variables: Settings = {}) {
   const world = await givenApp(engine, variables)
   const receiver = await startReceiver()
-  const { change, send } = givenAlerting(world)
+  const { change, send, evaluate } = givenAlerting(world)
   const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body
   const settings = { endpoint: `${receiver.url}/alerts` }
   const channel = await post('/channels', { name: 'Receiver', type: 'http', settings })
@@ -117,7 +117,7 @@ export async function givenReceiver(engine: Engine, filters: object, variables: 
   const bodies = (): Answer[] => receiver.received.map(({ body }) => JSON.parse(body.toString()))
   const incidents = async (): Promise<Answer[]> => (await world.call('/incidents')).body.data
   return {
-    ...{ world, change, send, passing, incidents, channel: channel.id as string, rule: rule.id as string },
+    ...{ world, change, send, evaluate, passing, incidents, channel: channel.id as string, rule: rule.id as string },
     receiver: Object.assign(receiver, {
       last: () => bodies().at(-1),
       titles: () => bodies().map(({ title }) => title),
