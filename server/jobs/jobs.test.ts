@@ -178,6 +178,24 @@ onBothEngines('jobs', (_fresh, engine) => {
     )
   })
 
+  test('a check job does not postpone a check that is in progress', async () => {
+    const { world, ids, create, pass } = await givenWorld(engine, 2)
+    const { db, clock } = world.deps
+    const lease = { due_at: clock.now() + 60_000, claimed_by: 7 }
+    await db.updateTable('due_checks').set(lease).where('monitor_id', '=', ids[0]!).execute()
+    const far = clock.now() + 24 * HOUR_MS
+    await db.updateTable('due_checks').set({ due_at: far }).where('monitor_id', '=', ids[1]!).execute()
+    await create({ action: 'check', all: true })
+    while ((await pass()) > 0);
+    const [held, free] = await db
+      .selectFrom('due_checks')
+      .select(['due_at', 'claimed_by'])
+      .orderBy('monitor_id')
+      .execute()
+    expect(held).toEqual(lease)
+    expect([free!.due_at! <= clock.now(), free!.claimed_by]).toEqual([true, null])
+  })
+
   test('a canceled job leaves the rest, and what it did can be undone; so can the rest of a canceled undo', async () => {
     const { world, create, pass, read, undo, finish } = await givenWorld(engine, 600)
     const before = await stateOf(world)

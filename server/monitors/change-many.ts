@@ -144,7 +144,7 @@ async function lockPlaces(db: Database, rows: readonly { row: MonitorRow }[]) {
 
 /**
  * Starts checks of monitors that are locked: each when `checkAt` says, and never later than it was due. One that is in progress is
- * done again. Disabled monitors stay so.
+ * enough. Disabled monitors stay so.
  */
 export async function checkMonitors(
   db: Database,
@@ -153,8 +153,8 @@ export async function checkMonitors(
   const places = await lockPlaces(db, monitors)
   const rows = monitors.flatMap(({ row, checkAt }) => {
     const { due_at, claimed_by } = places.get(row.slot)!
-    if (due_at === null || (claimed_by === null && due_at <= checkAt)) return []
-    return [{ slot: row.slot, new_due_at: checkAt, new_claimed_by: null }]
+    if (due_at === null || claimed_by !== null || due_at <= checkAt) return []
+    return [{ slot: row.slot, new_due_at: checkAt }]
   })
-  await updateEach(db, { table: 'due_checks', key: PLACE, set: { due_at: 'bigint', claimed_by: 'bigint' } }, rows)
+  await updateEach(db, { table: 'due_checks', key: PLACE, set: { due_at: 'bigint' } }, rows)
 }

@@ -89,4 +89,14 @@ onBothEngines('a webhook with all_groups', (_fresh, engine) => {
     expect((await post(world, '/webhooks', { url: URL_OK, all_groups: true })).status).toBe(409)
     expect((await patch(world, `/webhooks/${first}`, { all_groups: true })).status).toBe(200)
   })
+
+  test('is one of at most as many also where many ask at the same moment', async () => {
+    const world = await givenApp(engine, { WEBHOOKS_PER_GROUP: '1' })
+    const existing = await Promise.all(Array.from({ length: 4 }, () => made(world, {})))
+    const answers = await Promise.all([
+      ...existing.map((id) => patch(world, `/webhooks/${id}`, { all_groups: true })),
+      ...existing.map(() => post(world, '/webhooks', { url: URL_OK, all_groups: true })),
+    ])
+    expect(answers.filter(({ status }) => status < 300)).toHaveLength(1)
+  })
 })

@@ -81,6 +81,7 @@ export async function insertWebhook(
 ): Promise<Webhook> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
+    if (given.all_groups || given.groups) await lockLinks(transaction, organizationId)
     if (given.all_groups) await refuseMoreOfAllGroups(transaction, context, limits)
     const id = newId('whk', now)
     const secret = given.secret ?? newWebhookSecret()

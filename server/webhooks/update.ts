@@ -28,38 +28,24 @@ export async function updateWebhook(
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     const isNew = url !== undefined || headers !== undefined
-    if (groups !== undefined) await lockLinks(transaction, organizationId)
+    if (groups !== undefined || all_groups) await lockLinks(transaction, organizationId)
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
-    if (isNew || groups !== undefined) {
-      const unmasked = unmaskedHeaders(headers ?? {}, openedHeaders(row, seal))
-      refuse(unmasked.errors)
-      const set = {
-        ...NEXT_VERSION,
-        ...(url === undefined ? {} : { url }),
-        ...(headers === undefined ? {} : { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
-      }
+    const unmasked = unmaskedHeaders(headers ?? {}, openedHeaders(row, seal))
+    refuse(unmasked.errors)
+    if (all_groups && row.all_groups === 0) await refuseMoreOfAllGroups(transaction, context, limits)
+    const set = {
+      ...(isNew && NEXT_VERSION),
+      ...(url !== undefined && { url }),
+      ...(headers !== undefined && { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
+      ...(payload_includes !== undefined && { payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]) }),
+      ...(all_groups !== undefined && { all_groups: all_groups ? (1 as const) : (0 as const) }),
+    }
+    if (groups !== undefined || Object.keys(set).length > 0) {
       await transaction
         .updateTable('webhooks')
         .set({ ...set, ...nextVersion })
-        .where('organization_id', '=', organizationId)
-        .where('id', '=', id)
-        .execute()
-    }
-    if (payload_includes !== undefined) {
-      await transaction
-        .updateTable('webhooks')
-        .set({ payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]), ...nextVersion })
-        .where('organization_id', '=', organizationId)
-        .where('id', '=', id)
-        .execute()
-    }
-    if (all_groups !== undefined && all_groups !== (row.all_groups === 1)) {
-      if (all_groups) await refuseMoreOfAllGroups(transaction, context, limits)
-      await transaction
-        .updateTable('webhooks')
-        .set({ all_groups: all_groups ? 1 : 0, ...nextVersion })
         .where('organization_id', '=', organizationId)
         .where('id', '=', id)
         .execute()

@@ -85,7 +85,7 @@ export async function setLink(
   })
 }
 
-/** Of those that ask at the same moment one more may be let through. Throws 409. */
+/** After `lockLinks`. Throws 409. */
 export async function refuseMoreOfAllGroups(
   db: Database,
   { organizationId }: Tenant,
