@@ -29,6 +29,7 @@ import type { Recorded } from './check.ts'
 import type { CheckResult, Loaded } from './driver.ts'
 import { evidenceOf, newDiagnosis, shortReason, withLatest } from './evidence.ts'
 import { type ExpectedChange, eitherOf } from './expected-change.ts'
+import { isGood } from './outcomes.ts'
 import { reportEvents, type ToReport } from './report.ts'
 import { isOfValues } from './spread.ts'
 import { conclude } from './state-machine.ts'
@@ -247,7 +248,8 @@ function withPlanned(made: Change, now: number): Change {
   if (!seen) return { ...made, place: { ...place, due_at: dueAt } }
   const progress = nextProgress(change.progress, seen, result.at)
   const isValid = outcome !== undefined && isOfValues(recorded, change.newValues, outcome)
-  const end = outcome && endOf(change, progress, { isValid, now: result.at })
+  // A failure says nothing of the records: the change stays open until they are seen.
+  const end = outcome && isGood(outcome) ? endOf(change, progress, { isValid, now: result.at }) : undefined
   const spreadAt = place.due_at === null || end ? place.due_at : nextCheckAt(change, progress, now, place.due_at)
   const expected = end ? { expected_values: JSON.stringify(change.newValues) } : {}
   return {

@@ -97,6 +97,23 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect(titles()[1]).toBe('www.example.test A: recovered')
   })
 
+  test('one whose name servers answer nothing at its end stays open until they do', async () => {
+    const { world, set, check, plan, read, monitor } = await givenRecord(engine)
+    const { id } = await plan({ to: at(world, HOUR_MS) })
+    await check()
+    const every = [...set.servers, ...set.resolvers]
+    for (const server of every) server.fail('www.example.test', 'SERVFAIL')
+    await check(HOUR_MS)
+    for (const ms of [30_000, 60_000, 120_000]) await check(ms)
+    expect([(await monitor()).state, (await read(id)).state]).toEqual(['INVALID', 'IN_PROGRESS'])
+    for (const server of every) {
+      server.recover('www.example.test')
+      server.set('www.example.test', 'A', [NEW!])
+    }
+    await check(6 * MINUTE_MS)
+    expect([(await monitor()).state, (await read(id)).state]).toEqual(['VALID', 'DONE'])
+  })
+
   test('a third value is a mismatch, and what came too early is valid when the period begins', async () => {
     const { world, set, check, plan, read, monitor, events } = await givenRecord(engine)
     const every = [...set.servers, ...set.resolvers]
