@@ -105,7 +105,6 @@ const PublicRecord = Exactly({
     }),
   ),
   unexpected: Type.Array(Type.String(), { description: 'Records to remove.' }),
-  missing: Type.Array(Type.String()),
   has_other_records: Type.Boolean({ description: 'Whether other records beside these are allowed.' }),
   checked: Nullable(Instant('When the name servers were asked last.')),
   provider: Nullable(Provider),

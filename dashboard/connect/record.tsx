@@ -145,7 +145,9 @@ function Seen({ record, zone }: { record: PublicRecord; zone: string }) {
   )
 }
 
-function nothingFound({ found, zone }: PublicRecord): string {
+function nothingFound({ state, found, zone }: PublicRecord): string {
+  if (found === null && state === 'wrong')
+    return `The DNS of ${zone} has an error, so the record cannot be read. Ask your DNS provider for help.`
   if (found === null) return `The name servers of ${zone} could not be asked. Zonewatch tries again.`
   return `The name servers of ${zone} have no such record yet.`
 }

@@ -35,9 +35,21 @@ export async function endWait(
   now: number,
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
+    await lockWait(transaction, claim)
     if ((await complete(transaction, 'due_waits', [claim])).length === 0 || !result) return
     await markEnded(transaction, claim, result, now)
   })
+}
+
+/** Before its row in `due_waits`, as those do who start or stop it. */
+async function lockWait(db: Database, { organization_id, monitor_id }: WaitClaim): Promise<void> {
+  await db
+    .selectFrom('waits')
+    .select('monitor_id')
+    .where('organization_id', '=', organization_id)
+    .where('monitor_id', '=', monitor_id)
+    .modifyEnd(forUpdate(db))
+    .execute()
 }
 
 async function markEnded(
@@ -65,6 +77,7 @@ export async function recordLook(
   const { organization_id, monitor_id } = claim
   const isFound = looked?.seen.state === 'VALID' && row.state !== 'VALID'
   return await inTransaction(db, async (transaction) => {
+    await lockWait(transaction, claim)
     const inMs = nextLookIn({
       ageMs: now - row.started_at,
       frequency: row.frequency,
@@ -72,7 +85,8 @@ export async function recordLook(
       queries: looked?.queries ?? 0,
       isConfirming: isFound,
     })
-    const held = await reschedule(transaction, 'due_waits', [{ claim, set: { due_at: now + inMs } }])
+    const set = { due_at: Math.min(now + inMs, row.deadline_at) }
+    const held = await reschedule(transaction, 'due_waits', [{ claim, set }])
     if (held.length === 0 || !looked) return false
     await transaction
       .updateTable('waits')
@@ -114,6 +128,7 @@ export async function timeOut(db: Database, claim: WaitClaim, now: number): Prom
       .where('id', '=', monitor_id)
       .modifyEnd(forUpdate(transaction))
       .executeTakeFirst()
+    await lockWait(transaction, claim)
     const held = await complete(transaction, 'due_waits', [claim])
     if (held.length === 0 || !monitor) return false
     if (monitor.state === 'VALID') {

@@ -49,7 +49,6 @@ export function nextLookIn({
 export type Seen = {
   state: VerdictState
   values: string[]
-  missing: string[]
   unexpected: string[]
   zone: string | null
   nameServers: string[]
@@ -99,12 +98,12 @@ function seenIn(
   zone: string | null,
   nameServers: readonly string[],
 ): Seen {
-  const { state, values = [], reason } = judge(expectation, outcome)
+  const { state, values, reason } = judge(expectation, outcome)
   const { params } = reason
   return {
     state,
-    values: kept(values),
-    missing: kept('missing' in params ? params.missing : []),
+    // Several SPF records are no values of the monitor, but they are what the customer has to change.
+    values: kept(values ?? ('observed' in params ? params.observed : [])),
     unexpected: kept('unexpected' in params ? params.unexpected : []),
     zone,
     nameServers: kept(nameServers),

@@ -40,23 +40,19 @@ export async function ensurePages(
 ): Promise<string[]> {
   if (keys.length === 0) return []
   const named = [...new Set(keys.filter((key) => key !== null))].sort()
-  const known = new Map((await pagesOf(db, organizationId, named)).map(({ id, key }) => [key!, id]))
-  const rows = [...named.filter((key) => !known.has(key)), ...keys.filter((key) => key === null)].map((key) => {
+  const rows = [...named, ...keys.filter((key) => key === null)].map((key) => {
     const id = newId('stp', now)
     return { organization_id: organizationId, id, created_at: now, key, ...newLink(seal, id, now) }
   })
-  if (rows.length > 0) {
-    await db
-      .insertInto('setup_pages')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['organization_id', 'key']).doNothing())
-      .execute()
-  }
-  await extendPages(db, { organizationId, now }, [...known.values()])
-  // Another request may have made the page of a key at the same moment.
-  const pages = new Map((await pagesOf(db, organizationId, named)).map(({ id, key }) => [key!, id]))
-  const own = rows.filter(({ key }) => key === null).map(({ id }) => id)
-  return keys.map((key) => (key === null ? own.pop()! : pages.get(key)!))
+  const pages = await db
+    .insertInto('setup_pages')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['organization_id', 'key']).doUpdateSet({ expires_at: now + PAGE_MS }))
+    .returning(['id', 'key'])
+    .execute()
+  const byKey = new Map(pages.map(({ id, key }) => [key, id]))
+  const own = pages.filter(({ key }) => key === null).map(({ id }) => id)
+  return keys.map((key) => (key === null ? own.pop()! : byKey.get(key)!))
 }
 
 /** Their links work for as long again. */
@@ -71,16 +67,6 @@ export async function extendPages(
     .set({ expires_at: now + PAGE_MS })
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', ids))
-    .execute()
-}
-
-async function pagesOf(db: Database, organizationId: string, keys: readonly string[]) {
-  if (keys.length === 0) return []
-  return await db
-    .selectFrom('setup_pages')
-    .select(['id', 'key'])
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'key', keys))
     .execute()
 }
 
@@ -258,9 +244,10 @@ export function monitorsOfPage(db: Database, organizationId: string, pageId: str
   return db
     .selectFrom('waits')
     .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
     .select(['monitors.domain', 'monitors.subdomain', 'monitors.owner', 'monitors.record_type', 'monitors.state'])
     .select(['monitors.expected_values', 'monitors.is_exact_match', 'monitors.current_values'])
-    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at'])
+    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at', 'due_checks.last_checked_at'])
     .where('waits.organization_id', '=', organizationId)
     .where('monitors.organization_id', '=', organizationId)
     .where('waits.page_id', '=', pageId)

@@ -140,6 +140,28 @@ export async function stopWait(
     .execute()
 }
 
+/** What was seen answers another question now, and so does a look that is in progress: there is another one at once. */
+export async function restartLooks(
+  db: Database,
+  organizationId: string,
+  monitorIds: readonly string[],
+  now: number,
+): Promise<void> {
+  if (monitorIds.length === 0) return
+  await db
+    .updateTable('waits')
+    .set({ seen: null, seen_at: null })
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', monitorIds))
+    .execute()
+  await db
+    .updateTable('due_waits')
+    .set({ due_at: now, claimed_by: null })
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', monitorIds))
+    .execute()
+}
+
 /** The last wait of a monitor; undefined where there was none. */
 export async function findWait(db: Database, { organizationId }: Tenant, monitorId: string) {
   return await db

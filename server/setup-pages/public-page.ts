@@ -19,22 +19,23 @@ export async function readPublicPage(db: Database, token: string, now: number): 
   return { organization, ttl: TTL, is_done: records.every(({ state }) => state === 'valid'), records }
 }
 
-/** As the loop that asks the name servers wrote it. */
+/** What the loop that asks the name servers wrote, or the regular checks after it ended. */
 type Seen = {
   state: string
   values: string[]
-  missing: string[]
   unexpected: string[]
-  zone: string | null
-  nameServers: string[]
 }
+/** What the loop knows of the zone stays true. */
+type SeenZone = { zone: string | null; nameServers: string[] }
 
 function toRecord(monitor: PageMonitor): PublicRecord {
-  const seen: Seen | null = monitor.seen === null ? null : JSON.parse(monitor.seen)
-  const zone = zoneOf(monitor, seen)
+  const looked: (Seen & SeenZone) | null = monitor.seen === null ? null : JSON.parse(monitor.seen)
+  const isOpen = monitor.ended_at === null
+  const seen = isOpen ? looked : checkedOf(monitor)
+  const zone = zoneOf(monitor, looked)
   const isApex = monitor.owner === zone
   const host = isApex ? '@' : monitor.owner.slice(0, -zone.length - 1)
-  const provider = providerOf(seen?.nameServers ?? [])
+  const provider = providerOf(looked?.nameServers ?? [])
   const state = stateOf(monitor, seen)
   const isValid = state === 'valid'
   const expected: string[] = JSON.parse(monitor.expected_values)
@@ -48,20 +49,28 @@ function toRecord(monitor: PageMonitor): PublicRecord {
     state,
     found: isValid || seen === null ? current.slice(0, MOST_FOUND) : foundBy(seen),
     unexpected: isValid ? [] : (seen?.unexpected ?? []),
-    missing: isValid ? [] : (seen?.missing ?? expected),
     has_other_records: monitor.is_exact_match === 0,
-    checked: isoOrNull(monitor.seen_at),
+    checked: isoOrNull(isOpen ? monitor.seen_at : monitor.last_checked_at),
     provider: provider ? { name: provider.name, url: provider.url, steps: stepsOf(provider, zone, isApex) } : null,
     notes: hintsOf(provider, monitor.record_type, isApex),
   }
 }
 
-/** Null after a failure: it says nothing of the records. */
-function foundBy({ state, values }: Seen): string[] | null {
-  return state === 'TIMEOUT' || state === 'INVALID' ? null : values.slice(0, MOST_FOUND)
+/** After the wait only the regular checks look. Null before the first of them. */
+function checkedOf({ state, expected_values, current_values }: PageMonitor): Seen | null {
+  if (state === 'UNSET') return null
+  const expected: string[] = JSON.parse(expected_values)
+  const values: string[] = current_values === null || state === 'BAD_SETUP' ? [] : JSON.parse(current_values)
+  return { state, values, unexpected: values.filter((value) => !expected.includes(value)) }
 }
 
-function zoneOf({ owner, domain }: PageMonitor, seen: Seen | null): string {
+/** Null after a failure: it says nothing of the records. */
+function foundBy({ state, values }: Seen): string[] | null {
+  const isUnknown = state === 'TIMEOUT' || state === 'INVALID' || (state === 'BAD_SETUP' && values.length === 0)
+  return isUnknown ? null : values.slice(0, MOST_FOUND)
+}
+
+function zoneOf({ owner, domain }: PageMonitor, seen: SeenZone | null): string {
   const zone = seen?.zone ?? ''
   const isInZone = zone !== '' && zone.includes('.') && (owner === zone || owner.endsWith(`.${zone}`))
   if (isInZone) return zone

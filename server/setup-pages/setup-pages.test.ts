@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PublicPage } from '#contract/setup-pages.ts'
+import { claimDue } from '../database/lease-queue.ts'
 import { createSeal } from '../seal.ts'
 import { reencrypt } from '../secrets/reencrypt.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
@@ -40,7 +41,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
         {
           ...{ host: 'shop', name: 'shop.example.com', zone: 'example.com', type: 'CNAME', state: 'waiting' },
           values: [{ value: 'stores.pages.example', priority: null }],
-          ...{ found: [], unexpected: [], missing: ['stores.pages.example'], has_other_records: false },
+          ...{ found: [], unexpected: [], has_other_records: false },
           ...{ checked: null, provider: null, notes: [] },
         },
       ],
@@ -62,14 +63,59 @@ onBothEngines('setup pages', (_fresh, engine) => {
     const world = await givenApp(engine)
     const { path } = await givenPage(world)
     const record = async (state: string) => {
-      const seen = { state, values: [], missing: [], unexpected: [], zone: 'example.com', nameServers: [] }
+      const seen = { state, values: [], unexpected: [], zone: 'example.com', nameServers: [] }
       const looked = { seen: JSON.stringify(seen), seen_at: world.deps.clock.now() }
       await world.deps.db.updateTable('waits').set(looked).execute()
       const { body } = await open(world, path)
       return [body.records[0].state, body.records[0].found]
     }
     for (const state of ['TIMEOUT', 'INVALID']) expect(await record(state)).toEqual(['waiting', null])
+    expect(await record('BAD_SETUP')).toEqual(['wrong', null])
     for (const state of ['NOT_FOUND', 'NO_DATA']) expect(await record(state)).toEqual(['waiting', []])
+  })
+
+  test('a page shows what the regular checks found after the wait ended, and nothing of another question', async () => {
+    const world = await givenApp(engine)
+    const { monitor, path } = await givenPage(world)
+    const { db } = world.deps
+    const seen = {
+      state: 'VALID',
+      values: ['stores.pages.example'],
+      unexpected: [],
+      zone: 'example.com',
+      nameServers: [],
+    }
+    const looked = { seen: JSON.stringify(seen), seen_at: world.deps.clock.now() }
+    const shown = async () => {
+      const { state, found, unexpected, checked } = (await open(world, path)).body.records[0]
+      return { state, found, unexpected, checked }
+    }
+    await db.updateTable('waits').set(looked).execute()
+    expect(await shown()).toMatchObject({ state: 'found', found: seen.values })
+
+    await db.updateTable('waits').set({ ended_at: 1, result: 'valid' }).execute()
+    await db.updateTable('due_checks').set({ last_checked_at: 0 }).execute()
+    const now = async (state: 'MISMATCH' | 'NOT_FOUND' | 'BAD_SETUP', values: string[]) => {
+      await db
+        .updateTable('monitors')
+        .set({ state, current_values: JSON.stringify(values) })
+        .execute()
+      return await shown()
+    }
+    const checked = '1970-01-01T00:00:00.000Z'
+    const others = ['other.example']
+    expect(await now('MISMATCH', others)).toEqual({ state: 'wrong', found: others, unexpected: others, checked })
+    expect(await now('NOT_FOUND', [])).toEqual({ state: 'waiting', found: [], unexpected: [], checked })
+    expect(await now('BAD_SETUP', others)).toEqual({ state: 'wrong', found: null, unexpected: [], checked })
+
+    const change = (body: object) => world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body })
+    await change({ until: 'valid' })
+    await db.updateTable('waits').set(looked).execute()
+    await claimDue(db, 'due_waits', { now: world.deps.clock.now(), process: 7, limit: 1 })
+    await change({ expected_value: 'other.example' })
+    expect(await shown()).toMatchObject({ state: 'waiting', checked: null })
+    const due = await db.selectFrom('due_waits').select(['due_at', 'claimed_by']).executeTakeFirstOrThrow()
+    expect([due.claimed_by, due.due_at! <= world.deps.clock.now()]).toEqual([null, true])
   })
 
   test('a monitor shows its wait only to who asks for it', async () => {
