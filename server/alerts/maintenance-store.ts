@@ -13,7 +13,6 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'
@@ -32,6 +31,7 @@ import {
   upcoming,
 } from './maintenance.ts'
 import { normalizedPattern } from './rule.ts'
+import { namedGroups, textsOf } from './rule-store.ts'
 
 type WindowRow = Selectable<MaintenanceWindowsTable>
 /** A window that is active, and until when. */
@@ -132,17 +132,11 @@ export async function parseWindow(
   given: NewMaintenanceWindow,
   { refused = {}, isRescheduled = true }: { refused?: FieldErrors | undefined; isRescheduled?: boolean } = {},
 ): Promise<WindowDraft> {
-  const errors: FieldErrors = {}
+  const { ids: groupIds, errors } = await namedGroups(db, context, given.groups)
   const monitorIds = textsOf(given.monitors)
   const known = await knownMonitors(db, context, monitorIds)
   for (const [index, id] of monitorIds.entries()) {
     if (!known.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })
-  }
-  const groupIds: string[] = []
-  for (const [index, named] of textsOf(given.groups).entries()) {
-    const group = await findGroupRow(db, context, named)
-    if (group) groupIds.push(group.id)
-    else errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
   }
   const timezone =
     typeof given.timezone === 'string' ? findTimeZone(given.timezone) : await timezoneOf(db, context.organizationId)
@@ -177,10 +171,6 @@ function outOf({ min, max }: { min: number; max: number }, times: Record<string,
   const error = () => fieldError('time_out_of_range', { min: isoOf(min), max: isoOf(max) })
   return Object.fromEntries(wrong.map(([field]) => [field, error()]))
 }
-
-const MOST_LOOKED_UP = 100
-const textsOf = (given: unknown): string[] =>
-  Array.isArray(given) ? given.slice(0, MOST_LOOKED_UP).filter((each) => typeof each === 'string') : []
 
 async function knownMonitors(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db

@@ -146,16 +146,15 @@ export async function recover(
     organizationId,
     changed.map(({ incident_id }) => ({ incidentId: incident_id, monitors: 0, failing: -1 })),
   )
-  const resolved = await db
-    .updateTable('incidents')
-    .set({ resolved_at: now })
+  const ended = await db
+    .selectFrom('incidents')
+    .select(['id', 'monitors'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', [...new Set(changed.map(({ incident_id }) => incident_id))]))
     .where('resolved_at', 'is', null)
     .where('failing', '<=', 0)
-    .returning(['id', 'monitors'])
     .execute()
-  for (const { id, monitors } of resolved) {
+  for (const { id, monitors } of ended) {
     const last = changed.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
     const at = Math.max(...last)
     await db

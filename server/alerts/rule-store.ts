@@ -56,11 +56,7 @@ export async function refuseUnknown(
   tenant: Tenant,
   { groups, channels, escalation_channel, timezone }: Given,
 ): Promise<FieldErrors> {
-  const errors: FieldErrors = {}
-  for (const [index, named] of textsOf(groups).entries()) {
-    if (await findGroupRow(db, tenant, named)) continue
-    errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
-  }
+  const { errors } = await namedGroups(db, tenant, groups)
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
     errors.timezone = fieldError('invalid_time_zone')
   const ids = textsOf(channels)
@@ -81,8 +77,20 @@ export async function refuseUnknown(
 }
 
 const MOST_NAMED = 100
-const textsOf = (given: unknown): string[] =>
+export const textsOf = (given: unknown): string[] =>
   Array.isArray(given) ? given.slice(0, MOST_NAMED).filter((each) => typeof each === 'string') : []
+
+/** The groups of a field that may hold anything, and by their fields those that do not exist. */
+export async function namedGroups(db: Database, tenant: Tenant, given: unknown) {
+  const ids: string[] = []
+  const errors: FieldErrors = {}
+  for (const [index, named] of textsOf(given).entries()) {
+    const group = await findGroupRow(db, tenant, named)
+    if (group) ids.push(group.id)
+    else errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
+  }
+  return { ids, errors }
+}
 
 /** Of a rule as a whole, after a change: what its fields say together. Throws a 400. */
 function refuseContradictions(rule: NewAlertRule): void {

@@ -82,6 +82,7 @@ function differences(row: MonitorRow, draft: MonitorDraft): Changed {
   }
 }
 
-function isSameSet(some: readonly string[], others: readonly string[]): boolean {
+/** Each without duplicates. */
+export function isSameSet(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && new Set([...some, ...others]).size === some.length
 }

@@ -16,6 +16,7 @@ import { type Match, nextVersion, refuseStale, withVersion } from '../database/v
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, isoOrNull, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'
+import { isSameSet } from '../monitors/change.ts'
 import { type MonitorRow, nameOf } from '../monitors/monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
 import { lockMonitor } from '../monitors/store.ts'
@@ -277,9 +278,6 @@ function periodErrors(from: number, to: number, now: number): FieldErrors {
   if (to - from > LONGEST_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: LONGEST_DAYS }) }
   return {}
 }
-
-const isSameSet = (some: readonly string[], others: readonly string[]): boolean =>
-  some.length === others.length && new Set([...some, ...others]).size === some.length
 
 function toAnswer(row: ChangeRow, now: number): PlannedChangeAnswer {
   const progress = progressOf(row)
