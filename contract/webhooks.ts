@@ -300,6 +300,17 @@ export const WebhookRequestQuery = Exactly({
 })
 export type WebhookRequestQuery = Static<typeof WebhookRequestQuery>
 
+export const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
+export const UndeliveredQuery = Exactly({
+  ...pageQuery('UndeliveredOrder', ['created']),
+  status: Type.Optional(
+    Type.Enum(UNDELIVERED, { description: 'Only requests with this status. Default: all that were not delivered.' }),
+  ),
+  webhook_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only requests of this webhook.' })),
+  since: Type.Optional(TimeFilter('Only requests created at this time or later.')),
+})
+export type UndeliveredQuery = Static<typeof UndeliveredQuery>
+
 /** `GET /dashboard/api/webhooks/{id}/kept`: what waits now, and what waited and was dropped. */
 export const KeptRequests = Exactly({
   waiting: Type.Integer({ description: 'At most 1,000 are counted.' }),

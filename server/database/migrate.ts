@@ -17,6 +17,7 @@ import { incidents } from './migrations/0014-incidents.ts'
 import { apiKeys } from './migrations/0015-api-keys.ts'
 import { allGroups } from './migrations/0016-all-groups.ts'
 import { returnedMonitors } from './migrations/0017-returned-monitors.ts'
+import { undeliveredRequests } from './migrations/0018-undelivered-requests.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   apiKeys,
   allGroups,
   returnedMonitors,
+  undeliveredRequests,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -40,25 +40,31 @@ export type NextAttempts = ReadonlyMap<string, number | null>
 export async function readNextAttempts(
   db: Database,
   { organizationId }: Tenant,
-  webhookId: string,
-  requestIds: readonly string[],
+  requests: readonly { id: string; webhook_id: string }[],
   now: number,
 ): Promise<NextAttempts> {
-  if (requestIds.length === 0) return new Map()
-  const queue = await db
+  if (requests.length === 0) return new Map()
+  const webhookIds = [...new Set(requests.map(({ webhook_id }) => webhook_id))]
+  const queues = await db
     .selectFrom('due_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'due_webhooks.webhook_id')
     .select(['webhook_id', 'is_active', 'state', 'probe_at', 'drain_after', 'drain_to'])
     .where('organization_id', '=', organizationId)
-    .where('webhook_id', '=', webhookId)
-    .executeTakeFirst()
+    .where('webhook_id', 'in', webhookIds)
+    .execute()
   const waiting = await db
     .selectFrom('due_requests')
     .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .where('request_id', 'in', requestIds)
+    .where('webhook_id', 'in', webhookIds)
+    .where(
+      'request_id',
+      'in',
+      requests.map(({ id }) => id),
+    )
     .execute()
-  return new Map(queue ? waiting.map((row) => [row.request_id, nextAttemptOf(row, queue, now)]) : [])
+  const byWebhook = new Map(queues.map((queue) => [queue.webhook_id, queue]))
+  const known = waiting.filter(({ webhook_id }) => byWebhook.has(webhook_id))
+  return new Map(known.map((row) => [row.request_id, nextAttemptOf(row, byWebhook.get(row.webhook_id)!, now)]))
 }
 
 /**

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import type { WebhookRequestQuery } from '#contract/webhooks.ts'
+import type { Database } from '../database/database.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { listRequests } from './request-list.ts'
+import { listRequests, listUndelivered } from './request-list.ts'
 
 const FILTERS: Partial<WebhookRequestQuery>[] = [
   {},
@@ -21,41 +22,47 @@ const FILTERS: Partial<WebhookRequestQuery>[] = [
   { status: 'FAILED', status_code: 500, monitor_id: 'mon_1', event_id: 'evt_1' },
 ]
 
+const seal = createSeal('x'.repeat(32))
+
+/** Requests of one webhook that wait. */
+async function givenRequests(db: Database): Promise<void> {
+  await db
+    .insertInto('organizations')
+    .values({ id: 'org_1', created_at: 0, name: 'Test', slug: 'test', event_retention_days: null })
+    .execute()
+  const sealed = Buffer.from('')
+  const webhook = {
+    id: 'whk_1',
+    organization_id: 'org_1',
+    created_at: 0,
+    url: '',
+    secret: sealed,
+    headers: sealed,
+  } as const
+  await db
+    .insertInto('webhooks')
+    .values({ ...webhook, is_active: 1, state: 'active' })
+    .execute()
+  await db.insertInto('due_webhooks').values({ webhook_id: 'whk_1', due_at: null }).execute()
+  const rows = Array.from({ length: 300 }, (_, index) => ({
+    id: `req_${String(index).padStart(4, '0')}`,
+    organization_id: 'org_1',
+    webhook_id: 'whk_1',
+    event_id: 'evt_1',
+    monitor_id: 'mon_1',
+    created_at: index,
+    body: sealed,
+    status: 'PENDING' as const,
+    attempts: 0,
+    retries: 0,
+  }))
+  await db.insertInto('webhook_requests').values(rows).execute()
+}
+
 onBothEngines('the list of requests', (_fresh, engine) => {
   test('every filter in every order is served by an index, and no page sorts a history', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine)
-    await db
-      .insertInto('organizations')
-      .values({ id: 'org_1', created_at: 0, name: 'Test', slug: 'test', event_retention_days: null })
-      .execute()
-    const sealed = Buffer.from('')
-    const webhook = {
-      id: 'whk_1',
-      organization_id: 'org_1',
-      created_at: 0,
-      url: '',
-      secret: sealed,
-      headers: sealed,
-    } as const
-    await db
-      .insertInto('webhooks')
-      .values({ ...webhook, is_active: 1, state: 'active' })
-      .execute()
-    await db.insertInto('due_webhooks').values({ webhook_id: 'whk_1', due_at: null }).execute()
-    const rows = Array.from({ length: 300 }, (_, index) => ({
-      id: `req_${String(index).padStart(4, '0')}`,
-      organization_id: 'org_1',
-      webhook_id: 'whk_1',
-      event_id: 'evt_1',
-      monitor_id: 'mon_1',
-      created_at: index,
-      body: sealed,
-      status: 'PENDING' as const,
-      attempts: 0,
-      retries: 0,
-    }))
-    await db.insertInto('webhook_requests').values(rows).execute()
-    const seal = createSeal('x'.repeat(32))
+    await givenRequests(db)
 
     for (const filter of FILTERS) {
       for (const order_by of ['created', 'last_attempt']) {
@@ -78,5 +85,58 @@ onBothEngines('the list of requests', (_fresh, engine) => {
         }
       }
     }
+  })
+
+  test('of all webhooks that was not delivered is served by an index with every filter, and never scanned', async () => {
+    const { db, plansOf } = await givenRecordingDatabase(engine)
+    await givenRequests(db)
+    for (const status of [undefined, 'PENDING', 'FAILED'] as const) {
+      for (const webhook_id of [undefined, 'whk_1', 'whk_none']) {
+        for (const since of [undefined, '1970-01-01T00:00:00.100Z']) {
+          for (const order_way of ['asc', 'desc'] as const) {
+            const query = { limit: 2, order_way, ...JSON.parse(JSON.stringify({ status, webhook_id, since })) }
+            const list = (more: object) =>
+              listUndelivered(db, seal, { organizationId: 'org_1' }, { ...query, ...more }, 1_000)
+            const plans = await plansOf(async () => {
+              const { after } = await list({})
+              if (after) await list({ after })
+            })
+            for (const { sql, plan } of plans.filter(({ sql }) => sql.includes('webhook_requests'))) {
+              const said = `${JSON.stringify(query)}\n${sql}\n${plan}`
+              expect(plan, said).not.toMatch(/SCAN webhook_requests|Seq Scan on webhook_requests/)
+              // Those of one webhook with any status are few, or read in the order of the organization's.
+              const isSortable = webhook_id !== undefined && status === undefined
+              if (!isSortable) expect(plan, said).not.toMatch(/TEMP B-TREE|Sort Key/)
+            }
+          }
+        }
+      }
+    }
+  })
+
+  test('of all webhooks has what failed and what waits, in pages, and nothing of other organizations', async () => {
+    const { db } = await givenRecordingDatabase(engine)
+    await givenRequests(db)
+    const set = (id: string, columns: object) =>
+      db.updateTable('webhook_requests').set(columns).where('id', '=', id).execute()
+    await set('req_0000', { status: 'DELIVERED' })
+    await set('req_0001', { status: 'FAILED' })
+    await set('req_0002', { webhook_id: 'whk_gone' })
+    const list = async (query: object, organizationId = 'org_1') => {
+      const page = await listUndelivered(db, seal, { organizationId }, { limit: 3, ...query }, 1_000)
+      return { ...page, ids: page.data.map(({ id }) => id) }
+    }
+    const first = await list({})
+    expect(first.ids).toEqual(['req_0001', 'req_0003', 'req_0004'])
+    const second = await list({ after: first.after })
+    expect(second.ids).toEqual(['req_0005', 'req_0006', 'req_0007'])
+    expect((await list({ before: second.before })).ids).toEqual(first.ids)
+    expect((await list({ order_way: 'desc' })).ids).toEqual(['req_0299', 'req_0298', 'req_0297'])
+    expect((await list({ status: 'FAILED' })).ids).toEqual(['req_0001'])
+    expect((await list({ webhook_id: 'whk_1', status: 'FAILED' })).ids).toEqual(['req_0001'])
+    expect((await list({ webhook_id: 'whk_none' })).ids).toEqual([])
+    expect((await list({ since: '1970-01-01T00:00:00.299Z' })).ids).toEqual(['req_0299'])
+    expect((await list({}, 'org_2')).ids).toEqual([])
+    await expect(list({ status: 'FAILED', after: first.after })).rejects.toThrow()
   })
 })

@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
-import type { WebhookRequest, WebhookRequestQuery } from '#contract/webhooks.ts'
-import type { Database } from '../database/database.ts'
+import {
+  UNDELIVERED,
+  type UndeliveredQuery,
+  type WebhookRequest,
+  type WebhookRequestQuery,
+} from '#contract/webhooks.ts'
+import type { Tenant } from '../context.ts'
+import { type Database, engineOf } from '../database/database.ts'
 import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
@@ -55,9 +61,59 @@ export async function listRequests(
     orders: { ...ORDERS, [orderBy]: { ...ORDERS[orderBy], ...boundsOf(orderBy, times) } },
     scope: ['requests', webhookId, EQUALITIES.map((field) => query[field] ?? null), times],
   })
-  const ids = page.data.map(({ id }) => id)
-  const next = await readNextAttempts(db, { organizationId }, webhookId, ids, now)
+  const next = await readNextAttempts(db, { organizationId }, page.data, now)
   return { ...page, data: page.data.map((row) => toRequest(row, next)) }
+}
+
+/** What was not delivered, of all webhooks. Throws a 400 for a filter or cursor that cannot be used. */
+export async function listUndelivered(
+  db: Database,
+  seal: Seal,
+  { organizationId }: Tenant,
+  query: UndeliveredQuery,
+  now: number,
+): Promise<Page<WebhookRequest>> {
+  const { status, webhook_id: webhookId } = query
+  const { since } = parseTimes(query, ['since'])
+  const table = withIndex('webhook_requests', { index: await undeliveredIndex(db, query) })
+  let rows = db
+    .selectFrom(table as unknown as 'webhook_requests')
+    .select(LISTED.map((column) => `webhook_requests.${column}` as const))
+    .where('webhook_requests.organization_id', '=', organizationId)
+    .where(sql.raw<boolean>(PARTIAL.status!))
+    // Those of a webhook that was deleted are deleted afterwards, in batches. SQLite would join and sort for EXISTS.
+    .where(sql<boolean>`(select 1 from webhooks where webhooks.organization_id = ${organizationId}
+      and webhooks.id = webhook_requests.webhook_id) is not null`)
+  if (webhookId !== undefined) rows = rows.where('webhook_requests.webhook_id', '=', webhookId)
+  if (status !== undefined) rows = rows.where('webhook_requests.status', '=', status)
+  // Bounds leave out their own instant.
+  const above = since === undefined ? undefined : since - 1
+  const page = await listPage<ListedRow>(rows as never, {
+    seal,
+    query,
+    id: 'webhook_requests.id',
+    orders: { created: { ...ORDERS.created, above } },
+    scope: ['undelivered', organizationId, status ?? null, webhookId ?? null, since ?? null],
+  })
+  const next = await readNextAttempts(db, { organizationId }, page.data, now)
+  return { ...page, data: page.data.map((row) => toRequest(row, next)) }
+}
+
+/** Which index SQLite walks. Of a webhook with few of any status these are sorted. Undefined where the planner knows best. */
+async function undeliveredIndex(
+  db: Database,
+  { status, webhook_id: webhookId }: UndeliveredQuery,
+): Promise<string | undefined> {
+  if (engineOf(db) === 'postgres') return undefined
+  if (webhookId === undefined) {
+    return status === undefined ? 'webhook_requests_undelivered' : 'webhook_requests_undelivered_by_status'
+  }
+  const index = 'webhook_requests_by_status'
+  if (status !== undefined) return index
+  const where = PARTIAL.status!
+  const way = { index, columns: ['webhook_id', 'status'], values: [webhookId, UNDELIVERED], where }
+  const chosen = await narrowestIndex(db, 'webhook_requests', [way])
+  return chosen?.isFew ? index : 'webhook_requests_undelivered'
 }
 
 const TIMES = [

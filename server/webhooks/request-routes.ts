@@ -1,6 +1,13 @@
 import { PageOf } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import { Replay, Replayed, WebhookRequest, WebhookRequestInFull, WebhookRequestQuery } from '#contract/webhooks.ts'
+import {
+  Replay,
+  Replayed,
+  UndeliveredQuery,
+  WebhookRequest,
+  WebhookRequestInFull,
+  WebhookRequestQuery,
+} from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { inSteps, once } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
@@ -9,7 +16,7 @@ import { parseTimes } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { requestRetry, requestTest } from './manual-attempts.ts'
 import { newReplay, replaySome } from './replay.ts'
-import { listRequests } from './request-list.ts'
+import { listRequests, listUndelivered } from './request-list.ts'
 import { getRequest, getRequestInFull } from './request-store.ts'
 
 const tags = ['Webhooks']
@@ -32,6 +39,19 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const wanted = { organizationId: context.organizationId, webhookId: params.webhook, query }
       return deps.readList(context, (db) => listRequests(db, seal, wanted, clock.now()))
     })
+
+    const undelivered = {
+      operationId: 'listUndeliveredRequests',
+      summary: 'List what was not delivered, of all webhooks',
+      description:
+        'Requests with the status PENDING, RETRYING or FAILED. A delivered request leaves the list. GET /webhooks/{webhook}/requests/{request} has the payload and the attempts.',
+      tags,
+      querystring: UndeliveredQuery,
+      response: Answers(200, PageOf(WebhookRequest)),
+    }
+    app.get('/webhook-requests', { schema: undelivered }, ({ query, context }) =>
+      deps.readList(context, (db) => listUndelivered(db, seal, context, query, clock.now())),
+    )
 
     const read = {
       operationId: 'getWebhookRequest',

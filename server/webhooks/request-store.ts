@@ -36,7 +36,7 @@ export async function getRequest(
   now: number,
 ): Promise<WebhookRequest> {
   const row = await getRequestRow(db, tenant, webhookId, id)
-  return toRequest(row, await readNextAttempts(db, tenant, webhookId, [id], now))
+  return toRequest(row, await readNextAttempts(db, tenant, [row], now))
 }
 
 /** With its payload and attempts. Throws `not_found`, also for another webhook's request. */
@@ -59,7 +59,7 @@ export async function getRequestInFull(
   const { attempts: number, last_attempt_at: attempted_at, timings } = row
   const last = attempted_at === null || timings === null ? [] : [{ ...row, number, attempted_at, timings }]
   return {
-    ...toRequest(row, await readNextAttempts(db, tenant, webhookId, [id], now)),
+    ...toRequest(row, await readNextAttempts(db, tenant, [row], now)),
     payload: JSON.parse((await readBody(db, row)).toString()),
     attempts: [...earlier.reverse(), ...last].map((attempt) => ({
       number: attempt.number,
