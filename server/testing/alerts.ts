@@ -1,6 +1,7 @@
 import { evaluateDue, evaluateSoon } from '../alerts/evaluate.ts'
 import { sendAlert } from '../alerts/worker.ts'
-import type { Engine } from '../database/database.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents, newEventIds } from '../events/store.ts'
 import { openSmtp } from '../mail/smtp.ts'
@@ -10,6 +11,8 @@ import type { Settings } from './server-process.ts'
 
 /** `paths`: the exchanges of its diagnosis. */
 export type Change = { monitor: string; from?: string; to: string; found?: string[]; paths?: object[] }
+
+type Recording = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
 
 /** The loops of alerts, one pass at a time, and events as checks record them. */
 export function givenAlerting(world: AppWorld) {
@@ -25,49 +28,8 @@ export function givenAlerting(world: AppWorld) {
 
   return {
     evaluate,
-    /** What a check records, without the check. */
     async change(...changes: Change[]): Promise<void> {
-      const { id: organizationId } = await world.organization()
-      const now = clock.now()
-      const monitors = await db
-        .selectFrom('monitors')
-        .selectAll()
-        .where('organization_id', '=', organizationId)
-        .execute()
-      await db.transaction().execute(async (transaction) => {
-        const ids = await newEventIds(
-          transaction,
-          changes.map(() => organizationId),
-          now,
-        )
-        const rows = changes.map(({ monitor, from = 'VALID', to, found = [], paths = [] }, index) => {
-          const row = monitors.find(({ id }) => id === monitor)!
-          const verdict = { code: 'no_answer', params: { name: row.owner } }
-          return {
-            id: ids[index]!,
-            organization_id: organizationId,
-            monitor_id: monitor,
-            group_id: row.group_id,
-            occurred_at: now,
-            old_state: from,
-            new_state: to,
-            previous_values: null,
-            current_values: JSON.stringify(found),
-            incidence_count: 1,
-            domain: row.domain,
-            subdomain: row.subdomain,
-            record_type: row.record_type,
-            expected_values: row.expected_values,
-            is_exact_match: row.is_exact_match,
-            diagnosis: JSON.stringify({ verdict, confirmation: [], paths }),
-          }
-        })
-        await insertEvents(transaction, rows)
-        for (const { monitor, to } of changes) {
-          await transaction.updateTable('monitors').set({ state: to }).where('id', '=', monitor).execute()
-        }
-        await evaluateSoon(transaction, [organizationId], now)
-      })
+      await recordChanges(world, changes)
       await evaluate()
     },
     /** Sends what is due, as a process of its own each time. Returns how many alerts it took. */
@@ -81,6 +43,51 @@ export function givenAlerting(world: AppWorld) {
       }
     },
   }
+}
+
+/** What checks record of the only organization, without the checks. */
+export async function recordChanges({ deps: { db, clock } }: Recording, changes: readonly Change[]): Promise<void> {
+  const { id: organizationId } = await db
+    .selectFrom('organizations')
+    .select('id')
+    .orderBy('created_at')
+    .executeTakeFirstOrThrow()
+  const now = clock.now()
+  const monitors = await db.selectFrom('monitors').selectAll().where('organization_id', '=', organizationId).execute()
+  await db.transaction().execute(async (transaction) => {
+    const ids = await newEventIds(
+      transaction,
+      changes.map(() => organizationId),
+      now,
+    )
+    const rows = changes.map(({ monitor, from = 'VALID', to, found = [], paths = [] }, index) => {
+      const row = monitors.find(({ id }) => id === monitor)!
+      const verdict = { code: 'no_answer', params: { name: row.owner } }
+      return {
+        id: ids[index]!,
+        organization_id: organizationId,
+        monitor_id: monitor,
+        group_id: row.group_id,
+        occurred_at: now,
+        old_state: from,
+        new_state: to,
+        previous_values: null,
+        current_values: JSON.stringify(found),
+        incidence_count: 1,
+        domain: row.domain,
+        subdomain: row.subdomain,
+        record_type: row.record_type,
+        expected_values: row.expected_values,
+        is_exact_match: row.is_exact_match,
+        diagnosis: JSON.stringify({ verdict, confirmation: [], paths }),
+      }
+    })
+    await insertEvents(transaction, rows)
+    for (const { monitor, to } of changes) {
+      await transaction.updateTable('monitors').set({ state: to }).where('id', '=', monitor).execute()
+    }
+    await evaluateSoon(transaction, [organizationId], now)
+  })
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer of the API, compared by the test
