@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { FAILING_STATES } from './alert-states.ts'
 import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, pageQuery } from './common.ts'
+import { MOST_TAGS, TagText } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
@@ -149,6 +150,13 @@ const rule = {
       description: 'Only names like this; `*` stands for any characters: `*.example.com`. Null: every name.',
     }),
   ),
+  tags: Nullable(
+    Type.Array(TagText, {
+      minItems: 1,
+      maxItems: MOST_TAGS,
+      description: 'Only monitors that have all of these tags. Null: every monitor.',
+    }),
+  ),
   record_types: Nullable(
     Type.Array(Type.Enum(RECORD_TYPES), { minItems: 1, maxItems: MOST_IN_RULE, description: 'Null: every type.' }),
   ),
@@ -210,6 +218,7 @@ const exampleRule = {
   is_active: true,
   groups: null,
   name_pattern: '*.example.com',
+  tags: null,
   record_types: null,
   states: null,
   delay: 10,
@@ -230,6 +239,7 @@ export const AlertRule = Exactly(
     created: Instant('When the rule was created.'),
     ...rule,
     groups: Nullable(Type.Array(Type.String())),
+    tags: Nullable(Type.Array(Type.String())),
     channels: Type.Array(Type.String()),
   },
   {
@@ -278,6 +288,7 @@ export const PreviewedRule = Exactly(
   {
     groups: Type.Optional(rule.groups),
     name_pattern: Type.Optional(rule.name_pattern),
+    tags: Type.Optional(rule.tags),
     record_types: Type.Optional(rule.record_types),
     states: Type.Optional(rule.states),
     delay: Type.Optional(Type.Integer({ ...rule.delay, default: 10 })),
@@ -321,7 +332,17 @@ export const AlertPreview = Exactly(
 )
 export type AlertPreview = Static<typeof AlertPreview>
 
-const ruleReasons = ['matches', 'inactive', 'group', 'name', 'type', 'state', 'never_valid', 'no_channel'] as const
+const ruleReasons = [
+  'matches',
+  'inactive',
+  'group',
+  'name',
+  'tag',
+  'type',
+  'state',
+  'never_valid',
+  'no_channel',
+] as const
 const MonitorRule = Exactly({
   rule_id: Type.String(),
   name: Type.String({ description: 'Of the rule.' }),

@@ -15,15 +15,17 @@ export const ExternalId = Type.String({
 
 export const MOST_TAGS = 20
 export const TAG = '^[^\\s,"\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$'
-export const Tags = Type.Array(
-  Type.String({
-    minLength: 1,
-    maxLength: 50,
-    pattern: TAG,
-    description: '1 to 50 characters without spaces, commas and quotation marks',
-  }),
-  { maxItems: MOST_TAGS, description: `At most ${MOST_TAGS} tags. Letter case matters.`, examples: [['prod', 'eu']] },
-)
+export const TagText = Type.String({
+  minLength: 1,
+  maxLength: 50,
+  pattern: TAG,
+  description: '1 to 50 characters without spaces, commas and quotation marks',
+})
+export const Tags = Type.Array(TagText, {
+  maxItems: MOST_TAGS,
+  description: `At most ${MOST_TAGS} tags. Letter case matters.`,
+  examples: [['prod', 'eu']],
+})
 
 export const MOST_METADATA = 20
 export const METADATA_KEY = '^[A-Za-z0-9_.-]{1,40}$'

@@ -22,6 +22,7 @@ type Form = {
   channels: string[]
   groups: string[]
   name_pattern: string
+  tags: string
   record_types: string[]
   states: string[]
   delay: string
@@ -37,7 +38,7 @@ type Form = {
 }
 
 const FIELDS = [
-  ...['name', 'channels', 'groups', 'name_pattern', 'record_types', 'states', 'delay', 'digest', 'timezone'],
+  ...['name', 'channels', 'groups', 'name_pattern', 'tags', 'record_types', 'states', 'delay', 'digest', 'timezone'],
   ...['repeat_every', 'escalate_after', 'escalation_channel', 'quiet_hours.from', 'quiet_hours.until'],
 ]
 
@@ -59,8 +60,8 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
   })
   const preview = useMutation({
     mutationFn: () => {
-      const { groups, name_pattern, record_types, states, delay, first_results } = ruleOf(form)
-      const filters = { groups, name_pattern, record_types, states, delay, first_results }
+      const { groups, name_pattern, tags, record_types, states, delay, first_results } = ruleOf(form)
+      const filters = { groups, name_pattern, tags, record_types, states, delay, first_results }
       return api.post<AlertPreview>('/alert-rules/preview', filters)
     },
   })
@@ -151,6 +152,14 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
             value={form.name_pattern}
             onChange={(event) => set({ name_pattern: event.target.value })}
           />
+        </Field>
+        <Field
+          label="Tags"
+          isOptional
+          hint="Separated by commas. A monitor must have all of them."
+          error={fieldError(problem, 'tags')}
+        >
+          <Input placeholder="prod" value={form.tags} onChange={(event) => set({ tags: event.target.value })} />
         </Field>
         <div className="flex flex-col gap-3">
           <Switch
@@ -287,6 +296,7 @@ const formOf = (rule?: AlertRule): Form => ({
   channels: rule?.channels ?? [],
   groups: rule?.groups ?? [],
   name_pattern: rule?.name_pattern ?? '',
+  tags: rule?.tags?.join(', ') ?? '',
   record_types: rule?.record_types ?? [],
   states: rule?.states ?? [],
   delay: String(rule?.delay ?? 10),
@@ -308,6 +318,7 @@ const ruleOf = (form: Form): NewAlertRule => ({
   channels: form.channels,
   groups: orNull(form.groups),
   name_pattern: form.name_pattern.trim() === '' ? null : form.name_pattern.trim(),
+  tags: orNull(form.tags.split(/[\s,]+/).filter((tag) => tag !== '')),
   record_types: orNull(form.record_types as MonitorRecordType[]),
   states: orNull(form.states) as NewAlertRule['states'] & (string[] | null),
   delay: Number(form.delay),

@@ -100,12 +100,13 @@ function List({ rules }: { rules: readonly AlertRule[] }) {
 
 /** What a rule is about, in a line. */
 function filterText(
-  { groups, name_pattern, record_types, states }: AlertRule,
+  { groups, name_pattern, tags, record_types, states }: AlertRule,
   groupName: (id: string) => string,
 ): string {
   const parts = [
     ...(name_pattern === null ? [] : [name_pattern]),
     ...(groups === null ? [] : [groups.map(groupName).join(', ')]),
+    ...(tags === null ? [] : [tags.map((tag) => `tag:${tag}`).join(' ')]),
     ...(record_types === null ? [] : [record_types.join(', ')]),
     ...(states === null ? [] : [states.map((state) => STATE_LOOKS[state].word).join(', ')]),
   ]

@@ -65,6 +65,7 @@ const REASONS: Record<Exclude<MonitorRule['reason'], 'matches' | 'state'>, strin
   inactive: 'Does not apply: the rule is disabled.',
   group: 'Does not apply: it is about other groups.',
   name: 'Does not apply: it is about other names.',
+  tag: 'Does not apply: it is about monitors with other tags.',
   type: 'Does not apply: it is about other record types.',
   never_valid: 'Does not apply yet: the monitor was never valid.',
   no_channel: 'Does not apply: its channels are disabled.',

@@ -111,6 +111,36 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(titles.sort()).toEqual(['2 monitors of example.com: Not found', 'slow.example.com A: Timeout'])
   })
 
+  test('a rule with tags is about monitors that have all of them, also in its preview, and as they are now', async () => {
+    const { world, receiver, rule } = await givenReceiver(engine, { delay: 0, tags: ['prod', 'eu'], repeat_every: 1 })
+    const { change, send } = givenAlerting(world)
+    const tagged = async (name: string, tags: string[]) => {
+      const id = await monitorOf(world, name)
+      await world.call(`/monitors/${id}`, { method: 'PATCH', body: { tags } })
+      return id
+    }
+    const both = await tagged('a.example.com', ['eu', 'new', 'prod'])
+    const [one, other] = [await tagged('b.example.org', ['prod']), await tagged('c.example.net', ['Prod', 'eu'])]
+    await change(...[both, one, other].map((monitor) => ({ monitor, to: 'NOT_FOUND' })))
+    world.pass(MINUTE_MS)
+    await send()
+    expect(bodies(receiver).map(({ title }) => title)).toEqual(['a.example.com A: Not found'])
+    expect((await world.call(`/alert-rules/${rule}`)).body.tags).toEqual(['prod', 'eu'])
+    const preview = async (tags: string[]) =>
+      (await world.call('/alert-rules/preview', { method: 'POST', body: { tags, delay: 0 } })).body
+    expect((await preview(['prod'])).data.map(({ name }: { name: string }) => name).sort()).toEqual([
+      ...['a.example.com', 'b.example.org'],
+    ])
+    expect((await preview(['a b'])).errors).toHaveProperty(['tags.0'])
+    const { data: rules } = (await world.call(`/monitors/${one}/alert-rules`)).body
+    expect(rules.find(({ rule_id }: { rule_id: string }) => rule_id === rule)).toMatchObject({ reason: 'tag' })
+
+    await world.call(`/monitors/${both}`, { method: 'PATCH', body: { tags: ['eu'] } })
+    world.pass(HOUR_MS)
+    await send()
+    expect(receiver.received).toHaveLength(1)
+  })
+
   test('an acknowledged incident sends nothing more, and a note stays', async () => {
     const { world, receiver } = await givenReceiver(engine, { delay: 10 })
     const { change, send } = givenAlerting(world)

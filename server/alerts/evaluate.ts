@@ -16,7 +16,7 @@ import {
   recover,
   returnedMonitors,
 } from './places.ts'
-import { matcherOf } from './rule.ts'
+import { matcherOf, tagsOf } from './rule.ts'
 
 /** Events that one transaction turns into incidents. */
 const MOST_EVENTS = 200
@@ -161,6 +161,7 @@ async function applyEvents(
   for (const place of await openPlaces(db, organizationId, monitorIds)) places.set(place.monitor_id, place)
   const incidents = await openIncidents(db, organizationId, events)
   const current = await currentMonitors(db, organizationId, events)
+  const tags = rules.some(({ row }) => row.tags !== null) ? await tagsOf(db, organizationId, monitorIds) : new Map()
   const recovered: Recovered[] = []
   const joined: Joined[] = []
   const changed: (Place & { event: EventRow })[] = []
@@ -182,7 +183,7 @@ async function applyEvents(
     }
     // Disabled or changed since the event: it is in no incident, and must not join one.
     if (!place && !current.has(event.monitor_id)) continue
-    const failure = failureOf(event)
+    const failure = { ...failureOf(event), tags: tags.get(event.monitor_id) ?? [] }
     let matching = rules.filter(({ matches }) => matches(failure))
     if (!place && event.old_state !== 'VALID') {
       // A record that was never right has not broken: only rules that say so are about it.

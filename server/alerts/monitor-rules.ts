@@ -11,12 +11,17 @@ const MINUTE_MS = 60_000
 export async function rulesOfMonitor(db: Database, { organizationId }: Tenant, id: string): Promise<MonitorAlertRules> {
   const monitor = await db
     .selectFrom('monitors')
-    .select(['id', 'state', 'group_id', 'owner', 'record_type'])
+    .select(['id', 'state', 'group_id', 'owner', 'record_type', 'tags'])
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
     .executeTakeFirst()
   if (!monitor) throw notFound()
-  const failure = { groupId: monitor.group_id, name: monitor.owner, recordType: monitor.record_type }
+  const failure = {
+    groupId: monitor.group_id,
+    name: monitor.owner,
+    recordType: monitor.record_type,
+    tags: JSON.parse(monitor.tags),
+  }
   const wasValid = await hasBeenValid(db, organizationId, monitor)
   const rows = await db
     .selectFrom('alert_rules')

@@ -150,8 +150,14 @@ const INCIDENT_COLUMNS = {
   ...({ opened_at: 'bigint', monitors: 'bigint', failing: 'bigint' } as const),
 }
 
-/** What rules look at. */
-export const failureOf = ({ group_id, subdomain, domain, record_type, new_state }: FailingEvent): Failure => ({
+/** What rules look at, without the tags of the monitor. */
+export const failureOf = ({
+  group_id,
+  subdomain,
+  domain,
+  record_type,
+  new_state,
+}: FailingEvent): Omit<Failure, 'tags'> => ({
   groupId: group_id,
   name: subdomain === '' ? domain : `${subdomain}.${domain}`,
   recordType: record_type,

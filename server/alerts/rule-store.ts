@@ -17,7 +17,7 @@ import { lowestIdAt, newId } from '../ids.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { matcherOf, normalizedPattern, type RuleFilters } from './rule.ts'
+import { matcherOf, normalizedPattern, type RuleFilters, tagsOf } from './rule.ts'
 import { clockText, minuteOf } from './rule-times.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
@@ -237,9 +237,12 @@ export async function previewRule(db: Database, context: RequestContext, given: 
   const read = rows.slice(0, MOST_READ)
   const nameOf = ({ subdomain, domain }: (typeof rows)[number]) =>
     subdomain === '' ? domain : `${subdomain}.${domain}`
-  const matched = read.filter((row) =>
-    matches({ groupId: row.group_id, name: nameOf(row), recordType: row.record_type, state: row.new_state }),
-  )
+  const monitorIds = [...new Set(read.map(({ monitor_id }) => monitor_id))]
+  const tags = given.tags == null ? new Map() : await tagsOf(db, organizationId, monitorIds)
+  const matched = read.filter((row) => {
+    const { monitor_id, group_id: groupId, record_type: recordType, new_state: state } = row
+    return matches({ groupId, name: nameOf(row), tags: tags.get(monitor_id) ?? [], recordType, state })
+  })
   const lasting = delayMs === 0 ? matched : await lastingOf(db, organizationId, matched, { delayMs, now })
   const data = lasting.slice(0, MOST_SHOWN).map((row) => ({
     event_id: row.id,
@@ -292,6 +295,7 @@ async function filtersOf(
     // A group that was deleted stays in the rule: without it the rule would be about every group.
     group_ids: given.groups == null ? null : json(ids.length === 0 ? given.groups : ids),
     name_pattern: given.name_pattern == null ? null : normalizedPattern(given.name_pattern),
+    tags: json(given.tags),
     record_types: json(given.record_types),
     states: json(given.states),
   }
@@ -339,6 +343,7 @@ async function toRules(db: Database, { organizationId }: Tenant, rows: readonly 
       is_active: row.is_active === 1,
       groups: row.group_ids === null ? null : JSON.parse(row.group_ids),
       name_pattern: row.name_pattern,
+      tags: row.tags === null ? null : JSON.parse(row.tags),
       record_types: row.record_types === null ? null : (JSON.parse(row.record_types) as MonitorRecordType[]),
       states: row.states === null ? null : JSON.parse(row.states),
       delay: Math.round(row.delay_ms / MINUTE_MS),

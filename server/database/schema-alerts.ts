@@ -29,9 +29,11 @@ export type AlertRulesTable = {
   created_at: Once<number>
   name: string
   is_active: Generated<Truth>
-  /** Null in these four matches everything. */
+  /** Null in these five matches everything. */
   group_ids: Json | null
   name_pattern: string | null
+  /** All of them. */
+  tags: Json | null
   record_types: Json | null
   states: Json | null
   /** How long a monitor must fail. */
