@@ -217,10 +217,10 @@ export const NewMonitors = Exactly(
       }),
     ),
     on_conflict: Type.Optional(
-      Type.Enum(['ignore'], {
+      Type.Enum(['ignore', 'update'], {
         type: 'string',
         description:
-          '`ignore`: skips items that already exist, as `ignore` does, and items whose external id is taken. The response then has a monitor for each item, the new or the existing one, and its status is 200 if none is new.',
+          '`ignore`: skips items that already exist, as `ignore` does, and items whose external id is taken. `update`: every item needs an `external_id`; the monitor that has it is changed as by PUT /monitors/external/{external_id}. The response then has a monitor for each item, the new or the existing one, and its status is 200 if none is new.',
       }),
     ),
   },

@@ -1,3 +1,4 @@
+import { fieldError } from '#contract/field-errors.ts'
 import { MOST_IN_BULK, type NewMonitor, type NewMonitors } from '#contract/monitors.ts'
 import type { FieldErrors } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
@@ -11,20 +12,25 @@ const SLICE = 100
  * are errors the drafts are not all there. What is not a list of objects is passed over: the schema reports it.
  */
 export async function parseMonitors(given: NewMonitors): Promise<{ drafts: MonitorDraft[]; errors: FieldErrors }> {
-  const { group, notify, frequency } = given
-  const preset = Object.fromEntries(
-    Object.entries({ group, notify, frequency }).filter(([, value]) => value !== undefined),
-  )
   const drafts: MonitorDraft[] = []
   const errors: FieldErrors = {}
   for (const [place, item] of itemsOf(given).entries()) {
     if (place % SLICE === SLICE - 1) await yieldToEventLoop()
     if (typeof item !== 'object' || item === null || Array.isArray(item)) continue
-    const parsed = parseMonitor({ ...preset, ...item })
+    const parsed = parseMonitor(itemAt(given, place))
+    if (given.on_conflict === 'update' && item.external_id == null) {
+      errors[fieldAt(given, place, 'external_id')] = fieldError('required')
+    }
     if (parsed.ok) drafts.push(parsed.draft)
     else for (const [field, sentence] of Object.entries(parsed.errors)) errors[fieldAt(given, place, field)] = sentence
   }
   return { drafts, errors }
+}
+
+/** With the values beside the list where it has none of its own. */
+export function itemAt({ monitors, group, notify, frequency }: NewMonitors, place: number): NewMonitor {
+  const preset = Object.entries({ group, notify, frequency }).filter(([, value]) => value !== undefined)
+  return { ...Object.fromEntries(preset), ...monitors[place]! }
 }
 
 /** Every group that the request names, by its field. */

@@ -66,6 +66,50 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, ['on_conflict']])
   })
 
+  test('on_conflict: update creates what is new and changes what has the external id, all or none', async () => {
+    const world = await givenApp(engine)
+    const bulk = (monitors: object[], more: object = {}) =>
+      post(world, '/monitors/bulk?include=group,frequency,tags', { on_conflict: 'update', monitors, ...more })
+    const one = { ...WWW, external_id: 'one', tags: ['old'], group: 'shop' }
+    const two = { ...WWW, full_domain: 'two.example.com', external_id: 'two', tags: ['kept'] }
+    const made = await bulk([one, two])
+    expect(made.status).toBe(201)
+    const changed = await bulk(
+      [
+        { ...WWW, external_id: 'three' },
+        { ...one, expected_value: ['192.0.2.7'], tags: ['new'] },
+        { ...WWW, full_domain: 'two.example.com', external_id: 'two' },
+      ],
+      { group: 'moved', frequency: 30 },
+    )
+    expect([changed.status, changed.body.slice(1).map(({ id }: MonitorAnswer) => id)]).toEqual([
+      201,
+      made.body.map(({ id }: MonitorAnswer) => id),
+    ])
+    expect(changed.body).toMatchObject([
+      { group: 'moved', frequency: 30, tags: [] },
+      { group: 'shop', frequency: 30, tags: ['new'], expected_value: ['192.0.2.7'], state: 'UNSET' },
+      { group: 'moved', frequency: 30, tags: ['kept'] },
+    ])
+    expect(await idsOf(world, 'tag=new')).toEqual([made.body[0].id])
+    expect((await world.call('/groups/moved')).body.monitors).toBe(2)
+    const { data } = (await world.call('/audit-log?action=monitor.updated')).body
+    expect(data).toMatchObject([{ object_count: 2, object_ids: made.body.map(({ id }: MonitorAnswer) => id) }])
+    const same = await bulk([{ ...two, tags: ['kept'] }])
+    expect([same.status, (await world.call('/audit-log?action=monitor.updated')).body.data]).toEqual([200, data])
+
+    for (const [monitors, status, field] of [
+      [[{ ...one, expected_value: ['192.0.2.9'] }, WWW], 400, 'monitors.1.external_id'],
+      [[one, two, one], 409, 'monitors.2.external_id'],
+      [[one, { ...two, record_type: 'MX' }], 400, 'monitors.1.expected_value.0'],
+      [[{ ...one, group: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb' }], 400, 'monitors.0.group'],
+    ] as const) {
+      const refused = await bulk([...monitors])
+      expect([refused.status, Object.keys(refused.body.errors)]).toEqual([status, [field]])
+    }
+    expect(await idsOf(world, 'full_domain=www.example.com')).toHaveLength(2)
+  })
+
   test('a taken external id is a 409 that names each field, and is passed over with ignore', async () => {
     const world = await givenApp(engine)
     const first = await post(world, '/monitors', { ...WWW, external_id: 'one' })

@@ -18,7 +18,7 @@ import { Answers, asItIs, NoContent, Params, type Routes, written } from '../htt
 import { schemaErrors } from '../http/schema-errors.ts'
 import { paceOf, quotaFor } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
-import { fieldAt, groupsNamed, parseMonitors } from './bulk.ts'
+import { fieldAt, groupsNamed, itemAt, parseMonitors } from './bulk.ts'
 import { updateGroupMonitors } from './group-wide.ts'
 import { parseInclude } from './include.ts'
 import { insertMonitors } from './insert.ts'
@@ -27,6 +27,7 @@ import { parseMonitor, type ShownMonitor, toMonitor } from './monitor.ts'
 import { deleteMonitor } from './remove.ts'
 import { checkSoon, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
+import { upsertMonitors } from './upsert.ts'
 import { shownMonitor, withWaits } from './waits.ts'
 
 const MonitorPage = PageOf(MonitorAnswer)
@@ -168,7 +169,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Create many monitors at once',
           tags,
           description:
-            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing ones too.',
+            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing or changed ones too.',
           querystring,
           body: NewMonitors,
           response: { ...Answers(201, MonitorList), 200: MonitorList },
@@ -194,6 +195,16 @@ export function monitorRoutes(deps: Deps): Routes {
             return { paced, quota: await quotaFor(deps, context, 'monitors') }
           },
           effect: async (db, { paced, quota }): Promise<string[] | { ids: string[]; created: number }> => {
+            if (body.on_conflict === 'update') {
+              const items = paced.map((draft, place) => {
+                const given = itemAt(body, place)
+                return { externalId: given.external_id!, given, draft }
+              })
+              return await upsertMonitors(db, context, {
+                ...{ items, quota, seal },
+                fieldAt: (place, field) => fieldAt(body, place, field),
+              })
+            }
             const ids: string[] = []
             const made = await insertMonitors(db, context, paced, {
               ignore: body.on_conflict === 'ignore' || (body.ignore ?? false),

@@ -1,11 +1,17 @@
 import type { MonitorUpsert } from '#contract/monitors.ts'
+import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/organization-lock.ts'
 import { type Match, stale } from '../database/versions.ts'
-import { takenExternalIds } from '../groups/labels.ts'
+import { externalIdTaken, takenExternalIds } from '../groups/labels.ts'
+import { resolveGroups } from '../groups/resolve.ts'
+import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import type { Quota } from '../organization/quota.ts'
+import { type FieldErrors, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { parseChange } from './change.ts'
+import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
 import { insertMonitors } from './insert.ts'
 import type { MonitorDraft } from './monitor.ts'
 import { updateMonitor } from './update.ts'
@@ -41,4 +47,74 @@ export async function upsertMonitor(
     const [made] = await insertMonitors(transaction, context, [{ ...draft, labels }], { quota, seal })
     return { id: made!.id, isNew: true }
   })
+}
+
+/** `fieldAt`: the path of an item's field. */
+export type Upserts = {
+  items: readonly Pick<Upsert, 'externalId' | 'given' | 'draft'>[]
+  fieldAt: (place: number, field: string) => string
+} & Pick<Upsert, 'quota' | 'seal'>
+
+/**
+ * The same for many, all or none. Returns the ids in the order of the items, and how many are new. Throws a 400 with what cannot be
+ * changed so, and a 409 for an external id that is there twice.
+ */
+export async function upsertMonitors(
+  db: Database,
+  context: RequestContext,
+  { items, fieldAt, quota, seal }: Upserts,
+): Promise<{ ids: string[]; created: number }> {
+  const places = Map.groupBy(items.keys(), (place) => items[place]!.externalId)
+  const repeated = [...places.values()].flatMap(([, ...others]) => others)
+  if (repeated.length > 0) throw externalIdTaken(repeated.map((place) => fieldAt(place, 'external_id')))
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, context.organizationId)
+    const known = await takenExternalIds(transaction, context, 'monitors', [...places.keys()])
+    await changeKnown(transaction, context, { items, fieldAt, quota, seal }, known)
+    const added = [...items.entries()].filter(([, { externalId }]) => !known.has(externalId))
+    const drafts = added.map(([, { draft }]) => draft)
+    const groupFields = added.map(([place]) => fieldAt(place, 'group'))
+    const made =
+      drafts.length === 0 ? [] : await insertMonitors(transaction, context, drafts, { groupFields, quota, seal })
+    for (const { external_id, id } of made) known.set(external_id!, id)
+    return { ids: items.map(({ externalId }) => known.get(externalId)!), created: made.length }
+  })
+}
+
+async function changeKnown(
+  db: Database,
+  context: RequestContext,
+  { items, fieldAt, seal }: Upserts,
+  known: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { now } = context
+  const rows = new Map((await lockManyMonitors(db, context, [...known.values()])).map((row) => [row.external_id, row]))
+  const changing = [...items.entries()].filter(([, { externalId }]) => rows.has(externalId))
+  const named = changing.flatMap(([, { given }]) => given.group ?? [])
+  const groups = await resolveGroups(db, context, new Set(named))
+  const errors: FieldErrors = {}
+  const changes: ManyChanged[] = []
+  for (const [place, { externalId, given }] of changing) {
+    const row = rows.get(externalId)!
+    // Who waits has a link too, which is made one by one.
+    if (given.until !== undefined) {
+      await updateMonitor(db, context, row.id, given, { seal })
+      continue
+    }
+    const parsed = parseChange(row, given)
+    const group = given.group == null ? undefined : groups.get(given.group)
+    if (given.group != null && !group) errors[fieldAt(place, 'group')] = NO_SUCH_GROUP
+    if (!parsed.ok) {
+      for (const [field, error] of Object.entries(parsed.errors)) errors[fieldAt(place, field)] = error
+      continue
+    }
+    const groupId = group && group.id !== row.group_id ? group.id : undefined
+    if (Object.keys(parsed.changed.columns).length === 0 && groupId === undefined) continue
+    changes.push({ row, changed: parsed.changed, groupId, checkAt: now })
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+  if (changes.length === 0) return
+  await changeMonitors(db, context, changes, now)
+  const ids = changes.map(({ row }) => row.id)
+  await recordAudit(db, context, { action: 'monitor.updated', object: {}, ids })
 }
