@@ -21,6 +21,12 @@ const several = { type: 'monitor', id: null, label: null } as const
 
 test.each<[AuditEntry, string]>([
   [
+    entry('job.created', { object: { type: 'job', id: 'job_1', label: 'accept' }, object_count: 300 }),
+    'started a job: accept current values as expected',
+  ],
+  [entry('setup_page.renewed'), 'created a new link for the setup page of www.example.com A'],
+  [entry('planned_change.created'), 'planned a change of www.example.com A'],
+  [
     entry('monitor.updated', { before: { frequency: 5 }, after: { frequency: 60 } }),
     'changed the interval of monitor www.example.com A from 5 minutes to 60 minutes',
   ],

@@ -101,10 +101,7 @@ export function changesOf({ before, after }: AuditEntry): { field: string; from:
 
 /** What was done, after the name of who did it: "changed the interval of www.example.com A from 5 minutes to 60 minutes". */
 export function auditSentence(entry: AuditEntry): string {
-  const own = SENTENCES[entry.action]
-  if (own) return own(entry)
-  const verb = entry.action.split('.')[1]!
-  return verb === 'updated' ? changeSentence(entry, objectText(entry)) : `${verb} ${objectText(entry)}`
+  return SENTENCES[entry.action](entry)
 }
 
 type Sentence = (entry: AuditEntry) => string
@@ -120,7 +117,7 @@ const change =
   (entry) =>
     changeSentence(entry, object(entry))
 
-const SENTENCES: Partial<Record<AuditAction, Sentence>> = {
+const SENTENCES: Record<AuditAction, Sentence> = {
   'monitor.created': each(
     (label) => `created monitor ${label}`,
     (count) => `created ${count} monitors`,
@@ -166,6 +163,18 @@ const SENTENCES: Partial<Record<AuditAction, Sentence>> = {
   'alert_rule.created': ({ object }) => `created alert rule ${object.label}`,
   'alert_rule.updated': change(),
   'alert_rule.deleted': ({ object }) => `deleted alert rule ${object.label}`,
+  'incident.updated': change(),
+  'job.created': ({ object }) => `started a job: ${jobText(object.label)}`,
+  'job.canceled': ({ object }) => `canceled a job: ${jobText(object.label)}`,
+  'job.undone': () => 'started to undo a job',
+  'setup_page.renewed': ({ object }) => `created a new link for the setup page of ${object.label}`,
+  'setup_page.deleted': ({ object }) => `deleted the setup page of ${object.label}`,
+  'planned_change.created': ({ object }) => `planned a change of ${object.label}`,
+  'planned_change.updated': change(),
+  'planned_change.deleted': ({ object }) => `deleted the planned change of ${object.label}`,
+  'maintenance_window.created': ({ object }) => `created maintenance window ${object.label}`,
+  'maintenance_window.updated': change(),
+  'maintenance_window.deleted': ({ object }) => `deleted maintenance window ${object.label}`,
   'api_key.created': ({ object }) => `created API key ${object.label}`,
   'api_key.updated': change(),
   'api_key.rotated': ({ object }) => `rotated API key ${object.label}`,
@@ -198,6 +207,19 @@ const SENTENCES: Partial<Record<AuditAction, Sentence>> = {
   'subscription.resumed': () => 'resumed the plan',
   'subscription.updated': change(() => 'the subscription'),
 }
+
+const JOBS: Record<string, string> = {
+  update: 'change monitors',
+  move: 'move monitors to another group',
+  tag: 'add tags to monitors',
+  untag: 'remove tags from monitors',
+  accept: 'accept current values as expected',
+  check: 'check monitors now',
+  delete: 'delete monitors',
+  undo: 'undo an earlier job',
+}
+
+const jobText = (action: string | null) => JOBS[action ?? ''] ?? action ?? ''
 
 /** With its kind: "monitor www.example.com A", or "3 monitors". */
 function objectText({ object, object_count: count }: AuditEntry): string {
