@@ -1,19 +1,23 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { availableParallelism } from 'node:os'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
-import { type Database, openDatabase } from '../server/database/database.ts'
+import { type Database, engineOf, openDatabase } from '../server/database/database.ts'
 import { claimDue } from '../server/database/lease-queue.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
-import { fill, startResponder } from './checks-world.ts'
+import { fill, nameOf, startCheckpointer, startResponder } from './checks-world.ts'
 import { cpuOf, databaseCpu } from './cpu.ts'
+import { dnsperfPerSecond } from './dnsperf.ts'
 
-/** Worker processes against one PostgreSQL: the same checks are all overdue, and 1, 2 and 4 processes do them in turn. */
+/** Worker processes that share one database, PostgreSQL unless said otherwise: the same checks are all overdue, and 1, 2 and 4 processes do them in turn. */
 const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
+    engine: { type: 'string', default: 'postgres' },
     monitors: { type: 'string', default: '50000' },
     processes: { type: 'string', default: '1,2,4' },
     /** How often each number of processes has its turn. The median is printed. */
@@ -36,34 +40,43 @@ type Turn = {
 
 async function main(): Promise<void> {
   const counts = options.processes.split(',').map(Number)
-  const postgres = await startPostgres([['max_wal_size', '4GB']])
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+  const postgres = options.engine === 'postgres' ? await startPostgres([['max_wal_size', '4GB']]) : undefined
   const { port, order, responder } = await startResponder()
-  const url = `${postgres.url}/postgres`
+  const url = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`
   const db = openDatabase(url, { timeoutMs: 0 })
+  let checkpointer: ChildProcess | undefined
   try {
     await migrate(db, systemClock.now())
+    checkpointer = startCheckpointer(url)
     await fill(db, Number(options.monitors))
-    await sql`vacuum analyze`.execute(db)
+    if (postgres) await sql`vacuum analyze`.execute(db)
     const turns: Turn[] = []
     for (let round = 0; round < Number(options.rounds); round++) {
       for (const count of counts) {
         turns.push(await takeTurn(db, { url, port, count, dnsCpu: async () => (await order({ kind: 'cpu' })).cpu }))
       }
     }
-    print(counts.map((count) => medianOf(turns.filter(({ processes }) => processes === count))))
-    console.error(`A claim that finds nothing: ${await cpuOfIdleClaim(db)} µs of the database.`)
+    const names = Array.from({ length: 10_000 }, (_, number) => nameOf(number))
+    const dnsperf = await dnsperfPerSecond(port, names, 5, folder)
+    print(
+      counts.map((count) => medianOf(turns.filter(({ processes }) => processes === count))),
+      dnsperf,
+    )
+    if (postgres) console.error(`A claim that finds nothing: ${await cpuOfIdleClaim(db)} µs of the database.`)
   } finally {
     responder.disconnect()
+    checkpointer?.disconnect()
     await db.destroy()
-    await postgres.stop()
+    await postgres?.stop()
+    await rm(folder, { recursive: true, force: true })
   }
 }
 
 type Given = { url: string; port: number; count: number; dnsCpu: () => Promise<number> }
 
 async function takeTurn(db: Database, { url, port, count, dnsCpu }: Given): Promise<Turn> {
-  await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
-  await sql`vacuum due_checks`.execute(db)
+  await planNothing(db)
   const workers = await Promise.all(Array.from({ length: count }, (_, index) => startWorker(url, port, index + 1)))
   const cpu = async () => ({
     database: (await databaseCpu(db)) ?? 0,
@@ -110,8 +123,14 @@ async function stopWorker(worker: ChildProcess): Promise<void> {
   await exited
 }
 
+async function planNothing(db: Database): Promise<void> {
+  await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
+  if (engineOf(db) === 'postgres') await sql`vacuum due_checks`.execute(db)
+}
+
 /** Written to PostgreSQL's log so far. */
 async function walOctets(db: Database): Promise<number> {
+  if (engineOf(db) === 'sqlite') return 0
   const { rows } = await sql<{ octets: number }>`
     select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as octets`.execute(db)
   return rows[0]!.octets
@@ -120,8 +139,7 @@ async function walOctets(db: Database): Promise<number> {
 const IDLE_CLAIMS = 3_000
 
 async function cpuOfIdleClaim(db: Database): Promise<number> {
-  await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
-  await sql`vacuum due_checks`.execute(db)
+  await planNothing(db)
   const before = (await databaseCpu(db)) ?? 0
   for (let count = 0; count < IDLE_CLAIMS; count++) {
     await claimDue(db, 'due_checks', { now: systemClock.now(), process: 1, limit: 500 })
@@ -135,18 +153,21 @@ function medianOf(turns: Turn[]): Turn {
   return turns.toSorted((one, other) => rateOf(one) - rateOf(other))[turns.length >> 1]!
 }
 
-function print(turns: Turn[]): void {
+/** SQLite works inside of the workers: the columns of the database are null. */
+function print(turns: Turn[], dnsperf: number | null): void {
+  const isApart = options.engine === 'postgres'
   const rows = turns.map(({ processes, checks, seconds, databaseS, walOctets, clientS, dnsS }) => ({
     bench: 'nodes',
     processes,
     checks_per_second: Math.round(checks / seconds),
-    db_cpu_us_per_check: Math.round((databaseS / checks) * 1e6),
+    of_dnsperf: dnsperf && round(checks / seconds / dnsperf),
+    db_cpu_us_per_check: isApart ? Math.round((databaseS / checks) * 1e6) : null,
     client_cpu_us_per_check: Math.round((clientS / checks) * 1e6),
-    wal_octets_per_check: Math.round(walOctets / checks),
-    db_cores: round(databaseS / seconds),
+    wal_octets_per_check: isApart ? Math.round(walOctets / checks) : null,
+    db_cores: isApart ? round(databaseS / seconds) : null,
     cores_in_use: round((databaseS + clientS + dnsS) / seconds),
     /** What one core of the primary could do, if it did nothing else. */
-    checks_per_second_per_db_core: Math.round(checks / databaseS),
+    checks_per_second_per_db_core: isApart ? Math.round(checks / databaseS) : null,
   }))
   if (options.json) for (const row of rows) console.log(JSON.stringify(row))
   else console.table(rows)
@@ -165,7 +186,8 @@ function bendOf(rows: { processes: number; checks_per_second: number; cores_in_u
     const promised = row.processes / before.processes - 1
     if (gain >= promised / 2) continue
     const share = `${before.cores_in_use} of ${cores} cores in use there, the name server of the benchmark included`
-    return `The curve bends at ${before.processes} of these processes: ${row.processes} do ${Math.round(gain * 100)} % more. ${share}.`
+    const change = `${Math.abs(Math.round(gain * 100))} % ${gain < 0 ? 'less' : 'more'}`
+    return `The curve bends at ${before.processes} of these processes: ${row.processes} do ${change}. ${share}.`
   }
   return `No bend up to ${rows.at(-1)!.processes} processes on ${cores} cores.`
 }
