@@ -9,7 +9,7 @@ const VERBS = {
     ...(['created', 'updated', 'enabled', 'disabled', 'deleted'] as const),
     ...(['secret_rotated', 'tested', 'request_retried', 'replayed'] as const),
   ],
-  channel: ['created', 'updated', 'deleted', 'tested', 'alert_retried'],
+  channel: ['created', 'updated', 'deleted', 'tested', 'alert_retried', 'alerts_replayed'],
   alert_rule: ['created', 'updated', 'deleted'],
   incident: ['updated'],
   job: ['created', 'canceled', 'undone'],

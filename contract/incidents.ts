@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+import { Exactly, Instant, Nullable, pageQuery, Time } from './common.ts'
 import { STATES } from './monitors.ts'
 
 export const Incident = Exactly(
@@ -225,3 +225,28 @@ export const AlertQuery = Exactly({
   incident_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only alerts about this incident.' })),
 })
 export type AlertQuery = Static<typeof AlertQuery>
+
+/** Which alerts of a channel are sent again, by when they were created. */
+export const AlertReplay = Exactly(
+  {
+    since: Time('Alerts created at this time or later.'),
+    until: Type.Optional(Time('Alerts created before this time. Default: now.')),
+    status: Type.Optional(
+      Type.Union(
+        [
+          Type.Enum(['SENT', 'FAILED', 'RETRYING']),
+          Type.Array(Type.Enum(['SENT', 'FAILED', 'RETRYING']), { minItems: 1, maxItems: 3 }),
+        ],
+        { description: 'Only alerts with this status, or one of these. Default: all of them.' },
+      ),
+    ),
+  },
+  { title: 'AlertReplay', examples: [{ since: '2026-01-01T00:00:00Z', status: 'FAILED' }] },
+)
+export type AlertReplay = Static<typeof AlertReplay>
+
+export const AlertsReplayed = Exactly(
+  { count: Type.Integer({ description: 'The number of alerts that are sent again.' }) },
+  { title: 'AlertsReplayed', examples: [{ count: 42 }] },
+)
+export type AlertsReplayed = Static<typeof AlertsReplayed>

@@ -160,6 +160,12 @@ const SENTENCES: Record<AuditAction, Sentence> = {
   'channel.deleted': ({ object }) => `deleted channel ${object.label}`,
   'channel.tested': ({ object }) => `sent a test to channel ${object.label}`,
   'channel.alert_retried': ({ object }) => `sent an alert again: ${object.label}`,
+  'channel.alerts_replayed': ({ object, object_count: count }) =>
+    plural(
+      count,
+      `sent 1 alert to channel ${object.label} again`,
+      (number) => `sent ${number} alerts to channel ${object.label} again`,
+    ),
   'alert_rule.created': ({ object }) => `created alert rule ${object.label}`,
   'alert_rule.updated': change(),
   'alert_rule.deleted': ({ object }) => `deleted alert rule ${object.label}`,

@@ -1,11 +1,13 @@
 import { Channel, ChannelChange, ChannelQuery, ChannelTypes, NewChannel } from '#contract/alerts.ts'
 import { PageOf } from '#contract/common.ts'
-import { AlertInFull } from '#contract/incidents.ts'
+import { fieldError } from '#contract/field-errors.ts'
+import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
+import { inSteps, once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/schema-errors.ts'
-import { refuse } from '../problem.ts'
+import { parseTimes } from '../http/times.ts'
+import { invalid, refuse } from '../problem.ts'
 import { getAlert } from './alert-store.ts'
 import {
   deleteChannel,
@@ -17,6 +19,7 @@ import {
   updateChannel,
 } from './channel-store.ts'
 import { channelTypes, MEDIA } from './channels/channels.ts'
+import { newAlertReplay, REPLAYED_STATUSES, replaySomeAlerts } from './replay.ts'
 import { insertTest, sendTest } from './send-test.ts'
 
 const tags = ['Alerts']
@@ -140,6 +143,32 @@ export function channelRoutes(deps: Deps): Routes {
         answer: (db, id) => {
           reply.code(201).header('location', `/alerts/${id}`)
           return getAlert(db, context, id)
+        },
+      })
+    })
+
+    const again = {
+      operationId: 'replayChannel',
+      summary: 'Send the alerts of a period again',
+      description:
+        'Sends them with the same ids, failures first and recoveries two minutes later. What exceeds the limit of the channel is combined in a summary. Summaries and tests are not sent again, and what a summary combined is.',
+      tags,
+      params,
+      body: AlertReplay,
+      response: Answers(202, AlertsReplayed),
+    }
+    app.post('/channels/:channel/replay', { attachValidation, schema: again }, async (request, reply) => {
+      const { params, body, context } = request
+      const times = parseTimes(body, ['since', 'until'], schemaErrors(request))
+      const [since, until] = [times.since!, times.until ?? context.now]
+      if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+      const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
+      return await inSteps(request, reply, db, {
+        start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),
+        step: (db, replay) => replaySomeAlerts(db, context, params.channel, replay),
+        answer: (_db, { count }) => {
+          reply.code(202)
+          return { count }
         },
       })
     })

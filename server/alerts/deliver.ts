@@ -137,7 +137,7 @@ type Held = { alert: AlertRow; title: string; dueAt: number; ruleId: string | nu
 
 async function hold(db: Database, claim: Due, { alert, title, dueAt, ruleId }: Held, now: number): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
-  await setAlert(db, claim, { status: 'HELD', title, next_attempt_at: null, digest_rule_id: ruleId })
+  await setAlert(db, claim, { status: 'HELD', title, next_attempt_at: null, asked_at: null, digest_rule_id: ruleId })
   await ensureSummary(db, { organizationId: alert.organization_id, channelId: alert.channel_id, ruleId, dueAt }, now)
 }
 

@@ -96,6 +96,42 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(other.received).toHaveLength(0)
   })
 
+  test('a replay sends the alerts of a period again, recoveries after failures', async () => {
+    const { world, receiver, fail, change, passing, channel } = await givenReceiver(engine, { delay: 0 })
+    const replay = (body: object) => world.call(`/channels/${channel}/replay`, { method: 'POST', body })
+    await fail('early.example.com')
+    await passing(HOUR_MS)
+    const since = new Date(world.deps.clock.now()).toISOString()
+    const shop = await fail('shop.example.org')
+    await change({ monitor: shop, from: 'MISMATCH', to: 'VALID' })
+    await passing(MINUTE_MS)
+    receiver.answers({ status: 410 })
+    await fail('blog.example.net')
+    receiver.answers(200)
+    const before = receiver.received.length
+    const ids = receiver.received.slice(1).map(({ body }) => JSON.parse(body.toString()).id)
+
+    expect((await replay({ since, status: 'FAILED' })).body).toEqual({ count: 1 })
+    expect((await replay({ since })).body).toEqual({ count: 3 })
+    await passing(0)
+    expect(receiver.titles().slice(before).sort()).toEqual([
+      ...['blog.example.net A: Mismatch', 'shop.example.org A: Mismatch'],
+    ])
+    await passing(2 * MINUTE_MS)
+    expect(receiver.titles().slice(before + 2)).toEqual(['shop.example.org A: recovered'])
+    const again = receiver.received.slice(before).map(({ body }) => JSON.parse(body.toString()).id)
+    expect(again.sort()).toEqual(ids.sort())
+    await passing(HOUR_MS)
+    expect(receiver.received).toHaveLength(before + 3)
+
+    expect((await replay({ since, until: since })).body.errors).toHaveProperty('until')
+    expect(Object.keys((await replay({ since: 'soon', status: 'HELD' })).body.errors).sort()).toEqual([
+      'since',
+      'status',
+    ])
+    expect((await replay({ since, until: new Date(Date.parse(since) + 1).toISOString() })).body).toEqual({ count: 0 })
+  })
+
   test('a snoozed incident sends nothing, and reminds at the end of the snooze', async () => {
     const { world, receiver, incidentOf, fail, passing } = await givenReceiver(engine, { delay: 0 })
     await fail('shop.example.com')

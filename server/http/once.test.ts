@@ -51,12 +51,18 @@ async function postsOf(world: AppWorld) {
   const endpoint = { name: 'Phone', type: 'http', settings: { endpoint: 'http://127.0.0.1:9999/' } }
   const channel = (await make('/channels', endpoint)).id
   const alert = (await make(`/channels/${channel}/test`, undefined)).id
+  const failed = (await make(`/channels/${channel}/test`, undefined)).id
   const key = (await make('/api-keys', { name: 'Deploy', role: 'write' })).id
   // Only an alert of the queue can be retried.
   await world.deps.db
     .updateTable('alerts')
     .set({ kind: 'summary' as never })
     .where('id', '=', alert)
+    .execute()
+  await world.deps.db
+    .updateTable('alerts')
+    .set({ kind: 'failing' as never, status: 'FAILED' })
+    .where('id', '=', failed)
     .execute()
   const job = (await make('/jobs', { action: 'check', all: true })).id
   const ended = await insertEndedJob(world, (await world.organization()).id, 'example.com')
@@ -84,6 +90,7 @@ async function postsOf(world: AppWorld) {
     '/agents/invitations/{invitation}/resend': [`/agents/invitations/${invitation}/resend`],
     '/channels': ['/channels', endpoint],
     '/channels/{channel}/test': [`/channels/${channel}/test`],
+    '/channels/{channel}/replay': [`/channels/${channel}/replay`, { since }],
     '/alert-rules': ['/alert-rules', { name: 'Shop', channels: [channel] }],
     '/maintenance-windows': ['/maintenance-windows', { name: 'Updates', ...FUTURE }],
     '/planned-changes': ['/planned-changes', { monitor_id: monitor, new_value: '192.0.2.9', ...FUTURE }],

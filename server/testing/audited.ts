@@ -282,6 +282,15 @@ export const WITH_THE_API: AuditedRequest[] = [
     entry: { action: 'channel.alert_retried' },
   },
   {
+    route: 'POST /channels/:channel/replay',
+    prepare: async ({ world, ids }) => {
+      const set = { kind: 'failing' as never, status: 'FAILED' as const }
+      await world.deps.db.updateTable('alerts').set(set).where('id', '=', ids.alert!).execute()
+    },
+    request: on('channel', '/replay')('POST', PERIOD),
+    entry: { action: 'channel.alerts_replayed', object_count: 1 },
+  },
+  {
     route: 'POST /alert-rules',
     request: async (given) => {
       const body = { name: 'Shop', channels: [given.ids.channel], delay: 5 }
