@@ -159,6 +159,11 @@ const webhook = createRoute({
   validateSearch: searchOf('tab', 'status', 'request', 'after', 'before'),
   component: lazy(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
+const undelivered = createRoute({
+  ...view('webhooks/undelivered'),
+  validateSearch: searchOf('status', 'webhook', 'after', 'before'),
+  component: lazy(() => import('./webhooks/undelivered-page.tsx'), 'UndeliveredPage'),
+})
 const alerts = createRoute({
   ...view('alerts'),
   validateSearch: searchOf('tab', 'incident', 'open', 'after', 'before'),
@@ -206,6 +211,7 @@ const tree = root.addChildren([
     events,
     webhooks,
     webhook,
+    undelivered,
     alerts,
     team,
     settings,

@@ -51,6 +51,26 @@ export const requestsQuery = (webhook: string, search: Query) =>
     placeholderData: keepPreviousData,
   })
 
+/** What failed and what waits, of all webhooks, the newest first. */
+export const undeliveredQuery = (search: Query) =>
+  queryOptions({
+    queryKey: ['requests', 'undelivered', search],
+    queryFn: ({ signal }) =>
+      api.get<Page<WebhookRequest>>(
+        '/webhook-requests',
+        { limit: PAGE, order_way: 'desc', status: search.status, webhook_id: search.webhook, ...cursorOf(search) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  })
+
+/** The newest hundred webhooks: enough to choose from and to name requests. */
+export const webhookChoiceQuery = queryOptions({
+  queryKey: ['webhooks', 'choice'],
+  queryFn: async ({ signal }) =>
+    (await api.get<Page<Webhook>>('/webhooks', { limit: 100, order_way: 'desc' }, signal)).data,
+})
+
 /** How many requests wait now, counted up to this number, and how many that waited were dropped. */
 export const MOST_COUNTED = 1_000
 export const keptQuery = (webhook: string) =>
@@ -119,14 +139,15 @@ export function eventsOfQuery(requests: readonly WebhookRequest[]) {
 const instant = (ms: number) => new Date(ms).toISOString()
 
 /** The same, read from the requests themselves: for events that are no longer kept, or lost among many others. Never changes. */
-export function payloadsQuery(webhook: string, requests: readonly WebhookRequest[]) {
+export function payloadsQuery(requests: readonly WebhookRequest[]) {
   const ids = requests.map(({ id }) => id)
   return queryOptions({
     queryKey: ['payloads', ids],
     enabled: ids.length > 0,
     queryFn: async ({ signal }) => {
-      const read = (id: string) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${id}`, {}, signal)
-      const found = await Promise.all(ids.map(read))
+      const read = ({ webhook_id, id }: WebhookRequest) =>
+        api.get<WebhookRequestInFull>(`/webhooks/${webhook_id}/requests/${id}`, {}, signal)
+      const found = await Promise.all(requests.map(read))
       return new Map<string, NotifiedEvent>(found.map(({ payload: { event } }) => [event.id, event]))
     },
     placeholderData: keepPreviousData,

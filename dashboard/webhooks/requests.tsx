@@ -21,7 +21,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
   const { request: _, tab: __, ...search } = route.useSearch()
   const navigate = route.useNavigate()
   const { data: page, error, refetch } = useQuery(requestsQuery(webhook.id, search))
-  const eventOf = useEvents(webhook.id, page?.data ?? [])
+  const eventOf = useEvents(page?.data ?? [])
   const go = (next: { status?: string; after?: string; before?: string }) => void navigate({ search: next })
   const status = search.status ? { status: search.status } : {}
   return (
@@ -46,24 +46,26 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
 }
 
 /** What each event was, as soon as it is known. */
-function useEvents(webhook: string, requests: readonly WebhookRequest[]): (event: string) => NotifiedEvent | undefined {
+export function useEvents(requests: readonly WebhookRequest[]): (event: string) => NotifiedEvent | undefined {
   const { data: events } = useQuery(eventsOfQuery(requests))
   const missing = events ? requests.filter(({ event_id }) => event_id !== null && !events.has(event_id)) : []
-  const { data: payloads } = useQuery(payloadsQuery(webhook, missing))
+  const { data: payloads } = useQuery(payloadsQuery(missing))
   return (event) => events?.get(event) ?? payloads?.get(event)
 }
 
-function StatusFilter({
+export function StatusFilter({
+  statuses = Object.keys(STATUSES) as Status[],
   chosen,
   onChoose,
 }: {
+  statuses?: readonly Status[]
   chosen: string | undefined
   onChoose: (status: Status | undefined) => void
 }) {
   return (
     <fieldset className="flex min-w-0 gap-1 overflow-x-auto border-b border-line p-2">
       <legend className="sr-only">Filter requests</legend>
-      {[undefined, ...(Object.keys(STATUSES) as Status[])].map((status) => (
+      {[undefined, ...statuses].map((status) => (
         <button
           key={status ?? 'all'}
           type="button"
@@ -184,7 +186,7 @@ function Row({ request, eventOf, onOpen }: RowProps) {
   )
 }
 
-function Change({ request, event }: { request: WebhookRequest; event: NotifiedEvent | undefined }) {
+export function Change({ request, event }: { request: WebhookRequest; event: NotifiedEvent | undefined }) {
   if (request.event_id === null) return <span className="font-medium">Test</span>
   if (!event) return <Code className="text-faint">{request.event_id}</Code>
   return (
@@ -199,7 +201,7 @@ function Change({ request, event }: { request: WebhookRequest; event: NotifiedEv
 }
 
 /** The last answer, or why there was none; for one that waits also when it is tried next. */
-function Answer({ request: { status, status_code, error, next_attempt } }: { request: WebhookRequest }) {
+export function Answer({ request: { status, status_code, error, next_attempt } }: { request: WebhookRequest }) {
   return (
     <span className="tabular-nums">
       {status_code !== null ? `HTTP ${status_code}` : <span className="line-clamp-1">{error ?? 'none yet'}</span>}

@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { Plus, Webhook as WebhookIcon } from 'lucide-react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Bones, Code, Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
@@ -49,7 +49,14 @@ export function WebhooksPage() {
       title="Webhooks"
       help="guides/receive-webhooks"
       lead="Endpoints that receive confirmed changes as signed HTTP requests."
-      actions={!isEmpty && make}
+      actions={
+        !isEmpty && (
+          <>
+            <ButtonLink to="/webhooks/undelivered">Undelivered requests</ButtonLink>
+            {make}
+          </>
+        )
+      }
     >
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
@@ -129,7 +136,7 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
             >
               <Code className="line-clamp-2 font-medium">{webhook.url}</Code>
             </Link>
-            <GroupNames ids={webhook.groups} />
+            <GroupNames webhook={webhook} />
             <div className="mt-1.5 sm:hidden">
               <HealthBadge webhook={webhook} />
             </div>
@@ -154,8 +161,9 @@ function List({ webhooks }: { webhooks: readonly Webhook[] }) {
 }
 
 /** Of which groups it hears, in a line. */
-function GroupNames({ ids }: { ids: readonly string[] }) {
+function GroupNames({ webhook: { groups: ids, all_groups } }: { webhook: Webhook }) {
   const { data } = useQuery(groupsQuery)
+  if (all_groups) return <p className="text-xs text-faint">All groups</p>
   if (ids.length === 0) return <p className="text-xs text-warn">No groups: nothing is sent</p>
   if (!data) return <p className="text-xs text-faint">&nbsp;</p>
   const names = data.data.filter(({ id }) => ids.includes(id)).map(({ name }) => name)

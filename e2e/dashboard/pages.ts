@@ -116,6 +116,8 @@ export const PAGES: readonly Shown[] = [
   { name: 'alert-changes', path: '/dashboard/alerts?tab=changes' },
   { name: 'alert-log', path: '/dashboard/alerts?tab=log' },
   { name: 'webhooks', path: '/dashboard/webhooks' },
+  { name: 'undelivered', path: '/dashboard/webhooks/undelivered' },
+  { name: 'undelivered-empty', path: '/dashboard/webhooks/undelivered', ofEmpty: true },
   { name: 'webhooks-empty', path: '/dashboard/webhooks', ofEmpty: true },
   {
     name: 'webhook',

@@ -32,6 +32,22 @@ test('a webhook that fails is at the top of the overview, and is gone when it de
   await page.getByText('no failures').waitFor()
 })
 
+test('what was not delivered is listed for all webhooks, and leads to its attempts', async () => {
+  const { page, post, receiver, webhook } = await givenOverview()
+  await page.goto('/dashboard/webhooks')
+  await page.getByRole('link', { name: 'Undelivered requests' }).click()
+  await page.getByText('Everything is delivered').waitFor()
+  receiver.answers(500)
+  await post(`/webhooks/${webhook.id}/test`, {})
+  await page.goto('/dashboard/webhooks/undelivered')
+  await page.getByRole('cell', { name: 'HTTP 500' }).waitFor()
+  await page.getByRole('button', { name: 'Retrying' }).click()
+  await page.getByText('No requests match this filter.').waitFor()
+  await page.getByRole('button', { name: 'Failed' }).click()
+  await page.getByRole('link', { name: 'Test', exact: true }).click()
+  await page.getByRole('dialog').waitFor()
+})
+
 test('a server that says nothing any more and a lost network are shown at the top, and pages go on when they are back', async () => {
   const { page, context, server, verdict } = await givenOverview()
   const alert = page.getByRole('alert')
