@@ -1,3 +1,4 @@
+import { SelectQueryNode, TableNode } from 'kysely'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
@@ -26,6 +27,8 @@ async function givenScheduler(
   count: number,
   base = systemClock,
   options: Partial<DnsClientOptions> = {},
+  /** What the loop itself uses. */
+  used = db,
 ) {
   let ahead = 0
   const clock: Clock = { ...base, now: () => base.now() + ahead }
@@ -43,7 +46,7 @@ async function givenScheduler(
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
-  const deps = { db, clock, dns, log, loopHealth: new LoopHealth(), wakeUps: createWakeUps(), process: PROCESS }
+  const deps = { db: used, clock, dns, log, loopHealth: new LoopHealth(), wakeUps: createWakeUps(), process: PROCESS }
   const running = runScheduler(deps, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()
@@ -81,6 +84,9 @@ async function asCheckedBefore(db: Database): Promise<void> {
   await db.updateTable('due_checks').set({ fingerprint: known, streak: 1 }).execute()
 }
 
+const isOfMonitors = ({ from }: SelectQueryNode) =>
+  from?.froms.some((table) => TableNode.is(table) && table.table.identifier.name === 'monitors') === true
+
 onBothEngines('the loop of checks', (fresh) => {
   test('goes on at once when the clock is set forward by a day, and makes no event', async () => {
     const { clock, setClock, allChecked, events, server, logged } = await givenScheduler(await fresh(), 40)
@@ -114,6 +120,26 @@ onBothEngines('the loop of checks', (fresh) => {
       .toBe(true)
     expect(await events()).toHaveLength(40)
     expect(logged).toEqual([])
+  })
+
+  test('repeats a check at once after the database was away for a moment in the middle of it', async () => {
+    const db = await fresh()
+    let failures = 0
+    const failing = db.withPlugin({
+      transformQuery: ({ node }) => {
+        if (failures === 0 && SelectQueryNode.is(node) && isOfMonitors(node)) {
+          failures++
+          throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+        }
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const { checkedSince, events, logged } = await givenScheduler(db, 3, systemClock, {}, failing)
+    await expect.poll(() => checkedSince(0), { timeout: 30_000 }).toBe(3) // a lease lasts for 60 s
+    expect(await events()).toHaveLength(3)
+    expect(failures).toBe(1)
+    expect(logged.join()).toContain('A check was interrupted. It will be repeated.')
   })
 
   test('records what is in progress while the clock is set, once', async () => {

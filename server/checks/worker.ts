@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Claim, claimDue, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
+import { type Claim, claimDue, releaseUnknown, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
+import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { DnsClient } from '../dns/client.ts'
@@ -47,6 +48,7 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
     },
   )
   const load = recordedLoader(db, clock)
+  let mustRelease = false
   const check = async (claim: Claim<'due_checks'>) => {
     try {
       const startedAt = clock.now()
@@ -54,7 +56,8 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
       deps.tracing?.record(spanOf(result, startedAt))
       await records.add(result)
     } catch (err) {
-      // The lease runs out and the check is done again.
+      // The lease runs out and the check is done again: at once, where only the database was away for a moment.
+      mustRelease ||= isDatabaseUnavailable(err)
       metrics?.checks('interrupted', 1)
       if (!abandon.aborted)
         log.error({ err, monitor: claim.monitor_id }, 'A check was interrupted. It will be repeated.')
@@ -70,6 +73,10 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
     repair: (self) => repairAfterClockStep(db, 'due_checks', self, PLANNED),
     held: () => inFlight.slots(),
     pass: async () => {
+      if (mustRelease) {
+        await releaseUnknown(db, 'due_checks', { process, held: inFlight.slots(), now: clock.now() })
+        mustRelease = false
+      }
       const capacity = Math.min(BATCH, inFlight.capacity(clock.elapsed()))
       if (capacity === 0) return { restMs: GATHER_MS, isIdle: false }
       const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity })
