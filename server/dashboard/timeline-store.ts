@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { NOTHING } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
-import { type Turn, timelineOf } from './timeline.ts'
+import { type StateChange, timelineOf } from './timeline.ts'
 
 const HOUR_MS = 60 * 60_000
 const DAY_MS = 24 * HOUR_MS
@@ -37,29 +37,34 @@ export async function readTimeline(
     from,
     now,
     monitor: { created: row.created_at, state: row.state as MonitorState, lastChecked: row.last_checked_at },
-    before: await turnBefore(db, organizationId, id, from),
-    turns: await turnsSince(db, organizationId, id, { from, now }),
+    before: await stateChangeBefore(db, organizationId, id, from),
+    stateChanges: await stateChangesSince(db, organizationId, id, { from, now }),
     keptSince: days === null ? null : now - days * DAY_MS,
   })
 }
 
-async function turnBefore(db: Database, organizationId: string, id: string, from: number): Promise<Turn | undefined> {
+async function stateChangeBefore(
+  db: Database,
+  organizationId: string,
+  id: string,
+  from: number,
+): Promise<StateChange | undefined> {
   const row = await events(db, organizationId, id)
     .where('occurred_at', '<', from)
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row && toTurn(row)
+  return row && toStateChange(row)
 }
 
-async function turnsSince(
+async function stateChangesSince(
   db: Database,
   organizationId: string,
   id: string,
   { from, now }: { from: number; now: number },
-): Promise<Turn[]> {
-  const turns: Turn[] = []
+): Promise<StateChange[]> {
+  const stateChanges: StateChange[] = []
   for (let after = { occurred_at: from, id: '' }; ; ) {
     const rows = await events(db, organizationId, id)
       .where(sql<boolean>`(occurred_at, id) > (${after.occurred_at}, ${after.id})`)
@@ -68,8 +73,8 @@ async function turnsSince(
       .orderBy('id')
       .limit(AT_ONCE)
       .execute()
-    turns.push(...rows.map(toTurn))
-    if (rows.length < AT_ONCE) return turns
+    stateChanges.push(...rows.map(toStateChange))
+    if (rows.length < AT_ONCE) return stateChanges
     after = rows.at(-1)!
   }
 }
@@ -84,7 +89,7 @@ function events(db: Database, organizationId: string, id: string) {
 }
 
 type Row = { id: string; occurred_at: number; old_state: string; new_state: string }
-const toTurn = ({ id, occurred_at, old_state, new_state }: Row): Turn => ({
+const toStateChange = ({ id, occurred_at, old_state, new_state }: Row): StateChange => ({
   id,
   at: occurred_at,
   old: old_state as MonitorState,

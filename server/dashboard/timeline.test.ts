@@ -3,64 +3,68 @@ import type { MonitorState } from '#contract/monitors.ts'
 import { newId } from '../ids.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { type Course, type Turn, timelineOf } from './timeline.ts'
+import { type History, type StateChange, timelineOf } from './timeline.ts'
 
 const HOUR = 60 * 60_000
 const NOW = Date.UTC(2026, 10, 21, 12)
-const turn = (hoursAgo: number, old: MonitorState, to: MonitorState): Turn => ({
+const stateChange = (hoursAgo: number, old: MonitorState, to: MonitorState): StateChange => ({
   id: `evt_${hoursAgo}`,
   at: NOW - hoursAgo * HOUR,
   old,
   new: to,
 })
-const course = (given: Partial<Course> & { state: MonitorState; madeHoursAgo: number }): Course => ({
+const history = (given: Partial<History> & { state: MonitorState; madeHoursAgo: number }): History => ({
   from: NOW - 24 * HOUR,
   now: NOW,
   monitor: { created: NOW - given.madeHoursAgo * HOUR, state: given.state, lastChecked: NOW - HOUR },
   before: undefined,
-  turns: [],
+  stateChanges: [],
   keptSince: null,
   ...given,
 })
 
 /** `[state, hours]` of each segment. */
-const shape = (given: Course) =>
+const shape = (given: History) =>
   timelineOf(given).segments.map(({ from, to, state }) => [state, (Date.parse(to) - Date.parse(from)) / HOUR])
 
 test('before the monitor was made nothing is known; then it is UNSET until its first event', () => {
-  const first = course({ madeHoursAgo: 10, state: 'VALID', turns: [turn(9, 'UNSET', 'VALID')] })
+  const first = history({ madeHoursAgo: 10, state: 'VALID', stateChanges: [stateChange(9, 'UNSET', 'VALID')] })
   expect(shape(first)).toEqual([
     [null, 14],
     ['UNSET', 1],
     ['VALID', 9],
   ])
   expect(timelineOf(first)).toMatchObject({ valid: 1, changes: 0 })
-  expect(shape(course({ madeHoursAgo: 10, state: 'UNSET' }))).toEqual([
+  expect(shape(history({ madeHoursAgo: 10, state: 'UNSET' }))).toEqual([
     [null, 14],
     ['UNSET', 10],
   ])
-  expect(timelineOf(course({ madeHoursAgo: 10, state: 'UNSET' })).valid).toBe(null)
+  expect(timelineOf(history({ madeHoursAgo: 10, state: 'UNSET' })).valid).toBe(null)
 })
 
 test('of the time before the first check nothing is counted, however long it was', () => {
-  const slow = course({
+  const slow = history({
     madeHoursAgo: 20,
     state: 'VALID',
-    turns: [turn(5, 'UNSET', 'MISMATCH'), turn(4, 'MISMATCH', 'VALID')],
+    stateChanges: [stateChange(5, 'UNSET', 'MISMATCH'), stateChange(4, 'MISMATCH', 'VALID')],
   })
   expect(timelineOf(slow)).toMatchObject({ valid: 0.8, changes: 1 })
 })
 
 test('the first outcome after a changed expectation is no change, other values in the same state are one', () => {
-  const before = turn(30, 'UNSET', 'VALID')
-  const turns = [turn(9, 'UNSET', 'MISMATCH'), turn(8, 'MISMATCH', 'MISMATCH'), turn(7, 'UNSET', 'VALID')]
-  expect(timelineOf(course({ madeHoursAgo: 99, state: 'VALID', before, turns })).changes).toBe(1)
+  const before = stateChange(30, 'UNSET', 'VALID')
+  const stateChanges = [
+    stateChange(9, 'UNSET', 'MISMATCH'),
+    stateChange(8, 'MISMATCH', 'MISMATCH'),
+    stateChange(7, 'UNSET', 'VALID'),
+  ]
+  expect(timelineOf(history({ madeHoursAgo: 99, state: 'VALID', before, stateChanges })).changes).toBe(1)
 })
 
 test('what began before the range goes on into it, and equal states are one segment', () => {
-  const before = turn(30, 'UNSET', 'VALID')
-  const turns = [turn(20, 'VALID', 'VALID'), turn(5, 'VALID', 'TIMEOUT')]
-  const whole = course({ madeHoursAgo: 99, state: 'TIMEOUT', before, turns })
+  const before = stateChange(30, 'UNSET', 'VALID')
+  const stateChanges = [stateChange(20, 'VALID', 'VALID'), stateChange(5, 'VALID', 'TIMEOUT')]
+  const whole = history({ madeHoursAgo: 99, state: 'TIMEOUT', before, stateChanges })
   expect(shape(whole)).toEqual([
     ['VALID', 19],
     ['TIMEOUT', 5],
@@ -69,23 +73,23 @@ test('what began before the range goes on into it, and equal states are one segm
 })
 
 test('where older events are no longer kept, it is known as far back as none was removed', () => {
-  const turns = [turn(5, 'VALID', 'MISMATCH')]
-  const swept = { madeHoursAgo: 99, state: 'MISMATCH', turns } as const
-  expect(shape(course({ ...swept, keptSince: NOW - 12 * HOUR }))).toEqual([
+  const stateChanges = [stateChange(5, 'VALID', 'MISMATCH')]
+  const swept = { madeHoursAgo: 99, state: 'MISMATCH', stateChanges } as const
+  expect(shape(history({ ...swept, keptSince: NOW - 12 * HOUR }))).toEqual([
     [null, 12],
     ['VALID', 7],
     ['MISMATCH', 5],
   ])
-  expect(shape(course({ ...swept, keptSince: null }))).toEqual([
+  expect(shape(history({ ...swept, keptSince: null }))).toEqual([
     [null, 19],
     ['MISMATCH', 5],
   ])
-  expect(shape(course({ madeHoursAgo: 99, state: 'VALID', keptSince: NOW - 48 * HOUR }))).toEqual([['VALID', 24]])
+  expect(shape(history({ madeHoursAgo: 99, state: 'VALID', keptSince: NOW - 48 * HOUR }))).toEqual([['VALID', 24]])
 })
 
 test('a changed expectation makes no event: since the last check it is UNSET', () => {
-  const turns = [turn(5, 'UNSET', 'VALID')]
-  expect(shape(course({ madeHoursAgo: 6, state: 'UNSET', turns }))).toEqual([
+  const stateChanges = [stateChange(5, 'UNSET', 'VALID')]
+  expect(shape(history({ madeHoursAgo: 6, state: 'UNSET', stateChanges }))).toEqual([
     [null, 18],
     ['UNSET', 1],
     ['VALID', 4],
@@ -94,7 +98,7 @@ test('a changed expectation makes no event: since the last check it is UNSET', (
 })
 
 test('a monitor that changes all the time has at most 500 segments without gaps, and its true share', () => {
-  const turns = Array.from({ length: 20_001 }, (_, place) => {
+  const stateChanges = Array.from({ length: 20_001 }, (_, place) => {
     const isValid = place % 2 === 0
     return {
       id: `evt_${place}`,
@@ -104,7 +108,11 @@ test('a monitor that changes all the time has at most 500 segments without gaps,
     }
   })
   const { segments, changes, valid, from, to } = timelineOf(
-    course({ madeHoursAgo: 20, state: 'VALID', turns: [{ ...turns[0]!, old: 'UNSET' }, ...turns.slice(1)] }),
+    history({
+      madeHoursAgo: 20,
+      state: 'VALID',
+      stateChanges: [{ ...stateChanges[0]!, old: 'UNSET' }, ...stateChanges.slice(1)],
+    }),
   )
   expect(segments.length).toBeGreaterThan(2)
   expect(segments.length).toBeLessThanOrEqual(500)

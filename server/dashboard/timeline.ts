@@ -3,15 +3,15 @@ import type { MonitorState } from '#contract/monitors.ts'
 import { isoOf } from '../http/times.ts'
 
 /** An event as far as a timeline needs it. Instants in UTC epoch milliseconds. */
-export type Turn = { id: string; at: number; old: MonitorState; new: MonitorState }
+export type StateChange = { id: string; at: number; old: MonitorState; new: MonitorState }
 
-export type Course = {
+export type History = {
   from: number
   now: number
   monitor: { created: number; state: MonitorState; lastChecked: number | null }
   /** The last event before `from`, where one is kept, and those since, oldest first. */
-  before: Turn | undefined
-  turns: readonly Turn[]
+  before: StateChange | undefined
+  stateChanges: readonly StateChange[]
   /** Events before this are not kept; null: all are. */
   keptSince: number | null
 }
@@ -22,32 +22,32 @@ type Segment = { from: number; to: number; state: MonitorState | null; event: st
 const MOST = 500
 
 /** In which state a monitor was, without gaps. Pure. */
-export function timelineOf(course: Course): Timeline {
-  const segments = joinEqual(segmentsOf(course))
+export function timelineOf(history: History): Timeline {
+  const segments = joinEqual(segmentsOf(history))
   // A monitor that waits for a check is neither valid nor invalid: that time says nothing of the record.
   const known = segments.filter(({ state }) => state !== null && state !== 'UNSET')
   const knownMs = lengthOf(known)
   return {
-    from: isoOf(course.from),
-    to: isoOf(course.now),
+    from: isoOf(history.from),
+    to: isoOf(history.now),
     segments: thinned(segments).map(({ from, to, state, event }) => ({
       from: isoOf(from),
       to: isoOf(to),
       state,
       event_id: event,
     })),
-    changes: course.turns.filter((turn) => turn.old !== 'UNSET').length,
+    changes: history.stateChanges.filter((stateChange) => stateChange.old !== 'UNSET').length,
     valid: knownMs === 0 ? null : lengthOf(known.filter(({ state }) => state === 'VALID')) / knownMs,
   }
 }
 
-function segmentsOf({ from, now, monitor, before, turns, keptSince }: Course): Segment[] {
+function segmentsOf({ from, now, monitor, before, stateChanges, keptSince }: History): Segment[] {
   const marks: Omit<Segment, 'to'>[] = [{ from, state: null, event: null }]
   if (before) marks.push({ from, state: before.new, event: before.id })
-  else marks.push(...beginning({ from, now, monitor, turns, keptSince }))
-  for (const { id, at, new: state } of turns) marks.push({ from: at, state, event: id })
+  else marks.push(...beginning({ from, now, monitor, stateChanges, keptSince }))
+  for (const { id, at, new: state } of stateChanges) marks.push({ from: at, state, event: id })
   // The expectation was changed since, which makes no event; the last check was still by the old one.
-  const last = turns.at(-1) ?? before
+  const last = stateChanges.at(-1) ?? before
   if (last && last.new !== monitor.state) {
     marks.push({ from: Math.max(last.at, monitor.lastChecked ?? 0), state: monitor.state, event: null })
   }
@@ -58,10 +58,10 @@ function segmentsOf({ from, now, monitor, before, turns, keptSince }: Course): S
 }
 
 /** Before the first event that is kept: what it says was before it, as far back as no other event can have been. */
-function beginning({ now, monitor, turns, keptSince }: Omit<Course, 'before'>): Omit<Segment, 'to'>[] {
-  const state = turns[0]?.old ?? monitor.state
+function beginning({ now, monitor, stateChanges, keptSince }: Omit<History, 'before'>): Omit<Segment, 'to'>[] {
+  const state = stateChanges[0]?.old ?? monitor.state
   const isFromCreation = state === 'UNSET' && (keptSince === null || keptSince <= monitor.created)
-  const since = isFromCreation ? monitor.created : (keptSince ?? turns[0]?.at ?? now)
+  const since = isFromCreation ? monitor.created : (keptSince ?? stateChanges[0]?.at ?? now)
   return [{ from: Math.max(since, monitor.created), state, event: null }]
 }
 

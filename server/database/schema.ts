@@ -302,7 +302,7 @@ export type WebhookAttemptsTable = {
 }
 
 /**
- * What is due to be sent, clustered by webhook so that each webhook is a lane of its own. A request has a row here until it
+ * What is due to be sent, clustered by webhook so that each webhook has a queue of its own. A request has a row here until it
  * is delivered or given up.
  */
 export type DueRequestsTable = {

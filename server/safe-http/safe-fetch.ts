@@ -165,21 +165,21 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 
 /** Breaks off what is in progress when its signal is aborted; a signal has one listener, however much is in progress. */
 class Breaks {
-  readonly #underWay = new WeakMap<AbortSignal, Set<Exchange>>()
+  readonly #inProgress = new WeakMap<AbortSignal, Set<Exchange>>()
 
   watch(signal: AbortSignal, exchange: Exchange): void {
     if (signal.aborted) {
       exchange.breakOff()
       return
     }
-    const exchanges = this.#underWay.get(signal) ?? this.#listen(signal)
+    const exchanges = this.#inProgress.get(signal) ?? this.#listen(signal)
     exchanges.add(exchange)
     exchange.onEnd(() => exchanges.delete(exchange))
   }
 
   #listen(signal: AbortSignal): Set<Exchange> {
     const exchanges = new Set<Exchange>()
-    this.#underWay.set(signal, exchanges)
+    this.#inProgress.set(signal, exchanges)
     signal.addEventListener('abort', () => {
       for (const exchange of [...exchanges]) exchange.breakOff()
     })

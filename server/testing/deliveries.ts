@@ -37,8 +37,8 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
   const sent: Sent[] = []
   const answers = new Map<string, (request: Sent) => Answer>()
-  let underWay = 0
-  let mostUnderWay = 0
+  let inProgress = 0
+  let mostInProgress = 0
   let made = 0
 
   const safeFetch: SafeFetch = {
@@ -46,11 +46,11 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     async post(url, headers, body, signal) {
       const request = { at: clock.now(), url, headers, body: body.toString(), id: headers['webhook-id'] ?? '' }
       sent.push(request)
-      mostUnderWay = Math.max(mostUnderWay, ++underWay)
+      mostInProgress = Math.max(mostInProgress, ++inProgress)
       try {
         return await toResult((answers.get(url) ?? (() => 200))(request), signal)
       } finally {
-        underWay--
+        inProgress--
       }
     },
     refusalOf: async () => null,
@@ -94,7 +94,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       const same = JSON.stringify(now)
       // What is claimed may be about to be written back, or hang, and what waits to be claimed: only many equal looks tell.
       // What waits while nothing is claimed is about to be claimed, however busy the machine is.
-      const isIdle = claimed + underWay === 0
+      const isIdle = claimed + inProgress === 0
       const step = isIdle ? (waiting === 0 ? LOOKS / 4 : 0.1) : 1
       quiet = same === before && due === 0 ? quiet + step : 0
       before = same
@@ -118,7 +118,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       claimed: claimed.length,
       waiting: waiting.length,
       sent: sent.length,
-      underWay,
+      inProgress,
     }
   }
 
@@ -129,7 +129,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     sent,
     organizationId: organization.id,
     settle,
-    mostUnderWay: () => mostUnderWay,
+    mostInProgress: () => mostInProgress,
     /** Lets everything that falls due within this time happen, each at its own instant. */
     async pass(ms: number): Promise<void> {
       const end = clock.now() + ms

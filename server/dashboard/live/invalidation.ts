@@ -13,7 +13,7 @@ export function publishInvalidations(app: FastifyInstance, { db, clock, log }: L
   const sent = new Map<string, number>()
   /** Keys that are sent when their pause is over. */
   const waiting = new Set<string>()
-  const underWay = new Set<Promise<void>>()
+  const inProgress = new Set<Promise<void>>()
 
   const tell = async (key: string, organizationId: string, list: List) => {
     waiting.add(key)
@@ -35,11 +35,11 @@ export function publishInvalidations(app: FastifyInstance, { db, clock, log }: L
         .catch((err: unknown) =>
           log.debug({ err }, 'Open pages could not be notified of a change. They refresh periodically.'),
         )
-        .finally(() => underWay.delete(telling))
-      underWay.add(telling)
+        .finally(() => inProgress.delete(telling))
+      inProgress.add(telling)
     }
   })
-  app.addHook('onClose', async () => void (await Promise.all(underWay)))
+  app.addHook('onClose', async () => void (await Promise.all(inProgress)))
 }
 
 const MOST_REMEMBERED = 10_000
