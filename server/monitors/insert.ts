@@ -66,12 +66,17 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   await insertPlaces(db, rows, now)
   await insertEach(db, 'monitors', MONITOR, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
-  const counts = new Map<string, number>()
-  for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + 1)
-  await countMonitors(db, context, counts)
+  await countMonitors(db, context, countsOf(rows, 1))
   await waitFor(db, inserting, rows)
   await recordCreated(db, context, rows)
   return rows
+}
+
+/** What comes to each group, or goes from it. */
+export function countsOf(rows: readonly Pick<MonitorRow, 'group_id'>[], difference: number): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + difference)
+  return counts
 }
 
 async function waitFor(db: Database, { context, drafts, seal, groupFields }: Inserting, rows: readonly MadeMonitor[]) {

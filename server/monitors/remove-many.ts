@@ -3,7 +3,7 @@ import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { insertLabels, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
 import { countMonitors } from '../groups/store.ts'
-import { insertPlaces, MONITOR } from './insert.ts'
+import { countsOf, insertPlaces, MONITOR } from './insert.ts'
 import { leaveIncidents } from './left-incidents.ts'
 import type { MonitorRow } from './monitor.ts'
 import { nextDueAt, slotOf } from './schedule.ts'
@@ -96,9 +96,3 @@ export async function restoreMonitors(
 }
 
 const RESTORED = { ...MONITOR, current_values: 'text', incidence_count: 'bigint', version: 'bigint' } as const
-
-function countsOf(rows: readonly Pick<MonitorRow, 'group_id'>[], difference: number): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + difference)
-  return counts
-}
