@@ -14,6 +14,8 @@ export const monitorOf = (number: number) => ({
   record_type: 'A' as const,
   expected_value: ['192.0.2.1', `192.0.2.${number % 250}`],
   group: `group-${number % GROUPS}`,
+  tags: ['prod', `team-${number % 40}`],
+  metadata: { customer: `customer-${number % 50_000}` },
 })
 
 /** An organization with so many monitors, one in fifty of them at fault. Returns its key. */
@@ -28,6 +30,7 @@ export async function fill(db: Database, count: number, now: number): Promise<st
     })
     await insertMonitors(db, systemContext(id, now), drafts)
   }
+  await sql`update monitors set state = 'VALID'`.execute(db)
   await sql`update monitors set state = 'MISMATCH', current_values = '["192.0.2.9"]' where slot % 50 = 0`.execute(db)
   await sql`update due_checks set last_checked_at = ${now} + slot % 300000`.execute(db)
   await sql`analyze`.execute(db)

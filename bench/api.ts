@@ -127,6 +127,27 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
 
 type Case = { name: string; path: string; more?: Partial<autocannon.Options> }
 
+/** One request at a time, so that their p99 is what one costs. */
+const SEARCHES: Case[] = Object.entries({
+  'search: a few have it': '/monitors?search=customer-4711',
+  'search: 1 in 40 has it': '/monitors?search=team-13',
+  'search: 1 in 90 has it, by domain': '/monitors?search=shop-77&order_by=domain',
+  'search: all have it, by domain': '/monitors?search=example&order_by=domain',
+  'search: none has it': '/monitors?search=none.example&order_by=domain',
+  'search: a value': '/monitors?search=192.0.2.249&order_by=domain',
+  'search: two letters, by domain': '/monitors?search=sh&order_by=domain',
+  'search, state and group': '/monitors?search=team-13&state=MISMATCH,TIMEOUT&group=group-53&order_by=domain',
+  'by tag': '/monitors?tag=team-13',
+  'by tag and states, by domain': '/monitors?tag=team-13&state=MISMATCH,TIMEOUT&order_by=domain',
+  'counts of all': '/monitors/counts',
+  'counts of a group': '/monitors/counts?group=group-7',
+  'counts of a search, few': '/monitors/counts?search=customer-4711',
+  'counts of a search, many': '/monitors/counts?search=example',
+  'counts of a tag and a state': '/monitors/counts?tag=team-13&state=MISMATCH',
+  'groups with counts': '/groups?include=counts&limit=100',
+  'groups: search': '/groups?search=roup-7&include=counts',
+}).map(([name, path]) => ({ name, path, more: { connections: 1 } }))
+
 /** `bytes`: of the first page, which the constants have too. */
 function casesOf(count: number, { bytes, deep, one }: { bytes: number; deep: string; one: string }): Case[] {
   const made = Array.from({ length: 1_000 }, (_, at) => JSON.stringify(monitorOf(count + at)))
@@ -144,6 +165,7 @@ function casesOf(count: number, { bytes, deep, one }: { bytes: number; deep: str
     { name: 'by a state that none has', path: '/monitors?state=TIMEOUT' },
     { name: 'ordered by domain', path: '/monitors?order_by=domain' },
     { name: 'ordered by last_checked', path: '/monitors?order_by=last_checked&order_way=desc' },
+    ...SEARCHES,
     { name: 'one monitor', path: `/monitors/${one}` },
     { name: 'create one', path: '/monitors', more: sending(made) },
     { name: BULK_CASE, path: '/monitors/bulk', more: { ...sending(bulk), connections: 2 } },

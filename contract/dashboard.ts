@@ -231,15 +231,6 @@ export const Acceptance = Exactly({
 })
 export type Acceptance = Static<typeof Acceptance>
 
-/** `GET /dashboard/api/monitors/counts?search=…&record_type=…&group=…`: what the list's other filters leave of each state. */
-export const MonitorCounts = Exactly({
-  states: Type.Record(Type.String(), Type.Integer(), { description: 'Active monitors by state.' }),
-  active: Type.Integer(),
-  disabled: Type.Integer(),
-  is_partial: Type.Boolean({ description: 'More than 10,000 monitors match; only those are counted.' }),
-})
-export type MonitorCounts = Static<typeof MonitorCounts>
-
 const attempts = Type.Integer({ description: 'How many attempts were made, manual retries included.' })
 /** `GET /dashboard/api/webhooks/{id}/requests`: as the API's list, with the number of attempts. */
 export const LoggedRequest = Exactly({ ...WebhookRequest.properties, attempts })

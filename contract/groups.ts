@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
 import { changedLabels, labelFilters, newLabels, shownLabels, withMetadataFilters } from './labels.ts'
+import { MonitorCounts } from './monitors.ts'
 
 export const Group = Exactly(
   {
@@ -31,9 +32,9 @@ export const Group = Exactly(
 export type Group = Static<typeof Group>
 
 /** The fields that `?include=…` adds to a group. */
-export const GROUP_INCLUDES = ['external_id', 'tags', 'metadata'] as const
+export const GROUP_INCLUDES = ['external_id', 'tags', 'metadata', 'counts'] as const
 export const GroupAnswer = Type.Object(
-  { ...Group.properties, ...shownLabels },
+  { ...Group.properties, ...shownLabels, counts: Type.Optional(MonitorCounts) },
   { title: 'Group', additionalProperties: false, examples: [exampleOf(Group)] },
 )
 export type GroupAnswer = Static<typeof GroupAnswer>
@@ -95,7 +96,20 @@ export const GroupDeletion = Exactly({
 })
 
 export const GroupQuery = Exactly(
-  { ...pageQuery('GroupOrder', ['created', 'name', 'slug']), ...labelFilters, include: GroupInclude },
+  {
+    ...pageQuery('GroupOrder', ['created', 'name', 'slug']),
+    ...labelFilters,
+    search: Type.Optional(
+      Type.String({
+        description:
+          'Only groups that contain all of these words: in the name, the slug, the external id, a tag or the metadata. Letter case does not matter.',
+        minLength: 1,
+        maxLength: 512,
+        examples: ['acme'],
+      }),
+    ),
+    include: GroupInclude,
+  },
   withMetadataFilters,
 )
 export type GroupQuery = Static<typeof GroupQuery>

@@ -338,10 +338,11 @@ export const monitorFilters = {
   ),
   search: Type.Optional(
     Type.String({
-      description: 'Only monitors whose full name or domain begins with this text. Accepts a URL or an IP address too.',
+      description:
+        'Only monitors that contain all of these words: in the name, an expected value, the external id, a tag or the metadata. Letter case does not matter. Accepts URLs, mail addresses and IP addresses too. Without a word of three or more characters: names that begin with this text.',
       minLength: 1,
       maxLength: 512,
-      examples: ['exam'],
+      examples: ['shop 192.0.2.1'],
     }),
   ),
 }
@@ -350,6 +351,28 @@ export const MonitorQuery = Exactly(
   { ...pageQuery('MonitorOrder', orders), ...monitorFilters, include: Include },
   withMetadataFilters,
 )
+/** Counting ends there. */
+export const MOST_COUNTED = 10_000
+export const MonitorCounts = Exactly(
+  {
+    states: Type.Record(Type.String(), Type.Integer(), {
+      description: 'The enabled monitors by state. States that no monitor has are left out.',
+    }),
+    active: Type.Integer({ description: 'The enabled monitors.' }),
+    disabled: Type.Integer({ description: 'The disabled monitors.' }),
+    is_partial: Type.Boolean({
+      description: `Whether there are more: counting ended after it had looked at ${MOST_COUNTED.toLocaleString('en')} monitors, so the numbers are lower bounds.`,
+    }),
+  },
+  {
+    title: 'MonitorCounts',
+    description: 'How many monitors are in each state.',
+    examples: [{ states: { VALID: 130, MISMATCH: 4 }, active: 134, disabled: 6, is_partial: false }],
+  },
+)
+export type MonitorCounts = Static<typeof MonitorCounts>
+export const CountsQuery = Exactly(monitorFilters, withMetadataFilters)
+
 /** `metadata.<key>` beside these. */
 export type MonitorFilters = Static<TObject<typeof monitorFilters>>
 export type MonitorQuery = Static<typeof MonitorQuery>

@@ -115,7 +115,7 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
     return value === undefined ? [] : [{ text, without }]
   }
   return [
-    ...single('search', `starts with “${search.search}”`),
+    ...single('search', `search: ${search.search}`),
     ...states.map((state) => ({
       text: `state: ${STATE_WORDS[state.toUpperCase() as MonitorState] ?? state}`,
       without: withStates(

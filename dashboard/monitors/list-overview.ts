@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import type { MonitorCounts, Overview } from '#contract/dashboard.ts'
+import type { Overview } from '#contract/dashboard.ts'
+import type { MonitorCounts } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { type ListSearch, otherFilters } from './list-query.ts'
 
@@ -18,7 +19,7 @@ export function useCounts(overview: Overview | undefined, search: ListSearch): M
   const { data } = useQuery({
     queryKey: ['monitors', 'counts', filters],
     enabled: isNarrowed,
-    queryFn: ({ signal }) => api.get<MonitorCounts>('/dashboard/api/monitors/counts', filters, signal),
+    queryFn: ({ signal }) => api.get<MonitorCounts>('/monitors/counts', filters, signal),
   })
   return isNarrowed ? data : overview && { ...overview, is_partial: false }
 }

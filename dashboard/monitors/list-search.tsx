@@ -79,7 +79,7 @@ export function SearchField({ search, onSearch }: FieldProps) {
           aria-autocomplete="list"
           aria-invalid={problem !== undefined}
           aria-describedby={problem === undefined ? undefined : problemId}
-          placeholder="Name, state:… or tag:…"
+          placeholder="Name, value, tag:… or state:…"
           value={text}
           onChange={(event) => {
             open(true)

@@ -1,7 +1,6 @@
 import { PauseCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { MonitorCounts } from '#contract/dashboard.ts'
-import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorCounts, MonitorState } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { STATE_LOOKS, stateTitle, TONE_TEXT } from '../ui/state.tsx'
 import { type ListSearch, severalOf, withStates } from './list-query.ts'

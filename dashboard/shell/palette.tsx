@@ -71,7 +71,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               )}
             </Autocomplete.List>
             <Autocomplete.Empty className="px-4 py-8 text-center text-sm text-faint empty:hidden">
-              {isAsking ? 'Searching…' : 'No results. Monitors are found by the start of their name.'}
+              {isAsking ? 'Searching…' : 'No results. Monitors are found by their names, values, tags and metadata.'}
             </Autocomplete.Empty>
           </Autocomplete.Root>
         </Dialog.Popup>

@@ -133,7 +133,6 @@ const DASHBOARD = [
   '/dashboard/api/overview',
   '/dashboard/api/events',
   '/dashboard/api/events.csv',
-  '/dashboard/api/monitors/counts',
   '/dashboard/api/monitors/{monitor}/timeline',
   '/dashboard/api/monitors/{monitor}/difference',
   '/dashboard/api/webhooks/{webhook}/requests',

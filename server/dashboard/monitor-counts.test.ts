@@ -22,7 +22,7 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
     expect((await world.call('/monitors/bulk', { method: 'POST', body })).status).toBe(201)
     const { db } = world.deps
     await db.updateTable('monitors').set({ state: 'MISMATCH' }).where('owner', '=', 'api.example.com').execute()
-    const counts = async (query: string) => (await world.call(`/dashboard/api/monitors/counts?${query}`)).body
+    const counts = async (query: string) => (await world.call(`/monitors/counts?${query}`)).body
 
     expect(await counts('record_type=A')).toEqual({
       states: { UNSET: 1, MISMATCH: 1 },
@@ -35,7 +35,7 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
     expect(await counts('search=example.com&record_type=A&group=shop')).toMatchObject({ states: { MISMATCH: 1 } })
     expect(await counts('group=nothing')).toMatchObject({ states: {}, active: 0, disabled: 0 })
     const stranger = await world.organization('Strangers')
-    const elsewhere = await world.call('/dashboard/api/monitors/counts?record_type=A', { key: stranger.key })
+    const elsewhere = await world.call('/monitors/counts?record_type=A', { key: stranger.key })
     expect(elsewhere.body).toMatchObject({ active: 0, disabled: 0 })
   })
 })

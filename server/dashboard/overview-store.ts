@@ -13,46 +13,6 @@ const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
 const byIndex = (db: Database, table: string, index: string) =>
   engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
 
-export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
-
-/** Of the two states that nearly all monitors are in, as many are counted one by one; the other is what remains. */
-const MOST_COUNTED = 5_000
-
-/** One statement, so that the numbers are of one moment. */
-export async function countStates(db: Database, { organizationId }: Tenant): Promise<StateCounts> {
-  const someOf = (state: string) => sql`select 'some', ${state}, count(*) from (
-    select 1 as one from ${byIndex(db, 'monitors', 'monitors_by_state')}
-      where organization_id = ${organizationId} and state = ${state} limit ${MOST_COUNTED}) as counted`
-  const { rows } = await sql<{ what: string; state: string; count: number }>`
-    select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
-      from groups where organization_id = ${organizationId}
-    union all select 'failing', state, count(*) from ${byIndex(db, 'monitors', 'monitors_failing')}
-      where organization_id = ${organizationId} and ${IS_FAILING} group by state
-    union all select 'disabled', state, count(*) from ${byIndex(db, 'monitors', 'monitors_disabled')}
-      where organization_id = ${organizationId} and is_active = 0 group by state
-    union all ${someOf('UNSET')} union all ${someOf('VALID')}`.execute(db)
-  const sum = (kind: string, of?: string) =>
-    rows.reduce((all, { what, state, count }) => all + (what === kind && (of ?? state) === state ? count : 0), 0)
-  const [total, disabled] = [sum('all'), sum('disabled')]
-  const rest = total - disabled - sum('failing')
-  const isUnsetKnown = sum('some', 'UNSET') < MOST_COUNTED
-  const isValidKnown = sum('some', 'VALID') < MOST_COUNTED
-  const valid = sum('some', 'VALID') - sum('disabled', 'VALID')
-  const allUnset = isUnsetKnown || isValidKnown ? sum('some', 'UNSET') : await countUnset(db, organizationId)
-  const unset = isUnsetKnown || !isValidKnown ? allUnset - sum('disabled', 'UNSET') : rest - valid
-  const failing = rows.flatMap(({ what, state, count }) => (what === 'failing' ? [[state, count] as const] : []))
-  const counts = [['VALID', rest - unset] as const, ['UNSET', unset] as const, ...failing]
-  return { total, disabled, active: Object.fromEntries(counts.filter(([, count]) => count > 0)) }
-}
-
-/** While a large import is being checked for the first time. */
-async function countUnset(db: Database, organizationId: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${byIndex(db, 'monitors', 'monitors_by_state')}
-    where organization_id = ${organizationId} and state = 'UNSET'`.execute(db)
-  return rows[0]!.count
-}
-
 /** Monitors of one registrable domain that fail in the same way. */
 export type Trouble = { state: MonitorState; domain: string; count: number }
 

@@ -4,15 +4,9 @@ import { countWorking } from '../database/instances.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
+import { countStates } from '../monitors/counts.ts'
 import { attentionOf } from './causes.ts'
-import {
-  countLate,
-  countLateWebhooks,
-  countStates,
-  firstResultsSince,
-  lastCheckedAt,
-  webhooksOf,
-} from './overview-store.ts'
+import { countLate, countLateWebhooks, firstResultsSince, lastCheckedAt, webhooksOf } from './overview-store.ts'
 
 const CHANGES = 10
 /** Events that are looked through for troubles which have just begun. */

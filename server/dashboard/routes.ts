@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Exactly, PageOf } from '#contract/common.ts'
+import { PageOf } from '#contract/common.ts'
 import {
   Acceptance,
   ImportPlan,
@@ -8,23 +8,19 @@ import {
   ImportUpdates,
   Lookup,
   LookupRequest,
-  MOST_COUNTED,
-  MonitorCounts,
   Overview,
   TIMELINE_RANGES,
   Timeline,
   ValueDifference,
 } from '#contract/dashboard.ts'
 import { Event, EventQuery } from '#contract/events.ts'
-import { withMetadataFilters } from '#contract/labels.ts'
-import { Include, MonitorAnswer, monitorFilters } from '#contract/monitors.ts'
+import { Include, MonitorAnswer } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import type { Gate } from '../http/auth-and-rate-limit.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { parseInclude } from '../monitors/include.ts'
-import { countMonitors } from '../monitors/list.ts'
 import { toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { withWaits } from '../monitors/waits.ts'
@@ -115,12 +111,6 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     )
 
     app.get(
-      '/dashboard/api/monitors/counts',
-      { schema: { querystring: CountsQuery, response: Answers(200, MonitorCounts) } },
-      ({ query, context }) => deps.readList(context, (db) => countMonitors(db, context, query, MOST_COUNTED)),
-    )
-
-    app.get(
       '/dashboard/api/monitors/:monitor/timeline',
       { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Answers(200, Timeline) } },
       ({ params, query, context }) =>
@@ -180,7 +170,6 @@ const { after_id: ____, order_by: _____, include: ______, ...feedQuery } = Event
 const EventsQuery = Type.Object({ ...ofOrganization, ...ofChanges, ...feedQuery }, { additionalProperties: false })
 const { after: _, before: __, limit: ___, include: _______, ...eventQuery } = EventQuery.properties
 const EventsExport = Type.Object({ ...ofOrganization, ...ofChanges, ...eventQuery }, { additionalProperties: false })
-const CountsQuery = Exactly(monitorFilters, withMetadataFilters)
 const TimelineQuery = Type.Object(
   { ...ofOrganization, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
   { additionalProperties: false },

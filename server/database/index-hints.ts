@@ -16,7 +16,7 @@ export type Way = {
 }
 
 /** `isFew`: so few rows meet the filter that they can be sorted for each page. */
-export type Chosen = { way: Way; isFew: boolean }
+export type Chosen = { way: Way; isFew: boolean; count: number }
 
 /** Rows up to which a filter's rows are sorted; beyond that a list walks its order's index and skips what the filter does not want. */
 export const FEW = 2_000
@@ -33,19 +33,20 @@ export async function narrowestIndex(
   return engineOf(db) === 'postgres' ? undefined : await narrowestWay(db, table, ways)
 }
 
-/** The same on both engines. */
+/** The same on both engines. `count`: of its rows, no further than `most`. */
 export async function narrowestWay(
   db: Database,
   table: keyof Tables,
   ways: readonly Way[],
+  most = FEW,
 ): Promise<Chosen | undefined> {
   let narrowest: { way: Way; count: number } | undefined
   for (const way of ways) {
-    const count = await countUpToFew(db, way.table ?? table, way)
+    const count = await countUpTo(most, db, way.table ?? table, way)
     if (!narrowest || count < narrowest.count) narrowest = { way, count }
     if (count === 0) break
   }
-  return narrowest && { way: narrowest.way, isFew: narrowest.count < FEW }
+  return narrowest && { ...narrowest, isFew: narrowest.count < FEW }
 }
 
 /** How the table is named in FROM when one index is to be walked. Only SQLite knows the words. */
@@ -54,8 +55,7 @@ export const withIndex = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
     index === undefined ? sql`${sql.ref(table)}` : sql`${sql.ref(table)} indexed by ${sql.ref(index)}`,
   )
 
-/** Counted no further than `FEW`. */
-async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promise<number> {
+async function countUpTo(most: number, db: Database, table: keyof Tables, way: Way): Promise<number> {
   const { index, columns, values, where } = way
   const from = engineOf(db) === 'sqlite' ? withIndex(table, { index }) : table
   let rows = db.selectFrom(from as 'monitors').select(sql`1`.as('one'))
@@ -65,7 +65,7 @@ async function countUpToFew(db: Database, table: keyof Tables, way: Way): Promis
     rows = rows.where(sql<boolean>`${sql.ref(column)} ${isEqual}`)
   })
   if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
-  const few = db.selectFrom(rows.limit(FEW).as('few')).select(db.fn.countAll<number>().as('count'))
+  const few = db.selectFrom(rows.limit(most).as('few')).select(db.fn.countAll<number>().as('count'))
   const row = await few.executeTakeFirst()
   return row?.count ?? 0
 }

@@ -16,8 +16,11 @@ import { setupPages } from './migrations/0013-setup-pages.ts'
 import { incidents } from './migrations/0014-incidents.ts'
 import { apiKeys } from './migrations/0015-api-keys.ts'
 import { allGroups } from './migrations/0016-all-groups.ts'
+
 import { returnedMonitors } from './migrations/0017-returned-monitors.ts'
 import { undeliveredRequests } from './migrations/0018-undelivered-requests.ts'
+import { search } from './migrations/0020-search.ts'
+import { groupCounts } from './migrations/0021-group-counts.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -62,6 +65,8 @@ export const MIGRATIONS: readonly Migration[] = [
   allGroups,
   returnedMonitors,
   undeliveredRequests,
+  search,
+  groupCounts,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -16,6 +16,8 @@ export type Tables = {
   monitors: MonitorsTable
   monitor_labels: MonitorLabelsTable
   group_labels: GroupLabelsTable
+  monitor_texts: MonitorTextsTable
+  search_fill: SearchFillTable
   due_checks: DueChecksTable
   events: EventsTable
   last_event_times: LastEventTimesTable
@@ -136,6 +138,19 @@ export type MonitorLabelsTable = {
   /** `tag:<tag>` or `<key>=<value>`. */
   label: Once<string>
   monitor_id: Once<string>
+}
+
+/** What a search looks at. Triggers keep it. On SQLite it has a column `number`, of which the index of the trigrams knows. */
+export type MonitorTextsTable = {
+  organization_id: Once<string>
+  monitor_id: Once<string>
+  text: string
+}
+
+/** One row while monitors of old have no text yet: the last one that got its own. */
+export type SearchFillTable = {
+  number: Once<number>
+  after_id: string
 }
 
 export type GroupLabelsTable = {

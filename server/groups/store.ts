@@ -13,6 +13,7 @@ import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
 import { conflict, type FieldErrors, invalid, notFound, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { countByGroup } from './counts.ts'
 import {
   auditOfLabels,
   externalIdTaken,
@@ -39,20 +40,28 @@ export async function listGroups(
   { include, ...query }: GroupQuery,
 ): Promise<Page<GroupAnswer>> {
   const included = parseGroupInclude(include)
-  const { external_id } = query
+  const { external_id, search } = query
+  const words = search?.split(/\s+/).filter((word) => word !== '')
+  if (words?.length === 0) throw invalid({ search: fieldError('blank_search') })
   const labels = labelsAskedFor(query)
   let base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
   if (external_id !== undefined) base = base.where('groups.external_id', '=', external_id)
   for (const label of labels) base = base.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
+  for (const word of words ?? []) base = base.where(hasWord(word))
   const page = await listPage<GroupRow>(base as never, {
     seal,
     query,
     id: 'groups.id',
     orders: ORDERS,
-    scope: ['groups', organizationId, external_id, labels],
+    scope: ['groups', organizationId, external_id, labels, words],
   })
   return { ...page, data: await toGroups(db, organizationId, page.data, included) }
 }
+
+/** Without an index: an organization has far fewer groups than monitors. */
+const hasWord = (word: string) => sql<boolean>`lower(groups.name || ' ' || groups.slug || ' ' ||
+  coalesce(groups.external_id, '') || ' ' || groups.tags || ' ' || groups.metadata)
+  like ${`%${word.toLowerCase().replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
 
 /** By id or slug. Throws `not_found` when there is none, or it is another organization's. */
 export async function getGroup(
@@ -66,6 +75,7 @@ export async function getGroup(
   return group!
 }
 
+const AUDITED = ['external_id', 'tags', 'metadata'] as const
 export type GroupInclusion = readonly (typeof GROUP_INCLUDES)[number][]
 
 /** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
@@ -158,7 +168,7 @@ export async function updateGroup(
     if (change.webhooks !== undefined) await lockLinks(transaction, organizationId)
     if (typeof change.external_id === 'string') await lockOrganization(transaction, organizationId)
     const row = await getGroupRow(transaction, context, named)
-    const [before] = await toGroups(transaction, organizationId, [row], GROUP_INCLUDES)
+    const [before] = await toGroups(transaction, organizationId, [row], AUDITED)
     const labels = labelColumnsOf({ ...auditOfLabels(row), ...change })
     if (labels.external_id !== row.external_id) await refuseTaken(transaction, context, labels.external_id)
     if (change.slug !== undefined && change.slug !== row.slug) {
@@ -178,7 +188,7 @@ export async function updateGroup(
     if (labels.tags !== row.tags || labels.metadata !== row.metadata) {
       await replaceLabels(transaction, GROUP_LABELS, [{ ...row, ...labels }])
     }
-    const after = await getGroup(transaction, context, row.id, GROUP_INCLUDES)
+    const after = await getGroup(transaction, context, row.id, AUDITED)
     const object = { id: row.id, label: row.name }
     await recordAudit(transaction, context, { action: 'group.updated', object, before: before!, after })
   })
@@ -261,9 +271,10 @@ async function toGroups(
     .orderBy('group_id')
     .orderBy('webhook_id')
     .execute()
+  const counts = included.includes('counts') ? await countByGroup(db, { organizationId }, rows) : undefined
   const linksOf = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => {
-    const labels = auditOfLabels(row)
+    const shown = { ...auditOfLabels(row), counts: counts?.get(row.id) }
     const group: Group = {
       id: row.id,
       slug: row.slug,
@@ -272,7 +283,7 @@ async function toGroups(
       monitors: row.monitors,
       webhooks: (linksOf.get(row.id) ?? []).map((link) => link.webhook_id),
     }
-    const added = Object.fromEntries(included.map((name) => [name, labels[name]]))
+    const added = Object.fromEntries(included.map((name) => [name, shown[name]]))
     return withVersion({ ...group, ...added }, row.version)
   })
 }

@@ -33,6 +33,24 @@ export async function rowsFrom<R extends Listed>(
   return found
 }
 
+/** Rows of an order that are looked through for each row of a page, and for any page. */
+export const LOOKED_THROUGH = 100
+const MOST_LOOKED_THROUGH = 10_000
+
+/** The same where the next rows of the order hold so many, or are its last ones; else undefined. `all`: the order without filters. */
+export async function rowsNearby<R extends Listed>(
+  list: List<R>,
+  all: Builder<R>,
+  { limit, ...start }: Start & { limit: number },
+): Promise<(R & Valued)[] | undefined> {
+  const [hasValue = true, ...others] = segmentsFrom(list, start)
+  const offset = Math.min(limit * LOOKED_THROUGH, MOST_LOOKED_THROUGH)
+  const [last] = await segment({ ...list, rows: all }, start, { hasValue, limit: 1, offset })
+  const until = last && { id: last.id, value: last.page_value ?? null }
+  const rows = await segment(list, start, { hasValue, limit, until })
+  return rows.length >= limit || (!last && others.length === 0) ? rows : undefined
+}
+
 /** Whether there is a row at the position or on the other side of it. */
 export async function isAnyBehind<R extends Listed>(list: List<R>, start: Start): Promise<boolean> {
   const behind = { from: start.from, backward: !start.backward }
@@ -49,7 +67,8 @@ function segmentsFrom({ order }: { order: Order }, { from, backward }: Start): b
   return from === null ? all : all.slice(all.indexOf(from.value !== null))
 }
 
-type Part = { hasValue: boolean; limit: number; isProbe?: boolean }
+/** `until`: the last position that is looked at. */
+type Part = { hasValue: boolean; limit: number; offset?: number; until?: Position | undefined; isProbe?: boolean }
 
 async function segment<R extends Listed>(list: List<R>, start: Start, part: Part): Promise<(R & Valued)[]> {
   const { order, rows } = list
@@ -60,28 +79,39 @@ async function segment<R extends Listed>(list: List<R>, start: Start, part: Part
   let query = (part.isProbe ? rows.clearSelect().select(id.as('id') as never) : valued) as Builder<R & Valued>
   for (const bound of boundsOf(list, start, part, isDescending)) query = query.where(bound)
   if (part.hasValue && !isById) query = query.orderBy(sql`${column} ${way}`)
-  return await query.orderBy(sql`${id} ${way}`).limit(part.limit).execute()
+  query = query.orderBy(sql`${id} ${way}`).limit(part.limit)
+  return await (part.offset === undefined ? query : query.offset(part.offset)).execute()
 }
 
 /** Where a segment begins and ends. A start within the order's own bounds takes the place of one of them. */
 function boundsOf<R extends Listed>(
   list: List<R>,
   { from }: Start,
-  { hasValue, isProbe }: Part,
+  { hasValue, isProbe, until }: Part,
   isDescending: boolean,
 ): RawBuilder<boolean>[] {
   const { order } = list
   const [id, column] = [sql.ref(list.id), sql.ref(order.column)]
   const beyond = sql.raw(`${isDescending ? '<' : '>'}${isProbe ? '=' : ''}`)
+  const upTo = sql.raw(isDescending ? '>=' : '<=')
   const isHere = from !== null && (!order.isNullable || (from.value !== null) === hasValue)
   if (!hasValue) {
-    const none = sql<boolean>`${column} is null`
-    return isHere ? [none, sql<boolean>`${id} ${beyond} ${from.id}`] : [none]
+    const bounds: RawBuilder<boolean>[] = [sql`${column} is null`]
+    if (isHere) bounds.push(sql`${id} ${beyond} ${from.id}`)
+    if (until) bounds.push(sql`${id} ${upTo} ${until.id}`)
+    return bounds
   }
   const bounds: RawBuilder<boolean>[] = []
   if (order.isNullable) bounds.push(sql`${column} is not null`)
   if (order.above !== undefined && (!isHere || isDescending)) bounds.push(sql`${column} > ${order.above}`)
   if (order.below !== undefined && (!isHere || !isDescending)) bounds.push(sql`${column} < ${order.below}`)
+  if (until) {
+    bounds.push(
+      order.column === list.id
+        ? sql`${id} ${upTo} ${until.id}`
+        : sql`(${column}, ${id}) ${upTo} (${until.value}, ${until.id})`,
+    )
+  }
   if (isHere && order.column === list.id) bounds.push(sql`${id} ${beyond} ${from.id}`)
   else if (isHere) bounds.push(sql`(${column}, ${id}) ${beyond} (${from.value}, ${from.id})`)
   return bounds

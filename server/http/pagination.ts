@@ -2,7 +2,15 @@ import { fieldError } from '#contract/field-errors.ts'
 import { invalid } from '../problem.ts'
 import type { Signer } from '../seal.ts'
 import { cursorsOf, type Position } from './cursors.ts'
-import { type Builder, isAnyBehind, type Listed, type Order, rowsFrom, type Valued } from './keyset-query.ts'
+import {
+  type Builder,
+  isAnyBehind,
+  type Listed,
+  type Order,
+  rowsFrom,
+  rowsNearby,
+  type Valued,
+} from './keyset-query.ts'
 
 /** What a caller may ask of any list. */
 export type PageQuery = {
@@ -15,7 +23,7 @@ export type PageQuery = {
 
 export type Page<T> = { limit: number; after: string | null; before: string | null; has_more: boolean; data: T[] }
 
-export type ListOptions = {
+export type ListOptions<R extends Listed = Listed> = {
   seal: Signer
   query: PageQuery
   /** The id column, and what each allowed `order_by` stands for; the first is the default. */
@@ -23,14 +31,16 @@ export type ListOptions = {
   orders: Record<string, Order>
   /** What the cursor is bound to: the list, the organization and the filters. */
   scope: unknown
+  /** Where the next rows of the order may hold too few: `all` of them without filters, and what is read then `instead`. */
+  sparse?: { all: Builder<R>; instead: { rows: Builder<R>; id: string; order: Order } } | undefined
 }
 
 /**
  * One page by key, never by offset: its cost grows with neither depth nor length. `rows` selects and filters; this adds
  * the order, the place to start and the limit. Throws a 400 for a cursor that is altered or of another query.
  */
-export async function listPage<R extends Listed>(rows: Builder<R>, options: ListOptions): Promise<Page<R>> {
-  const { query, seal, id } = options
+export async function listPage<R extends Listed>(rows: Builder<R>, options: ListOptions<R>): Promise<Page<R>> {
+  const { query, seal, id, sparse } = options
   const limit = query.limit ?? 20
   const orderBy = orderOf(options)
   const cursors = cursorsOf(seal, JSON.stringify([options.scope, orderBy, query.order_way ?? 'asc']))
@@ -38,8 +48,12 @@ export async function listPage<R extends Listed>(rows: Builder<R>, options: List
   const given = query.before ?? query.after
   const from = given === undefined ? null : cursors.read(backward ? 'before' : 'after', given)
 
-  const list = { rows, id, order: options.orders[orderBy]!, isDescending: query.order_way === 'desc' }
-  const found = await rowsFrom(list, { from, backward, limit: limit + 1 })
+  const isDescending = query.order_way === 'desc'
+  const inOrder = { rows, id, order: options.orders[orderBy]!, isDescending }
+  const wanted = { from, backward, limit: limit + 1 }
+  const nearby = sparse && (await rowsNearby(inOrder, sparse.all, wanted))
+  const list = sparse && !nearby ? { ...sparse.instead, isDescending } : inOrder
+  const found = nearby ?? (await rowsFrom(list, wanted))
   const page = found.slice(0, limit)
   const goesOn = found.length > limit
   // On the other side of the cursor lies whatever is there now: usually the page that we come from.

@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import { type MonitorFilters, type MonitorState, STATES } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
@@ -8,7 +8,7 @@ import { hasLabel, labelsAskedFor, MONITOR_LABELS, metadataLabel, takenExternalI
 import { findGroupRow } from '../groups/store.ts'
 import { invalid } from '../problem.ts'
 import { parseNameFilter } from './names.ts'
-import { isInRange, type NameRange, parseSearch } from './search.ts'
+import { isFound, parseSearch, type Search } from './search.ts'
 
 /** What monitors must be equal to: column of `monitors` → value. */
 export type Equalities = Partial<
@@ -25,7 +25,7 @@ export type MonitorFilter = {
   states: readonly MonitorState[]
   /** As `monitor_labels` has them. */
   labels: readonly string[]
-  search: NameRange | undefined
+  search: Search | undefined
 }
 
 export const NO_FILTER: MonitorFilter = { equals: {}, states: [], labels: [], search: undefined }
@@ -85,18 +85,19 @@ type Selecting = Pick<Tables, 'monitors'>
  */
 export function whereMonitors<T extends SelectQueryBuilder<never, never, object>>(
   rows: T,
-  { organizationId }: Tenant,
-  { equals, states, labels, search }: MonitorFilter,
+  tenant: Tenant,
+  filter: MonitorFilter,
 ): T {
-  let some = rows as unknown as SelectQueryBuilder<Selecting, 'monitors', object>
-  some = some.where('monitors.organization_id', '=', organizationId)
-  for (const [column, value] of Object.entries(equals)) {
-    some = some.where(sql<boolean>`${sql.ref(`monitors.${column}`)} = ${value}`)
-  }
-  if (states.length > 0) some = some.where('monitors.state', 'in', states)
-  for (const label of labels) {
-    some = some.where(hasLabel(MONITOR_LABELS, 'monitors', { organizationId }, label))
-  }
-  if (search) some = some.where(isInRange(search))
-  return some as unknown as T
+  const some = rows as unknown as SelectQueryBuilder<Selecting, 'monitors', object>
+  return some.where(isMet(tenant, filter)) as unknown as T
+}
+
+/** The same as one condition. */
+export function isMet(tenant: Tenant, { equals, states, labels, search }: MonitorFilter): RawBuilder<boolean> {
+  const terms = [sql<boolean>`monitors.organization_id = ${tenant.organizationId}`]
+  for (const [column, value] of Object.entries(equals)) terms.push(sql`${sql.ref(`monitors.${column}`)} = ${value}`)
+  if (states.length > 0) terms.push(sql`monitors.state in (${sql.join(states)})`)
+  for (const label of labels) terms.push(hasLabel(MONITOR_LABELS, 'monitors', tenant, label))
+  if (search) terms.push(isFound(tenant, search))
+  return sql.join(terms, sql` and `)
 }

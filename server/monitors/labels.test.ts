@@ -217,7 +217,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
         const found = (await idsOf(world, `${query}&order_by=${order}`)).sort()
         expect([query, order, found]).toEqual([query, order, places.map((at) => made[at]).sort()])
       }
-      const counts = await world.call(`/dashboard/api/monitors/counts?${query}`)
+      const counts = await world.call(`/monitors/counts?${query}`)
       expect([query, counts.body.active]).toEqual([query, places.length])
     }
     expect((await world.call('/monitors?state=VALID,GOOD')).body.errors.state).toContain(

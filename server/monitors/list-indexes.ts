@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { FEW, narrowestWay, type Way } from '../database/index-hints.ts'
+import { narrowestWay, type Way } from '../database/index-hints.ts'
 import type { Order } from '../http/keyset-query.ts'
 import { type MonitorFilter, NO_FILTER } from './filter.ts'
-import { countFound, foundIds } from './search.ts'
+import { foundIds, isFoundFew, type Search } from './search.ts'
 
 /** What each `order_by` of a list of monitors stands for; the first is the default. */
 export const ORDERS = {
@@ -20,15 +20,17 @@ export type OrderName = keyof typeof ORDERS
 
 /**
  * `table` is walked in the order of `index`, whose condition is `where`; without one the planner decides. `order`: what the
- * order comes to. `among`: these monitors are looked up first, because few have such a name or label; `isInOrder`: in the order
- * of their ids.
+ * order comes to. `among`: these monitors are looked up first, because few have such a label or text; `isInOrder`: in the order
+ * of their ids; `isSearch`: they are those that the search finds.
  */
 export type ListPlan = {
   table: 'monitors' | 'due_checks'
   index: string | undefined
   where?: string | undefined
   order: Order
-  among?: { ids: RawBuilder<{ id: string }>; isInOrder: boolean }
+  among?: { ids: RawBuilder<{ id: string }>; isInOrder: boolean; isSearch?: boolean }
+  /** What is read instead where the next rows of the order hold too few that a search finds. */
+  sparse?: ListPlan
 }
 
 /** How a list of monitors is read so that a page costs the same whatever is asked and however many monitors there are. */
@@ -41,29 +43,43 @@ export async function planList(
   const { equals, search } = filter
   // Where all rows have one value the id alone is the order, and the filter's index has it.
   const order: Order = orderBy in equals ? ORDERS.created : ORDERS[orderBy]
-  const inOrder: ListPlan = { order, ...INDEXES[orderBy] }
   const isPostgres = engineOf(db) === 'postgres'
-  // PostgreSQL's planner knows how many have such a name or label, but not in the order of another table.
-  const isPlanned = isPostgres && order !== ORDERS.last_checked
-  if (search && !isPlanned) {
-    const found = await countFound(db, tenant, search)
-    if (found < FEW) return lookedUp(order, foundIds(db, tenant, search), false)
-  }
-  if (isPlanned) return { ...inOrder, index: undefined }
-  const ofLabels = filter.labels.map((label) => labelWay(tenant, label))
-  const ways = [...ofLabels, ...(isPostgres ? [] : waysOf(tenant, filter))]
+  const inOrder: ListPlan = { order, ...INDEXES[orderBy], ...(isPostgres && { index: undefined }) }
+  if (search) return await planSearch(db, tenant, search, order, waysOf(db, tenant, filter))
+  // PostgreSQL's planner knows how many have such a label, but not in the order of another table.
+  if (isPostgres && order !== ORDERS.last_checked) return inOrder
+  const ways = waysOf(db, tenant, isPostgres ? { ...NO_FILTER, labels: filter.labels } : filter)
   const isCreated = order === ORDERS.created
-  if (ways.length === 0) return isPostgres ? { ...inOrder, index: undefined } : inOrder
-  const chosen = await narrowestWay(db, 'monitors', ways)
+  const chosen = ways.length === 0 ? undefined : await narrowestWay(db, 'monitors', ways)
   if (chosen && (chosen.isFew || (isCreated && hasOrder(chosen.way)))) return along(tenant, chosen.way, order)
-  return isPostgres ? { ...inOrder, index: undefined } : inOrder
+  return inOrder
 }
 
-const lookedUp = (order: Order, ids: RawBuilder<{ id: string }>, isInOrder: boolean): ListPlan => ({
+/** Rows of another filter up to which each is compared with the search. */
+const MOST_COMPARED = 20_000
+
+/** A page is read in its order where the next rows hold it, which is so for a text that many have; else all that are found are sorted. */
+async function planSearch(
+  db: Database,
+  tenant: Tenant,
+  search: Search,
+  order: Order,
+  ways: readonly Way[],
+): Promise<ListPlan> {
+  const chosen = await narrowestWay(db, 'monitors', ways, MOST_COMPARED)
+  if (chosen?.isFew) return along(tenant, chosen.way, order)
+  const found = lookedUp(order, foundIds(db, tenant, search), false, true)
+  const isCompared = chosen !== undefined && chosen.count < MOST_COMPARED && !(await isFoundFew(db, tenant, search))
+  const sparse = isCompared ? along(tenant, chosen.way, order) : found
+  const [name] = Object.entries(ORDERS).find(([, each]) => each === order)! as [OrderName, Order]
+  return { order, ...INDEXES[name], ...(engineOf(db) === 'postgres' && { index: undefined }), sparse }
+}
+
+const lookedUp = (order: Order, ids: RawBuilder<{ id: string }>, isInOrder: boolean, isSearch = false): ListPlan => ({
   table: 'monitors',
   index: undefined,
   order,
-  among: { ids, isInOrder },
+  among: { ids, isInOrder, isSearch },
 })
 
 /** Several values of one column stand one behind the other in its index. */
@@ -89,12 +105,18 @@ const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
 // In the words of the migration, so that the partial index is used.
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 
-function waysOf({ organizationId }: Tenant, { equals, states }: MonitorFilter): Way[] {
+/** The indexes that serve a filter, and its labels; without the search. */
+export function waysOf(db: Database, tenant: Tenant, filter: MonitorFilter): Way[] {
+  const ways = [...filter.labels.map((label) => labelWay(tenant, label)), ...columnWays(tenant, filter)]
+  return engineOf(db) === 'sqlite' ? ways : ways.map((way) => ({ ...way, index: undefined }))
+}
+
+function columnWays({ organizationId }: Tenant, { equals, states }: MonitorFilter): Way[] {
   const { group_id, state, ...others } = equals
   if (group_id !== undefined && state !== undefined && state !== 'VALID' && state !== 'UNSET') {
     const columns = ['group_id', 'state']
     const both = { index: 'monitors_failing_in_group', columns, values: [group_id, state], where: IS_FAILING }
-    return [both, ...waysOf({ organizationId }, { ...NO_FILTER, equals: others })]
+    return [both, ...columnWays({ organizationId }, { ...NO_FILTER, equals: others })]
   }
   const any = states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]
   return [

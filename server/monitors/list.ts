@@ -1,6 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import type { MonitorCounts } from '#contract/dashboard.ts'
-import type { MonitorFilters, MonitorQuery } from '#contract/monitors.ts'
+import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
@@ -8,10 +7,10 @@ import type { Tables } from '../database/schema.ts'
 import type { Builder } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import type { Signer } from '../seal.ts'
-import { parseFilter, whereMonitors } from './filter.ts'
+import { type MonitorFilter, parseFilter, whereMonitors } from './filter.ts'
 import { type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
-import { someFoundIds } from './search.ts'
+import { isExact } from './search.ts'
 import type { Links } from './setup-pages.ts'
 import { columnsOf } from './store.ts'
 import { withWaits } from './waits.ts'
@@ -44,15 +43,9 @@ export async function listMonitors(
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filter = await parseFilter(db, tenant, query, groupId)
   const plan = await planList(db, tenant, filter, orderBy)
-  const id = plan.among?.isInOrder ? 'those.id' : plan.table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
-  let rows = whereMonitors((from(db, plan) as Joined).select(columnsOf(included)), tenant, filter)
-  if (plan.where !== undefined) rows = rows.where(sql.raw<boolean>(plan.where))
-  if (plan.table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', organizationId)
-  const joined = included.group
-    ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
-    : rows
-  const order = plan.among?.isInOrder ? { column: id } : plan.order
-  return await listPage<ShownMonitor>(joined as unknown as Builder<ShownMonitor>, {
+  const read = (plan: ListPlan) => rowsOf(db, tenant, plan, filter, included)
+  const { rows, id, order } = read(plan)
+  return await listPage<ShownMonitor>(rows, {
     seal,
     query,
     id,
@@ -65,41 +58,37 @@ export async function listMonitors(
       filter.labels,
       filter.search ?? [],
     ],
+    sparse: plan.sparse && { all: orderedRows(db, tenant, plan), instead: read(plan.sparse) },
   })
 }
 
-/** How many monitors the filters leave, active ones by state; at most `most` are counted. Throws a 400 for a wrong filter. */
-export async function countMonitors(
-  db: Database,
-  tenant: Tenant,
-  query: MonitorFilters,
-  most: number,
-): Promise<MonitorCounts> {
-  const filter = await parseFilter(db, tenant, query)
-  const { index, where, among } = await planList(db, tenant, filter, 'created')
-  const found = filter.search && someFoundIds(db, tenant, filter.search, most)
-  const ids = found ?? among?.ids
-  let rows = ids
-    ? amongThose(db, ids)
-    : db.selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')
-  rows = whereMonitors(rows, tenant, filter)
-  if (!ids && where !== undefined) rows = rows.where(sql.raw<boolean>(where))
-  const some = rows.select(['monitors.state', 'monitors.is_active']).limit(most)
-  const counted = await db
-    .selectFrom(some.as('some'))
-    .select(['state', 'is_active', db.fn.countAll<number>().as('count')])
-    .groupBy(['state', 'is_active'])
-    .execute()
-  const sum = (isActive: number) =>
-    counted.reduce((all, { is_active, count }) => (is_active === isActive ? all + count : all), 0)
-  return {
-    states: Object.fromEntries(
-      counted.flatMap(({ state, is_active, count }) => (is_active === 1 ? [[state, count]] : [])),
-    ),
-    active: sum(1),
-    disabled: sum(0),
-    is_partial: sum(1) + sum(0) >= most,
+/** What is read by a plan: the rows, their id, and the order. */
+function rowsOf(db: Database, tenant: Tenant, plan: ListPlan, filter: MonitorFilter, included: Inclusion) {
+  const { among, table, where } = plan
+  const id = among?.isInOrder ? 'those.id' : table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
+  const isSearched = among?.isSearch && filter.search && isExact(filter.search)
+  const { states } = filter
+  const left = { ...filter, ...(isSearched && { search: undefined }), ...(plan.sparse && { states: [] }) }
+  let rows = whereMonitors((from(db, plan) as Joined).select(columnsOf(included)), tenant, left)
+  // A part of the order is walked. By several states SQLite would skip through the same index for each organization.
+  if (plan.sparse && states.length > 0) {
+    rows = rows.where(sql<boolean>`case when monitors.state in (${sql.join(states)}) then 1 else 0 end = 1`)
   }
+  if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  if (table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', tenant.organizationId)
+  const joined = included.group
+    ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
+    : rows
+  const order = among?.isInOrder ? { column: id } : plan.order
+  return { rows: joined as unknown as Builder<ShownMonitor>, id, order }
+}
+
+/** All of the organization, from the table and index that has the order. */
+function orderedRows(db: Database, { organizationId }: Tenant, { table, index }: ListPlan): Builder<ShownMonitor> {
+  const rows = db.selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
+  const id = table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
+  const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
+  return rows.select(sql<string>`${sql.ref(id)}`.as('id')).where(organization) as unknown as Builder<ShownMonitor>
 }
 
 /**
@@ -125,7 +114,7 @@ function from(db: Database, { table, index, order, among }: ListPlan) {
 }
 
 /** SQLite reads what stands on the left of a cross join first. */
-function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
+export function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
   const rows = db.selectFrom(ids.as('those')).crossJoin('monitors').whereRef('monitors.id', '=', 'those.id')
   return rows as unknown as SelectQueryBuilder<Tables, 'monitors', object>
 }

@@ -1,10 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { exampleOf, PageOf } from '#contract/common.ts'
 import {
+  CountsQuery,
   GroupMonitorsChange,
   Include,
   MonitorAnswer,
   MonitorChange,
+  MonitorCounts,
   MonitorQuery,
   NewMonitor,
   NewMonitors,
@@ -18,7 +20,10 @@ import { Answers, asItIs, NoContent, Params, type Routes, written } from '../htt
 import { schemaErrors } from '../http/schema-errors.ts'
 import { paceOf, quotaFor } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
+
 import { fieldAt, groupsNamed, itemAt, parseMonitors } from './bulk.ts'
+import { countMonitors } from './counts.ts'
+
 import { updateGroupMonitors } from './group-wide.ts'
 import { parseInclude } from './include.ts'
 import { insertMonitors } from './insert.ts'
@@ -75,6 +80,22 @@ export function monitorRoutes(deps: Deps): Routes {
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listed(db, context, query)),
+    )
+
+    app.get(
+      '/monitors/counts',
+      {
+        schema: {
+          operationId: 'countMonitors',
+          summary: 'Count monitors by state',
+          tags,
+          description:
+            'Takes the filters of `GET /monitors`. Exact where one of the filters alone leaves fewer than 10,000 monitors, without filters, and for a group; else `is_partial` is true and the numbers are lower bounds.',
+          querystring: CountsQuery,
+          response: Answers(200, MonitorCounts),
+        },
+      },
+      ({ query, context }) => deps.readList(context, (db) => countMonitors(db, context, query)),
     )
 
     app.get(

@@ -8,60 +8,159 @@ import { invalid } from '../problem.ts'
 import { pastedName } from './pasted-name.ts'
 
 /** Names from the first on, up to the second. */
-export type NameRange = readonly [from: string, to: string]
+type NameRange = readonly [from: string, to: string]
+
+/** Every word is in the text of a monitor, in one of its forms. `names`: where no word is long enough for the index, names begin with it. */
+export type Search = { words: readonly (readonly string[])[]; names?: NameRange }
 
 /** Sorts behind every character of a stored name. */
 const LAST = '\u007f'
+/** Characters of a word that the index knows. */
+const TRIGRAM = 3
+/** Trigrams that a search looks up; what they find is compared with the whole words. */
+const MOST_TRIGRAMS = 60
 
-/** What begins like this text, written as people write names. Throws a 400 for an empty one. */
-export function parseSearch(text: string): NameRange {
-  const pasted = pastedName(text)
-  if (pasted === '') throw invalid({ search: fieldError('blank_search') })
-  const whole = normalizeName(pasted)
-  const prefix = whole.ok && whole.name !== '' ? whole.name : pasted.toLowerCase()
-  // What ends in a dot is a label that is complete: `www.` does not begin `www2.example.com`.
-  const from = pasted.endsWith('.') && !prefix.endsWith('.') && prefix !== pasted ? `${prefix}.` : prefix
-  return [from, from + LAST]
+/** What contains these words, written as people write names. Throws a 400 for an empty one. */
+export function parseSearch(text: string): Search {
+  const words = [...new Set(text.split(/\s+/).filter((word) => word !== ''))].map(formsOf)
+  if (words.length === 0) throw invalid({ search: fieldError('blank_search') })
+  if (words.some(isLong)) return { words }
+  const [[prefix = ''] = [], ...rest] = words
+  return { words: rest, names: [prefix, prefix + LAST] }
 }
 
-/** A monitor's whole name or its domain lies in the range. */
-export const isInRange = ([from, to]: NameRange): RawBuilder<boolean> =>
-  sql<boolean>`((monitors.owner >= ${from} and monitors.owner < ${to})
-    or (monitors.domain >= ${from} and monitors.domain < ${to}))`
-
-/** The ids of such monitors, each once, from the two indexes. */
-export const foundIds = (db: Database, { organizationId }: Tenant, [from, to]: NameRange): RawBuilder<{ id: string }> =>
-  sql`(select id from ${by(db, 'owner')}
-      where organization_id = ${organizationId} and owner >= ${from} and owner < ${to}
-    union
-    select id from ${by(db, 'domain')}
-      where organization_id = ${organizationId} and domain >= ${from} and domain < ${to})`
-/** The same, at most `most` from either index. */
-export function someFoundIds(
-  db: Database,
-  { organizationId }: Tenant,
-  [from, to]: NameRange,
-  most: number,
-): RawBuilder<{ id: string }> {
-  const some = (column: 'owner' | 'domain') => sql`select id from (select id from ${by(db, column)}
-    where organization_id = ${organizationId} and ${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${to}
-    limit ${most}) as ${sql.ref(`of_${column}`)}`
-  return sql`(${some('owner')} union ${some('domain')})`
+/** As it is written, and the name in a URL, a mail address, an IP address or one with letters beyond ASCII. */
+function formsOf(word: string): string[] {
+  const given = lowerCased(word)
+  const pasted = pastedName(word)
+  const name = normalizeName(pasted)
+  const isName = name.ok && name.name !== '' && name.name !== given
+  // What ends in a dot is a label that is complete: the name goes on with a dot, or ends there.
+  const form = isName ? name.name + (pasted.endsWith('.') ? '\n' : '') : given
+  return form === given ? [given] : [given, form]
 }
 
-/** How many there are, counted no further than `FEW` by either index. */
-export async function countFound(db: Database, { organizationId }: Tenant, range: NameRange): Promise<number> {
-  let most = 0
-  for (const column of ['owner', 'domain'] as const) {
-    const of = sql.ref(column)
-    const { rows } = await sql<{ count: number }>`select count(*) as count from (select 1 as one from ${by(db, column)}
-      where organization_id = ${organizationId} and ${of} >= ${range[0]} and ${of} < ${range[1]} limit ${FEW}) as few`.execute(
-      db,
-    )
-    most = Math.max(most, rows[0]!.count)
+/** As the texts are: letters beyond ASCII keep their case on both engines. */
+export const lowerCased = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+const isLong = (forms: readonly string[]) => forms.every((form) => Array.from(form).length >= TRIGRAM)
+
+/** Of a row of `monitors`. A scalar subquery, so that PostgreSQL looks up each row instead of joining all texts. */
+export function isFound({ organizationId }: Tenant, { words, names }: Search): RawBuilder<boolean> {
+  const terms: RawBuilder<boolean>[] = []
+  if (names) {
+    const [from, to] = names
+    terms.push(sql`((monitors.owner >= ${from} and monitors.owner < ${to})
+      or (monitors.domain >= ${from} and monitors.domain < ${to}))`)
   }
-  return most
+  if (words.length > 0) {
+    terms.push(sql`(select ${contains(words)} from monitor_texts as texts
+      where texts.organization_id = ${organizationId} and texts.monitor_id = monitors.id)`)
+  }
+  return sql.join(terms, sql` and `)
 }
 
-const by = (db: Database, column: 'owner' | 'domain') =>
-  engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(`monitors_by_${column}`)}` : sql`monitors`
+/** Each word, in one of its forms, is in the text of `texts`. */
+const contains = (words: Search['words']): RawBuilder<boolean> =>
+  sql.join(
+    words.map((forms) => sql`(${sql.join(forms.map(isIn), sql` or `)})`),
+    sql` and `,
+  )
+
+const isIn = (form: string) => sql`texts.text like ${`%${form.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
+
+/** Whether `foundIds` are all that a search finds and no others. */
+export const isExact = ({ words, names }: Search): boolean => names === undefined || words.length === 0
+
+/** Texts that say how many have a word. */
+const SAMPLE = 1_000
+
+/**
+ * Whether so many have it that reading the texts finds enough sooner than PostgreSQL's index, which collects all before it gives the first.
+ */
+async function isCommon(db: Database, { organizationId }: Tenant, { words }: Search): Promise<boolean> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (
+    select text from monitor_texts where organization_id = ${organizationId} order by monitor_id limit ${SAMPLE}) as texts
+    where ${contains(words)}`.execute(db)
+  return rows[0]!.count > SAMPLE / 4
+}
+
+/** `foundIds` for counting. */
+export async function countedIds(db: Database, tenant: Tenant, search: Search, most: number) {
+  const isRead = engineOf(db) === 'postgres' && !search.names && (await isCommon(db, tenant, search))
+  if (!isRead) return foundIds(db, tenant, search, most)
+  const { organizationId } = tenant
+  return sql<{ id: string }>`(select monitor_id as id from monitor_texts as texts
+    where texts.organization_id = ${organizationId} and ${contains(search.words)} limit ${most})`
+}
+
+/** The ids of monitors that a search finds, each once, from an index; at most `most`. The other filters are not looked at. */
+export function foundIds(db: Database, tenant: Tenant, search: Search, most?: number): RawBuilder<{ id: string }> {
+  const limit = most === undefined ? sql`` : sql`limit ${most}`
+  if (search.names) return idsByName(db, tenant, search.names, limit)
+  const { organizationId } = tenant
+  const { words } = search
+  if (engineOf(db) === 'postgres') {
+    return sql`(select monitor_id as id from monitor_texts as texts
+      where texts.organization_id = ${organizationId} and ${hasTrigrams(organizationId, words)} and ${contains(words)} ${limit})`
+  }
+  // The numbers of the organization bound what is walked of each trigram's list.
+  const bound = (which: 'min' | 'max') =>
+    sql`(select ${sql.raw(which)}(number) from monitor_texts where organization_id = ${organizationId})`
+  return sql`(select texts.monitor_id as id from monitor_search cross join monitor_texts as texts
+    where monitor_search match ${matchOf(words)}
+      and monitor_search.rowid >= ${bound('min')} and monitor_search.rowid <= ${bound('max')}
+      and texts.number = monitor_search.rowid and texts.organization_id = ${organizationId} and ${contains(words)} ${limit})`
+}
+
+/** In the words of the migration, so that the index is used. */
+const hasTrigrams = (organizationId: string, words: Search['words']) =>
+  sql.join(
+    indexed(words).map(
+      (forms) =>
+        sql`(${sql.join(
+          forms.map(
+            (form) => sql`search_trigrams(organization_id, text) @> search_trigrams(${organizationId}, ${form})`,
+          ),
+          sql` or `,
+        )})`,
+    ),
+    sql` and `,
+  )
+
+/** The expression of FTS5. Its trigrams are characters. */
+const matchOf = (words: Search['words']): string =>
+  indexed(words)
+    .map((forms) => `(${forms.map((form) => `(${trigramsOf(form).map(quoted).join(' AND ')})`).join(' OR ')})`)
+    .join(' AND ')
+
+const trigramsOf = (form: string) => {
+  const characters = Array.from(form)
+  const trigrams = characters.slice(0, 1 - TRIGRAM).map((_, at) => characters.slice(at, at + TRIGRAM).join(''))
+  return [...new Set(trigrams)]
+}
+const quoted = (term: string) => `"${term.replaceAll('"', '""')}"`
+
+/** The words that the index knows, as far as it is asked for them. */
+function indexed(words: Search['words']): string[][] {
+  const each = Math.max(TRIGRAM, Math.floor(MOST_TRIGRAMS / words.length))
+  const some = words.filter(isLong).slice(0, MOST_TRIGRAMS / TRIGRAM)
+  return some.map((forms) => forms.map((form) => Array.from(form).slice(0, each).join('')))
+}
+
+/** From the two indexes of names. */
+function idsByName(db: Database, { organizationId }: Tenant, [from, to]: NameRange, limit: RawBuilder<unknown>) {
+  const by = (column: 'owner' | 'domain') =>
+    engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(`monitors_by_${column}`)}` : sql`monitors`
+  const some = (column: 'owner' | 'domain') => sql`select id from (select id from ${by(column)}
+    where organization_id = ${organizationId} and ${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${to}
+    ${limit}) as ${sql.ref(`of_${column}`)}`
+  return sql<{ id: string }>`(${some('owner')} union ${some('domain')})`
+}
+
+/** Whether so few are found that they can be sorted for each page. */
+export async function isFoundFew(db: Database, tenant: Tenant, search: Search): Promise<boolean> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count
+    from ${foundIds(db, tenant, search, FEW)} as found`.execute(db)
+  return rows[0]!.count < FEW
+}

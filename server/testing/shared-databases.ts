@@ -66,7 +66,9 @@ const EMPTY: Record<Engine, (db: Database) => Promise<number>> = {
   async sqlite(db) {
     await sql`pragma defer_foreign_keys = on`.execute(db)
     const { rows: tables } = await sql<{ name: string }>`select name from sqlite_schema
-      where type = 'table' and name not in ('migrations', 'sqlite_schema')`.execute(db)
+      where type = 'table' and name not in ('migrations', 'sqlite_schema') and name not like 'monitor_search%'`.execute(
+      db,
+    )
     let deleted = 0
     for (const { name } of tables) {
       deleted += Number((await sql`delete from ${sql.id(name)}`.execute(db)).numAffectedRows)

@@ -85,7 +85,7 @@ test('bodies, answers and enumerations have names, and what may be null is writt
 
 /** Methods of generated clients are called by these names: an operation keeps its own. */
 const OPERATION_IDS = `
-  getHealth getReadiness listMonitors createMonitor listGroupMonitors updateGroupMonitors createMonitorsInBulk
+  getHealth getReadiness listMonitors createMonitor countMonitors listGroupMonitors updateGroupMonitors createMonitorsInBulk
   getMonitor updateMonitor deleteMonitor enableMonitor disableMonitor checkMonitor listEvents listMonitorEvents
   getMonitorEvent listGroups createGroup getGroup updateGroup deleteGroup listWebhooks createWebhook getWebhook
   updateWebhook deleteWebhook enableWebhook disableWebhook rotateSecretOfWebhook listWebhookRequests getWebhookRequest

@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import { MOST_COUNTED, type MonitorCounts, type MonitorFilters, type MonitorState } from '#contract/monitors.ts'
+import type { Tenant } from '../context.ts'
+import { type Database, engineOf } from '../database/database.ts'
+import { narrowestWay, type Way, withIndex } from '../database/index-hints.ts'
+import { countByGroup, countsOf } from '../groups/counts.ts'
+import { isMet, type MonitorFilter, parseFilter } from './filter.ts'
+import { amongThose } from './list.ts'
+import { waysOf } from './list-indexes.ts'
+import { countedIds, isFoundFew } from './search.ts'
+
+// In the words of the migration, so that the partial index is used.
+const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
+
+const byIndex = (db: Database, index: string) =>
+  engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(index)}` : sql`monitors`
+
+export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
+
+/** Of the two states that nearly all monitors are in, as many are counted one by one; the other is what remains. */
+const MOST_OF_STATE = 5_000
+
+/** One statement, so that the numbers are of one moment. */
+export async function countStates(db: Database, { organizationId }: Tenant): Promise<StateCounts> {
+  const someOf = (state: string) => sql`select 'some', ${state}, count(*) from (
+    select 1 as one from ${byIndex(db, 'monitors_by_state')}
+      where organization_id = ${organizationId} and state = ${state} limit ${MOST_OF_STATE}) as counted`
+  const { rows } = await sql<{ what: string; state: string; count: number }>`
+    select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
+      from groups where organization_id = ${organizationId}
+    union all select 'failing', state, count(*) from ${byIndex(db, 'monitors_failing')}
+      where organization_id = ${organizationId} and ${IS_FAILING} group by state
+    union all select 'disabled', state, count(*) from ${byIndex(db, 'monitors_disabled')}
+      where organization_id = ${organizationId} and is_active = 0 group by state
+    union all ${someOf('UNSET')} union all ${someOf('VALID')}`.execute(db)
+  const sum = (kind: string, of?: string) =>
+    rows.reduce((all, { what, state, count }) => all + (what === kind && (of ?? state) === state ? count : 0), 0)
+  const [total, disabled] = [sum('all'), sum('disabled')]
+  const rest = total - disabled - sum('failing')
+  const isUnsetKnown = sum('some', 'UNSET') < MOST_OF_STATE
+  const isValidKnown = sum('some', 'VALID') < MOST_OF_STATE
+  const valid = sum('some', 'VALID') - sum('disabled', 'VALID')
+  const allUnset = isUnsetKnown || isValidKnown ? sum('some', 'UNSET') : await countUnset(db, organizationId)
+  const unset = isUnsetKnown || !isValidKnown ? allUnset - sum('disabled', 'UNSET') : rest - valid
+  const failing = rows.flatMap(({ what, state, count }) => (what === 'failing' ? [[state, count] as const] : []))
+  const counts = [['VALID', rest - unset] as const, ['UNSET', unset] as const, ...failing]
+  return { total, disabled, active: Object.fromEntries(counts.filter(([, count]) => count > 0)) }
+}
+
+/** While a large import is being checked for the first time. */
+async function countUnset(db: Database, organizationId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count
+    from ${byIndex(db, 'monitors_by_state')}
+    where organization_id = ${organizationId} and state = 'UNSET'`.execute(db)
+  return rows[0]!.count
+}
+
+/** How many monitors the filters leave, active ones by state. Throws a 400 for a wrong filter. */
+export async function countMonitors(db: Database, tenant: Tenant, query: MonitorFilters): Promise<MonitorCounts> {
+  const filter = await parseFilter(db, tenant, query)
+  const { equals, states, labels, search } = filter
+  const { group_id, ...others } = equals
+  const isPlain = Object.keys(others).length === 0 && states.length === 0 && labels.length === 0 && !search
+  if (isPlain && group_id === undefined) {
+    const { disabled, active } = await countStates(db, tenant)
+    return { states: active, active: sumOf(Object.values(active)), disabled, is_partial: false }
+  }
+  if (isPlain) {
+    const group = db
+      .selectFrom('groups')
+      .select(['id', 'monitors'])
+      .where('organization_id', '=', tenant.organizationId)
+    const rows = await group.where('id', '=', group_id as string).execute()
+    return (await countByGroup(db, tenant, rows)).get(group_id as string) ?? countsOf([], false)
+  }
+  return await countSome(db, tenant, filter)
+}
+
+/** Exact where one of the filters alone leaves fewer than `MOST_COUNTED`; else so many are looked at. */
+async function countSome(db: Database, tenant: Tenant, filter: MonitorFilter): Promise<MonitorCounts> {
+  const rows = await firstRows(db, tenant, filter)
+  const looked = rows
+    .select(['monitors.state', 'monitors.is_active'])
+    .select(sql<0 | 1>`case when ${isMet(tenant, filter)} then 1 else 0 end`.as('is_met'))
+    .limit(MOST_COUNTED)
+  const counted = await db
+    .selectFrom(looked.as('looked'))
+    .select(['state', 'is_active', 'is_met', db.fn.countAll<number>().as('count')])
+    .groupBy(['state', 'is_active', 'is_met'])
+    .execute()
+  const met = counted.filter(({ is_met }) => is_met === 1)
+  return countsOf(met, sumOf(counted.map(({ count }) => count)) >= MOST_COUNTED)
+}
+
+/** What the filter leaves that the fewest monitors meet. */
+async function firstRows(db: Database, tenant: Tenant, filter: MonitorFilter) {
+  const { organizationId } = tenant
+  const chosen = await narrowestWay(db, 'monitors', waysOf(db, tenant, filter), MOST_COUNTED)
+  const { search } = filter
+  const isWay =
+    chosen && (chosen.isFew || (chosen.count < MOST_COUNTED && search && !(await isFoundFew(db, tenant, search))))
+  if (search && !isWay) return amongThose(db, await countedIds(db, tenant, search, MOST_COUNTED))
+  const all = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
+  return chosen ? alongWay(db, tenant, chosen.way) : all
+}
+
+function alongWay(db: Database, { organizationId }: Tenant, { table, index, columns, values, where }: Way) {
+  if (table === 'monitor_labels') {
+    return amongThose(
+      db,
+      sql`(select monitor_id as id from monitor_labels
+      where organization_id = ${organizationId} and label = ${values[1]} limit ${MOST_COUNTED})`,
+    )
+  }
+  let rows = db
+    .selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')
+    .where('monitors.organization_id', '=', organizationId)
+  columns.forEach((column, place) => {
+    const value = values[place]
+    const isEqual = Array.isArray(value) ? sql`in (${sql.join(value)})` : sql`= ${value}`
+    rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} ${isEqual}`)
+  })
+  return where === undefined ? rows : rows.where(sql.raw<boolean>(where))
+}
+
+const sumOf = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)

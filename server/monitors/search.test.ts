@@ -1,0 +1,211 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { insertOrganization } from '../accounts/organizations.ts'
+import { systemContext } from '../context.ts'
+import { LOOKED_THROUGH } from '../http/keyset-query.ts'
+import { createSeal } from '../seal.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { insertMonitors } from './insert.ts'
+import { listMonitors } from './list.ts'
+import { NOTHING, parseMonitor } from './monitor.ts'
+import { fillSome } from './search-fill.ts'
+
+const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
+const found = async ({ call }: AppWorld, search: string, more = '') => {
+  const { body } = await call(`/monitors?search=${encodeURIComponent(search)}${more}`)
+  return body.data.map(({ domain }: MonitorAnswer) => domain)
+}
+
+onBothEngines('a search', (fresh, engine) => {
+  test('looks for every word in names, values, external ids, tags and metadata', async () => {
+    const world = await givenApp(engine)
+    const monitors = [
+      { ...A, domain: 'one.example', tags: ['Production', 'wörk'], metadata: { customer: 'Acme "Inc"', path: 'a\\b' } },
+      { ...A, domain: 'two.example', external_id: 'crm-4711', expected_value: ['203.0.113.77'] },
+      { domain: 'three.example', record_type: 'TXT', expected_value: ['v=spf1 include:_spf.example.net ~all'] },
+      { ...A, domain: 'bücher.example', tags: ['100%_off'] },
+      { ...A, domain: 'x'.repeat(60), metadata: { long: 'y'.repeat(255) } },
+    ]
+    await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+    const all = ['one.example', 'two.example', 'three.example', 'xn--bcher-kva.example']
+    for (const [search, expected] of [
+      ['xample', all],
+      ['PRODUCT', ['one.example']],
+      ['acme', ['one.example']],
+      ['customer', ['one.example']],
+      ['"inc"', ['one.example']],
+      ['a\\b', ['one.example']],
+      ['wörk', ['one.example']],
+      ['acme 192.0.2', ['one.example']],
+      ['acme 203.0', []],
+      ['rm-47', ['two.example']],
+      ['113.77', ['two.example']],
+      ['spf1 _spf.', ['three.example']],
+      ['v=spf1 include:_spf.example.net ~all', ['three.example']],
+      ['~all a', ['three.example']],
+      ['bücher.example', ['xn--bcher-kva.example']],
+      ['https://Bücher.example/path', ['xn--bcher-kva.example']],
+      ['two.example.', ['two.example']],
+      ['two.exam.', []],
+      ['0%_o', ['xn--bcher-kva.example']],
+      ['0_%o', []],
+      ['e__mple', []],
+      ['tw', ['two.example']],
+      ['t', ['two.example', 'three.example']],
+      ['wo', []],
+      ['t 71', ['two.example']],
+      ['y'.repeat(200), ['x'.repeat(60)]],
+      ['y'.repeat(256), []],
+      ["' or 1=1 --", []],
+      ['" OR "exa', []],
+    ] as const) {
+      expect([search, (await found(world, search)).sort()]).toEqual([search, [...expected].sort()])
+    }
+    expect((await world.call('/monitors?search=%20')).body.errors.search).toBeDefined()
+    const stranger = await world.organization('Strangers')
+    await world.call('/monitors', { method: 'POST', key: stranger.key, body: { ...A, domain: 'other.example' } })
+    expect(await found(world, 'xample')).toHaveLength(4)
+    expect((await world.call('/monitors?search=xample', { key: stranger.key })).body.data).toHaveLength(1)
+    expect((await world.call('/monitors/counts?search=xample', { key: stranger.key })).body.active).toBe(1)
+  })
+
+  test('follows every change of a monitor', async () => {
+    const world = await givenApp(engine)
+    const { id } = (await world.call('/monitors', { method: 'POST', body: { ...A, domain: 'one.example' } })).body
+    const patch = (body: object) => world.call(`/monitors/${id}`, { method: 'PATCH', body })
+    for (const [change, old, now] of [
+      [{ full_domain: 'renamed.example' }, 'one.ex', 'renamed'],
+      [{ expected_value: ['198.51.100.9'] }, '192.0.2.1', '51.100'],
+      [{ tags: ['blue'] }, 'renamed green', 'blue'],
+      [{ tags: ['green'] }, 'blue', 'green'],
+      [{ metadata: { owner: 'erika' } }, 'max', 'erika'],
+      [{ external_id: 'crm-1' }, 'crm-2', 'crm-1'],
+    ] as const) {
+      expect((await patch(change)).status).toBe(200)
+      expect([change, await found(world, old), await found(world, now)]).toEqual([change, [], ['renamed.example']])
+    }
+    const { db } = world.deps
+    await world.call(`/monitors/${id}`, { method: 'DELETE' })
+    expect(await found(world, 'renamed')).toEqual([])
+    expect(await db.selectFrom('monitor_texts').selectAll().execute()).toEqual([])
+    if (engine === 'sqlite')
+      await sql`insert into monitor_search (monitor_search, rank) values ('integrity-check', 1)`.execute(db)
+  })
+
+  test('finds monitors of a version before once they are added, each once', async () => {
+    const world = await givenApp(engine)
+    const { db } = world.deps
+    const monitors = Array.from({ length: 501 }, (_, at) => ({ ...A, domain: `n${at}.example` }))
+    await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+    await db.deleteFrom('monitor_texts').execute()
+    await db.deleteFrom('search_fill').execute()
+    await db.insertInto('search_fill').values({ number: 1, after_id: '' }).execute()
+    await world.call('/monitors', { method: 'POST', body: { ...A, domain: 'new.example' } })
+    expect(await found(world, 'example')).toEqual(['new.example'])
+    expect(await fillSome(db)).toBe(true)
+    expect(await fillSome(db)).toBe(false)
+    expect(await fillSome(db)).toBe(false)
+    expect((await world.call('/monitors/counts?search=example')).body.active).toBe(502)
+    expect(await db.selectFrom('search_fill').selectAll().execute()).toEqual([])
+  })
+
+  test('is read page by page in any order, whether the next rows hold it or not', async () => {
+    const db = await fresh()
+    const { id: organizationId } = await insertOrganization(
+      db,
+      { name: 'T', email: 'a@example.com', passwordHash: '' },
+      0,
+    )
+    const many = 4 * LOOKED_THROUGH
+    // Those that are found are the last in two of the orders.
+    const drafts = Array.from({ length: many }, (_, at) => {
+      const text = at >= many - 7 ? 'needle' : 'hay'
+      const parsed = parseMonitor({
+        ...A,
+        domain: `${text}-${String(at).padStart(4, '0')}.example`,
+        tags: ['all'],
+      } as never)
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+      return parsed.draft
+    })
+    await insertMonitors(db, systemContext(organizationId, 0), drafts)
+    await sql`update due_checks set last_checked_at = 5 where slot % 2 = 0`.execute(db)
+    const seal = createSeal('a secret of the test, longer than 32 characters')
+    const page = (query: object) =>
+      listMonitors(db, seal, { organizationId }, { query: { limit: 2, ...query }, included: NOTHING })
+    for (const search of ['needle', 'example', 'needle all', 'ne']) {
+      const wanted = search === 'example' ? many : 7
+      for (const order_by of ['created', 'domain', 'last_checked', 'state']) {
+        for (const order_way of ['asc', 'desc'] as const) {
+          const asked = { search, order_by, order_way, ...(wanted === many ? { limit: 100 } : {}) }
+          const names: string[] = []
+          let last: Awaited<ReturnType<typeof page>> | undefined
+          for (let after: string | null | undefined; after !== null; after = last.after) {
+            const next = await page({ ...asked, ...(after === undefined ? {} : { after }) })
+            if (last) expect((await page({ ...asked, before: next.before! })).data).toEqual(last.data)
+            names.push(...next.data.map(({ id }) => id))
+            last = next
+          }
+          expect([asked, names.length, new Set(names).size]).toEqual([asked, wanted, wanted])
+        }
+      }
+    }
+  })
+})
+
+onBothEngines('counts', (_fresh, engine) => {
+  test('of all monitors, of a filter and of each group say the same as the list', async () => {
+    const world = await givenApp(engine)
+    const { db } = world.deps
+    const monitors = Array.from({ length: 24 }, (_, at) => ({
+      ...A,
+      domain: `n${at}.example`,
+      group: at % 2 === 0 ? 'even' : 'odd',
+      is_active: at % 8 !== 0,
+      tags: at % 3 === 0 ? ['third'] : [],
+    }))
+    const made = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).body
+    for (const [at, { id }] of made.entries()) {
+      const state = (['VALID', 'VALID', 'MISMATCH', 'UNSET'] as const)[Math.floor(at / 2) % 4]!
+      await db.updateTable('monitors').set({ state }).where('id', '=', id).execute()
+    }
+    const groups = (await world.call('/groups?include=counts&order_by=slug')).body.data
+    for (const query of [
+      '',
+      'group=even',
+      'group=odd',
+      'group=none',
+      'tag=third',
+      'search=n1',
+      'search=exam&group=odd',
+      'state=VALID,UNSET',
+    ]) {
+      const counts = (await world.call(`/monitors/counts?${query}`)).body
+      const list: MonitorAnswer[] = (await world.call(`/monitors?limit=100&${query}`)).body.data
+      const active = list.filter(({ is_active }) => is_active)
+      const states = Object.fromEntries(
+        Map.groupBy(active, ({ state }) => state)
+          .entries()
+          .map(([state, some]) => [state, some.length]),
+      )
+      const expected = { states, active: active.length, disabled: list.length - active.length, is_partial: false }
+      expect([query, counts]).toEqual([query, expected])
+      const group = groups.find(({ slug }: { slug: string }) => query === `group=${slug}`)
+      if (group) expect(group.counts).toEqual(expected)
+    }
+    expect((await world.call('/groups/even?include=counts')).body.counts.disabled).toBe(3)
+    const search = async (text: string) =>
+      (await world.call(`/groups?search=${encodeURIComponent(text)}`)).body.data.map(
+        ({ slug }: { slug: string }) => slug,
+      )
+    expect([
+      await search('VEN'),
+      await search('efau'),
+      await search('d'),
+      await search('even odd'),
+      await search('e_en'),
+    ]).toEqual([['even'], ['default'], ['default', 'odd'], [], []])
+  })
+})
