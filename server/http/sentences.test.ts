@@ -153,7 +153,7 @@ test('errors of a query name what is unknown, what came twice and what is allowe
   const world = await givenApp('sqlite')
   const errorsOf = async (query: string) => (await world.call(`/groups?${query}`)).body.errors
   expect(await errorsOf('page=2')).toEqual({
-    page: 'is unknown. Allowed: after, before, limit, order_by, order_way, external_id, tag, include.',
+    page: 'is unknown. Allowed: after, before, limit, order_by, order_way, external_id, tag, search, include.',
   })
   expect(await errorsOf('limit=1&limit=2')).toEqual({ limit: 'was given more than once. Send it once.' })
   expect(await errorsOf('order_way=asc&order_way=desc')).toEqual({

@@ -108,7 +108,16 @@ const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 /** The indexes that serve a filter, and its labels; without the search. */
 export function waysOf(db: Database, tenant: Tenant, filter: MonitorFilter): Way[] {
   const ways = [...filter.labels.map((label) => labelWay(tenant, label)), ...columnWays(tenant, filter)]
-  return engineOf(db) === 'sqlite' ? ways : ways.map((way) => ({ ...way, index: undefined }))
+  if (engineOf(db) === 'sqlite') return ways
+  return ways.map(({ columns, values, ...way }) => {
+    const isOfGroup = !columns.includes('organization_id')
+    return {
+      ...way,
+      index: undefined,
+      columns: isOfGroup ? ['organization_id', ...columns] : columns,
+      values: isOfGroup ? [tenant.organizationId, ...values] : values,
+    }
+  })
 }
 
 function columnWays({ organizationId }: Tenant, { equals, states }: MonitorFilter): Way[] {
