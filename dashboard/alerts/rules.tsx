@@ -1,6 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { BellRing, CircleCheck, Ellipsis, PauseCircle, Pencil, PlayCircle, Plus, Trash2 } from 'lucide-react'
+import {
+  BellRing,
+  CircleCheck,
+  Ellipsis,
+  PauseCircle,
+  Pencil,
+  PlayCircle,
+  Plus,
+  Trash2,
+  TriangleAlert,
+} from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { AlertRule } from '#contract/alerts.ts'
 import { api } from '../api.ts'
@@ -38,7 +48,7 @@ export function Rules() {
     <>
       <Section
         title="Alert rules"
-        hint="If several rules match a failure, each of them sends it."
+        hint="Rules have no order: if several match a failure, each of them sends it."
         isFlush
         actions={make}
       >
@@ -81,6 +91,7 @@ function List({ rules }: { rules: readonly AlertRule[] }) {
           <Cell className="min-w-0">
             <p className="font-medium break-words">{rule.name}</p>
             <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
+            <Overlaps names={rules.filter((other) => overlap(rule, other)).map(({ name }) => name)} />
           </Cell>
           <Cell className="hidden text-soft sm:table-cell">{rule.channels.map(nameOf).join(', ')}</Cell>
           <Cell className="hidden whitespace-nowrap text-soft md:table-cell">
@@ -95,6 +106,31 @@ function List({ rules }: { rules: readonly AlertRule[] }) {
         </tr>
       ))}
     </Table>
+  )
+}
+
+function Overlaps({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null
+  return (
+    <p className="mt-1 flex gap-1.5 text-xs text-warn">
+      <TriangleAlert className="mt-0.5 size-3.5 shrink-0" aria-hidden="true" />
+      <span className="min-w-0 break-words">May send a failure to the same channel as {names.join(', ')}.</span>
+    </p>
+  )
+}
+
+/** Whether a channel may receive one failure from both. Name patterns and tags of two rules can always fit one monitor. */
+function overlap(one: AlertRule, other: AlertRule): boolean {
+  const share = (some: readonly string[] | null, others: readonly string[] | null) =>
+    some === null || others === null || some.some((value) => others.includes(value))
+  return (
+    one.id !== other.id &&
+    one.is_active &&
+    other.is_active &&
+    share(one.channels, other.channels) &&
+    share(one.groups, other.groups) &&
+    share(one.record_types, other.record_types) &&
+    share(one.states, other.states)
   )
 }
 
