@@ -93,7 +93,7 @@ test('it is ready on a new database and on one that exists', async () => {
 test('without an organization the log says how to make one', async () => {
   const { settings } = await givenWorld('sqlite', { isMigrated: false })
   const server = await givenServer(settings)
-  await expect.poll(server.stdout).toContain('npm run zonewatch -- setup')
+  await expect.poll(server.stdout).toContain('command line: zonewatch setup')
 })
 
 /** What it says on standard error when it does not start: no stack trace, and exit code 1. */

@@ -42,7 +42,9 @@ export async function scheduledBackup(): Promise<void> {
   const log = await createLog(config)
   const { backupDir: folder, backupKeep } = config
   if (folder === null) throw new CliError('BACKUP_DIR is not set.')
-  setPriority(constants.priority.PRIORITY_LOW)
+  try {
+    setPriority(constants.priority.PRIORITY_LOW)
+  } catch {} // a service manager may forbid it: the backup is made all the same
   const now = systemClock.now()
   const path = join(folder, backupNameOf(now))
   try {

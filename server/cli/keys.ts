@@ -31,7 +31,7 @@ export async function createKey({
     const { id, key } = await made.catch(refused)
     if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
     print(
-      `API key "${name}" (${role}) for ${slug}, shown only once:\n\n  ${key}\n\nRevoke it with: npm run zonewatch -- keys revoke ${id}`,
+      `API key "${name}" (${role}) for ${slug}, shown only once:\n\n  ${key}\n\nRevoke it with: zonewatch keys revoke ${id}`,
     )
   })
 }
@@ -60,7 +60,7 @@ export async function printKeys({ organization, json }: Choice): Promise<void> {
       )
       return print(JSON.stringify(shown))
     }
-    if (keys.length === 0) return print('No API keys exist. Create one with: npm run zonewatch -- setup --help')
+    if (keys.length === 0) return print('No API keys exist. Create one with: zonewatch setup --help')
     const day = (instant: number | null) => isoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
     const rows = keys.map((key) => [
       key.id,
@@ -77,7 +77,7 @@ export async function printKeys({ organization, json }: Choice): Promise<void> {
 
 export async function revoke(id: string): Promise<void> {
   await withDatabase(async (db) => {
-    const isUnknown = unknown(`No active key has the id ${id}. List them with: npm run zonewatch -- keys list`)
+    const isUnknown = unknown(`No active key has the id ${id}. List them with: zonewatch keys list`)
     const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
     await revokeKey(db, operatorContext(organizationId, systemClock.now()), id).catch(isUnknown)
     print(`${id} is revoked. Requests with this key are rejected.`)
@@ -87,7 +87,7 @@ export async function revoke(id: string): Promise<void> {
 /** `given`: by class, a number, or `default` for the limit of the server. */
 export async function setLimits(id: string, given: Partial<Record<KeyLimit, string>>): Promise<void> {
   await withDatabase(async (db, config) => {
-    const isUnknown = unknown(`No active key has the id ${id}. List them with: npm run zonewatch -- keys list`)
+    const isUnknown = unknown(`No active key has the id ${id}. List them with: zonewatch keys list`)
     const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
     const context = operatorContext(organizationId, systemClock.now())
     const change = Object.fromEntries(
