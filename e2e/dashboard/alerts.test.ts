@@ -35,7 +35,7 @@ test('the list of rules names those that may send a failure to the same channel,
   for (const name of ['Elsewhere', 'Off']) expect(await row(name).getByText('May send').count()).toBe(0)
 })
 
-test('a maintenance window is created and changed in its form', async () => {
+test('a maintenance window is created in its form, which says what to correct', async () => {
   const { page } = await givenOwner()
   const day = new Date(systemClock.now() + 30 * DAY_MS).toISOString().slice(0, 10)
   await page.goto('/dashboard/alerts?tab=maintenance')

@@ -61,13 +61,16 @@ test('while the server stops it finishes what is in progress, and answers what c
   socket.on('data', (part) => {
     answer += part
   })
+  const ended = once(socket, 'close')
   const head = `Host: x\r\nX-Api-Key: ${key}\r\n`
-  socket.write(`POST /groups HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: 12\r\n\r\n`)
-  await systemClock.sleep(50)
+  const length = 'Content-Type: application/json\r\nContent-Length: 12\r\nExpect: 100-continue\r\n'
+  socket.write(`POST /groups HTTP/1.1\r\n${head}${length}\r\n`)
+  await expect.poll(() => answer).toBe('HTTP/1.1 100 Continue\r\n\r\n') // the server has the request
+  answer = ''
   const closed = world.close()
   await systemClock.sleep(50)
   socket.write(`{"name":"x"}GET /groups HTTP/1.1\r\n${head}\r\n`)
-  await Promise.all([closed, once(socket, 'close')])
+  await Promise.all([closed, ended])
   const [first = '', second = ''] = answer.split(/(?<=\})(?=HTTP)/)
   expect(first).toMatch(/^HTTP\/1.1 201 /)
   expect(second).toMatch(/^HTTP\/1.1 503 /)
