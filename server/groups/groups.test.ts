@@ -239,19 +239,20 @@ describe('DELETE /groups/{group} (postgres)', () => {
     const { id: organizationId } = await world.organization()
     const [first] = await givenMonitors(world, 'shop', 1)
     let deleting: Promise<Answer> | undefined
-    const late = await db.transaction().execute(async (links) => {
+    const { change, late } = await db.transaction().execute(async (links) => {
       await lockLinks(links, organizationId)
       deleting = world.call('/groups/shop', { method: 'DELETE' })
       await someoneWaits(db)
       expect((await world.call(`/monitors/${first}?include=group`)).body.group).toBe('default')
       const [id] = await givenMonitors(world, 'shop', 1)
-      return id!
+      // Before the deletion goes on, which must find this monitor locked.
+      const change = await db.startTransaction().execute()
+      await lockMonitor(change, { organizationId }, id!)
+      return { change, late: id! }
     })
-    await db.transaction().execute(async (change) => {
-      await lockMonitor(change, { organizationId }, late)
-      await someoneWaits(db)
-      await updateMonitor(change, systemContext(organizationId, clock.now()), late, { group: 'default' })
-    })
+    await someoneWaits(db)
+    await updateMonitor(change, systemContext(organizationId, clock.now()), late, { group: 'default' })
+    await change.commit().execute()
     expect((await deleting!).status).toBe(204)
     expect((await world.call('/groups')).body.data).toMatchObject([{ slug: 'default', monitors: 2 }])
   })
