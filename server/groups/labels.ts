@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import { EXTERNAL_ID, METADATA_KEY, METADATA_PREFIX, type Metadata, MOST_METADATA } from '#contract/labels.ts'
 import type { Tenant } from '../context.ts'
@@ -86,6 +86,13 @@ export function labelsAskedFor(query: object): string[] {
 export const hasLabel = ({ table, id }: Of, listed: 'monitors' | 'groups', { organizationId }: Tenant, label: string) =>
   sql<boolean>`exists (select 1 from ${sql.table(table)} where ${sql.ref(`${table}.organization_id`)} = ${organizationId}
     and ${sql.ref(`${table}.label`)} = ${label} and ${sql.ref(`${table}.${id}`)} = ${sql.ref(`${listed}.id`)})`
+
+/** As searched texts are: letters beyond ASCII keep their case on both engines. */
+export const lowerCased = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+
+/** Whether a text has these characters. There are no wildcards. */
+export const contains = (text: RawBuilder<unknown>, characters: string) =>
+  sql<boolean>`${text} like ${`%${characters.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
 
 type Of = { table: 'monitor_labels'; id: 'monitor_id' } | { table: 'group_labels'; id: 'group_id' }
 export const MONITOR_LABELS: Of = { table: 'monitor_labels', id: 'monitor_id' }

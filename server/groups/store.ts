@@ -16,6 +16,7 @@ import type { Seal } from '../seal.ts'
 import { countByGroup } from './counts.ts'
 import {
   auditOfLabels,
+  contains,
   externalIdTaken,
   type GivenLabels,
   GROUP_LABELS,
@@ -23,6 +24,7 @@ import {
   insertLabels,
   labelColumnsOf,
   labelsAskedFor,
+  lowerCased,
   replaceLabels,
   takenExternalIds,
 } from './labels.ts'
@@ -47,7 +49,7 @@ export async function listGroups(
   let base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
   if (external_id !== undefined) base = base.where('groups.external_id', '=', external_id)
   for (const label of labels) base = base.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
-  for (const word of words ?? []) base = base.where(hasWord(word))
+  for (const word of words ?? []) base = base.where(hasWord(db, word))
   const page = await listPage<GroupRow>(base as never, {
     seal,
     query,
@@ -58,10 +60,12 @@ export async function listGroups(
   return { ...page, data: await toGroups(db, organizationId, page.data, included) }
 }
 
-/** Without an index: an organization has far fewer groups than monitors. */
-const hasWord = (word: string) => sql<boolean>`lower(groups.name || ' ' || groups.slug || ' ' ||
-  coalesce(groups.external_id, '') || ' ' || groups.tags || ' ' || groups.metadata)
-  like ${`%${word.toLowerCase().replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
+/** Without an index: an organization has far fewer groups than monitors. Tags and metadata without the escapes of JSON. */
+function hasWord(db: Database, word: string) {
+  const text = sql`groups.name || ' ' || groups.slug || ' ' || coalesce(groups.external_id, '') || ' ' ||
+    replace(replace(groups.tags || ' ' || groups.metadata, '\\"', '"'), '\\\\', '\\')`
+  return contains(engineOf(db) === 'sqlite' ? sql`lower(${text})` : sql`lower((${text}) collate "C")`, lowerCased(word))
+}
 
 /** By id or slug. Throws `not_found` when there is none, or it is another organization's. */
 export async function getGroup(

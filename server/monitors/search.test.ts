@@ -207,5 +207,10 @@ onBothEngines('counts', (_fresh, engine) => {
       await search('even odd'),
       await search('e_en'),
     ]).toEqual([['even'], ['default'], ['default', 'odd'], [], []])
+    await world.call('/groups', {
+      method: 'POST',
+      body: { name: 'Ärzte', slug: 'a', metadata: { owner: 'Max "M"', path: 'x\\y' } },
+    })
+    for (const text of ['Ärzte', 'rzte', '"m"', 'x\\y']) expect([text, await search(text)]).toEqual([text, ['a']])
   })
 })

@@ -4,6 +4,7 @@ import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
 import { normalizeName } from '../dns/names.ts'
+import { contains as hasCharacters, lowerCased } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
 import { pastedName } from './pasted-name.ts'
 
@@ -40,9 +41,6 @@ function formsOf(word: string): string[] {
   return form === given ? [given] : [given, form]
 }
 
-/** As the texts are: letters beyond ASCII keep their case on both engines. */
-export const lowerCased = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
-
 const isLong = (forms: readonly string[]) => forms.every((form) => Array.from(form).length >= TRIGRAM)
 
 /** Of a row of `monitors`. A scalar subquery, so that PostgreSQL looks up each row instead of joining all texts. */
@@ -67,7 +65,7 @@ const contains = (words: Search['words']): RawBuilder<boolean> =>
     sql` and `,
   )
 
-const isIn = (form: string) => sql`texts.text like ${`%${form.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
+const isIn = (form: string) => hasCharacters(sql`texts.text`, form)
 
 /** Whether `foundIds` are all that a search finds and no others. */
 export const isExact = ({ words, names }: Search): boolean => names === undefined || words.length === 0
