@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { MonitorAnswer } from '#contract/monitors.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { systemContext } from '../context.ts'
+import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines, someoneWaits } from '../testing/database.ts'
+import { deleteMonitor } from './remove.ts'
 
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const LABELS = { external_id: 'c300/www', tags: ['prod', 'eu'], metadata: { plan: 'business', customer: 'acme' } }
@@ -103,6 +105,8 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
       [[one, two, one], 409, 'monitors.2.external_id'],
       [[one, { ...two, record_type: 'MX' }], 400, 'monitors.1.expected_value.0'],
       [[{ ...one, group: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb' }], 400, 'monitors.0.group'],
+      [[one, { ...two, until: 'valid', record_type: 'MX' }], 400, 'monitors.1.expected_value.0'],
+      [[one, { ...two, until: 'valid', group: 'grp_01kaj3x7v8q2n5m4r6t9w0y1zb' }], 400, 'monitors.1.group'],
     ] as const) {
       const refused = await bulk([...monitors])
       expect([refused.status, Object.keys(refused.body.errors)]).toEqual([status, [field]])
@@ -262,4 +266,22 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     )
     expect((await world.call('/groups?include=secret')).body.errors.include).toContain('external_id, tags, metadata')
   })
+})
+
+test('on_conflict: update makes a monitor again that is deleted at that moment (postgres)', async () => {
+  const world = await givenApp('postgres')
+  const { db, clock } = world.deps
+  const { id: organizationId } = await world.organization()
+  const bulk = () =>
+    post(world, '/monitors/bulk', { on_conflict: 'update', monitors: [{ ...WWW, external_id: 'one' }] })
+  const [{ id }] = (await bulk()).body
+  let again: Promise<Answer> | undefined
+  await db.transaction().execute(async (deletion) => {
+    await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
+    again = bulk()
+    await someoneWaits(db)
+  })
+  const { status, body } = await again!
+  expect([status, body]).toMatchObject([201, [{ subdomain: 'www' }]])
+  expect(body[0].id).not.toBe(id)
 })

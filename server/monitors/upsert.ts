@@ -8,12 +8,12 @@ import { externalIdTaken, takenExternalIds } from '../groups/labels.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import type { Quota } from '../organization/quota.ts'
-import { type FieldErrors, invalid } from '../problem.ts'
+import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { parseChange } from './change.ts'
 import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
 import { insertMonitors } from './insert.ts'
-import type { MonitorDraft } from './monitor.ts'
+import type { MonitorDraft, MonitorRow } from './monitor.ts'
 import { updateMonitor } from './update.ts'
 
 /** `given`: what was sent. `draft`: the same as a monitor to make. */
@@ -69,15 +69,18 @@ export async function upsertMonitors(
   if (repeated.length > 0) throw externalIdTaken(repeated.map((place) => fieldAt(place, 'external_id')))
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
-    const known = await takenExternalIds(transaction, context, 'monitors', [...places.keys()])
+    const taken = await takenExternalIds(transaction, context, 'monitors', [...places.keys()])
+    // One that was deleted meanwhile is made again.
+    const rows = await lockManyMonitors(transaction, context, [...taken.values()])
+    const known = new Map(rows.map((row) => [row.external_id!, row]))
     await changeKnown(transaction, context, { items, fieldAt, quota, seal }, known)
     const added = [...items.entries()].filter(([, { externalId }]) => !known.has(externalId))
     const drafts = added.map(([, { draft }]) => draft)
     const groupFields = added.map(([place]) => fieldAt(place, 'group'))
     const made =
       drafts.length === 0 ? [] : await insertMonitors(transaction, context, drafts, { groupFields, quota, seal })
-    for (const { external_id, id } of made) known.set(external_id!, id)
-    return { ids: items.map(({ externalId }) => known.get(externalId)!), created: made.length }
+    const ids = new Map([...known.values(), ...made].map(({ external_id, id }) => [external_id!, id]))
+    return { ids: items.map(({ externalId }) => ids.get(externalId)!), created: made.length }
   })
 }
 
@@ -85,22 +88,17 @@ async function changeKnown(
   db: Database,
   context: RequestContext,
   { items, fieldAt, seal }: Upserts,
-  known: ReadonlyMap<string, string>,
+  rows: ReadonlyMap<string, MonitorRow>,
 ): Promise<void> {
   const { now } = context
-  const rows = new Map((await lockManyMonitors(db, context, [...known.values()])).map((row) => [row.external_id, row]))
   const changing = [...items.entries()].filter(([, { externalId }]) => rows.has(externalId))
   const named = changing.flatMap(([, { given }]) => given.group ?? [])
   const groups = await resolveGroups(db, context, new Set(named))
   const errors: FieldErrors = {}
   const changes: ManyChanged[] = []
+  const waiting: { place: number; id: string; given: MonitorUpsert }[] = []
   for (const [place, { externalId, given }] of changing) {
     const row = rows.get(externalId)!
-    // Who waits has a link too, which is made one by one.
-    if (given.until !== undefined) {
-      await updateMonitor(db, context, row.id, given, { seal })
-      continue
-    }
     const parsed = parseChange(row, given)
     const group = given.group == null ? undefined : groups.get(given.group)
     if (given.group != null && !group) errors[fieldAt(place, 'group')] = NO_SUCH_GROUP
@@ -108,11 +106,22 @@ async function changeKnown(
       for (const [field, error] of Object.entries(parsed.errors)) errors[fieldAt(place, field)] = error
       continue
     }
+    // Who waits has a link too, which is made one by one.
+    if (given.until !== undefined) {
+      waiting.push({ place, id: row.id, given })
+      continue
+    }
     const groupId = group && group.id !== row.group_id ? group.id : undefined
     if (Object.keys(parsed.changed.columns).length === 0 && groupId === undefined) continue
     changes.push({ row, changed: parsed.changed, groupId, checkAt: now })
   }
   if (Object.keys(errors).length > 0) throw invalid(errors)
+  for (const { place, id, given } of waiting) {
+    await updateMonitor(db, context, id, given, { seal }).catch((error) => {
+      if (!(error instanceof Problem && error.errors)) throw error
+      throw invalid(Object.fromEntries(Object.entries(error.errors).map(([field, of]) => [fieldAt(place, field), of])))
+    })
+  }
   if (changes.length === 0) return
   await changeMonitors(db, context, changes, now)
   const ids = changes.map(({ row }) => row.id)
