@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { forUpdate } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { type Answer, givenReceiver, secondChannel } from '../testing/alerts.ts'
 import type { AppWorld } from '../testing/app-world.ts'
@@ -130,6 +131,21 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
       'status',
     ])
     expect((await replay({ since, until: new Date(Date.parse(since) + 1).toISOString() })).body).toEqual({ count: 0 })
+  })
+
+  test('a replay passes over what is being recorded at that moment, and waits for nobody', async () => {
+    const { world, fail, channel, rule } = await givenReceiver(engine, { delay: 0 })
+    await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { repeat_every: 2 } })
+    await fail('shop.example.org')
+    const replay = () => world.call(`/channels/${channel}/replay`, { method: 'POST', body: { since: 0 } })
+    const { db } = world.deps
+    if (engine === 'postgres') {
+      await db.transaction().execute(async (recording) => {
+        await recording.selectFrom('due_alerts').selectAll().modifyEnd(forUpdate(db)).execute()
+        expect((await replay()).body).toEqual({ count: 0 })
+      })
+    }
+    expect((await replay()).body).toEqual({ count: 1 })
   })
 
   test('a snoozed incident sends nothing, and reminds at the end of the snooze', async () => {

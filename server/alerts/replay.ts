@@ -1,7 +1,7 @@
 import { addToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import { type Database, forUpdate, skipLocked } from '../database/database.ts'
 import type { AlertStatus } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { isoOf } from '../http/times.ts'
@@ -80,21 +80,24 @@ export async function replaySomeAlerts(db: Database, context: RequestContext, ch
   return { made, isDone: rows.length < AT_ONCE }
 }
 
-/** Locked, so that no attempt begins before the caller ends. */
+/**
+ * The others are locked, so that no attempt begins before the caller ends. One that somebody else has locked is being recorded by whoever
+ * will want the alert itself next: waiting for that would be a deadlock.
+ */
 async function beingSent(
   db: Database,
   organizationId: string,
   ids: readonly string[],
   now: number,
 ): Promise<Set<string>> {
-  const rows = await db
+  const due = db
     .selectFrom('due_alerts')
     .select(['alert_id', 'claimed_by', 'due_at'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'alert_id', ids))
-    .orderBy('alert_id')
-    .modifyEnd(forUpdate(db))
-    .execute()
-  const claimed = rows.filter(({ claimed_by, due_at }) => claimed_by !== null && due_at !== null && due_at > now)
-  return new Set(claimed.map(({ alert_id }) => alert_id))
+  const free = await due.modifyEnd(skipLocked(db)).execute()
+  const idle = free.filter(({ claimed_by, due_at }) => claimed_by === null || due_at === null || due_at <= now)
+  const sending = new Set((await due.execute()).map(({ alert_id }) => alert_id))
+  for (const { alert_id } of idle) sending.delete(alert_id)
+  return sending
 }
