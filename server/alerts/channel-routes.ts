@@ -157,20 +157,24 @@ export function channelRoutes(deps: Deps): Routes {
       body: AlertReplay,
       response: Answers(202, AlertsReplayed),
     }
-    app.post('/channels/:channel/replay', { attachValidation, schema: again }, async (request, reply) => {
-      const { params, body, context } = request
-      const times = parseTimes(body, ['since', 'until'], schemaErrors(request))
-      const [since, until] = [times.since!, times.until ?? context.now]
-      if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
-      const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
-      return await inSteps(request, reply, db, {
-        start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),
-        step: (db, replay) => replaySomeAlerts(db, context, params.channel, replay),
-        answer: (_db, { count }) => {
-          reply.code(202)
-          return { count }
-        },
-      })
-    })
+    app.post(
+      '/channels/:channel/replay',
+      { attachValidation, config: byAdmins, schema: again },
+      async (request, reply) => {
+        const { params, body, context } = request
+        const times = parseTimes(body, ['since', 'until'], schemaErrors(request))
+        const [since, until] = [times.since!, times.until ?? context.now]
+        if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+        const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
+        return await inSteps(request, reply, db, {
+          start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),
+          step: (db, replay) => replaySomeAlerts(db, context, params.channel, replay),
+          answer: (_db, { count }) => {
+            reply.code(202)
+            return { count }
+          },
+        })
+      },
+    )
   }
 }
