@@ -7,7 +7,8 @@ import { runEvery } from '../database/worker-loop.ts'
 
 type FillDeps = { db: Database; clock: Clock; log: Logger }
 
-const AT_ONCE = 500
+/** A few milliseconds of the event loop. */
+const AT_ONCE = 100
 /** After each batch, so that anyone who waits for the database comes first. */
 const PAUSE_MS = 20
 const EVERY_MS = 60_000
@@ -32,8 +33,10 @@ export async function fillSome(db: Database): Promise<boolean> {
     const fill = transaction.selectFrom('search_fill').select('after_id').modifyEnd(forUpdate(db))
     const at = await fill.executeTakeFirst()
     if (!at) return false
+    // One that is being deleted would refuse its text.
+    const kept = engineOf(db) === 'postgres' ? sql`for key share` : sql``
     const { rows } = await sql<{ id: string }>`select id from monitors where id > ${at.after_id}
-      order by id limit ${AT_ONCE}`.execute(transaction)
+      order by id limit ${AT_ONCE} ${kept}`.execute(transaction)
     const ids = rows.map(({ id }) => id)
     if (ids.length > 0) await insertTexts(transaction, ids)
     if (ids.length < AT_ONCE) await transaction.deleteFrom('search_fill').execute()

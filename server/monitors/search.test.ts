@@ -6,10 +6,11 @@ import { systemContext } from '../context.ts'
 import { LOOKED_THROUGH } from '../http/keyset-query.ts'
 import { createSeal } from '../seal.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { onBothEngines, someoneWaits } from '../testing/database.ts'
 import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
 import { NOTHING, parseMonitor } from './monitor.ts'
+import { deleteMonitor } from './remove.ts'
 import { fillSome } from './search-fill.ts'
 
 const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
@@ -97,7 +98,7 @@ onBothEngines('a search', (fresh, engine) => {
   test('finds monitors of a version before once they are added, each once', async () => {
     const world = await givenApp(engine)
     const { db } = world.deps
-    const monitors = Array.from({ length: 501 }, (_, at) => ({ ...A, domain: `n${at}.example` }))
+    const monitors = Array.from({ length: 101 }, (_, at) => ({ ...A, domain: `n${at}.example` }))
     await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
     await db.deleteFrom('monitor_texts').execute()
     await db.deleteFrom('search_fill').execute()
@@ -107,7 +108,7 @@ onBothEngines('a search', (fresh, engine) => {
     expect(await fillSome(db)).toBe(true)
     expect(await fillSome(db)).toBe(false)
     expect(await fillSome(db)).toBe(false)
-    expect((await world.call('/monitors/counts?search=example')).body.active).toBe(502)
+    expect((await world.call('/monitors/counts?search=example')).body.active).toBe(102)
     expect(await db.selectFrom('search_fill').selectAll().execute()).toEqual([])
   })
 
@@ -213,4 +214,23 @@ onBothEngines('counts', (_fresh, engine) => {
     })
     for (const text of ['Ärzte', 'rzte', '"m"', 'x\\y']) expect([text, await search(text)]).toEqual([text, ['a']])
   })
+})
+
+test('monitors of a version before are added also while one of them is deleted (postgres)', async () => {
+  const world = await givenApp('postgres')
+  const { db, clock } = world.deps
+  const { id: organizationId } = await world.organization()
+  const make = async (domain: string) =>
+    (await world.call('/monitors', { method: 'POST', body: { ...A, domain } })).body
+  const [{ id }] = [await make('one.example'), await make('two.example')]
+  await db.deleteFrom('monitor_texts').execute()
+  await sql`insert into search_fill (number, after_id) values (1, '') on conflict (number) do nothing`.execute(db)
+  let filling: Promise<boolean> | undefined
+  await db.transaction().execute(async (deletion) => {
+    await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
+    filling = fillSome(db)
+    await someoneWaits(db)
+  })
+  expect(await filling!).toBe(false)
+  expect(await found(world, 'example')).toEqual(['two.example'])
 })
