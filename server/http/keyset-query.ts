@@ -45,19 +45,38 @@ export async function rowsNearby<R extends Listed>(
 ): Promise<(R & Valued)[] | undefined> {
   const [hasValue = true, ...others] = segmentsFrom(list, start)
   const offset = Math.min(limit * LOOKED_THROUGH, MOST_LOOKED_THROUGH)
-  const [last] = await segment({ ...list, rows: all }, start, { hasValue, limit: 1, offset })
-  const until = last && { id: last.id, value: last.page_value ?? null }
+  const until = await positionAfter({ ...list, rows: all }, start, hasValue, offset)
   const rows = await segment(list, start, { hasValue, limit, until })
-  return rows.length >= limit || (!last && others.length === 0) ? rows : undefined
+  return rows.length >= limit || (!until && others.length === 0) ? rows : undefined
 }
 
-/** Whether there is a row at the position or on the other side of it. */
-export async function isAnyBehind<R extends Listed>(list: List<R>, start: Start): Promise<boolean> {
+/**
+ * Whether there is a row at the position or on the other side of it. With `all`, the order without filters, only the nearest are looked
+ * through: undefined where none of these is one.
+ */
+export async function isAnyBehind<R extends Listed>(
+  list: List<R>,
+  start: Start,
+  all?: Builder<R>,
+): Promise<boolean | undefined> {
   const behind = { from: start.from, backward: !start.backward }
   for (const hasValue of segmentsFrom(list, behind)) {
-    if ((await segment(list, behind, { hasValue, limit: 1, isProbe: true })).length > 0) return true
+    const until = all && (await positionAfter({ ...list, rows: all }, behind, hasValue, 10 * LOOKED_THROUGH))
+    if ((await segment(list, behind, { hasValue, limit: 1, isProbe: true, until })).length > 0) return true
+    if (until) return undefined
   }
   return false
+}
+
+/** Of the row that is so many further on; undefined behind the last. */
+async function positionAfter<R extends Listed>(
+  list: List<R>,
+  start: Start,
+  hasValue: boolean,
+  offset: number,
+): Promise<Position | undefined> {
+  const [last] = await segment(list, start, { hasValue, limit: 1, offset })
+  return last && { id: last.id, value: last.page_value ?? null }
 }
 
 /** Rows with a value and rows without are two segments, each in the order of an index. Those before the start are left out. */

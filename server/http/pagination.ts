@@ -57,9 +57,11 @@ export async function listPage<R extends Listed>(rows: Builder<R>, options: List
   const page = found.slice(0, limit)
   const goesOn = found.length > limit
   // On the other side of the cursor lies whatever is there now: usually the page that we come from.
-  const isBehind = from !== null && (await isAnyBehind(list, { from, backward }))
+  const isNear = from !== null && (await isAnyBehind(list, { from, backward }, nearby && sparse?.all))
+  // What few have may be gone behind the cursor, as from those who delete page by page.
+  const isBehind = isNear ?? (await isAnyBehind({ ...sparse!.instead, isDescending }, { from, backward }))
   if (backward) page.reverse()
-  const [hasBefore, hasAfter] = backward ? [goesOn, isBehind] : [isBehind, goesOn]
+  const [hasBefore = false, hasAfter = false] = backward ? [goesOn, isBehind] : [isBehind, goesOn]
   const first = page.length > 0 ? positionOf(page[0]!) : from
   const last = page.length > 0 ? positionOf(page.at(-1)!) : from
   return {

@@ -7,6 +7,7 @@ import { LOOKED_THROUGH } from '../http/keyset-query.ts'
 import { createSeal } from '../seal.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
+import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
 import { NOTHING, parseMonitor } from './monitor.ts'
@@ -153,6 +154,35 @@ onBothEngines('a search', (fresh, engine) => {
         }
       }
     }
+  })
+})
+
+onBothEngines('a page of a search', (_fresh, engine) => {
+  test('looks through a part of the order only, also where what was behind the cursor is deleted', async () => {
+    const { db, plansOf } = await givenRecordingDatabase(engine)
+    const given = { name: 'T', email: 'a@example.com', passwordHash: '' }
+    const { id: organizationId } = await insertOrganization(db, given, 0)
+    const drafts = Array.from({ length: 1_300 }, (_, at) => {
+      const parsed = parseMonitor({ ...A, domain: `${at < 1_270 ? 'hay' : 'needle'}-${at}.example` } as never)
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+      return parsed.draft
+    })
+    await insertMonitors(db, systemContext(organizationId, 0), drafts)
+    const seal = createSeal('a secret of the test, longer than 32 characters')
+    const page = (query: object) =>
+      listMonitors(db, seal, { organizationId }, { query: { search: 'needle', ...query }, included: NOTHING })
+    const first = await page({})
+    const ids = first.data.map(({ id }) => id)
+    await db.deleteFrom('monitors').where('id', 'in', ids).execute()
+    let second: Awaited<ReturnType<typeof page>> | undefined
+    const plans = await plansOf(async () => {
+      second = await page({ after: first.after! })
+    })
+    expect([second!.data.length, second!.before]).toEqual([10, null])
+    const isProbe = (sql: string) => sql.startsWith('select "monitors"."id" as "id"') && / like /.test(sql)
+    const probes = plans.filter(({ sql }) => isProbe(sql) && !/those/.test(sql))
+    expect(probes.length).toBeGreaterThan(0)
+    for (const { sql } of probes) expect(sql).toMatch(/"id" [<>]=? .*"id" [<>]=? /)
   })
 })
 
