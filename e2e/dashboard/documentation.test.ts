@@ -57,7 +57,7 @@ test('no page is wider than a phone', async () => {
   const { browse } = await given()
   const { page } = await browse({ viewport: PHONE })
   await page.goto('/docs')
-  const links = page.locator('#pages a[href^="/docs/"]:not([href="/docs/api"])')
+  const links = page.locator('#site-pages a[href^="/docs/"]:not([href="/docs/api"])')
   const paths = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')!))
   expect(paths.length).toBeGreaterThan(20)
   const wide: string[] = []

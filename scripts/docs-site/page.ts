@@ -48,17 +48,17 @@ export function renderPage(page: Page, site: Site): string {
 <script type="module" src="${site.script}" data-index="${site.searchIndex}"></script>
 </head>
 <body>
-<a class="skip" href="#content">Skip to content</a>
+<a class="skip" href="#site-content">Skip to content</a>
 <header>
-<button class="plain phone" type="button" popovertarget="pages" aria-label="Pages">${icon('menu')}</button>
+<button class="plain phone" type="button" popovertarget="site-pages" aria-label="Pages">${icon('menu')}</button>
 <a class="brand" href="/docs">${MARK}<span>Zonewatch</span> <span class="faint">Docs</span></a>
-<button class="search scripted" type="button" id="open-search">${icon('search')}<span>Search</span><kbd>Ctrl K</kbd></button>
+<button class="search scripted" type="button" id="site-open-search">${icon('search')}<span>Search</span><kbd>Ctrl K</kbd></button>
 <nav aria-label="Site" class="links"><a href="/docs/api">API reference</a><a href="/dashboard">Dashboard</a></nav>
-<button class="plain scripted" type="button" id="theme" aria-label="Switch between light and dark">${icon('theme')}</button>
+<button class="plain scripted" type="button" id="site-theme" aria-label="Switch between light and dark">${icon('theme')}</button>
 </header>
 <div class="columns">
 ${navigation(page, site)}
-<main id="content" tabindex="-1">
+<main id="site-content" tabindex="-1">
 <article${page.isLanding ? ' class="landing"' : ''}>
 ${page.section && page.section.url !== page.url ? `<p class="kind"><a href="${page.section.url}">${escapeHtml(page.section.title)}</a></p>\n` : ''}<h1>${escapeHtml(page.title)}</h1>
 ${page.html}</article>
@@ -67,10 +67,10 @@ ${neighbours(page)}
 </main>
 ${contents(page)}
 </div>
-<dialog id="search" aria-label="Search the documentation">
-<div class="query">${icon('search')}<input type="text" role="combobox" aria-expanded="true" aria-controls="results" aria-autocomplete="list" aria-label="Search the documentation" placeholder="Search the documentation" autocomplete="off" spellcheck="false"><button class="plain" type="button" aria-label="Close">${icon('close')}</button></div>
-<div id="results" role="listbox" aria-label="Results"></div>
-<p id="found" role="status"></p>
+<dialog id="site-search" aria-label="Search the documentation">
+<div class="query">${icon('search')}<input type="text" role="combobox" aria-expanded="true" aria-controls="site-results" aria-autocomplete="list" aria-label="Search the documentation" placeholder="Search the documentation" autocomplete="off" spellcheck="false"><button class="plain" type="button" aria-label="Close">${icon('close')}</button></div>
+<div id="site-results" role="listbox" aria-label="Results"></div>
+<p id="site-found" role="status"></p>
 </dialog>
 </body>
 </html>
@@ -88,7 +88,7 @@ function navigation(page: Page, { sections }: Site): string {
       `<p><a href="${url}"${current(url)}>${escapeHtml(title)}</a></p>
 <ul>${pages.map((each) => `<li><a href="${each.url}"${current(each.url)}>${escapeHtml(each.title)}</a></li>`).join('')}</ul>`,
   )
-  return `<nav id="pages" class="pages" aria-label="Pages" popover>
+  return `<nav id="site-pages" class="pages" aria-label="Pages" popover>
 <div class="phone others"><a href="/docs/api">API reference</a><a href="/dashboard">Dashboard</a></div>
 ${parts.join('\n')}
 </nav>`

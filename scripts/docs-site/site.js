@@ -3,7 +3,7 @@
 const root = document.documentElement
 root.classList.add('scripted')
 
-document.getElementById('theme').addEventListener('click', () => {
+document.getElementById('site-theme').addEventListener('click', () => {
   const isDark = root.classList.toggle('dark')
   localStorage.setItem('zonewatch.theme', isDark ? 'dark' : 'light')
 })
@@ -67,13 +67,13 @@ if (entriesOfContents.size > 0) {
   markCurrent()
 }
 
-document.querySelector('#pages [aria-current]')?.scrollIntoView({ block: 'nearest' })
+document.querySelector('#site-pages [aria-current]')?.scrollIntoView({ block: 'nearest' })
 
-const dialog = document.getElementById('search')
+const dialog = document.getElementById('site-search')
 const input = dialog.querySelector('input')
-const list = document.getElementById('results')
-const status = document.getElementById('found')
-const opener = document.getElementById('open-search')
+const list = document.getElementById('site-results')
+const status = document.getElementById('site-found')
+const opener = document.getElementById('site-open-search')
 const MOST_RESULTS = 20
 let entries = []
 let chosen = 0
