@@ -52,8 +52,7 @@ export const SAMPLING_RULES: readonly Rule<Samples>[] = [
   },
   {
     name: 'Denials',
-    because:
-      'A denial is certain when all servers repeat it; where answers come between, the more frequent one decides.',
+    because: 'A denial is certain when all servers repeat it; where answers come between, it must be two thirds.',
     apply: denials,
   },
   {
@@ -144,9 +143,9 @@ function denials({ check, sampling, all, more, hasDenial, isSteady }: Samples): 
   if (more && 0.5 ** all.length >= REPORT_CHANCE) return more
   if (isSteady()) return report(check, all[0]!, sampling.agreed(), sampling.names())
   if (!isExhausted(check)) return inconclusive(check, REASONS.flapping)
-  // An RRset that is given in parts counts as one answer.
+  // An RRset that is given in parts counts as one answer. A server that denies now and then denies half of a few samples by chance.
   const answers = all.filter(isAnswer)
-  const isAnswered = answers.length * 2 > all.length
+  const isAnswered = answers.length * 3 > all.length
   const most = isAnswered ? unionOf(answers) : majority(withoutAnswers(all), null)!
   return report(check, most, REASONS.flapping, sampling.names())
 }
