@@ -120,7 +120,7 @@ const REQUEST = {
     'The filter is not possible in this order.',
     'cannot be combined with after_id or order_by=recorded. Leave it out, and filter the events that are returned.',
   ),
-  blank_search: plain('The search is empty.', 'must not be empty. Enter the start of a name.'),
+  blank_search: plain('The search is empty.', 'must not be empty. Enter a part of a name, an expected value or a tag.'),
   invalid_time: plain(
     'The text is not a time.',
     'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.',

@@ -52,6 +52,6 @@ export function AcknowledgePage() {
 function sentenceOf({ state, organization, acknowledged_by }: Acknowledgement): string {
   if (state === 'resolved') return 'The incident is resolved. There is nothing to acknowledge.'
   if (state === 'acknowledged')
-    return `Acknowledged by ${acknowledged_by}. ${organization} receives no more alerts about it until it recovers.`
-  return `${organization} receives no more alerts about this incident until it recovers.`
+    return `Acknowledged by ${acknowledged_by}. There are no further alerts about it for ${organization} until it recovers.`
+  return `There are no further alerts about this incident for ${organization} until it recovers.`
 }

@@ -31,7 +31,7 @@ export function UnsubscribePage() {
       title="Unsubscribe"
       text="You will receive no more alerts at this address."
       act="Unsubscribe"
-      done={({ email, organization }) => `${email} receives no more alerts of ${organization}.`}
+      done={({ email, organization }) => `${organization} no longer sends alerts to ${email}.`}
     />
   )
 }

@@ -17,8 +17,9 @@ import { groupPath, groupQuery, refreshGroups, webhooksQuery } from './queries.t
 export function GroupWebhooks({ group, canChange }: { group: Group; canChange: boolean }) {
   const { data, error } = useQuery(webhooksQuery)
   const { set, busy } = useAttach(group)
-  const attached = data?.data.filter(({ id }) => group.webhooks.includes(id)) ?? []
-  const others = data?.data.filter(({ id }) => !group.webhooks.includes(id)) ?? []
+  const receives = ({ id, all_groups }: Webhook) => all_groups === true || group.webhooks.includes(id)
+  const attached = data?.data.filter(receives) ?? []
+  const others = data?.data.filter((webhook) => !receives(webhook)) ?? []
   return (
     <Section title="Webhooks" hint="They receive the changes of this group’s monitors." isFlush>
       {error ? (
@@ -44,7 +45,8 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
                 <Code>{webhook.url}</Code>
               </Link>
               <HealthBadge webhook={webhook} />
-              {canChange && (
+              {webhook.all_groups && <span className="shrink-0 text-xs text-faint">All groups</span>}
+              {canChange && !webhook.all_groups && (
                 <Button
                   look="quiet"
                   size="sm"

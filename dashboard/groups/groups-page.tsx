@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { BellOff, FolderTree, MoreHorizontal, Pencil, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -13,7 +13,7 @@ import { Badge } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
-import { groupsQuery } from './queries.ts'
+import { groupsQuery, webhooksQuery } from './queries.ts'
 
 type Asking = { to: 'make' } | { to: 'rename' | 'delete'; group: Group }
 
@@ -23,6 +23,8 @@ export function GroupsPage() {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(groupsQuery)
   const [asking, setAsking] = useState<Asking>()
   const groups = data?.pages.flatMap((page) => page.data)
+  const webhooks = useQuery(webhooksQuery).data?.data
+  const ofAll = webhooks?.filter(({ all_groups }) => all_groups).map(({ id }) => id)
   const close = () => setAsking(undefined)
   const make = (
     <Button look="primary" onClick={() => setAsking({ to: 'make' })}>
@@ -52,7 +54,13 @@ export function GroupsPage() {
               }
             >
               {groups.map((group) => (
-                <GroupRow key={group.id} group={group} canChange={canChange} onAsk={(to) => setAsking({ to, group })} />
+                <GroupRow
+                  key={group.id}
+                  group={group}
+                  ofAll={ofAll}
+                  canChange={canChange}
+                  onAsk={(to) => setAsking({ to, group })}
+                />
               ))}
             </Table>
             {hasNextPage && (
@@ -84,10 +92,17 @@ export function GroupsPage() {
   )
 }
 
-type RowProps = { group: Group; canChange: boolean; onAsk: (to: 'rename' | 'delete') => void }
+/** `ofAll`: the webhooks that receive all groups; undefined while they are read. */
+type RowProps = {
+  group: Group
+  ofAll: string[] | undefined
+  canChange: boolean
+  onAsk: (to: 'rename' | 'delete') => void
+}
 
-function GroupRow({ group, canChange, onAsk }: RowProps) {
-  const { name, slug, is_default, monitors, webhooks } = group
+function GroupRow({ group, ofAll, canChange, onAsk }: RowProps) {
+  const { name, slug, is_default, monitors } = group
+  const webhooks = new Set([...group.webhooks, ...(ofAll ?? [])])
   return (
     <tr>
       <Cell>
@@ -112,12 +127,12 @@ function GroupRow({ group, canChange, onAsk }: RowProps) {
         </Link>
       </Cell>
       <Cell className="text-soft">
-        {webhooks.length === 0 ? (
+        {ofAll && webhooks.size === 0 ? (
           <Badge tone="warn" icon={BellOff}>
             None
           </Badge>
         ) : (
-          webhooks.length.toLocaleString()
+          webhooks.size.toLocaleString()
         )}
       </Cell>
       <Cell className="py-1! pr-2! pl-0! text-right">

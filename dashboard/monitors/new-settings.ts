@@ -31,7 +31,6 @@ export function useWatchSettings(group: string | undefined) {
   return [{ ...settings, frequency }, setSettings] as const
 }
 
-const NO_ONE: Listeners = { count: 0, isMore: false, paused: 0 }
 const MOST = 100
 
 export function useGroups(): Group[] | undefined {
@@ -53,17 +52,23 @@ export function groupName({ group, newGroup }: WatchSettings, groups: readonly G
 /** The webhooks that will receive changes. Undefined while that is being asked. */
 export function useListeners({ group, newGroup }: WatchSettings, groups: readonly Group[] | undefined) {
   const slug = group || groups?.find(({ is_default }) => is_default)?.slug
+  const isNew = newGroup !== undefined
+  const ofGroup = isNew ? {} : { group: slug }
   const { data } = useQuery({
-    queryKey: ['webhooks', 'of-group', slug],
-    queryFn: ({ signal }) => api.get<Page<Webhook>>('/webhooks', { group: slug, is_active: true, limit: MOST }, signal),
-    enabled: slug !== undefined && newGroup === undefined,
-    select: ({ data: webhooks, has_more }): Listeners => ({
-      count: webhooks.length,
-      isMore: has_more,
-      paused: webhooks.filter(({ state }) => state === 'paused').length,
-    }),
+    queryKey: ['webhooks', 'of-group', isNew ? null : slug],
+    queryFn: ({ signal }) => api.get<Page<Webhook>>('/webhooks', { ...ofGroup, is_active: true, limit: MOST }, signal),
+    enabled: isNew || slug !== undefined,
+    select: ({ data, has_more }): Listeners => {
+      // A new group has those that receive all groups.
+      const webhooks = isNew ? data.filter(({ all_groups }) => all_groups) : data
+      return {
+        count: webhooks.length,
+        isMore: has_more && !isNew,
+        paused: webhooks.filter(({ state }) => state === 'paused').length,
+      }
+    },
   })
-  return newGroup === undefined ? data : NO_ONE
+  return data
 }
 
 /** The shortest time between two checks that the plan allows. */

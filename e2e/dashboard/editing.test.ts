@@ -159,3 +159,19 @@ test('a session that ended is begun again over the form, and the form is saved',
     frequency: 30,
   })
 })
+
+test('a webhook that receives all groups is shown at each group', async () => {
+  const { server, page } = await givenOwner()
+  const headers = { origin: server.url }
+  const data = { url: 'https://hooks.shop.example/all', all_groups: true }
+  expect((await page.request.post('/webhooks', { data, headers })).status()).toBe(201)
+
+  await page.goto('/dashboard/groups')
+  const row = page.getByRole('row', { name: /Default/ })
+  await row.getByRole('cell', { name: '1', exact: true }).waitFor()
+  expect(await row.getByText('None').count()).toBe(0)
+  await row.getByRole('link').first().click()
+  await page.getByText('All groups').waitFor()
+  expect(await page.getByText('No webhooks yet').count()).toBe(0)
+  expect(await page.getByRole('button', { name: 'Detach' }).count()).toBe(0)
+})

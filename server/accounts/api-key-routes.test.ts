@@ -238,7 +238,7 @@ onBothEngines('an API key', (_fresh, engine) => {
     }
   })
 
-  test('gives another key no more than it has itself, and what is not said is as its own', async () => {
+  test('cannot give another key more than it has itself, and what the request leaves out is as its own', async () => {
     const world = await givenApp(engine, { READ_LIMIT: '20', WRITE_LIMIT: '50' })
     const expires = new Date(world.deps.clock.now() + HOUR_MS).toISOString()
     const { id, key } = (await makeByOwner(world, { limits: { read: 10, check: 30 }, expires })).body

@@ -85,7 +85,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(receiver.received).toHaveLength(before + 1)
   })
 
-  test('a channel that a rule has no more receives no further repetition, and the recovery', async () => {
+  test('a channel that was removed from its rule receives no further repetition, but the recovery', async () => {
     const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0, repeat_every: 1 })
     const shop = await fail('shop.example.com')
     const other = await secondChannel(world)

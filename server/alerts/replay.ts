@@ -81,8 +81,8 @@ export async function replaySomeAlerts(db: Database, context: RequestContext, ch
 }
 
 /**
- * The others are locked, so that no attempt begins before the caller ends. One that somebody else has locked is being recorded by whoever
- * will want the alert itself next: waiting for that would be a deadlock.
+ * The others are locked, so that no attempt begins before the caller ends. One that another process has locked is being
+ * recorded there, by a transaction that wants the alert itself next: waiting for that would be a deadlock.
  */
 async function beingSent(
   db: Database,

@@ -159,7 +159,7 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
     .where(isOneOf(db, 'object_id', ids))
     .orderBy('object_id')
     .execute()
-  // Before the monitors, as whoever changes an external id does.
+  // Locked before the monitors, in the same order as a change of an external id.
   if (done.some(({ kept }) => kept !== null)) await lockOrganization(db, organizationId)
   const rows = new Map((await lockManyMonitors(db, given, ids)).map((row) => [row.id, row]))
   const known = new Set(done.map(({ object_id }) => object_id))

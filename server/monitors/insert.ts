@@ -54,7 +54,7 @@ type Inserting = { context: RequestContext; drafts: readonly MonitorDraft[] } & 
 async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
   const { context, drafts } = inserting
   const { organizationId, now } = context
-  // Two that take one external id wait for each other: before groups, as whoever changes an external id does.
+  // Two that take one external id wait for each other: before groups, in the same order as a change of an external id.
   if (drafts.some(({ labels }) => labels.external_id)) await lockOrganization(db, organizationId)
   const groups = await groupsOf(db, inserting)
   const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 export const isFailing = (state: string): boolean => state !== 'VALID' && state !== 'UNSET'
 
 /**
- * Notes that monitors fail no more because they are deleted, disabled or have another expectation: no event says so. In the
+ * Notes that monitors no longer count as failing because they are deleted, disabled or have another expectation: no event says so. In the
  * transaction that changes them. `alerts/evaluate.ts` takes them out of their incidents.
  */
 export async function leaveIncidents(db: Database, organizationId: string, monitorIds: readonly string[], now: number) {

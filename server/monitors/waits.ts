@@ -26,7 +26,7 @@ export const deadlineOf = (now: number): string => isoOf(now + WAIT_MS)
 export type Waiting = { monitorId: string; key: string | null; pageId?: string | null }
 
 /**
- * Begins to wait, or begins anew. `fields`: the names of the fields that are at fault where too many wait. Throws a 400.
+ * Begins to wait, or starts the wait again. `fields`: the names of the fields that are at fault where too many wait. Throws a 400.
  */
 export async function startWaits(
   db: Database,

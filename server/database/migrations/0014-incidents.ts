@@ -3,7 +3,7 @@ import type { Migration } from '../migrate.ts'
 /** Incidents by cause, with what happened in them; repetition, escalation, quiet hours and digests of alert rules. */
 export const incidents: Migration = {
   name: 'incidents',
-  // The index is made anew: what inserts a summary names no index.
+  // The index is created again: what inserts a summary names no index.
   needs: 9,
   statements: ({ INTEGER, CLUSTERED }) => [
     // cause_kind: what its monitors share where they are of several zones. assignee_id: an agent.
