@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { codeNow } from '#server/testing/accounts.ts'
 import { createApi } from '#server/testing/api.ts'
 import { runCommand } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
@@ -116,4 +117,45 @@ test('config lists every setting and hides what is secret', async () => {
     for (const secret of [given.SECRET, 'hunter2', ADMIN.ADMIN_PASSWORD, ADMIN_KEY])
       expect(stdout).not.toContain(secret)
   }
+})
+
+test('disable-two-factor turns it off for a person, once, and the audit log says who did', async () => {
+  const { settings } = await givenWorld('sqlite', { isMigrated: false })
+  const [email, password] = ['owner@example.com', 'a long password']
+  const server = await givenServer({ ...settings, ...ADMIN, ADMIN_EMAIL: email, ADMIN_PASSWORD: password })
+  const post = async (path: string, body: object, cookie = '') => {
+    const headers = { 'content-type': 'application/json', origin: server.url, cookie }
+    const sent = { method: 'POST', headers, body: JSON.stringify(body) }
+    const answer = await fetch(`${server.url}/dashboard/auth/${path}`, sent)
+    const cookies = answer.headers.getSetCookie().map((each) => each.split(';')[0])
+    return { status: answer.status, body: await answer.json(), cookie: cookies.join('; ') }
+  }
+  const { cookie } = await post('sign-in/email', { email, password })
+  const enabled = await post('two-factor/enable', { password }, cookie)
+  await post('two-factor/verify-totp', { code: codeNow(enabled.body.totpURI) }, cookie)
+  expect((await post('sign-in/email', { email, password })).body).toEqual({ twoFactorRedirect: true })
+
+  expect(await runCommand(['disable-two-factor', email.toUpperCase()], settings)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`${email} signs in with the password alone.`),
+  })
+  expect((await post('sign-in/email', { email, password })).body).toEqual({ twoFactorRedirect: false })
+  const { body } = await createApi(server.url, ADMIN_KEY).get('/audit-log?action=agent.second_factor_disabled')
+  expect(body).toMatchObject({
+    data: expect.arrayContaining([
+      expect.objectContaining({
+        action: 'agent.second_factor_disabled',
+        actor: { type: 'operator', id: 'operator', label: 'Command line' },
+      }),
+    ]),
+  })
+
+  expect(await runCommand(['disable-two-factor', email], settings)).toMatchObject({
+    code: 1,
+    stderr: `${email} does not use two-factor authentication.\n`,
+  })
+  expect(await runCommand(['disable-two-factor', 'nobody@example.com'], settings)).toMatchObject({
+    code: 1,
+    stderr: 'No account has the address "nobody@example.com".\n',
+  })
 })

@@ -7,7 +7,7 @@ import {
   type AuditObject,
   MOST_OBJECT_IDS,
 } from '#contract/audit-log.ts'
-import type { Origin, RequestContext, Tenant } from './context.ts'
+import type { Actor, Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
 import { type Database, forUpdate } from './database/database.ts'
 import { narrowestIndex, withIndex } from './database/index-hints.ts'
@@ -122,12 +122,20 @@ export const newAuditId = ({ now }: Origin): string => newId('aud', now)
 /** Somebody may belong to many organizations. Those beyond this many get no entry about the account. */
 const MOST_MEMBERSHIPS = 1_000
 
-/** Records what a person did with the own account, for each organization that the person belongs to. */
+/** Records what is done with a person's account, for each organization that the person belongs to. `actor`: the person, if left out. */
 export async function recordAccountAudit(
   db: Database,
   origin: Origin,
   personId: string,
-  { action, before, after }: Pick<Audited, 'before' | 'after'> & { action: AuditAction & `agent.${string}` },
+  {
+    action,
+    before,
+    after,
+    actor,
+  }: Pick<Audited, 'before' | 'after'> & {
+    action: AuditAction & `agent.${string}`
+    actor?: Actor
+  },
 ): Promise<void> {
   const memberships = await db
     .selectFrom('agents')
@@ -137,7 +145,7 @@ export async function recordAccountAudit(
     .limit(MOST_MEMBERSHIPS)
     .execute()
   const rows = memberships.flatMap(({ id, organization_id: organizationId, name: label, role }) => {
-    const context: RequestContext = { ...origin, organizationId, role, actor: { type: 'person', id, label } }
+    const context: RequestContext = { ...origin, organizationId, role, actor: actor ?? { type: 'person', id, label } }
     const audited = { action, object: { id, label }, ...(before && { before }), ...(after && { after }) }
     return newRow(context, audited, newId('aud', origin.now)) ?? []
   })

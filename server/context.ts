@@ -39,7 +39,7 @@ export const originOf = ({ id, ip }: Sent, now: number): Origin => ({ requestId:
 
 const OF_THE_SERVER = { role: 'owner', requestId: null, address: null } as const
 const SYSTEM: Actor = { type: 'system', id: 'system', label: 'Zonewatch' }
-const OPERATOR: Actor = { type: 'operator', id: 'operator', label: 'Command line' }
+export const OPERATOR: Actor = { type: 'operator', id: 'operator', label: 'Command line' }
 
 /** For background loops; `actor` where another service causes the write. */
 export const systemContext = (organizationId: string, now: number, actor: Actor = SYSTEM): RequestContext => ({

@@ -69,6 +69,11 @@ program
   .action(async (organization, plan) => (await import('./cli/plan.ts')).assignPlan(organization, plan))
 
 program
+  .command('disable-two-factor <email>')
+  .description('turn off two-factor authentication for a person who lost the authenticator app and all recovery codes')
+  .action(async (email) => (await import('./cli/two-factor.ts')).disableTwoFactor(email))
+
+program
   .command('check <name> <type> [expected...]')
   .description('check a record once and print the evidence; no server needed')
   .option('--flexible', 'match flexibly instead of exactly')

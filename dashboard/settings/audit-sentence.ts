@@ -196,7 +196,10 @@ const SENTENCES: Record<AuditAction, Sentence> = {
   'agent.password_changed': () => 'changed their password',
   'agent.password_reset': () => 'reset their password with a link sent by email',
   'agent.second_factor_enabled': () => 'turned on two-factor authentication',
-  'agent.second_factor_disabled': () => 'turned off two-factor authentication',
+  'agent.second_factor_disabled': ({ actor, object }) =>
+    actor.type === 'operator'
+      ? `turned off two-factor authentication for ${object.label}`
+      : 'turned off two-factor authentication',
   'agent.backup_codes_created': () => 'created new recovery codes',
   'invitation.created': ({ object, after }) => `invited ${object.label} as ${after?.role}`,
   'invitation.resent': ({ object }) => `resent the invitation of ${object.label}`,

@@ -1,8 +1,10 @@
 import { Secret, TOTP } from 'otpauth'
+import { recordAccountAudit } from '../audit-log.ts'
+import type { Actor, Origin } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import type { Seal } from '../seal.ts'
-import { randomBase62 } from './account-tokens.ts'
-import type { Person } from './people.ts'
+import { deleteTokens, randomBase62, SIGN_INS } from './account-tokens.ts'
+import type { Account, Person } from './people.ts'
 
 /** What is sealed. `secret`: base32. */
 type Factor = { secret: string; backupCodes: string[] }
@@ -26,9 +28,18 @@ export async function confirmSecondFactor(db: Database, personId: string): Promi
   await db.updateTable('people').set({ two_factor_enabled: 1 }).where('id', '=', personId).execute()
 }
 
-export async function deleteSecondFactor(db: Database, personId: string): Promise<void> {
-  await db.updateTable('people').set({ two_factor_enabled: 0 }).where('id', '=', personId).execute()
-  await db.deleteFrom('second_factors').where('person_id', '=', personId).execute()
+/** Of a locked account. Sign-ins that wait for a code end, and no browser is trusted any more. `actor`: the person, if left out. */
+export async function disableSecondFactor(
+  db: Database,
+  account: Account,
+  origin: Origin,
+  actor?: Actor,
+): Promise<void> {
+  await db.updateTable('people').set({ two_factor_enabled: 0 }).where('id', '=', account.id).execute()
+  await db.deleteFrom('second_factors').where('person_id', '=', account.id).execute()
+  await deleteTokens(db, account.id, SIGN_INS)
+  if (!account.hasSecondFactor) return
+  await recordAccountAudit(db, origin, account.id, { action: 'agent.second_factor_disabled', ...(actor && { actor }) })
 }
 
 /**

@@ -8,12 +8,11 @@ import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import { conflict, invalid } from '../problem.ts'
 import { needSession, signedIn } from './account-gate.ts'
-import { deleteTokens, SIGN_INS } from './account-tokens.ts'
 import { byPerson, count, fromAddress, guarded, subjectOf } from './attempts.ts'
 import { changeEmail, replacePassword, sendEmailLink } from './links.ts'
 import type { Passwords } from './passwords.ts'
 import { type Account, emailOf, findAccountById, lockAccount, renamePerson } from './people.ts'
-import { deleteSecondFactor, insertSecondFactor, replaceBackupCodes } from './second-factor.ts'
+import { disableSecondFactor, insertSecondFactor, replaceBackupCodes } from './second-factor.ts'
 import { deleteSession, deleteSessions, insertSession, listSessions, setSessionCookie } from './sessions.ts'
 import { AUTH_PATH, DONE, noSecondFactor } from './sign-in-routes.ts'
 
@@ -127,11 +126,9 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       `${AUTH_PATH}/two-factor/disable`,
       { schema: { body: contract.PasswordOnly, response: Answers(200, contract.Done) } },
       async (request, reply) => {
-        await withPassword(request, reply, request.body, async (transaction, { id, hasSecondFactor }) => {
-          await deleteSecondFactor(transaction, id)
-          await deleteTokens(transaction, id, SIGN_INS)
-          if (hasSecondFactor) await record(transaction, request, { action: 'agent.second_factor_disabled' })
-        })
+        await withPassword(request, reply, request.body, (transaction, account) =>
+          disableSecondFactor(transaction, account, originOf(request, clock.now())),
+        )
         return DONE
       },
     )
