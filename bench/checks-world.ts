@@ -51,6 +51,7 @@ export async function withWorld<T>(engine: Engine, count: number, work: (world: 
     DNS_SERVERS: `127.0.0.1:${port}`,
     DNS_PER_SECOND: '1000000',
     READ_LIMIT: '0',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
   })
   const deps = openDeps(config, SECRET, pino({ level: 'warn' }))
   const app = await createApp({ ...deps, log: pino({ level: 'silent' }) })

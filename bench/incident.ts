@@ -1,148 +1,137 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { insertOrganization } from '../server/accounts/organizations.ts'
-import { listAlerts } from '../server/alerts/alert-store.ts'
-import { beginAttempt } from '../server/alerts/deliver.ts'
-import { evaluateDue, evaluateSoon, GATHERING_MS } from '../server/alerts/evaluate.ts'
-import { getIncident, listIncidents } from '../server/alerts/incident-store.ts'
-import { rulesOfMonitor } from '../server/alerts/monitor-rules.ts'
-import { listEntries } from '../server/alerts/timeline.ts'
+import { evaluateSoon } from '../server/alerts/evaluate.ts'
+import { runAlertWorker, runEvaluation } from '../server/alerts/worker.ts'
 import { systemClock } from '../server/clock.ts'
-import { systemContext } from '../server/context.ts'
-import { type Database, inTransaction, openDatabase } from '../server/database/database.ts'
-import { claimDue } from '../server/database/lease-queue.ts'
-import { migrate } from '../server/database/migrate.ts'
+import { type Database, type Engine, inTransaction } from '../server/database/database.ts'
 import { insertEvents, newEventIds } from '../server/events/store.ts'
-import { insertMonitors } from '../server/monitors/insert.ts'
-import { parseMonitor } from '../server/monitors/monitor.ts'
-import { createSeal } from '../server/seal.ts'
+import { startReceiver } from '../server/testing/receiver.ts'
+import { type World, withWorld } from './checks-world.ts'
 
-/** All monitors of one zone fail at once: how long until they are one incident, and what pages and checks take meanwhile. */
+/**
+ * All monitors of one zone fail at once, and recover: how many incidents and messages that makes, how soon, and what checks and
+ * pages take meanwhile. One process does it all: it records what checks write, makes incidents, sends, and answers the API.
+ */
 const { values: options } = parseArgs({
   options: {
     monitors: { type: 'string', default: '100000' },
-    /** Another database than a new one of SQLite. It must be empty. */
-    database: { type: 'string' },
+    engine: { type: 'string', default: 'sqlite,postgres' },
     json: { type: 'boolean', default: false },
   },
 })
 
+const COUNT = Number(options.monitors)
 /** Checks that are recorded in one transaction. */
 const BATCH = 64
-const CREATED_AT_ONCE = 5_000
-const PAGES_EVERY_MS = 500
-const seal = createSeal('a secret of the benchmark, longer than 32 characters')
+/** Recorded while nothing else is done: what the transactions of the others are compared with. */
+const ALONE = 10_000
+const PAGES_EVERY_MS = 250
+const ZONE = 'example.com'
+const LONGEST_MS = 120_000
+const NEVER = new AbortController().signal
 
-const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
-try {
-  const db = openDatabase(options.database ?? `sqlite:${join(folder, 'bench.db')}`)
-  await migrate(db, systemClock.now())
-  const organization = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }
-  const { id } = await insertOrganization(db, organization, systemClock.now())
-  await db.updateTable('alert_rules').set({ delay_ms: 0 }).where('organization_id', '=', id).execute()
-  await createMonitors(db, id)
-  const measured = await fail(db, id)
-  if (options.json) console.log(JSON.stringify(measured))
-  else console.table(measured)
-  await db.destroy()
-} finally {
-  await rm(folder, { recursive: true, force: true })
+for (const engine of options.engine.split(',') as Engine[]) {
+  const measured = await withWorld(engine, COUNT, measure)
+  if (options.json) console.log(JSON.stringify({ bench: 'incident', engine, ...measured }))
+  else console.table({ engine, ...measured })
 }
 
-async function createMonitors(db: Database, organizationId: string): Promise<void> {
-  const count = Number(options.monitors)
-  for (let from = 0; from < count; from += CREATED_AT_ONCE) {
-    const drafts = Array.from({ length: Math.min(CREATED_AT_ONCE, count - from) }, (_, at) => {
-      const full_domain = `n${from + at}.example.com`
-      const parsed = parseMonitor({ full_domain, record_type: 'A', expected_value: ['192.0.2.1'] })
-      if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-      return parsed.draft
-    })
-    await insertMonitors(db, systemContext(organizationId, systemClock.now()), drafts)
+async function measure({ deps, url, key }: World) {
+  const { db } = deps
+  const receiver = await startReceiver()
+  const call = async (path: string, body?: object) => {
+    const headers = { 'x-api-key': key, ...(body ? { 'content-type': 'application/json' } : {}) }
+    const sent = body ? { method: 'POST', body: JSON.stringify(body) } : {}
+    const response = await fetch(url + path, { headers, ...sent })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    // biome-ignore lint/suspicious/noExplicitAny: the answer of the API
+    return (await response.json()) as any
   }
-}
+  const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+  const settings = { endpoint: `${receiver.url}/alerts` }
+  const channel = await call('/channels', { name: 'Receiver', type: 'http', settings })
+  await call('/alert-rules', { name: 'Receiver', channels: [channel.id], delay: 0 })
 
-async function fail(db: Database, organizationId: string) {
-  const begunAt = performance.now()
-  let isRecorded = false
-  let recordedAt = 0
-  let isEvaluated = false
-  const transactions: number[] = []
-  const pages: Record<string, number[]> = {}
-  const record = async () => {
-    for (let after = ''; ; ) {
-      const monitors = await someMonitors(db, organizationId, after)
-      if (monitors.length === 0) break
-      after = monitors.at(-1)!.id
-      const from = performance.now()
-      await recordFailures(db, organizationId, monitors)
-      transactions.push(performance.now() - from)
-    }
-    recordedAt = performance.now()
-    isRecorded = true
-  }
-  const evaluate = async () => {
-    for (;;) {
-      const wasRecorded = isRecorded
-      const count = await evaluateDue(db, { now: systemClock.now(), process: 1, limit: 8 })
-      if (count === 0 && wasRecorded) break
-      if (count === 0) await systemClock.sleep(10)
-    }
-    isEvaluated = true
-  }
-  const show = async () => {
-    while (!isEvaluated) {
-      for (const [name, page] of Object.entries(pagesOf(db, organizationId))) {
-        const from = performance.now()
-        await page()
-        pages[name] = [...(pages[name] ?? []), performance.now() - from]
-      }
-      await systemClock.sleep(PAGES_EVERY_MS)
-    }
-  }
-  await Promise.all([record(), evaluate(), show()])
-  const late = (performance.now() - recordedAt) / 1_000
-  const incidents = await db.selectFrom('incidents').select(['monitors', 'failing']).execute()
-  const alerts = await db.selectFrom('alerts').select('id').execute()
-  const [claim] = await claimDue(db, 'due_alerts', { now: systemClock.now() + GATHERING_MS, process: 1, limit: 1 })
-  const from = performance.now()
-  const beginning = {
-    baseUrl: 'https://bench.example.com',
-    alertsPerHour: 30,
-    sendsMail: true,
-    acknowledgeLink: () => '',
-  }
-  const sendable = await beginAttempt(db, claim!, { ...beginning, now: systemClock.now() + GATHERING_MS })
+  const alone = await record(db, organizationId, 'VALID', ALONE)
+  const stop = new AbortController()
+  const signals = { stop: stop.signal, abandon: NEVER }
+  const loops = [runEvaluation({ ...deps, process: 1 }, signals), runAlertWorker({ ...deps, process: 1 }, signals)]
+  const pages = measurePages(call, stop.signal)
+
+  const failedAt = Date.now()
+  const failing = await record(db, organizationId, 'NOT_FOUND', COUNT)
+  const inIncident = await until(async () => (await first(db)).failing === COUNT)
+  const message = (await receiver.waitFor(1, LONGEST_MS))[0]!
+  const { zone, monitors } = await first(db)
+  const recovering = await record(db, organizationId, 'VALID', COUNT)
+  const resolved = await until(async () => (await first(db)).resolved_at !== null)
+  const recovery = (await receiver.waitFor(2, LONGEST_MS))[1]!
+  stop.abort()
+  await Promise.all([...loops, pages])
+  const incidents = await db.selectFrom('incidents').select('id').execute()
+  const { received } = receiver
+  await receiver.close()
   return {
-    'incidents, monitors in it': `${incidents.length}, ${incidents[0]!.monitors}`,
-    'messages of the one rule': alerts.length,
-    message: sendable?.notice.title,
-    'seconds to record the failures': round((recordedAt - begunAt) / 1_000),
-    'seconds until the last one is in it': round(late),
-    'ms to decide about the message': round(performance.now() - from),
-    'ms of a transaction of checks, half and most': halfAndMost(transactions),
-    ...Object.fromEntries(
-      Object.entries(pages).map(([name, times]) => [`ms of ${name}, half and most`, halfAndMost(times)]),
-    ),
+    'incidents, monitors in it': `${incidents.length}, ${monitors} of ${zone}`,
+    'messages of the rule': received.length,
+    'first message': `${titleOf(message.body)}, after ${seconds(message.at - failedAt)} s`,
+    'last message': titleOf(recovery.body),
+    's to record failures, recoveries': `${seconds(failing.ms)}, ${seconds(recovering.ms)}`,
+    's later the last one is in the incident, and it is resolved': `${seconds(inIncident)}, ${seconds(resolved)}`,
+    'ms of a transaction of checks without incidents: half, 99 %, most': spread(alone.transactions),
+    'with incidents': spread(failing.transactions),
+    'while they recover': spread(recovering.transactions),
+    ...Object.fromEntries(Object.entries(await pages).map(([name, times]) => [`ms of ${name}`, spread(times)])),
   }
 }
 
-function round(value: number): number {
-  return Math.round(value * 10) / 10
+function first(db: Database) {
+  return db.selectFrom('incidents').selectAll().executeTakeFirstOrThrow()
 }
 
-function halfAndMost(times: readonly number[]): string {
+function titleOf(body: Buffer): string {
+  return JSON.parse(body.toString()).title
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 100) / 10
+}
+
+/** Milliseconds until it holds. */
+async function until(holds: () => Promise<boolean>): Promise<number> {
+  const from = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - from > LONGEST_MS) throw new Error('It did not happen within two minutes.')
+    await systemClock.sleep(20)
+  }
+  return performance.now() - from
+}
+
+function spread(times: readonly number[]): string {
   const sorted = times.toSorted((one, other) => one - other)
-  return `${round(sorted[Math.floor(sorted.length / 2)] ?? 0)}, ${round(sorted.at(-1) ?? 0)}`
+  const part = (share: number) => Math.round(10 * (sorted[Math.floor((sorted.length - 1) * share)] ?? 0)) / 10
+  return `${part(0.5)}, ${part(0.99)}, ${part(1)}`
+}
+
+/** What checks write that find that the zone is gone, or that it is back. */
+async function record(db: Database, organizationId: string, state: 'NOT_FOUND' | 'VALID', count: number) {
+  const from = performance.now()
+  const transactions: number[] = []
+  for (let after = '', done = 0; done < count; done += BATCH) {
+    const monitors = await someMonitors(db, organizationId, after)
+    if (monitors.length === 0) break
+    after = monitors.at(-1)!.id
+    const begun = performance.now()
+    await recordChanges(db, organizationId, state, monitors)
+    transactions.push(performance.now() - begun)
+  }
+  return { ms: performance.now() - from, transactions }
 }
 
 function someMonitors(db: Database, organizationId: string, after: string) {
   return db
     .selectFrom('monitors')
-    .select(['id', 'group_id', 'subdomain', 'expected_values'])
+    .select(['id', 'group_id', 'owner', 'state', 'expected_values'])
     .where('organization_id', '=', organizationId)
     .where('id', '>', after)
     .orderBy('id')
@@ -150,55 +139,58 @@ function someMonitors(db: Database, organizationId: string, after: string) {
     .execute()
 }
 
-type Monitors = Awaited<ReturnType<typeof someMonitors>>
-
-/** What checks write that find that the zone is gone. */
-async function recordFailures(db: Database, organizationId: string, monitors: Monitors): Promise<void> {
+async function recordChanges(
+  db: Database,
+  organizationId: string,
+  state: 'NOT_FOUND' | 'VALID',
+  monitors: Awaited<ReturnType<typeof someMonitors>>,
+): Promise<void> {
   const now = systemClock.now()
-  const verdict = { code: 'no_such_name', params: { name: 'example.com', record_type: 'A', missing: [] } }
+  const code = state === 'VALID' ? 'as_expected' : 'no_such_name'
+  const verdict = { code, params: { name: ZONE, record_type: 'A', missing: [] } }
   const diagnosis = JSON.stringify({ verdict, confirmation: [], paths: [] })
   await inTransaction(db, async (transaction) => {
     const ids = monitors.map(({ id }) => id)
     await transaction
       .updateTable('monitors')
-      .set({ state: 'NOT_FOUND' })
+      .set({ state })
       .where('organization_id', '=', organizationId)
       .where('id', 'in', ids)
       .execute()
-    const eventIds = await newEventIds(
-      transaction,
-      ids.map(() => organizationId),
-      now,
-    )
-    const rows = monitors.map((monitor, index) => ({
-      ...{ id: eventIds[index]!, organization_id: organizationId, monitor_id: monitor.id, group_id: monitor.group_id },
-      ...{ occurred_at: now, old_state: 'VALID', new_state: 'NOT_FOUND', previous_values: null, current_values: null },
-      ...{ incidence_count: 1, domain: 'example.com', subdomain: monitor.subdomain, record_type: 'A' },
-      ...{ expected_values: monitor.expected_values, is_exact_match: 1 as const, diagnosis },
+    const organizations = ids.map(() => organizationId)
+    const eventIds = await newEventIds(transaction, organizations, now)
+    const rows = monitors.map(({ id, owner, state: old_state, ...monitor }, index) => ({
+      ...{ id: eventIds[index]!, organization_id: organizationId, monitor_id: id, ...monitor },
+      ...{ domain: ZONE, subdomain: owner.slice(0, -ZONE.length - 1) },
+      ...{ occurred_at: now, old_state, new_state: state, previous_values: null, current_values: null },
+      ...{ incidence_count: 1, record_type: 'A', is_exact_match: 1 as const, diagnosis },
     }))
     await insertEvents(transaction, rows)
     await evaluateSoon(transaction, [organizationId], now)
   })
 }
 
-function pagesOf(db: Database, organizationId: string): Record<string, () => Promise<unknown>> {
-  const tenant = { organizationId }
-  const query = { limit: 25, order_way: 'desc' } as const
-  const first = async () => (await listIncidents(db, seal, tenant, query)).data[0]?.id
-  const ofFirst = (read: (id: string) => Promise<unknown>) => async () => {
-    const id = await first()
-    if (id !== undefined) await read(id)
+// biome-ignore lint/suspicious/noExplicitAny: the answer of the API
+async function measurePages(call: (path: string) => Promise<any>, stop: AbortSignal) {
+  const times: Record<string, number[]> = {}
+  const timed = async (name: string, path: string) => {
+    const from = performance.now()
+    const answer = await call(path)
+    times[name] = [...(times[name] ?? []), performance.now() - from]
+    return answer
   }
-  return {
-    'GET /incidents': () => listIncidents(db, seal, tenant, query),
-    'GET /incidents/{incident} and its timeline': ofFirst(async (id) => {
-      await getIncident(db, tenant, id)
-      await listEntries(db, seal, tenant, id, query)
-    }),
-    'GET /alerts': () => listAlerts(db, seal, tenant, query),
-    'GET /monitors/{monitor}/alert-rules': async () => {
-      const { id } = await db.selectFrom('monitors').select('id').limit(1).executeTakeFirstOrThrow()
-      await rulesOfMonitor(db, tenant, id)
-    },
+  const { data } = await call('/monitors?limit=1')
+  while (!stop.aborted) {
+    const incident = (await timed('GET /incidents', '/incidents?limit=25')).data[0]?.id
+    if (incident !== undefined) {
+      await timed('GET /incidents/{incident}', `/incidents/${incident}`)
+      await timed('GET /incidents/{incident}/timeline', `/incidents/${incident}/timeline`)
+    }
+    await timed('GET /alerts', '/alerts?limit=25')
+    await timed('GET /monitors/{monitor}/alert-rules', `/monitors/${data[0].id}/alert-rules`)
+    await timed('GET /monitors', '/monitors?limit=25')
+    await timed('GET /events', '/events?limit=25')
+    await systemClock.sleep(PAGES_EVERY_MS)
   }
+  return times
 }

@@ -5,9 +5,10 @@ import { openBrowser } from '../e2e/dashboard/browser.ts'
 import { PAGES } from '../e2e/dashboard/pages.ts'
 import prepare from '../e2e/dashboard/prepare.ts'
 import { type Showcase, startShowcase } from '../e2e/dashboard/showcase.ts'
+import { sampleMails } from '../server/testing/notices.ts'
 
 /**
- * `npm run screenshots [part of a name …]`: pictures of every page in both themes and two widths, of a real server, into
+ * `npm run screenshots [part of a name …]`: pictures of every page and every mail in both themes and two widths, of a real server, into
  * docs/screenshots/. Look at each of them.
  */
 const FOLDER = 'docs/screenshots'
@@ -33,7 +34,20 @@ for (const theme of THEMES) {
       `${theme}-${width}`,
     )
     await shoot(await browser.newContext({ ...context, baseURL: empty.server.url }), empty, true, `${theme}-${width}`)
+    await shootMails(await browser.newContext(context), `${theme}-${width}`)
   }
+}
+
+async function shootMails(context: BrowserContext, variant: string): Promise<void> {
+  const page = await context.newPage()
+  for (const [mail, { html }] of Object.entries(sampleMails())) {
+    const name = `mail-${mail}-${variant}`
+    if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) continue
+    await page.setContent(html)
+    await page.screenshot({ path: join(FOLDER, `${name}.png`) })
+    process.stdout.write(`${name}\n`)
+  }
+  await context.close()
 }
 
 async function shoot(context: BrowserContext, world: Showcase, isEmpty: boolean, variant: string): Promise<void> {

@@ -76,7 +76,8 @@ export async function judge(db: Database, alert: AlertRow, channel: ChannelRow, 
   const dueAt = dueAtOf(alert, { incident: row, rule, failingSince: failing[0]!.failingSince, firstSentAt })
   if (dueAt === null) return { kind: 'cancel', reason: 'nothing more is to be sent' }
   if (dueAt > now) return { kind: 'wait', until: Math.min(dueAt, endsAt) }
-  const notice = noticeOfIncident('failing', incident, failing, { ...common, isEscalated: alert.escalated === 1 })
+  const stage = { isEscalated: alert.escalated === 1, isRepeated: alert.sent_at !== null }
+  const notice = noticeOfIncident('failing', incident, failing, { ...common, ...stage })
   const judged = whenAllowed(notice, rule, now)
   // What waits for the end of the quiet hours with the first message must leave time to acknowledge that.
   if (judged.kind === 'wait' && alert.escalated === 1) return { kind: 'wait', until: judged.until + rule.escalate_ms! }

@@ -73,11 +73,12 @@ export type Common = {
   acknowledge?: string
 }
 /**
- * `isEscalated`: nobody acknowledged the first message. Of a recovery, `resolves`: that message; `left`: how many monitors were
- * disabled, deleted or changed while they failed.
+ * `isEscalated`: nobody acknowledged the first message; `isRepeated`: it was sent before. Of a recovery, `resolves`: that
+ * message; `left`: how many monitors were disabled, deleted or changed while they failed.
  */
 type OfIncident = Common & {
   isEscalated?: boolean
+  isRepeated?: boolean
   resolves?: { title: string; at: number } | undefined
   left?: number
 }
@@ -134,10 +135,15 @@ export function noticeOfIncident(
   return {
     ...message,
     title: `${subject}: ${word}`,
-    text: `${common.isEscalated ? 'Nobody acknowledged this yet. ' : ''}${first?.cause ?? `State: ${word}.`}`,
+    text: `${urgencyOf(incident, common)}${first?.cause ?? `State: ${word}.`}`,
     facts,
     remedy: REMEDIES[incident.state as FailingState] ?? null,
   }
+}
+
+function urgencyOf({ openedAt }: NoticedIncident, { isEscalated, isRepeated, now }: OfIncident): string {
+  const lasting = isRepeated ? `Still failing after ${durationText(now - openedAt)}. ` : ''
+  return `${lasting}${isEscalated ? 'Nobody acknowledged this yet. ' : ''}`
 }
 
 function endText(monitors: number, left: number): string {
@@ -206,7 +212,7 @@ export function testNotice(common: Common): Notice {
       { name: 'State', value: 'Mismatch (MISMATCH)' },
       { name: 'Since', value: timeOf(now) },
     ],
-    remedy: 'Nothing to do: this channel works.',
+    remedy: 'Nothing. This channel works.',
     link: { label: 'Open alerts', href: `${baseUrl}/dashboard/alerts` },
     acknowledge: null,
     at: now,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { CHANNEL_TYPES, type ChannelType } from '#contract/alerts.ts'
 import { givenApp } from '../../testing/app-world.ts'
+import { NOTICES, sampleMails } from '../../testing/notices.ts'
 import { startReceiver } from '../../testing/receiver.ts'
 import { startMailServer } from '../../testing/smtp.ts'
 import { noticeOfIncident } from '../notice.ts'
@@ -273,48 +274,36 @@ test('an address of a stranger is sent nothing before its owner confirmed it, an
   expect(await test()).toEqual(['owner@first.example'])
 })
 
-test('messages look as people see them', async () => {
-  const incident = {
-    id: 'inc_1',
-    zone: 'example.com',
-    state: 'MISMATCH',
-    openedAt: 1_795_000_000_000,
-    resolvedAt: null,
-    monitors: 1,
-    failing: 1,
-  }
-  const monitor = {
-    id: 'mon_1',
-    name: 'www.example.com',
-    recordType: 'A',
-    expected: ['192.0.2.1'],
-    found: ['<b>@everyone</b> *192.0.2.9*'],
-    cause: 'The records differ.',
-  }
-  const common = {
-    id: 'alr_1',
-    organization: 'Acme & Sons',
-    baseUrl: 'https://dns.example.com',
-    now: 1_795_000_600_000,
-    acknowledge: 'https://dns.example.com/dashboard/alert-acknowledgement/org_1.alr_1.signature',
-  }
-  const notices = {
-    failing: noticeOfIncident('failing', incident, [monitor], common),
-    recovered: noticeOfIncident('recovered', { ...incident, failing: 0, resolvedAt: common.now }, [monitor], {
-      ...common,
-      resolves: { title: 'www.example.com A: Mismatch', at: incident.openedAt },
-    }),
-  }
-  const at = 'https://api.example.net'
-  const messages = types.map((type) => [
-    type,
-    Object.values(notices).map((notice) => {
-      const { url, body } = HTTP_MEDIA[type].request(notice, CONTRACTS[type].settings(at))
-      return { url, body: body.startsWith('{') ? JSON.parse(body) : body }
-    }),
-  ])
-  expect(Object.fromEntries(messages)).toMatchSnapshot()
+test.each(types)('the messages of %s are what people see', async (type) => {
+  const { settings } = CONTRACTS[type]
+  const messages = Object.entries(NOTICES).map(([name, notice]) => {
+    const { method = 'POST', url, body } = HTTP_MEDIA[type].request(notice, settings('https://api.example.net'))
+    const shown = body.startsWith('{') ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body))
+    return `# ${name}: ${method} ${url}\n${outline(shown, '')}`
+  })
+  await expect(messages.join('\n')).toMatchFileSnapshot(`./messages/${type}.txt`)
 })
+
+test('the mails are what people see', async () => {
+  const { confirm_address, ...mails } = sampleMails()
+  const link = /[^/]+$/m // is signed with the time
+  const shown = { ...mails, confirm_address: { ...confirm_address!, text: confirm_address!.text.replace(link, '…') } }
+  const texts = Object.entries(shown).map(([name, { subject, text }]) => `# ${name}: ${subject}\n\n${text}`)
+  await expect(texts.join('\n')).toMatchFileSnapshot('./messages/email.txt')
+})
+
+/** JSON as an outline: names and texts without quotation marks, one level for each object and list. */
+function outline(value: unknown, indent: string): string {
+  if (typeof value !== 'object' || value === null) return `${indent}${String(value).replaceAll('\n', `\n${indent}`)}\n`
+  const isList = Array.isArray(value)
+  return Object.entries(value)
+    .map(([name, inner]) => {
+      const label = isList ? '-' : `${name}:`
+      const isLong = typeof inner === 'object' ? inner !== null : String(inner).includes('\n')
+      return isLong ? `${indent}${label}\n${outline(inner, `${indent}  `)}` : `${indent}${label} ${inner}\n`
+    })
+    .join('')
+}
 
 test('an SMS has at most 160 characters', () => {
   const incident = {

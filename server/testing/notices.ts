@@ -1,0 +1,96 @@
+import { mailOf } from '../alerts/mail.ts'
+import {
+  type Notice,
+  type NoticedIncident,
+  type NoticedMonitor,
+  noticeOfIncident,
+  summaryNotice,
+  testNotice,
+} from '../alerts/notice.ts'
+import { messageOf } from '../mail/content.ts'
+import type { Message } from '../mail/message.ts'
+import { createSeal } from '../seal.ts'
+
+const MINUTE_MS = 60_000
+const OPENED_AT = Date.UTC(2026, 10, 18, 11, 6)
+const BASE_URL = 'https://dns.example.com'
+
+const common = {
+  id: 'alr_1',
+  organization: 'Acme & Sons',
+  baseUrl: BASE_URL,
+  now: OPENED_AT + 10 * MINUTE_MS,
+  acknowledge: `${BASE_URL}/dashboard/alert-acknowledgement/org_1.alr_1.signature`,
+}
+const later = { ...common, now: OPENED_AT + 250 * MINUTE_MS }
+
+const one: NoticedIncident = {
+  id: 'inc_1',
+  zone: 'example.com',
+  state: 'MISMATCH',
+  openedAt: OPENED_AT,
+  resolvedAt: null,
+  monitors: 1,
+  failing: 1,
+}
+const many: NoticedIncident = { ...one, id: 'inc_2', state: 'NOT_FOUND', monitors: 400, failing: 398 }
+
+/** `found`: strangers write what they like into the DNS. */
+const monitor: NoticedMonitor = {
+  id: 'mon_1',
+  name: 'www.example.com',
+  recordType: 'A',
+  expected: ['192.0.2.1', '192.0.2.2'],
+  found: ['<b>@everyone</b> *192.0.2.9*'],
+  cause: 'www.example.com has other records than expected.',
+}
+const monitors = ['www', 'shop', 'mail', 'api', 'blog'].map((label) => ({
+  ...monitor,
+  name: `${label}.example.com`,
+  cause: 'example.com does not exist (NXDOMAIN).',
+}))
+const TITLES = ['www.example.com A: Mismatch', 'mail.example.org MX: No data', 'www.example.com A: recovered']
+
+/** One message of each kind, as they come to people. */
+export const NOTICES: Record<string, Notice> = {
+  failing: noticeOfIncident('failing', one, [monitor], common),
+  failing_several: noticeOfIncident('failing', many, monitors, common),
+  reminder: noticeOfIncident('failing', one, [monitor], { ...later, isRepeated: true }),
+  escalation: noticeOfIncident('failing', one, [monitor], { ...later, isEscalated: true }),
+  recovered: noticeOfIncident('recovered', { ...one, failing: 0, resolvedAt: later.now }, [monitor], {
+    ...later,
+    resolves: { title: 'www.example.com A: Mismatch', at: OPENED_AT },
+  }),
+  digest: summaryNotice(TITLES, 12, { ...later, isDigest: true }),
+  summary: summaryNotice(TITLES, 3, later),
+  test: testNotice(common),
+}
+
+/** Every mail that people receive about alerts, and one about an account. */
+export function sampleMails(): Record<string, Message> {
+  const rendering = { baseUrl: BASE_URL, seal: createSeal('x'.repeat(32)), about: 'adr_1' }
+  const alerts = Object.entries(NOTICES).map(
+    ([name, notice]) =>
+      [name, mailOf(notice, `${BASE_URL}/dashboard/alert-address/unsubscribe/org_1.adr_1.signature`)] as const,
+  )
+  return {
+    ...Object.fromEntries(alerts),
+    confirm_address: messageOf(
+      { kind: 'alert_address', organization: 'Acme & Sons', organizationId: 'org_1' },
+      rendering,
+    ),
+    password_reset: messageOf({ kind: 'password_reset' }, rendering),
+    webhook_paused: messageOf(
+      {
+        kind: 'webhook_paused',
+        ...{
+          organization: 'Acme & Sons',
+          url: 'https://hooks.example.com/dns',
+          error: 'The endpoint responded with 500.',
+        },
+        statusCode: 500,
+      },
+      rendering,
+    ),
+  }
+}
