@@ -175,13 +175,14 @@ const rule = {
   notify_recovery: Type.Boolean({ description: 'Whether a message is sent when the incident is resolved.' }),
   first_results: Type.Boolean({
     description:
-      'Whether the rule is also about monitors that were never valid: a first result that still fails after the delay.',
+      'Whether the rule also matches monitors that were never valid, if their first result still fails after the delay.',
   }),
   repeat_every: Nullable(
     Type.Integer({
       minimum: 1,
       maximum: 168,
-      description: 'Hours after which the alert is sent again, while it fails and nobody acknowledged. Null: never.',
+      description:
+        'Hours after which the alert is sent again, while monitors fail and nobody has acknowledged it. Null: never.',
     }),
   ),
   escalate_after: Nullable(
@@ -201,7 +202,7 @@ const rule = {
       { description: 'Every day in `timezone`. Alerts wait until the end. Null: none.' },
     ),
   ),
-  timezone: Type.String({ maxLength: 100, description: 'Of the quiet hours and the daily digest: an IANA name.' }),
+  timezone: Type.String({ maxLength: 100, description: 'The IANA time zone of the quiet hours and the daily digest.' }),
   digest: Type.Enum(['none', 'hourly', 'daily'], {
     type: 'string',
     description:
@@ -345,19 +346,21 @@ const ruleReasons = [
 ] as const
 const MonitorRule = Exactly({
   rule_id: Type.String(),
-  name: Type.String({ description: 'Of the rule.' }),
+  name: Type.String({ description: 'The name of the rule.' }),
   applies: Type.Boolean({ description: 'Whether a failure of the monitor is sent by the rule.' }),
   reason: Type.Enum(ruleReasons, {
     type: 'string',
     description:
-      'Why it applies or not. `state`: only to some failures, which `states` lists. `never_valid`: not before the monitor was valid once. `no_channel`: all of its channels are disabled. The others: the field of the rule that does not match.',
+      'Why the rule applies or not. `state`: it applies only to the failures in `states`. `never_valid`: it applies after the monitor has been valid once. `no_channel`: all of its channels are disabled. Other values name the field of the rule that does not match.',
   }),
-  states: Type.Array(Type.String(), { description: 'The failures that are sent; all of them where it is empty.' }),
+  states: Type.Array(Type.String(), { description: 'The failures that are sent. Empty: every failure.' }),
   delay: Type.Integer({ description: 'Minutes.' }),
-  channels: Type.Array(Exactly({ id: Type.String(), name: Type.String() }), { description: 'Those that are active.' }),
+  channels: Type.Array(Exactly({ id: Type.String(), name: Type.String() }), {
+    description: 'The active channels of the rule.',
+  }),
   also_sent_by: Type.Array(Type.String(), {
     description:
-      'Names of other rules that apply and send to one of the same channels: it receives each failure twice.',
+      'Names of other rules that apply and send to one of the same channels. That channel receives each failure twice.',
   }),
 })
 export const MonitorAlertRules = Exactly(

@@ -75,12 +75,14 @@ export const ApiKey = Exactly(
     role,
     created: Instant('When the key was created.'),
     created_by: Nullable(
-      Type.String({ description: 'The agent who created it. Null: the command line, or an agent who left.' }),
+      Type.String({
+        description: 'The name of the agent who created the key. Null: the command line, or an agent who left.',
+      }),
     ),
-    created_by_id: Nullable(Type.String({ description: 'The same agent (`agt_…`).' })),
+    created_by_id: Nullable(Type.String({ description: 'The id of the agent (`agt_…`) who created the key.' })),
     created_by_key_id: Nullable(
       Type.String({
-        description: 'The API key that created it (`key_…`), on behalf of the agent who created that one.',
+        description: 'The id of the API key (`key_…`) that created this key, on behalf of its own creator.',
       }),
     ),
     last_used: Nullable(Instant('When the key was last used, to the minute.')),

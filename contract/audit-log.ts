@@ -60,7 +60,7 @@ const Actor = Exactly(
 const AuditedObject = Exactly(
   {
     type: Type.Enum(AUDIT_OBJECTS, { type: 'string' }),
-    id: Nullable(Type.String({ description: 'Null where one call created or changed several objects.' })),
+    id: Nullable(Type.String({ description: 'Null if one call created or changed several objects.' })),
     label: Nullable(Type.String({ description: 'The name at that time.' })),
   },
   { title: 'AuditedObject', description: 'The object.' },
@@ -75,7 +75,7 @@ export const AuditEntry = Exactly(
     object: AuditedObject,
     object_count: Type.Integer({ description: 'How many objects the call created or changed.' }),
     object_ids: Type.Array(Type.String(), {
-      description: `Where the call created or changed several objects, the ids of the first ${MOST_OBJECT_IDS}.`,
+      description: `The ids of the first ${MOST_OBJECT_IDS} objects, if the call created or changed several.`,
     }),
     before: Fields('The changed fields before the action; null for a created object. Secrets are left out.'),
     after: Fields('The changed fields after the action; null for a deleted object. Secrets are left out.'),

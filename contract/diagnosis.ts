@@ -79,7 +79,7 @@ export const DiagnosisPath = Exactly(
   {
     title: 'DiagnosisPath',
     description:
-      'One exchange with one name server. `outcome` is null where the answer was truncated; the query was then repeated over TCP.',
+      'One exchange with one name server. `outcome` is null if the answer was truncated; Zonewatch then repeated the query over TCP.',
   },
 )
 export type DiagnosisPath = Static<typeof DiagnosisPath>

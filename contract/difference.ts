@@ -7,21 +7,19 @@ const texts = (description: string) => Type.Array(Type.String(), { description }
 /** What is different, as data. */
 export const Difference = Exactly(
   {
-    missing: texts('Expected values that no record meets.'),
-    unexpected: texts('Observed values that are not expected; none where `is_exact_match` is false.'),
-    matched: texts('Expected values that a record meets.'),
+    missing: texts('Expected values that no record matches.'),
+    unexpected: texts('Observed values that are not expected; empty if `is_exact_match` is false.'),
+    matched: texts('Expected values that a record matches.'),
     changes: Type.Array(
       Exactly({
         action: Type.Enum(['add', 'remove'], { type: 'string' }),
-        name: Type.String({ description: 'The name of the record: the end of the CNAME chain where there is one.' }),
-        type: Type.String({ description: 'The type of the record, as a zone has it: TXT for SPF.' }),
+        name: Type.String({ description: 'The name of the record: the end of the CNAME chain, if there is one.' }),
+        type: Type.String({ description: 'The type of the record in the zone: TXT for SPF.' }),
         value: Type.String(),
       }),
-      { description: 'The records to add and remove so that the monitor is VALID; empty where it is.' },
+      { description: 'The records to add and remove so that the monitor becomes VALID; empty if it already is.' },
     ),
-    truncated: Type.Optional(
-      Type.Literal(true, { description: 'Present where lists or values were shortened to fit.' }),
-    ),
+    truncated: Type.Optional(Type.Literal(true, { description: 'Present if lists or values were shortened to fit.' })),
   },
   {
     title: 'Difference',

@@ -26,7 +26,7 @@ export const ERROR_CODES = {
   idempotency_key_reused: '422. This `Idempotency-Key` belongs to another request.',
   rate_limited: '429. Wait for `Retry-After` seconds.',
   headers_too_large: '431. The request headers are too large.',
-  internal_error: '500. A fault of the server. Report the `request_id`.',
+  internal_error: '500. An internal error. Report the `request_id`.',
   unavailable:
     '503. The server is starting or stopping, or its database is unavailable. Try again after `Retry-After`.',
 } as const

@@ -27,7 +27,7 @@ export const Event = Exactly(
     timed_out: Type.Optional(
       Type.Literal(true, {
         description:
-          'Present where nothing changed: the monitor was created with `until`, and its expected records did not appear in time. `old_state` and `new_state` are the same.',
+          'Present if nothing changed: the monitor was created with `until`, and its expected records did not appear in time. `old_state` and `new_state` are the same.',
       }),
     ),
     old_state: Type.Enum(STATES, { type: 'string' }),
@@ -75,20 +75,20 @@ export type Event = Static<typeof Event>
 const reason = Type.Optional(
   Type.Union([VerdictReasonAnswer, Type.Null()], {
     description:
-      'Why the monitor changed to `new_state`, as a code with parameters; null where none is kept. With `?include=reason`.',
+      'Why the monitor changed to `new_state`, as a code with parameters; null if none is stored. With `?include=reason`.',
   }),
 )
 
 const incident_id = Type.Optional(
   Type.Union([Type.String(), Type.Null()], {
     description:
-      'The incident (`inc_…`) that the event belongs to; null where it belongs to none. With `?include=incident`.',
+      'The incident (`inc_…`) that the event belongs to; null if it belongs to none. With `?include=incident`.',
   }),
 )
 const difference = Type.Optional(
   Type.Union([Difference, Type.Null()], {
     description:
-      'What was different from the expected values; null where no values are known. With `?include=difference`.',
+      'What was different from the expected values; null if no values are known. With `?include=difference`.',
   }),
 )
 
@@ -108,7 +108,7 @@ export const EventAnswer = Type.Object(
     incident_id,
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
-        description: 'The evidence behind `new_state`; null where none is kept. With `?include=diagnosis`.',
+        description: 'The evidence behind `new_state`; null if none is stored. With `?include=diagnosis`.',
       }),
     ),
   },
@@ -198,7 +198,7 @@ export const Delivery = Exactly(
         },
         {
           description:
-            'What `payload_includes` of the webhook asks for, as it was when the event occurred. Absent where it asks for nothing.',
+            'The fields in `payload_includes` of the webhook, with their values when the event occurred. Absent if it has none.',
         },
       ),
     ),

@@ -34,7 +34,7 @@ const SCHEMA = {
       ? `must be an object, not ${givenText(given)}.`
       : `must be an object with ${fields}, not ${givenText(given)}.`
   }),
-  invalid_choice: entry('The value is none of the allowed ones.', ['allowed'], ({ allowed }) =>
+  invalid_choice: entry('The value is not one of the allowed values.', ['allowed'], ({ allowed }) =>
     String(allowed).includes(',') ? `must be one of ${allowed}.` : `must be ${allowed}.`,
   ),
   invalid_list: entry('The list has an entry that is not allowed.', ['allowed'], ({ allowed }) => {
@@ -57,7 +57,7 @@ const SCHEMA = {
   ),
   too_many: entry('The list is too long.', ['max'], ({ max }) => `must have at most ${max} entries.`),
   repeated: plain('A parameter or header was sent more than once.', 'was given more than once. Send it once.'),
-  invalid_format: entry('The text has another format.', ['format', 'given'], ({ format, given }) => {
+  invalid_format: entry('The text does not have the required format.', ['format', 'given'], ({ format, given }) => {
     return `must be ${format}, not ${givenText(given)}.`
   }),
   invalid_email: entry('The text is not an email address.', ['given'], ({ given }) => {
@@ -117,7 +117,7 @@ const REQUEST = {
   two_cursors: plain('`after` and `before` were both sent.', 'cannot be combined with after. Send one of them.'),
   order_conflict: plain('`order_by` contradicts `after_id`.', 'must be recorded when after_id is sent. Leave it out.'),
   filter_conflict: plain(
-    'The filter is not possible in this order.',
+    'The filter cannot be combined with this order.',
     'cannot be combined with after_id or order_by=recorded. Leave it out, and filter the events that are returned.',
   ),
   blank_search: plain('The search is empty.', 'must not be empty. Enter a part of a name, an expected value or a tag.'),
@@ -125,13 +125,13 @@ const REQUEST = {
     'The text is not a time.',
     'must be Unix seconds or ISO 8601, like 1789000000 or 2026-11-21T09:30:00Z.',
   ),
-  not_in_future: plain('The time is past.', 'must be a time in the future, like 2027-01-31T12:00:00.000Z.'),
+  not_in_future: plain('The time is in the past.', 'must be a time in the future, like 2027-01-31T12:00:00.000Z.'),
   not_after: entry('The end of the period is not after its start.', ['start'], ({ start }) => {
     return `must be later than ${start}.`
   }),
   invalid_time_zone: plain('The time zone is unknown.', 'must be an IANA time zone, like UTC or Europe/Berlin.'),
   invalid_idempotency_key: plain(
-    'The key has other characters, or too many.',
+    'The key is too long, or has characters that are not allowed.',
     'must have 1 to 255 visible ASCII characters without spaces.',
   ),
   above_key_limit: entry('The limit is higher than owners can set.', ['max', 'given'], ({ max, given }) => {
@@ -145,7 +145,7 @@ const REQUEST = {
     'The signature of a Stripe event is wrong or too old.',
     'does not match STRIPE_WEBHOOK_SECRET, or is too old.',
   ),
-  unknown_reference: entry('The id or slug names nothing in this organization.', ['resource'], ({ resource }) =>
+  unknown_reference: entry('The organization has nothing with this id or slug.', ['resource'], ({ resource }) =>
     resource === 'group'
       ? 'Unknown group. Use the id or slug of an existing group.'
       : `Unknown ${resource}. Use the id of an existing ${resource}.`,
@@ -226,7 +226,7 @@ const ALERTS = {
   too_far_ahead: entry('The time is too far in the future.', ['days'], ({ days }) => {
     return `must be within ${days} days from now.`
   }),
-  needs_field: entry('The field has no meaning without another one.', ['field'], ({ field }) => {
+  needs_field: entry('The field requires another field.', ['field'], ({ field }) => {
     return `needs ${field} as well. Send both, or null for both.`
   }),
   excluded_by_digest: plain(
@@ -234,15 +234,15 @@ const ALERTS = {
     'cannot be combined with a digest. Set it to null, or digest to none.',
   ),
   escalates_to_itself: plain(
-    'The escalation channel receives the first message already.',
-    'is in channels already. Use another channel.',
+    'The escalation channel already receives the first message.',
+    'is already in channels. Use another channel.',
   ),
   equal_times: plain(
     'The quiet hours begin and end at the same time.',
     'must differ from the start of the quiet hours.',
   ),
-  no_recipients: plain('The channel has no recipients.', 'must have an address, or choose owners.'),
-  too_many_unconfirmed: entry('Too many addresses wait for a confirmation.', ['max'], ({ max }) => {
+  no_recipients: plain('The channel has no recipients.', 'must have at least one address, unless owners is true.'),
+  too_many_unconfirmed: entry('Too many addresses are not confirmed yet.', ['max'], ({ max }) => {
     return `would leave more than ${max} addresses unconfirmed. Wait until some are confirmed.`
   }),
   unknown_template_name: entry('The template has an unknown name.', ['given', 'allowed'], ({ given, allowed }) => {
@@ -255,8 +255,8 @@ const ALERTS = {
 } as const
 
 const WAITS = {
-  needs_until: plain('The field is only for monitors that wait.', 'needs `until`. Send `"until": "valid"` with it.'),
-  too_many_waiting: entry('Too many monitors of the organization wait.', ['max'], ({ max }) => {
+  needs_until: plain('The field requires `until`.', 'needs `until`. Send `"until": "valid"` with it.'),
+  too_many_waiting: entry('Too many monitors of the organization are waiting.', ['max'], ({ max }) => {
     return `would let more than ${max} monitors wait at a time. Stop some with PATCH /monitors/{monitor} and \`"until": null\`, or try again later.`
   }),
   too_many_on_page: entry('The setup page has too many monitors.', ['max'], ({ max }) => {
@@ -265,9 +265,12 @@ const WAITS = {
 } as const
 
 const PLANS = {
-  same_as_expected: plain('The new values are the expected ones.', 'is what the monitor expects already.'),
+  same_as_expected: plain(
+    'The new values are the same as the expected values.',
+    'is what the monitor already expects. Send other values.',
+  ),
   invalid_rrule: plain(
-    'The text is no recurrence rule of RFC 5545, or one that is not supported.',
+    'The text is not a supported recurrence rule (RFC 5545).',
     'must be a recurrence rule of RFC 5545 like FREQ=WEEKLY;BYDAY=SU: FREQ is DAILY, WEEKLY, MONTHLY or YEARLY, INTERVAL at most 1000, COUNT at most 366, and times of day are left out.',
   ),
   no_occurrence: plain('The recurrence rule has no occurrence.', 'has no occurrence in the future. Change the rule.'),
@@ -285,7 +288,7 @@ const ACCOUNTS = {
     'is required. Sign in first, or choose a name and a password for a new account.',
   ),
   invalid_link: plain(
-    'The link of an email is not valid any more.',
+    'The link in an email is no longer valid.',
     'is invalid. The link was used, has expired, or the account has changed; request a new one.',
   ),
   wrong_password: plain('The password is wrong.', 'is wrong.'),
@@ -293,7 +296,7 @@ const ACCOUNTS = {
     'The code is wrong or expired.',
     'is wrong or expired. Enter the current code of your authenticator app.',
   ),
-  used_code: plain('The code was used already.', 'was already used. Wait for the next code in your authenticator app.'),
+  used_code: plain('The code was already used.', 'was already used. Wait for the next code in your authenticator app.'),
   wrong_backup_code: plain('The recovery code is wrong or used.', 'is wrong or already used.'),
   no_such_price: entry('The plan has no price for this interval.', ['plan'], ({ plan }) => {
     return `is not a price of the plan ${plan}.`
@@ -313,7 +316,7 @@ const JOBS = {
 
 const IMPORT = {
   csv_empty: plain('The CSV file is empty.', 'is empty. Its first line must name the columns: name, type, value.'),
-  csv_columns_missing: entry('The first line of the CSV file lacks columns.', ['missing'], ({ missing }) => {
+  csv_columns_missing: entry('Columns are missing in the first line of the CSV file.', ['missing'], ({ missing }) => {
     return `must begin with a line of column names. Missing: ${missing}. Allowed: name (or domain and subdomain), type, value, priority, exact, group, notify and frequency.`
   }),
   too_many_rows: entry('The file has too many monitors.', ['max'], ({ max }) => {

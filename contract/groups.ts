@@ -90,7 +90,7 @@ export const GroupDeletion = Exactly({
   monitors: Type.Optional(
     Type.Enum(['move', 'delete'], {
       type: 'string',
-      description: `What becomes of the monitors of the group. \`move\`: they move to the default group. \`delete\`: they are deleted with their events, at most ${MOST_DELETED_WITH_GROUP}. Default: move.`,
+      description: `What happens to the monitors of the group. \`move\`: they move to the default group. \`delete\`: they are deleted with their events, at most ${MOST_DELETED_WITH_GROUP}. Default: move.`,
     }),
   ),
 })

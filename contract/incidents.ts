@@ -5,12 +5,12 @@ import { STATES } from './monitors.ts'
 export const Incident = Exactly(
   {
     id: Type.String({ description: 'Begins with `inc_`.' }),
-    zone: Type.String({ description: 'The domain of the monitors; of the first one where there are several.' }),
+    zone: Type.String({ description: 'The domain of the monitors. With several domains: that of the first monitor.' }),
     state: Type.Enum(STATES, { type: 'string', description: 'The state of the first monitor when it failed.' }),
     cause: Type.Enum(['zone', 'value', 'name_server', 'upstream'], {
       type: 'string',
       description:
-        'What the monitors share. `zone`: they are of one domain. Of several domains: `value`: the same wrong records, `name_server`: the same failing name server, `upstream`: the same failing resolver.',
+        'What the monitors share. `zone`: the domain. `value`, `name_server` and `upstream`: the same wrong records, failing name server or failing resolver, in several domains.',
     }),
     cause_value: Nullable(
       Type.String({ description: 'The records, the name server or the resolver that they share; null for `zone`.' }),
@@ -27,7 +27,7 @@ export const Incident = Exactly(
   },
   {
     title: 'Incident',
-    description: 'Monitors that fail for one cause at one time.',
+    description: 'Monitors that fail at the same time for the same reason.',
     examples: [
       {
         id: 'inc_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -63,7 +63,7 @@ export const IncidentChange = Exactly(
         Type.String({
           maxLength: 40,
           description:
-            'A time within 30 days. Alerts about the incident wait until then; if it still fails then, they are sent, also once more. Null: no longer.',
+            'A time within 30 days. Alerts about the incident wait until then. If monitors still fail then, alerts that were already sent are sent once more. Null: ends the snooze.',
           examples: ['2026-11-21T12:00:00.000Z'],
         }),
       ),
@@ -104,7 +104,7 @@ export const IncidentEntry = Exactly(
   },
   {
     title: 'IncidentEntry',
-    description: 'Something that happened in an incident.',
+    description: 'An entry in the timeline of an incident.',
     examples: [
       {
         id: 'ent_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -126,7 +126,10 @@ export const Acknowledgement = Exactly(
   {
     organization: Type.String(),
     title: Type.String({ description: 'The title of the message.' }),
-    state: Type.Enum(['open', 'acknowledged', 'resolved'], { type: 'string', description: 'Of the incident.' }),
+    state: Type.Enum(['open', 'acknowledged', 'resolved'], {
+      type: 'string',
+      description: 'The state of the incident.',
+    }),
     acknowledged_by: Nullable(Type.String()),
   },
   {

@@ -106,14 +106,14 @@ export const Job = Exactly(
     monitors: Nullable(Type.Integer({ description: 'How many ids the request named; null with `filter` or `all`.' })),
     filter: Json('The filters of the request; empty with `all`, null with `monitors` and for an undo.'),
     change: Json('The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`.'),
-    undo_until: Nullable(Instant('Until when the job can be undone; null where there is nothing to undo.')),
+    undo_until: Nullable(Instant('Until when the job can be undone; null if there is nothing to undo.')),
     undoes: Nullable(Type.String({ description: 'The id of the job that this one undoes.' })),
     undone_by: Nullable(Type.String({ description: 'The id of the job that undoes this one.' })),
     error: Nullable(Type.String({ description: 'Why it failed.' })),
   },
   {
     title: 'Job',
-    description: 'One action on many monitors, carried out in the background.',
+    description: 'One action on many monitors. It runs in the background.',
     examples: [
       {
         id: 'job_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -144,13 +144,13 @@ export type Job = Static<typeof Job>
 export const JobResult = Exactly(
   {
     id: Type.String({ description: 'The id of the monitor.' }),
-    name: Nullable(Type.String({ description: 'Its name and record type at that time; null where there was none.' })),
+    name: Nullable(Type.String({ description: 'Its name and record type at that time; null if there was none.' })),
     state: Type.Enum(RESULT_STATES, {
       type: 'string',
-      description: '`changed`: changed, deleted, restored or checked. `unchanged`: it was as wanted already.',
+      description: '`changed`: changed, deleted, restored or checked. `unchanged`: it already was as requested.',
     }),
-    before: Json('The changed fields before the job; null where none changed.'),
-    after: Json('The changed fields after the job; null where none changed and for a deleted monitor.'),
+    before: Json('The changed fields before the job; null if none changed.'),
+    after: Json('The changed fields after the job; null if none changed, and for a deleted monitor.'),
     error: Nullable(Type.String({ description: 'Why it failed.' })),
     errors: Nullable(
       Type.Unsafe<Record<string, string>>({

@@ -66,11 +66,11 @@ export const shownLabels = {
 export const METADATA_PREFIX = 'metadata.'
 export const METADATA_PARAMETER = '^metadata\\.[A-Za-z0-9_.-]{1,40}$'
 export const labelFilters = {
-  external_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only the one with this external id.' })),
+  external_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only the object with this external id.' })),
   tag: Type.Optional(
     Type.String({
       maxLength: 1_100,
-      description: 'Only those with this tag. Several, separated by commas: only those with all of them.',
+      description: 'Only objects that have all of these tags, separated by commas.',
       examples: ['prod'],
     }),
   ),

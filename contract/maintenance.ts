@@ -39,7 +39,8 @@ const rrule = Nullable(
 const timezone = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: 'An IANA time zone, on whose clock the window recurs. Default: that of the organization.',
+  description:
+    'The IANA time zone of the recurrence: the window keeps its local time when daylight saving time begins or ends. Default: the time zone of the organization.',
 })
 
 const exampleSchedule = {
@@ -71,7 +72,7 @@ export const MaintenanceWindow = Exactly(
   },
   {
     title: 'MaintenanceWindow',
-    description: 'A period in which alerts wait. Checks, events and webhooks go on.',
+    description: 'A period in which alerts wait. Checks, events and webhooks continue.',
     examples: [
       {
         id: 'mnt_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -115,7 +116,7 @@ export type NewMaintenanceWindow = Static<typeof NewMaintenanceWindow>
 export const MaintenanceWindowChange = Type.Partial(NewMaintenanceWindow, {
   additionalProperties: false,
   title: 'MaintenanceWindowChange',
-  description: 'What is left out stays.',
+  description: 'Fields you leave out keep their values.',
   examples: [{ name: 'Updates' }],
   'x-elsewhere': fixed,
 })

@@ -90,7 +90,7 @@ export const MonitorAnswer = Type.Object(
     difference: Type.Optional(
       Type.Union([Difference, Type.Null()], {
         description:
-          'What is different from the expected values; null where no values are known. With `?include=difference`.',
+          'What is different from the expected values; null if no values are known. With `?include=difference`.',
       }),
     ),
     diagnosis: Type.Optional(
@@ -101,7 +101,7 @@ export const MonitorAnswer = Type.Object(
     wait: Type.Optional(
       Type.Union([Wait, Type.Null()], {
         description:
-          'Whether the monitor waits for its expected records, with the public page for the customer; null without `until`. With `?include=wait`, and in the answer to a request with `until`.',
+          'Whether the monitor waits for its expected records, and the public page for the customer; null without `until`. With `?include=wait`, and in the response to a request with `until`.',
       }),
     ),
   },
@@ -138,7 +138,7 @@ const group = Type.String({
 
 const until = Type.Enum(['valid'], {
   type: 'string',
-  description: `\`valid\`: Zonewatch checks quickly until the expected records are there, and reports it when they are not after ${WAIT_HOURS} hours. The answer has a public link in \`wait.setup_page.url\`.`,
+  description: `\`valid\`: Zonewatch runs quick checks until the expected records exist, and reports if they do not after ${WAIT_HOURS} hours. The response has a public link in \`wait.setup_page.url\`.`,
 })
 const setup_page = Type.Unsafe<string>({
   ...SetupKey,
@@ -253,7 +253,7 @@ export const MonitorChange = Exactly(
     until: Type.Optional(
       Type.Union([until, Type.Null()], {
         description:
-          '`valid`: starts to wait, or starts again, and creates a public page where there is none. Null: stops waiting.',
+          '`valid`: starts or restarts the wait, and creates a public page if there is none. Null: stops waiting.',
       }),
     ),
     ...changedLabels,
@@ -361,7 +361,7 @@ export const MonitorCounts = Exactly(
     active: Type.Integer({ description: 'The enabled monitors.' }),
     disabled: Type.Integer({ description: 'The disabled monitors.' }),
     is_partial: Type.Boolean({
-      description: `Whether there are more: counting ended after it had looked at ${MOST_COUNTED.toLocaleString('en')} monitors, so the numbers are lower bounds.`,
+      description: `Whether counting stopped after ${MOST_COUNTED.toLocaleString('en')} monitors, so that the numbers are lower bounds.`,
     }),
   },
   {

@@ -6,7 +6,7 @@ const state = Type.Enum(CHANGE_STATES, {
   type: 'string',
   title: 'PlannedChangeState',
   description:
-    '`SCHEDULED`: its period has not begun. `IN_PROGRESS`: the old values, the new ones and a mix of both are fine. `DONE`: every server answers the new values. `NOT_ARRIVED`: its period ended before. `CANCELED`: somebody changed what the monitor expects.',
+    '`SCHEDULED`: the period has not begun. `IN_PROGRESS`: the old values, the new ones and a mix of both are VALID. `DONE`: every server answers the new values. `NOT_ARRIVED`: the period ended before that. `CANCELED`: somebody changed what the monitor expects.',
 })
 
 const SeenAnswer = Exactly({
@@ -28,7 +28,7 @@ const Progress = Exactly(
     }),
     caches_until: Nullable(
       Instant(
-        'When the last cache must have let go of the old values, by the TTLs seen. Null while a name server still answers them.',
+        'When the old values expire in the last cache, by the TTLs seen. Null while a name server still answers them.',
       ),
     ),
   },
@@ -45,17 +45,17 @@ const exampleChange = {
 export const PlannedChange = Exactly(
   {
     id: Type.String({ description: 'Begins with `pch_`.' }),
-    created: Instant('When it was planned.'),
-    created_by: Type.String({ description: 'The name of who planned it.' }),
+    created: Instant('When the change was planned.'),
+    created_by: Type.String({ description: 'The name of the person or API key that planned the change.' }),
     monitor_id: Type.String(),
     old_value: Type.Array(Type.String(), { description: 'What the monitor expected when the change was planned.' }),
     new_value: Type.Array(Type.String(), {
-      description: 'What it expects when the change is done, or its period over.',
+      description: 'What the monitor expects when the change is done, or its period is over.',
     }),
     from: Instant('When the period begins.'),
     to: Instant('When the period ends.'),
     state,
-    closed: Nullable(Instant('When it was done, did not arrive, or was canceled.')),
+    closed: Nullable(Instant('When the change was done, did not arrive, or was canceled.')),
     progress: Nullable(Progress),
   },
   {
@@ -121,7 +121,7 @@ export const PlannedChangeChange = Exactly(
   },
   {
     title: 'PlannedChangeChange',
-    description: 'What is left out stays.',
+    description: 'Fields you leave out keep their values.',
     examples: [{ to: '2030-01-10T20:00:00.000Z' }],
     'x-elsewhere': { ...fixed, monitor_id: 'cannot change. Delete the planned change and create another one.' },
   },

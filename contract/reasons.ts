@@ -13,27 +13,27 @@ const texts = (description: string) => Type.Array(Type.String(), { description }
 const name = Type.String({ description: 'The monitored name.', examples: ['www.example.com'] })
 const zone = Type.String({ description: 'The zone; `.` for the root.', examples: ['example.com'] })
 const truncated = Type.Optional(
-  Type.Literal(true, { description: 'Present where lists or values were shortened to fit.' }),
+  Type.Literal(true, { description: 'Present if lists or values were shortened to fit.' }),
 )
 const record = Exactly(
   { name: Type.String(), type: Type.String() },
   {
     description:
-      'The RRset that has to change: add `missing`, remove `unexpected`. `name` is the end of the CNAME chain where there is one.',
+      'The RRset that has to change: add `missing`, remove `unexpected`. `name` is the end of the CNAME chain, if there is one.',
   },
 )
-const missing = texts('Expected values that no record meets.')
+const missing = texts('Expected values that no record matches.')
 
 const Values = Exactly({
   name,
   record_type: Type.String({ description: 'The record type of the monitor.' }),
   observed: texts('The values that the DNS answered.'),
-  matched: texts('Expected values that a record meets.'),
+  matched: texts('Expected values that a record matches.'),
   missing,
-  unexpected: texts('Observed values that are not expected; none where `is_exact_match` is false.'),
+  unexpected: texts('Observed values that are not expected; empty if `is_exact_match` is false.'),
   counts: Exactly(
     { observed: Type.Integer(), matched: Type.Integer(), missing: Type.Integer(), unexpected: Type.Integer() },
-    { description: 'How many there are of each; more than listed where `truncated` is present.' },
+    { description: 'The number of values in each list before it was shortened.' },
   ),
   record,
   truncated,
@@ -188,7 +188,7 @@ const sentence = (about: string, text: string) => entry(about, None, () => text)
 /** How a verdict was reached, or why there is none yet. */
 export const CONFIRMATION_REASONS = {
   wait_timed_out: sentence(
-    'The monitor was created with `until`, and waited in vain. Nothing changed.',
+    'The monitor was created with `until`, and its expected records did not appear in time. Nothing changed.',
     `The expected records did not appear within ${WAIT_HOURS} hours.`,
   ),
   resolver_confirmed: sentence(
@@ -213,7 +213,7 @@ export const CONFIRMATION_REASONS = {
   ),
   name_servers_majority: entry(
     'The name servers disagreed for three checks in a row.',
-    Exactly({ ...NameServers.properties, supporters: texts('Those that give the answer that counts.') }),
+    Exactly({ ...NameServers.properties, supporters: texts('The name servers that gave the majority answer.') }),
     ({ name_servers }) =>
       `The zone's name servers ${listed(name_servers, name_servers.length, MOST_NAME_SERVERS)} still disagree after repeated queries. The majority answer counts.`,
   ),

@@ -66,13 +66,13 @@ const TEXTS = {
     holds: 'its name servers',
     write: 'One host name per value.',
     example: 'ns1.example.net',
-    place: 'in the zone, and at your registrar too',
+    place: 'in the zone and at your registrar',
   },
   PTR: {
     holds: 'the name of an address',
     write: 'One host name per value.',
     example: 'mail.example.com',
-    place: 'where the address comes from: its hosting or network provider sets reverse names',
+    place: 'at the hosting or network provider of the address',
   },
   SPF: {
     holds: 'who may send its mail',
@@ -121,11 +121,11 @@ const TEXTS = {
     flexible: PARAMETERS_LEFT_OUT,
   },
   DS: {
-    holds: 'its DNSSEC keys, as the zone above says',
+    holds: 'its DNSSEC keys, as published in the parent zone',
     write: 'Key tag, algorithm, digest type and digest in hexadecimal per value.',
     example: '60485 5 2 d4b7d520e7bb5f0f67674a0cceb1e3e0614b93c4f9e99b8383f6a1e4469da50a',
     flexible: FIELDS_LEFT_OPEN,
-    place: 'at your registrar, or in the zone above',
+    place: 'at your registrar, or in the parent zone',
   },
   SOA: {
     holds: 'the primary server and times of its zone',

@@ -24,8 +24,7 @@ export const SetupPage = Exactly(
     created: Instant('When the page was created.'),
     key: Nullable(Type.String({ description: 'Your own key; null for a page that one monitor has for itself.' })),
     url: Type.String({
-      description:
-        'The public link. Anyone who has it sees which records the monitors expect, and whether they are there.',
+      description: 'The public link. Anyone who has it sees which records the monitors expect, and whether they exist.',
       examples: ['https://zonewatch.example.com/connect/2vJ8…'],
     }),
     expires: Instant(`When the link stops working, ${PAGE_DAYS} days after it was created or renewed.`),
@@ -62,7 +61,7 @@ export const Wait = Exactly(
     state: Type.Enum(WAIT_STATES, {
       type: 'string',
       description:
-        '`waiting`: checked quickly. `valid`: the expected records were found. `timed_out`: they were not, in time.',
+        '`waiting`: checked quickly. `valid`: the expected records were found. `timed_out`: they were not found in time.',
     }),
     started: Instant('When the wait began.'),
     deadline: Instant(`When the wait times out: ${WAIT_HOURS} hours after it began.`),
@@ -101,14 +100,14 @@ const PublicRecord = Exactly({
   state: Type.Enum(RECORD_STATES),
   found: Nullable(
     Type.Array(Type.String(), {
-      description: 'What the name servers answer now; null where none of them gave an answer to the last query.',
+      description: 'What the name servers answer now; null if none of them answered the last query.',
     }),
   ),
   unexpected: Type.Array(Type.String(), { description: 'Records to remove.' }),
   has_other_records: Type.Boolean({ description: 'Whether other records beside these are allowed.' }),
-  checked: Nullable(Instant('When the name servers were asked last.')),
+  checked: Nullable(Instant('When the name servers were last queried.')),
   provider: Nullable(Provider),
-  notes: Type.Array(Type.String(), { description: 'What is particular to this record at this provider.' }),
+  notes: Type.Array(Type.String(), { description: 'What to know about this record at this provider.' }),
 })
 export type PublicRecord = Static<typeof PublicRecord>
 

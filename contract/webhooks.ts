@@ -35,13 +35,13 @@ export const Webhook = Exactly(
     last_executed: Nullable(Instant('When the last request was sent.')),
     payload_includes: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What the payload has in `monitor`; present where the webhook asks for any.',
+        description: 'The fields of `monitor` in the payload. Absent if there are none.',
       }),
     ),
     all_groups: Type.Optional(
       Type.Boolean({
         description:
-          'True where the webhook receives the changes of all groups, beside those in `groups`. Absent otherwise.',
+          'True if the webhook receives the changes of all groups, not only of those in `groups`. Absent otherwise.',
       }),
     ),
   },
@@ -98,7 +98,7 @@ export type PayloadInclude = (typeof PAYLOAD_INCLUDES)[number]
 export type PayloadMonitor = Required<NonNullable<Delivery['monitor']>>
 const payload_includes = Type.Array(Type.Enum(PAYLOAD_INCLUDES), {
   maxItems: 20,
-  description: `What the payload has in \`monitor\`, as it was when the event occurred: ${PAYLOAD_INCLUDES.join(', ')}. Default: nothing, and the payload has no \`monitor\`.`,
+  description: `Fields to add to the payload in \`monitor\`, with their values when the event occurred: ${PAYLOAD_INCLUDES.join(', ')}. Default: nothing, and the payload has no \`monitor\`.`,
   examples: [['external_id', 'difference']],
 })
 

@@ -190,7 +190,7 @@ test('restore says what prevents it, and changes nothing', async () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     return stderr
   }
-  expect(await refusal(['backup', file], {})).toContain('exists already')
+  expect(await refusal(['backup', file], {})).toContain('already exists')
   expect(await refusal(['backup', join(folder, 'x')], { SECRET: 'y'.repeat(40) })).toContain(
     'The secret is not the one of the database.',
   )

@@ -58,7 +58,7 @@ test.each(['sqlite', 'postgres'] as const)(
     // The PostgreSQL of the tests does without fsync.
     const unsafe = engine === 'postgres' ? ['durability'] : []
     expect(well).toMatchObject({ code: unsafe.length, failures: unsafe })
-    expect(well.line('reverse proxy')).toBe('ok: 127.0.0.1 says who asks')
+    expect(well.line('reverse proxy')).toBe('ok: X-Forwarded-For from 127.0.0.1 is trusted')
     expect(well.line('instances')).toMatch(/^ok: \d processes are running$/)
     expect(well.line('clocks')).toBe('ok: agree')
     if (engine === 'postgres')
@@ -73,14 +73,14 @@ test.each(['sqlite', 'postgres'] as const)(
     const broken = await doctor({ ...settings, SECRET: 'y'.repeat(40) })
     expect(broken.code).toBe(1)
     // Its probe is signed with a secret that the server does not know.
-    expect(broken.line('reverse proxy')).toMatch(/^failure: .*not as this server/)
+    expect(broken.line('reverse proxy')).toMatch(/^failure: .*but is not this server/)
     expect(broken.failures.map((check) => check.replace(/ 127\S+/, '')).sort()).toEqual(
       ['SMTP', 'canaries', 'reverse proxy', 'secret', 'upstream UDP', 'webhook egress', ...unsafe].sort(),
     )
     const { stdout } = await runCommand(['doctor'], settings)
     expect(stdout).toMatch(/^STATUS {3}CHECK +FINDING\nok {7}settings {2,}\d+ settings are valid\n/)
     expect(stdout).toMatch(
-      /\nfailure {2}SMTP {2,}127.*\. Check host and port of SMTP_URL, and that this machine may connect to it\.\n/,
+      /\nfailure {2}SMTP {2,}127.*\. Check host and port of SMTP_URL, and that this machine can connect to it\.\n/,
     )
     expect(stdout).toMatch(/\nfailure {2}reverse proxy {2,}X-Forwarded-For does not arrive/)
     expect(stdout).toMatch(/\n\nOK: \d+, warnings: \d+, failures: [1-9]\d*\n$/)

@@ -61,7 +61,7 @@ test('docs/reference/api.md names every route that the server describes, and no 
 
 test('what docs/reference/api.md says needs no key needs none', async () => {
   const { call } = await givenApp('sqlite')
-  const [, named] = /with every request\. (.*) need none\./.exec(readFileSync('docs/reference/api.md', 'utf8'))!
+  const [, named] = /with every request\. (.*) need no key\./.exec(readFileSync('docs/reference/api.md', 'utf8'))!
   const paths = [...named!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!)
 
   expect(paths).toHaveLength(4)

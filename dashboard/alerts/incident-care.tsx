@@ -82,7 +82,7 @@ function titleOf({ kind, actor, detail }: IncidentEntry): string {
     case 'acknowledged':
       return `Acknowledged by ${actor}`
     case 'unacknowledged':
-      return `Acknowledgement taken back by ${actor}`
+      return `Acknowledgement undone by ${actor}`
     case 'assigned':
       return detail === null ? `Assignment removed by ${actor}` : `Assigned by ${actor}`
     case 'snoozed':

@@ -32,7 +32,8 @@ export function Incidents() {
         <Empty icon={CircleCheck} title="No incidents">
           <p>
             When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it: the
-            same domain and state, wrong records or name server. So you receive one message and not hundreds.
+            same domain and state, the same wrong records or the same name server. You receive one message instead of
+            hundreds.
           </p>
         </Empty>
       </Section>

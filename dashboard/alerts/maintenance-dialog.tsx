@@ -62,7 +62,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
       isWide
       onClose={onClose}
       title={window ? 'Edit maintenance window' : 'New maintenance window'}
-      description="Alerts of these monitors wait until it ends. What you leave open includes every monitor."
+      description="Alerts of these monitors wait until the window ends. Empty filters match every monitor."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -95,7 +95,11 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
         </Field>
         <Field
           label="Repeats"
-          hint={form.repeats === 'once' ? undefined : `On the clock of ${timezone}, also when it changes.`}
+          hint={
+            form.repeats === 'once'
+              ? undefined
+              : `At the same local time in ${timezone}, also after daylight saving time begins or ends.`
+          }
         >
           <Select value={form.repeats} options={REPEATS} onChange={(repeats) => set({ repeats })} />
         </Field>
@@ -126,7 +130,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
           isOptional
           hint={
             window?.monitors
-              ? `The ${window.monitors.length} monitors that the API chose stay.`
+              ? `The ${window.monitors.length} monitors set by the API are kept.`
               : '* stands for any characters.'
           }
           error={fieldError(problem, 'name_pattern')}

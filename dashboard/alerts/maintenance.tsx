@@ -41,7 +41,7 @@ export function MaintenanceWindows() {
     <>
       <Section
         title="Maintenance windows"
-        hint="Alerts wait while a window is active. Checks, events and webhooks go on."
+        hint="Alerts wait while a window is active. Checks, events and webhooks continue."
         isFlush
         actions={make}
       >
@@ -49,7 +49,7 @@ export function MaintenanceWindows() {
           <Bones lines={3} className="p-4" />
         ) : page.data.length === 0 ? (
           <Empty icon={Wrench} title="No maintenance windows" action={make}>
-            <p>Create one before you take something down. What still fails when it ends alerts then.</p>
+            <p>Create one before planned work. Monitors that still fail when it ends send their alerts then.</p>
           </Empty>
         ) : (
           <List windows={page.data} />

@@ -30,8 +30,8 @@ export function PlannedChanges() {
       ) : page.data.length === 0 ? (
         <Empty icon={CalendarClock} title="No planned changes">
           <p>
-            Open a monitor and choose Plan a change. The move of its record raises no false alarm, and you are alerted
-            if it does not arrive.
+            Open a monitor and choose Plan a change. Zonewatch sends no false alarm while the record changes, and alerts
+            you if the new values do not arrive in time.
           </p>
         </Empty>
       ) : (

@@ -215,7 +215,7 @@ function Reminders({ form, set, channels, problem }: RemindersProps) {
           <Field
             label="Repeat every (hours)"
             isOptional
-            hint="While it fails and nobody acknowledges."
+            hint="While monitors fail and nobody acknowledges."
             error={error('repeat_every')}
           >
             <Input

@@ -87,9 +87,9 @@ function Standing({ page: { organization, records, is_done }, isStale }: { page:
         </p>
         <p>
           {is_done
-            ? `You can close this page. ${organization} knows already.`
+            ? `You can close this page. ${organization} has been notified.`
             : hasTimedOut
-              ? `${organization} waited for three days. Create the record, and then tell them.`
+              ? `${organization} stopped waiting after three days. Create the record, then let them know.`
               : isStale
                 ? 'The connection is interrupted. The page tries again by itself.'
                 : 'You can close this page and come back later.'}

@@ -5,8 +5,8 @@ import { copyText } from '../ui/clipboard.ts'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 
 const LOOKS: Record<RecordState, { word: string; tone: Tone; icon: LucideIcon }> = {
-  waiting: { word: 'Not there yet', tone: 'idle', icon: Hourglass },
-  wrong: { word: 'Not right yet', tone: 'bad', icon: CircleAlert },
+  waiting: { word: 'Not found yet', tone: 'idle', icon: Hourglass },
+  wrong: { word: 'Not correct yet', tone: 'bad', icon: CircleAlert },
   found: { word: 'Found, being confirmed', tone: 'warn', icon: RefreshCw },
   valid: { word: 'Connected', tone: 'good', icon: CircleCheck },
   timed_out: { word: 'Not found in time', tone: 'warn', icon: CircleAlert },
@@ -128,7 +128,7 @@ function Seen({ record, zone }: { record: PublicRecord; zone: string }) {
         <p>{record.checked === null ? `Looking for the name servers of ${zone}.` : nothingFound(record)}</p>
       ) : (
         <>
-          <p>The name servers of {zone} answer now:</p>
+          <p>The name servers of {zone} currently answer:</p>
           <ul className="mt-1 flex flex-col gap-0.5">
             {found.map((value) => (
               <li key={value} className="font-mono text-xs break-all">
@@ -148,6 +148,6 @@ function Seen({ record, zone }: { record: PublicRecord; zone: string }) {
 function nothingFound({ state, found, zone }: PublicRecord): string {
   if (found === null && state === 'wrong')
     return `The DNS of ${zone} has an error, so the record cannot be read. Ask your DNS provider for help.`
-  if (found === null) return `The name servers of ${zone} could not be asked. Zonewatch tries again.`
+  if (found === null) return `The name servers of ${zone} could not be reached. Zonewatch tries again.`
   return `The name servers of ${zone} have no such record yet.`
 }

@@ -29,7 +29,7 @@ export function StateChange({ event, isLarge }: { event: Changed; isLarge?: bool
 }
 
 function noteOf({ old_state, new_state, timed_out }: Changed): string | undefined {
-  if (timed_out) return 'waited in vain'
+  if (timed_out) return 'not found in time'
   if (old_state === 'UNSET') return 'first result'
   return old_state === new_state ? 'other values' : undefined
 }

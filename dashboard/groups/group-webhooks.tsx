@@ -30,7 +30,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
         <Bones lines={2} className="p-4" />
       ) : attached.length === 0 ? (
         <p className="px-4 py-4 text-sm text-soft">
-          No webhooks yet. Changes are recorded as events, but no alerts are sent.
+          No webhooks yet. Changes are recorded as events, but not sent to an endpoint.
         </p>
       ) : (
         <ul className="divide-y divide-line">

@@ -17,9 +17,9 @@ import { countText, groupPath, refreshGroups } from './queries.ts'
 const KEEP = 'keep'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 120]
 const ALERTS: Record<Notify, string> = {
-  immediately: 'Alerts will be sent on every change.',
-  on_success: 'Alerts will be sent only when a monitor becomes valid.',
-  after_success: 'Alerts will be sent only when a monitor was valid and no longer is.',
+  immediately: 'Webhooks will receive every change.',
+  on_success: 'Webhooks will receive a change only when a monitor becomes valid.',
+  after_success: 'Webhooks will receive a change only when a monitor was valid and no longer is.',
 }
 
 /** One change for all monitors of the group. What is left as it is differs from monitor to monitor. */
@@ -73,7 +73,7 @@ export function GroupWide({ group }: { group: Group }) {
             ]}
           />
         </Field>
-        <Field label="Alerts">
+        <Field label="Webhook notifications">
           <Select
             value={notify}
             onChange={setNotify}

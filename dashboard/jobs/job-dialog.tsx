@@ -215,7 +215,7 @@ function Running({ started, onUndo, onClose }: { started: Job; onUndo: (job: Job
       {!isRunning(job) && job.failed > 0 && <JobResults job={job} />}
       {isRunning(job) && (
         <p className="text-sm text-soft">
-          You can close this. The job goes on, and you find it under{' '}
+          You can close this. The job continues in the background, under{' '}
           <Link to="/jobs" className="underline">
             Jobs
           </Link>

@@ -7,7 +7,7 @@ const FIELDS: Record<string, string> = {
   expected_value: 'Expected values',
   is_exact_match: 'Exact match',
   is_active: 'Enabled',
-  notify: 'Notify',
+  notify: 'Webhook notifications',
   frequency: 'Interval',
   group: 'Group',
   record_type: 'Record type',

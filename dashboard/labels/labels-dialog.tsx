@@ -100,7 +100,7 @@ function Form({ id, path, opened, onSaved, onBusy, onDone }: FormProps) {
       <Field
         label="Metadata"
         isOptional
-        hint="One key=value each line."
+        hint="One key=value on each line."
         error={(isTried ? wrongLine : undefined) ?? fieldError(problem, 'metadata')}
       >
         <TextArea

@@ -39,7 +39,7 @@ export function LabelsSection({ labels, path, linksTags, onSaved }: SectionProps
     >
       {hasNone ? (
         <p className="px-4 py-3.5 text-sm text-faint">
-          No tags, external id or metadata. Lists filter by them, and integrations find their own ids.
+          No tags, external id or metadata yet. Use them to filter lists and to connect monitors to your own systems.
         </p>
       ) : (
         <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2.5 px-4 py-3.5 text-sm">

@@ -46,8 +46,9 @@ export function NothingFound({ search, onClear }: { search: ListSearch; onClear:
     <Empty icon={SearchX} title="No matching monitors" action={<Button onClick={onClear}>Clear filters</Button>}>
       {typed ? (
         <>
-          No name or domain starts with <span className="font-mono break-all">{typed}</span>
-          {isFiltered(others) ? ' within the other filters.' : '.'}
+          {isFiltered(others) ? 'No monitor that matches the other filters contains ' : 'No monitor contains '}
+          <span className="font-mono break-all">{typed}</span> in its name, expected values, external id, tags or
+          metadata.
         </>
       ) : (
         'No monitor matches all filters.'

@@ -38,7 +38,7 @@ test('an unknown token stays and says what is allowed', () => {
   expect(readTokens('owner:me tag:prod ', {})).toEqual({
     search: { tag: 'prod' },
     text: 'owner:me ',
-    problem: '“owner:” is no filter. Use one of: state: type: tag: customer: id: group:',
+    problem: '“owner:” is not a filter. Use one of: state: type: tag: customer: id: group:',
   })
   expect(readTokens('state:broken ', {}).problem).toMatch(/^“broken” is no state\. Use one of: valid, .*not_found/)
   expect(readTokens('type:Q ', {}).problem).toMatch(/^“Q” is no record type\. Use one of: A, /)

@@ -78,17 +78,17 @@ export function readTokens(text: string, search: ListSearch, isDone = false): Re
 
 /** The filters with this one too, or a sentence that says what is allowed. */
 function applied(search: ListSearch, key: string, value: string): ListSearch | string {
-  if (!KEYS.some((each) => each === key)) return `“${key}:” is no filter. Use one of: ${ALLOWED}`
+  if (!KEYS.some((each) => each === key)) return `“${key}:” is not a filter. Use one of: ${ALLOWED}`
   if (value === '') return `Write a value after “${key}:”, without a space.`
   if (key === 'state') {
     const asked = partsOf(value).map((part) => part.toUpperCase().replaceAll('-', '_'))
     const wrong = asked.find((each) => !STATES.some((state) => state === each))
-    if (wrong !== undefined) return `“${wrong.toLowerCase()}” is no state. Use one of: ${lowerCased(STATES)}`
+    if (wrong !== undefined) return `“${wrong.toLowerCase()}” is not a state. Use one of: ${lowerCased(STATES)}`
     return withStates(search, [...severalOf(search.state), ...asked])
   }
   if (key === 'type') {
     const type = RECORD_TYPES.find((each) => each === value.toUpperCase())
-    return type ? { ...search, type } : `“${value}” is no record type. Use one of: ${RECORD_TYPES.join(', ')}`
+    return type ? { ...search, type } : `“${value}” is not a record type. Use one of: ${RECORD_TYPES.join(', ')}`
   }
   if (key === 'tag') return withTags(search, [...severalOf(search.tag), ...partsOf(value)])
   return { ...search, [key]: value }

@@ -65,7 +65,7 @@ test('a name that is not there is to be created with what is expected', () => {
 test('a whole domain that is gone is looked for at the registrar, a reverse name at the provider of the address', () => {
   expect(adviceFor(inState('NOT_FOUND', { subdomain: '' }), none, undefined).title).toBe('Restore the domain')
   const reverse = inState('NOT_FOUND', { record_type: 'PTR', domain: '2.0.192.in-addr.arpa', subdomain: '1' })
-  expect(adviceFor(reverse, none, undefined).steps[0]).toContain('its hosting or network provider')
+  expect(adviceFor(reverse, none, undefined).steps[0]).toContain('the hosting or network provider of the address')
   expect(adviceFor(inState('MISMATCH', { record_type: 'NS' }), none, undefined).steps[0]).toContain('registrar')
 })
 
@@ -74,7 +74,7 @@ test('where an alias leads to nothing, its end is named', () => {
   for (const [state, kind] of [['NOT_FOUND', 'nxdomain'] as const, ['NO_DATA', 'nodata'] as const]) {
     const { title, steps } = adviceFor(inState(state), none, foundBy({ kind, chain }))
     expect(title).toBe('Fix the CNAME or its target')
-    expect(steps[0]).toContain('www.example.com is a CNAME for gone.example, which')
+    expect(steps[0]).toContain('The CNAME chain www.example.com → gone.example ends at a name ')
     expect(steps[1]).toContain('Point the CNAME of www.example.com to')
   }
 })
@@ -98,7 +98,7 @@ test('behind a CNAME the record to change is that of its target', () => {
   const inParts = { ...referral, paths: [...referral.paths, ...foundBy({ ...answer, chain: [] }).paths] }
   for (const found of [whole, inParts]) {
     expect(adviceFor(inState('MISMATCH'), difference, found).steps).toEqual([
-      'www.example.com is a CNAME for shop.example, which is a CNAME for edge.example.',
+      'The records are at the end of the CNAME chain www.example.com → shop.example → edge.example.',
       'Change the A record of edge.example, or point the CNAME of shop.example to another name.',
     ])
   }

@@ -55,7 +55,7 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Pla
     title: parts.find((part) => part !== undefined) ?? 'Compare the records',
     steps: at.alias
       ? [
-          `${aliasSentence(monitor, at)}.`,
+          `The records are at the end of the CNAME chain ${chainOf(at)}.`,
           `Change the ${records} of ${at.owner}, or point the CNAME of ${at.alias} to another name.`,
         ]
       : [`Change the ${records} of ${at.owner} ${placeOf(monitor)}.`],
@@ -65,7 +65,7 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Pla
 }
 
 function notFound(monitor: Watched, at: Placed): Advice {
-  if (at.alias) return brokenAlias(monitor, at, 'does not exist')
+  if (at.alias) return brokenAlias(monitor, at, `The CNAME chain ${chainOf(at)} ends at a name that does not exist.`)
   if (monitor.subdomain === '' && monitor.record_type !== 'PTR') {
     return advice(
       'Restore the domain',
@@ -81,17 +81,20 @@ function notFound(monitor: Watched, at: Placed): Advice {
 }
 
 function noData(monitor: Watched, at: Placed): Advice {
-  if (at.alias) return brokenAlias(monitor, at, `has no ${recordWord(monitor)}`)
+  if (at.alias) {
+    const sentence = `The CNAME chain ${chainOf(at)} ends at a name without ${recordWord(monitor)}.`
+    return brokenAlias(monitor, at, sentence)
+  }
   return advice(
     'Add the record',
     `${at.owner} exists. Add the ${recordWord(monitor, monitor.expected_value.length)} below ${placeOf(monitor)}.`,
   )
 }
 
-function brokenAlias(monitor: Watched, at: Placed, what: string): Advice {
+function brokenAlias(monitor: Watched, at: Placed, sentence: string): Advice {
   return advice(
     'Fix the CNAME or its target',
-    `${aliasSentence(monitor, at)}, which ${what}.`,
+    sentence,
     `Point the CNAME of ${at.alias} to a name that exists, or create the ${recordWord(monitor, monitor.expected_value.length)} at ${at.owner}.`,
   )
 }
@@ -154,7 +157,7 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Placed)
     return {
       title: 'Keep one SPF record',
       steps: [
-        ...(at.alias ? [`${aliasSentence(monitor, at)}.`] : []),
+        ...(at.alias ? [`The records are at the end of the CNAME chain ${chainOf(at)}.`] : []),
         `Mail servers treat more than one SPF record as an error. Combine the mechanisms in one record of ${at.owner} and remove the others.`,
       ],
       add: [],
@@ -199,10 +202,9 @@ function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): Placed {
   return { owner, alias: names.at(-2), names, zone: names.length > 1 ? owner : monitor.domain }
 }
 
-/** Without its full stop. */
-function aliasSentence(monitor: Watched, { names }: Placed): string {
-  const [first, ...others] = names.slice(1, 5)
-  return `${nameOf(monitor)} is a CNAME for ${first}${others.map((each) => `, which is a CNAME for ${each}`).join('')}`
+function chainOf({ names }: Placed): string {
+  const shown = names.length > 5 ? [...names.slice(0, 3), '…', names.at(-1)] : names
+  return shown.join(' → ')
 }
 
 function serversOf(paths: readonly DiagnosisPath[], isSo: (path: DiagnosisPath) => boolean): string[] {

@@ -38,7 +38,7 @@ export const FIELDS: Fields<Draft> = {
   },
   is_exact_match: { label: 'Match', text: (isExact) => (isExact ? 'Exact' : 'Flexible') },
   notify: {
-    label: 'Alerts',
+    label: 'Webhook notifications',
     text: (notify) => NOTIFY_CHOICES.find(({ value }) => value === notify)!.label,
   },
   frequency: { label: 'Check interval in minutes', text: (minutes) => minutes },

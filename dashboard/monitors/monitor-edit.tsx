@@ -121,7 +121,12 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
           />
         </Field>
       </div>
-      <Choices label="Alerts" value={draft.notify} choices={NOTIFY_CHOICES} onChange={(notify) => set({ notify })} />
+      <Choices
+        label="Webhook notifications"
+        value={draft.notify}
+        choices={NOTIFY_CHOICES}
+        onChange={(notify) => set({ notify })}
+      />
     </form>
   )
 }

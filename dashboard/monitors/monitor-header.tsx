@@ -60,7 +60,7 @@ export function MonitorFacts({ monitor }: { monitor: MonitorDetails }) {
 }
 
 const NOTIFIED: Record<MonitorDetails['notify'], string> = {
-  immediately: 'alerts on every change',
-  on_success: 'alerts when it becomes valid',
-  after_success: 'alerts when it is no longer valid',
+  immediately: 'webhooks receive every change',
+  on_success: 'webhooks receive changes to valid',
+  after_success: 'webhooks receive changes from valid',
 }

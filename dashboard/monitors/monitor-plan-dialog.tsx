@@ -49,7 +49,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
       isKept
       onClose={onClose}
       title={change ? 'Edit planned change' : 'Plan a change'}
-      description="In this time the old values, the new ones and a mix of both are valid. If the new ones have not arrived at the end, the monitor fails."
+      description="During this period, the old values, the new ones and a mix of both are valid. If the new values have not arrived when it ends, the monitor fails."
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
@@ -65,7 +65,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
         </p>
         <Field
           label="New values"
-          hint={`One each line, at most ${MOST_VALUES}.`}
+          hint={`One on each line, at most ${MOST_VALUES}.`}
           className="sm:col-span-2"
           error={fieldError(problem, 'new_value') ?? valueError(problem)}
         >

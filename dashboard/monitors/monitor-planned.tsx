@@ -120,7 +120,7 @@ function Summary({ change: { old_value, new_value, from, to, state, progress } }
     <>
       <Code>{old_value.join(', ')}</Code> → <Code>{new_value.join(', ')}</Code>, from <Time at={from} isExact /> to{' '}
       <Time at={to} isExact />.{state === 'IN_PROGRESS' && <Caches progress={progress} />}
-      {state === 'NOT_ARRIVED' && ' The new values are expected now, and have not arrived.'}
+      {state === 'NOT_ARRIVED' && ' The new values are expected now and have not arrived.'}
     </>
   )
 }
@@ -131,7 +131,7 @@ function Caches({ progress }: Pick<PlannedChange, 'progress'>) {
   return (
     <>
       {' '}
-      The last cache must let go of the old values at <Time at={progress.caches_until} isExact />.
+      The old values expire in the last cache at <Time at={progress.caches_until} isExact />.
     </>
   )
 }

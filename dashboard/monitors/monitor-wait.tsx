@@ -112,12 +112,12 @@ function WaitMenu({ monitor, wait }: WaitProps) {
   const renew = async () => {
     await api.post<SetupPage>(`/setup-pages/${page?.id}/renew`, {})
     await refresh()
-    toast.done('The link is new. The one before no longer works.')
+    toast.done('Link replaced. The previous link no longer works.')
   }
   const revoke = async () => {
     await api.delete(`/setup-pages/${page?.id}`)
     await refresh()
-    toast.done('The link is revoked.')
+    toast.done('Link revoked.')
   }
   return (
     <>
@@ -155,7 +155,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
         act="Replace link"
         onConfirm={renew}
       >
-        <p>The link that you have sent stops working at once. Send your customer the new one.</p>
+        <p>The link you sent stops working at once. Send your customer the new one.</p>
       </Confirm>
       <Confirm
         isOpen={isOpen === 'revoke'}
@@ -165,7 +165,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
         isDangerous
         onConfirm={revoke}
       >
-        <p>The public page is gone for everybody who has the link, with all of its records. The monitors stay.</p>
+        <p>Everyone who has the link loses access to the public page and all of its records. The monitors stay.</p>
       </Confirm>
     </>
   )

@@ -28,7 +28,12 @@ export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
           />
         </Field>
       </div>
-      <Choices label="Alerts" value={settings.notify} choices={NOTIFY_CHOICES} onChange={(notify) => set({ notify })} />
+      <Choices
+        label="Webhook notifications"
+        value={settings.notify}
+        choices={NOTIFY_CHOICES}
+        onChange={(notify) => set({ notify })}
+      />
     </div>
   )
 }

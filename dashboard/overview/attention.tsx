@@ -191,16 +191,21 @@ function AlertLine({ alert: { tone, word, title, advice } }: { alert: Alert }) {
 type WebhookInTrouble = Overview['webhooks']['trouble'][number]
 
 const HEALTH = {
-  paused: { icon: CirclePause, tone: 'bad', word: 'Paused', sentence: 'is paused. Its requests are queued.' },
+  paused: {
+    icon: CirclePause,
+    tone: 'bad',
+    word: 'Paused',
+    sentence: (webhook: string) => `The webhook ${webhook} is paused. Its requests are queued.`,
+  },
   failing: {
     icon: CircleAlert,
     tone: 'warn',
     word: 'Failing',
-    sentence: 'is failing. The last attempt was not accepted.',
+    sentence: (webhook: string) => `The webhook ${webhook} is failing. The last attempt was not accepted.`,
   },
 } as const
 
-const webhookSentence = ({ url, health }: WebhookInTrouble) => `The webhook ${placeOf(url)} ${HEALTH[health].sentence}`
+const webhookSentence = ({ url, health }: WebhookInTrouble) => HEALTH[health].sentence(placeOf(url))
 
 function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: WebhookInTrouble }) {
   const { icon, tone, word, sentence } = HEALTH[health]
@@ -212,7 +217,7 @@ function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { we
       isLink
       sentence={
         <Link to="/webhooks/$webhook" params={{ webhook: id }} title={url} className={stretched}>
-          The webhook <Code>{placeOf(url)}</Code> {sentence}
+          {sentence(placeOf(url))}
         </Link>
       }
     >

@@ -98,7 +98,9 @@ function Webhooks({ webhooks: { count, paused, failing } }: { webhooks: Overview
   if (count === 0) {
     return (
       <Section title="Webhooks">
-        <p className="text-sm text-soft">No webhooks yet. Changes are recorded as events, but no alerts are sent.</p>
+        <p className="text-sm text-soft">
+          No webhooks yet. Changes are recorded as events, but not sent to an endpoint.
+        </p>
         {can('write') && (
           <ButtonLink to="/webhooks" search={{ open: 'new' }} size="sm" className="mt-3">
             <Plus /> Connect a webhook

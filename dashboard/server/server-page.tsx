@@ -49,11 +49,7 @@ function Findings({ status }: Props) {
           <Icon className="size-5" aria-hidden="true" />
         </span>
         <h2 aria-live="polite" className="text-lg font-semibold tracking-tight">
-          {isWell
-            ? 'The server works as it should'
-            : findings.length === 1
-              ? '1 problem'
-              : `${findings.length} problems`}
+          {isWell ? 'No problems found' : findings.length === 1 ? '1 problem' : `${findings.length} problems`}
         </h2>
       </div>
       {!isWell && (
@@ -117,7 +113,7 @@ function Figure({
 
 function Instances({ status: { instances } }: Props) {
   return (
-    <Section title="Instances" hint="Processes that share the database. Figures are of the last minute." isFlush>
+    <Section title="Instances" hint="Processes that share the database, with figures for the last minute." isFlush>
       <Table
         label="Instances"
         head={
@@ -240,7 +236,7 @@ function Storage({ status }: Props) {
               {backup.octets !== null && <span className="text-faint">, {octetsText(backup.octets)}</span>}
             </>
           ) : database.engine === 'postgres' ? (
-            <span className="text-soft">made with the tools of PostgreSQL, not known here</span>
+            <span className="text-soft">made with PostgreSQL tools, not visible here</span>
           ) : (
             'never'
           )}

@@ -23,7 +23,7 @@ export function findingsOf(status: ServerStatus): Finding[] {
   if (alive.some(({ network }) => network !== null && network !== 'well'))
     add('bad', 'Canary names do not resolve.', 'Check the network of the server and DNS_SERVERS.')
   if (checks.oldest_ms > LATE_MS)
-    add('bad', 'Checks are late.', 'Raise WORKERS or add a node; look at the resolvers and the database first.')
+    add('bad', 'Checks are late.', 'Check the resolvers and the database first. Then raise WORKERS or add a node.')
   for (const { address, queries, failed } of upstreams) {
     if (queries >= 10 && failed / queries > 0.2)
       add(

@@ -32,7 +32,7 @@ test.each<[AuditEntry, string]>([
   ],
   [
     entry('monitor.updated', { before: { notify: 'x', group: 'a' }, after: { notify: 'y', group: 'b' } }),
-    'changed the alerts and group of monitor www.example.com A',
+    'changed the webhook notifications and group of monitor www.example.com A',
   ],
   [
     entry('monitor.updated', { before: { expected_value: ['x'.repeat(80)] }, after: { expected_value: ['y'] } }),

@@ -45,7 +45,7 @@ const FIELDS: Record<string, string> = {
   record_type: 'record type',
   is_exact_match: 'matching',
   is_active: 'status',
-  notify: 'alerts',
+  notify: 'webhook notifications',
   frequency: 'interval',
   url: 'URL',
   timezone: 'time zone',

@@ -69,7 +69,7 @@ test('a customer who opens the link enters the record, and the page turns green 
   const lookNow = () => db.updateTable('due_waits').set({ due_at: 0 }).execute()
   zone!.set(NAME, 'CNAME', ['wrong.pages.test'])
   await lookNow()
-  await customer.getByText('Not right yet').waitFor()
+  await customer.getByText('Not correct yet').waitFor()
   await customer.getByText('wrong.pages.test').waitFor()
 
   zone!.set(NAME, 'CNAME', [TARGET])

@@ -82,13 +82,13 @@ test('the disk of the backups is full, or becomes it in the middle: it is said, 
   const failed = await runCommand(['backup', file], settings)
   expect(failed.code).toBe(1)
   expect(failed.stderr).toMatch(
-    / has .* free, and the backup takes up to .*\. Free some space, or give another folder\./,
+    / has .* free, and the backup takes up to .*\. Free some space, or use another folder\./,
   )
   // There was room at the start.
   const source = join(settings.DATA_DIR, 'zonewatch.db')
   const freeOctets = () => Number.POSITIVE_INFINITY
   await expect(backUp({ source, target: file, secret: null, version: '1', now: 0, freeOctets })).rejects.toThrow(
-    `${disk.folder} is full. Free some space, or give another folder.`,
+    `${disk.folder} is full. Free some space, or use another folder.`,
   )
   expect(backups()).toEqual(before)
   const found = JSON.parse((await runCommand(['doctor', '--json'], settings)).stdout) as Record<string, string>[]

@@ -46,7 +46,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       operationId: 'createApiKey',
       summary: 'Create an API key',
       description:
-        'Only this response shows the key. Only owners and keys with the role admin can create keys with the role admin or with limits. A key that is created by another key has its limits and its expiry where the request does not say less.',
+        'Only this response shows the key. Only owners and keys with the role admin can create keys with the role admin or with limits. A key that another key creates inherits its limits and expiry, unless the request sets lower ones.',
       tags,
       body: NewApiKey,
       response: Answers(201, MadeApiKey),
@@ -74,7 +74,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       operationId: 'updateApiKey',
       summary: 'Update an API key',
       description:
-        'Fields you leave out keep their values, in `limits` too. Changes hold from the next request with the key. Returns 409 for a revoked key.',
+        'Fields you leave out keep their values, in `limits` too. Changes apply from the next request with the key. Returns 409 for a revoked key.',
       tags,
       params,
       body: ApiKeyChange,
@@ -89,7 +89,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       operationId: 'rotateApiKey',
       summary: 'Rotate an API key',
       description:
-        'Only this response shows the new key. The previous key also works for `grace_hours`; the one before it ends at once. Id, role, limits and expiry stay, and both keys share the rate limits. Returns 409 for an expired or revoked key.',
+        'Only this response shows the new key. The previous key also works for `grace_hours`; the key before that stops working at once. Id, role, limits and expiry stay, and both keys share the rate limits. Returns 409 for an expired or revoked key.',
       tags,
       params,
       body: Nullable(ApiKeyRotation), // a body that is not sent is null

@@ -149,9 +149,9 @@ export function channelRoutes(deps: Deps): Routes {
 
     const again = {
       operationId: 'replayChannel',
-      summary: 'Send the alerts of a period again',
+      summary: 'Replay the alerts of a channel',
       description:
-        'Sends them with the same ids, failures first and recoveries two minutes later. What exceeds the limit of the channel is combined in a summary. Summaries and tests are not sent again, and what a summary combined is.',
+        'Sends the alerts of a period again with the same ids, failures first and recoveries two minutes later. Alerts beyond the limit of the channel are combined in a summary. Summaries and tests are not sent again; the alerts that a summary combined are.',
       tags,
       params,
       body: AlertReplay,

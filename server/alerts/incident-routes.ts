@@ -47,7 +47,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       operationId: 'updateIncident',
       summary: 'Update an incident',
       description:
-        'Acknowledges, assigns or snoozes it, or changes its note. Alerts of an acknowledged incident that are not sent yet are canceled.',
+        'Acknowledges, assigns or snoozes the incident, or changes its note. Alerts of an acknowledged incident that are not sent yet are canceled.',
       tags,
       params,
       body: IncidentChange,
@@ -59,7 +59,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
 
     const timeline = {
       operationId: 'listIncidentEntries',
-      summary: 'List what happened in an incident',
+      summary: 'List the timeline of an incident',
       description: 'Who was notified when, and what people did.',
       tags,
       params,

@@ -31,7 +31,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       operationId: 'createMaintenanceWindow',
       summary: 'Create a maintenance window',
       description:
-        'While it is active, alerts of its monitors wait. Checks, events and webhooks go on. What still fails at its end alerts then. Fields that are null match everything; a monitor must match all of them.',
+        'While the window is active, alerts of its monitors wait. Checks, events and webhooks continue. Monitors that still fail when it ends send their alerts then. A monitor must match all filters; null matches every monitor.',
       tags,
       body: NewMaintenanceWindow,
       response: Answers(201, MaintenanceWindow),
@@ -62,7 +62,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
     const change = {
       operationId: 'updateMaintenanceWindow',
       summary: 'Update a maintenance window',
-      description: 'Fields you leave out keep their values. Alerts that wait are decided again.',
+      description: 'Fields you leave out keep their values. Zonewatch decides again about alerts that wait.',
       tags,
       params,
       body: MaintenanceWindowChange,

@@ -152,8 +152,12 @@ function endText(monitors: number, left: number): string {
       ? 'The monitor is no longer failing.'
       : 'The monitor was disabled, deleted or changed while it failed.'
   if (left >= monitors) return 'The monitors were disabled, deleted or changed while they failed.'
-  const some = plural(left, ' 1 of them was', (number) => ` ${number} of them were`)
-  return `None of the monitors is failing any more.${left === 0 ? '' : `${some} disabled, deleted or changed.`}`
+  if (left === 0) return 'None of the monitors is failing any longer.'
+  return plural(
+    left,
+    'None of the monitors is failing any longer. 1 of them was disabled, deleted or changed.',
+    (number) => `None of the monitors is failing any longer. ${number} of them were disabled, deleted or changed.`,
+  )
 }
 
 function severalOf({ monitors: count, zone, causeKind = 'zone', causeValue }: NoticedIncident): string {
@@ -166,7 +170,7 @@ function severalOf({ monitors: count, zone, causeKind = 'zone', causeValue }: No
     case 'name_server':
       return `${monitors} monitors on name server ${causeValue}`
     case 'upstream':
-      return `${monitors} monitors behind resolver ${causeValue}`
+      return `${monitors} monitors that use resolver ${causeValue}`
   }
 }
 

@@ -42,7 +42,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       operationId: 'createAlertRule',
       summary: 'Create an alert rule',
       description:
-        'A rule is about failures that happen from now on. The first result of a monitor alerts nobody, unless `first_results` is true.',
+        'A rule applies to failures from now on. The first result of a monitor sends no alert, unless `first_results` is true.',
       tags,
       body: NewAlertRule,
       response: Answers(201, AlertRule),
@@ -116,7 +116,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
     const remove = {
       operationId: 'deleteAlertRule',
       summary: 'Delete an alert rule',
-      description: 'Its alerts that are not sent yet are canceled.',
+      description: 'Alerts of the rule that are not sent yet are canceled.',
       tags,
       params,
       response: Answers(204, NoContent),

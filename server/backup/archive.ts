@@ -70,9 +70,9 @@ async function whatItIs(file: number, path: string, size: number): Promise<strin
   const start = Buffer.alloc(16)
   readSync(file, start, 0, 16, 0)
   if (size > 0 && start.toString('latin1') === 'SQLite format 3\0') {
-    return `${path} is no whole backup: its last line is missing. It was cut off, or was not made by zonewatch backup. Restore another backup.`
+    return `${path} is incomplete: its last line is missing. It was cut off, or was not made by zonewatch backup. Restore another backup.`
   }
-  return `${path} is no backup of Zonewatch. Give a file that was made by zonewatch backup.`
+  return `${path} is not a Zonewatch backup. Use a file that zonewatch backup created.`
 }
 
 /** Throws a `CliError` for a database without a manifest. */
@@ -81,7 +81,7 @@ export function readManifest(database: DatabaseSync, path: string): Manifest {
     const row = database.prepare('select manifest from zonewatch_backup').get() as { manifest: string }
     return JSON.parse(row.manifest)
   } catch {
-    throw new CliError(`${path} does not say what it is a backup of. Restore another backup.`)
+    throw new CliError(`${path} has no readable manifest. Restore another backup.`)
   }
 }
 

@@ -35,20 +35,19 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const { target, source, freeOctets = freeOctetsOf } = options
   const folder = dirname(target)
   if (!existsSync(source)) throw new CliError(`There is no database at ${source}. Check DATA_DIR and DATABASE_URL.`)
-  if (existsSync(target))
-    throw new CliError(`${target} exists already. Give the name of a new file, or remove that one.`)
+  if (existsSync(target)) throw new CliError(`${target} already exists. Use another file name, or remove that file.`)
   const partial = partialOf(target)
   try {
     closeSync(openSync(partial, 'wx', 0o600))
   } catch (error) {
-    throw new CliError(`${folder} cannot be written (${(error as Error).message}). Give a folder that can.`)
+    throw new CliError(`${folder} cannot be written (${(error as Error).message}). Use a writable folder.`)
   }
   try {
     const needed = sizeOf(source) + sizeOf(`${source}-wal`) + MORE_OCTETS
     const free = freeOctets(folder)
     if (free < needed) {
       throw new CliError(
-        `${folder} has ${shownOctets(free)} free, and the backup takes up to ${shownOctets(needed)}. Free some space, or give another folder.`,
+        `${folder} has ${shownOctets(free)} free, and the backup takes up to ${shownOctets(needed)}. Free some space, or use another folder.`,
       )
     }
     const rows = await copy(options, partial)
@@ -58,7 +57,7 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
     giveName(partial, target)
     return { octets, rows }
   } catch (error) {
-    throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space, or give another folder.`) : error
+    throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space, or use another folder.`) : error
   } finally {
     for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
   }
@@ -114,8 +113,7 @@ function giveName(partial: string, target: string): void {
     rmSync(partial)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST')
-      throw new CliError(`${target} exists already. Give the name of a new file, or remove that one.`)
+    if (code === 'EEXIST') throw new CliError(`${target} already exists. Use another file name, or remove that file.`)
     // Some network file systems know no links.
     renameSync(partial, target)
   }

@@ -120,12 +120,10 @@ test('a backup never overwrites a file, and leaves nothing where it fails', asyn
   const { source, folder, target } = await givenBackup()
   const again = (to: string, more = {}) => backUp({ source, target: to, secret: null, version: '1', now: NOW, ...more })
   const before = readFileSync(target)
-  await expect(again(target)).rejects.toThrow(
-    `${target} exists already. Give the name of a new file, or remove that one.`,
-  )
+  await expect(again(target)).rejects.toThrow(`${target} already exists. Use another file name, or remove that file.`)
   expect(readFileSync(target).equals(before)).toBe(true)
   await expect(again(join(folder, 'none', 'x.backup'))).rejects.toThrow(
-    /none cannot be written \(ENOENT.*Give a folder that can\./,
+    /none cannot be written \(ENOENT.*Use a writable folder\./,
   )
   const full = again(join(folder, 'two.backup'), { freeOctets: () => 1_000 })
   await expect(full).rejects.toThrow(/has 1000 bytes free, and the backup takes up to \d+(\.\d)? MiB\. Free some space/)
@@ -169,7 +167,7 @@ test.each([
   const sentence =
     fault === 'one bit flipped'
       ? /is damaged: its checksum is wrong\. Restore another backup\.$/
-      : /is no (whole )?backup/
+      : /is (incomplete|not a Zonewatch backup)/
   await expect(put(target, join(folder, 'zonewatch.db'))).rejects.toThrow(sentence)
   expect(await readdir(folder)).toEqual(['one.backup'])
 })
@@ -188,7 +186,7 @@ test('a backup of a newer version is refused with that version', async () => {
 test('a folder that holds a database is refused, and one that is in use is reported as such', async () => {
   const { db, source, target, folder } = await givenBackup()
   await expect(put(target, source)).rejects.toThrow(
-    /zonewatch\.db exists already, and restore overwrites nothing\. Move it/,
+    /zonewatch\.db already exists, and restore overwrites nothing\. Move it/,
   )
   await db
     .insertInto('processes')
@@ -197,7 +195,7 @@ test('a folder that holds a database is refused, and one that is in use is repor
   await expect(put(target, source)).rejects.toThrow(`${source} is in use by a running server. Stop that server`)
   // What SQLite kept beside a database that is gone would be taken for part of the restored one.
   writeFileSync(join(folder, 'new.db-wal'), 'x')
-  await expect(put(target, join(folder, 'new.db'))).rejects.toThrow(/new\.db-wal exists already/)
+  await expect(put(target, join(folder, 'new.db'))).rejects.toThrow(/new\.db-wal already exists/)
 })
 
 test('what the processes of the backed up server had claimed is due again at once', async () => {

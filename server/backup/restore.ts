@@ -37,8 +37,7 @@ const RECENT_MS = 10_000
  */
 export async function restore({ archive, target, now, accept }: RestoreOptions): Promise<Manifest> {
   refuseDatabase(target, now)
-  if (!existsSync(archive))
-    throw new CliError(`There is no file ${archive}. Give a file that was made by zonewatch backup.`)
+  if (!existsSync(archive)) throw new CliError(`There is no file ${archive}. Use a file that zonewatch backup created.`)
   const octets = await verifyArchive(archive)
   const folder = dirname(target)
   const free = freeOctetsOf(folder)
@@ -73,7 +72,7 @@ export function refuseDatabase(path: string, now: number): void {
   if (isInUse(path, now))
     throw new CliError(`${path} is in use by a running server. Stop that server, then move the file away.`)
   throw new CliError(
-    `${found} exists already, and restore overwrites nothing. Move it and the files beside it away, or set DATA_DIR to an empty folder.`,
+    `${found} already exists, and restore overwrites nothing. Move it and the files beside it away, or set DATA_DIR to an empty folder.`,
   )
 }
 

@@ -76,7 +76,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   },
   {
     name: 'Lame delegation',
-    because: 'No resolver can find what no name server of the zone serves.',
+    because: 'A zone that none of its name servers serves cannot be resolved.',
     apply: ({ check, good }) => {
       const { failure } = check.zone
       return good.length === 0 && failure?.kind === 'lame' ? report(check, failure, REASONS.lame) : undefined
@@ -84,17 +84,17 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   },
   {
     name: 'CNAME loop',
-    because: 'Many resolvers answer SERVFAIL for a CNAME loop, and yet answer for each link alone.',
+    because: 'Many resolvers answer SERVFAIL for a CNAME loop, but answer for each link alone.',
     apply: cnameLoop,
   },
   {
     name: 'All fail',
-    because: 'Two resolvers that fail, with a pause between, are a failure of the name.',
+    because: 'If two resolvers fail, with a pause between the queries, the name has failed.',
     apply: ({ check, replies, good }) => (good.length === 0 ? reportFailure(check, replies) : undefined),
   },
   {
     name: 'Zone fails',
-    because: "The zone's servers are queried again before resolvers, which may be given other records, decide.",
+    because: "Resolvers may receive other records. The zone's servers are queried again before the resolvers decide.",
     apply: ({ check, agreed, another }) => {
       const isOpen = agreed && check.zone.failure && !isExhausted(check) && !isRecorded(check, agreed)
       return isOpen ? (another ?? inconclusive(check, REASONS.zoneSilent)) : undefined
@@ -102,7 +102,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   },
   {
     name: 'One resolver against failures',
-    because: 'The only one that gives an answer may block the name, or have an old copy of a zone that fails.',
+    because: 'The only resolver that answers may block the name, or have an old copy of a zone that fails.',
     apply: ({ check, failure, another }) => {
       if (!failure) return undefined
       if (another) return another
@@ -113,12 +113,12 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   },
   {
     name: 'Two agree',
-    because: 'Two answers that agree are believed, after enough of them to show a rotation.',
+    because: 'Two answers that agree decide, after enough answers to reveal a rotation.',
     apply: twoAgree,
   },
   {
     name: 'Recorded, beside failures',
-    because: 'One answer that is the recorded one, or a known part of it, needs no second one.',
+    because: 'An answer with the recorded values, or a known part of them, needs no second one.',
     apply: ({ check, good }) => {
       const kept = good.length === 1 ? asRecorded(check, good[0]!.outcome) : undefined
       return kept && report(check, kept, REASONS.recordedStill, [], check.recorded.rotation)
@@ -126,27 +126,27 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   },
   {
     name: 'Third resolver',
-    because: 'Two that differ need a third.',
+    because: 'Two answers that differ need a third.',
     apply: ({ another }) => another,
   },
   {
     name: 'One good answer',
-    because: 'Beside failures it is worth a second query to the same resolver, and to those that failed.',
+    because: 'If the others failed, the same resolver and those that failed are queried again.',
     apply: oneGoodAnswer,
   },
   {
     name: 'All differ',
-    because: 'Different answers are a rotation, or caches of different age: more answers show which.',
+    because: 'Different answers mean a rotation, or caches of different age. More answers show which.',
     apply: ({ check, good }) => (good.length > 1 ? bySamplesOfResolvers(check, good) : undefined),
   },
   {
     name: 'Wait',
-    because: 'What is not certain is checked again after 30, 60 and 120 s.',
+    because: 'A result that is not certain is checked again after 30, 60 and 120 s.',
     apply: ({ check }) => (isExhausted(check) ? undefined : inconclusive(check, REASONS.resolversDiffer)),
   },
   {
     name: 'Majority',
-    because: 'After that the failure that contradicts a single answer is reported, or what most of them say.',
+    because: 'After that, Zonewatch reports the failure that contradicts a single answer, or the majority answer.',
     apply: majorityDecides,
   },
 ]

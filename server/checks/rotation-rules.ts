@@ -79,7 +79,7 @@ type Members = {
 export const MEMBER_RULES: readonly Rule<Members>[] = [
   {
     name: 'New members and our own network',
-    because: 'A network that answers every query with an address of its own must not make it a member.',
+    because: 'If the network answers every query with its own address, that address must not become a member.',
     apply: ({ samples: { check }, rotation }) => {
       const before = check.recorded.rotation?.members ?? {}
       const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(before, key))
@@ -88,7 +88,7 @@ export const MEMBER_RULES: readonly Rule<Members>[] = [
   },
   {
     name: 'More answers',
-    because: 'Members that are new, or were not seen for long, need more answers than others.',
+    because: 'New members, and members not seen for a long time, need more answers than others.',
     apply: ({ samples: { check, answers, more }, present, isOpen, isCached }) => {
       const isChanging = () => fingerprint(answerWith(answers[0]!, present)) !== check.recorded.fingerprint
       return !isCached && (isOpen || isChanging()) ? more : undefined
@@ -96,7 +96,7 @@ export const MEMBER_RULES: readonly Rule<Members>[] = [
   },
   {
     name: 'All members gone',
-    because: 'An RRset that was replaced shows none of its members again; a few answers may miss them all by chance.',
+    because: 'A replaced RRset shows none of its members again, but a few answers can miss them all by chance.',
     apply: (members) => {
       const isOpen = members.missed.length > 0 && !members.areMissedGone
       return isOpen && inconclusiveChecks(members) < MOST_INCONCLUSIVE_REPLACED ? wait(members) : undefined
@@ -104,12 +104,12 @@ export const MEMBER_RULES: readonly Rule<Members>[] = [
   },
   {
     name: 'No certain member',
-    because: 'One answer of one server proves no member.',
+    because: 'One answer from one server does not prove a member.',
     apply: (members) => (members.certain.length === 0 ? wait(members) : undefined),
   },
   {
     name: 'Certain members',
-    because: 'They are the records, if the change to them is certain too.',
+    because: 'They are the records, if the change to them is also certain.',
     apply: (members) => decideBy(CHANGE_RULES, changeOf(members)),
   },
 ]
@@ -131,22 +131,22 @@ type Change = {
 export const CHANGE_RULES: readonly Rule<Change>[] = [
   {
     name: 'Recorded members',
-    because: 'They change nothing.',
+    because: 'The same members are no change.',
     apply: (change) => (isRecorded(change) || recordedOf(change).isFinal ? reportChange(change) : undefined),
   },
   {
     name: 'Back again, or valid at first',
-    because: 'This rests on what was seen, not on what was not.',
+    because: 'This depends on members that were seen, not on absent ones.',
     apply: (change) => (isBackAgain(change) || isValidAtFirst(change) ? reportChange(change) : undefined),
   },
   {
     name: 'New or changed rotation',
-    because: 'A change that spreads from machine to machine, or from cache to cache, looks like one for some minutes.',
+    because: 'A change that spreads between machines or caches looks like a rotation for some minutes.',
     apply: (change) => (isUnsettled(change) || isSpreading(change) ? wait(change.members) : undefined),
   },
   {
     name: 'Absent expected values',
-    because: 'MISMATCH by what is not given waits until a member of 5 % would have shown.',
+    because: 'MISMATCH for absent values waits until a member in 5 % of the answers would have appeared.',
     apply: ({ members: { samples, rotation, outdated }, meaning }) => {
       const { recorded } = samples.check
       const isByAbsence = meaning.state === 'MISMATCH' && (!recorded.isExactMatch || meaning.extra.length === 0)

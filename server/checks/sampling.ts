@@ -41,40 +41,41 @@ export function bySamples(check: Check, asked: readonly Source[], sampling: Samp
 export const SAMPLING_RULES: readonly Rule<Samples>[] = [
   {
     name: 'Usual number of answers',
-    because: 'An RRset that is recorded as rotating shows little of itself in fewer than 8 answers.',
+    because: 'Fewer than 8 answers show too little of an RRset that is recorded as rotating.',
     apply: ({ check, sampling, all, more }) =>
       check.recorded.isRotating && sampling.isByZone && all.length < USUAL_SAMPLES ? more : undefined,
   },
   {
     name: 'Each server its own answer',
-    because: 'For some rounds a rotation looks like this by chance; servers that keep to their own answers disagree.',
+    because:
+      'A rotation can look like this by chance for some rounds. Servers that each keep their own answer disagree.',
     apply: eachItsOwnAnswer,
   },
   {
     name: 'Denials',
-    because: 'A denial is certain when all servers repeat it; where answers come between, it must be two thirds.',
+    because: 'A denial is certain if all servers repeat it. If some answers have records, two thirds must be denials.',
     apply: denials,
   },
   {
     name: 'Enough equal answers',
-    because: 'Equal answers prove that the RRset is whole only when one more member would have shown.',
+    because: 'Equal answers prove that the RRset is complete only once one more member would have appeared.',
     apply: enoughEqualAnswers,
   },
   {
     name: 'Part of the expected values',
     because:
-      'Addresses that are expected and missing may be given in turn, so MISMATCH waits until their absence is proven.',
+      'Missing expected addresses may appear in another answer, so MISMATCH waits until their absence is proven.',
     apply: partOfTheExpectedValues,
   },
   {
     name: 'All the same',
-    because: 'What all servers say, often enough, is the truth.',
+    because: 'An answer that all servers repeat often enough is correct.',
     apply: ({ check, sampling, answers, isSteady, isKnownToRotate }) =>
       isSteady() && !isKnownToRotate() ? report(check, answers[0]!, sampling.agreed(), sampling.names()) : undefined,
   },
   {
     name: 'Rotation',
-    because: 'What is given in different parts is judged by its members, counted over all checks.',
+    because: 'An RRset that arrives in different parts is judged by its members, counted over all checks.',
     apply: decideByMembers,
   },
 ]

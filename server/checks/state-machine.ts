@@ -37,24 +37,24 @@ export function decide(soFar: CheckSoFar): Step {
 export const RULES: readonly Rule<Check>[] = [
   {
     name: 'One query',
-    because: 'Most checks find what is recorded, and one query to a recursive resolver shows that.',
+    because: 'Most checks find the recorded values. One query to a resolver shows that.',
     apply: (check) => (first(check) ? undefined : ask({ purpose: 'first' })),
   },
   {
     name: 'As recorded',
     because:
-      'What is recorded needs no confirmation, unless the answer is stale, the RRset rotates, or the check before was inconclusive.',
+      'Recorded values need no confirmation, unless the answer is stale, the RRset rotates, or the previous check was inconclusive.',
     apply: (check) => (isAsRecorded(check.recorded, first(check)!) ? { kind: 'unchanged' } : undefined),
   },
   {
     name: 'Own network',
     because:
-      'While the canary names fail too, or all names have one address, an answer says nothing about the monitored name.',
+      'While the canary names also fail, or all names resolve to one address, an answer says nothing about the monitored name.',
     apply: (check) => untrusted(check, 'first', !isFailure(first(check)!.outcome)),
   },
   {
     name: 'DNSSEC',
-    because: "Records that come only with validation switched off are bogus; the zone's servers cannot overrule that.",
+    because: "Records that arrive only with validation disabled are bogus. The zone's servers cannot overrule that.",
     apply: checkDnssec,
   },
   {
@@ -64,17 +64,17 @@ export const RULES: readonly Rule<Check>[] = [
   },
   {
     name: 'Split horizon',
-    because: 'Where the resolvers see another zone than the public one, theirs is the one to monitor.',
+    because: 'If the resolvers see another zone than the public one, Zonewatch monitors theirs.',
     apply: (check) => (check.zone.good.length > 0 ? compareViews(check) : undefined),
   },
   {
     name: 'Zone decides',
-    because: 'What its servers agree on, over enough answers to show a rotation, is the truth.',
+    because: 'The values that its servers agree on, over enough answers to reveal a rotation, are correct.',
     apply: (check) => (isZoneHeard(check) ? decideByZone(check) : undefined),
   },
   {
     name: 'Resolvers decide',
-    because: "Where the zone's servers cannot be asked, two independent resolver answers have to agree.",
+    because: "If the zone's servers cannot be queried, two independent resolver answers must agree.",
     apply: decideByResolvers,
   },
 ]

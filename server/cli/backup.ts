@@ -63,9 +63,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new CliError(
-      `BACKUP_DIR ${folder} cannot be made (${reasonOf(error)}). Set it to a folder that can be written.`,
-    )
+    throw new CliError(`BACKUP_DIR ${folder} cannot be created (${reasonOf(error)}). Set it to a writable folder.`)
   }
 }
 

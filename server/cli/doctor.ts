@@ -85,7 +85,11 @@ function settings(): Config | Finding[] {
   } catch (error) {
     if (!(error instanceof BadConfig)) throw error
     return Object.entries(error.errors).map(([name, sentence]) =>
-      failure('settings', `${name} ${sentence.replace(/\.$/, '')}`, 'Correct it; the rest is checked then.'),
+      failure(
+        'settings',
+        `${name} ${sentence.replace(/\.$/, '')}`,
+        'Correct it, then run this again to check the rest.',
+      ),
     )
   }
 }

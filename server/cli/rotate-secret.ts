@@ -54,10 +54,10 @@ function finish({ from, path }: Secret, forgetPrevious: boolean): string {
     return 'Remove SECRET_PREVIOUS after 7 days: until then cursors and links that it signed stay valid. Remove it at once if it was stolen.'
   }
   if (!forgetPrevious) {
-    return `${path} holds the new SECRET and the one before, for cursors and links that it signed. Make a backup now.`
+    return `${path} holds the new SECRET and the previous one, for cursors and links that it signed. Make a backup now.`
   }
   writeSecrets(path, [readSecrets(path)[0]!])
-  return `${path} holds the new SECRET alone. Restart the server: cursors and links that the one before signed are void. Make a backup now.`
+  return `${path} holds the new SECRET alone. Restart the server: cursors and links that the previous one signed are invalid. Make a backup now.`
 }
 
 /** In one step: a reader sees the old file or the new one, and so does anyone who starts after a power failure. */

@@ -219,7 +219,7 @@ class Settings {
 
   #secretPrevious(): string[] {
     const lines = (text: string) => text.split(/\r?\n/).filter((line) => line.trim() !== '')
-    const about = 'the SECRET before, while it is changed: what it sealed and signed stays good; several: one a line'
+    const about = 'previous SECRET, during a rotation: what it encrypted and signed stays valid; several: one per line'
     const text = this.#secret('SECRET_PREVIOUS', about, (given) => lines(given).map(parseSecret).join('\n'))
     return text === null ? [] : lines(text)
   }

@@ -47,7 +47,7 @@ export class PostgresSignals {
       this.#pollEvery(UNSIGNALLED_POLL_MS)
       if (end === 'swallowed' && !this.#wasSwallowed) {
         log.warn(
-          `PostgreSQL's notifications do not arrive, as behind a connection pooler in transaction mode. Due work is polled for every ${UNSIGNALLED_POLL_MS} ms instead.`,
+          `PostgreSQL notifications do not arrive. A connection pooler in transaction mode drops them. Polling for due work every ${UNSIGNALLED_POLL_MS} ms instead.`,
         )
         this.#wasSwallowed = true
       }

@@ -178,7 +178,7 @@ async function findBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[
       failure(
         'backup',
         `the last one failed: ${last.error} Before that: ${made ?? 'none'}`,
-        'Remove the cause; it is tried again every 10 minutes.',
+        'Fix the cause. Zonewatch retries every 10 minutes.',
       ),
     ]
   }

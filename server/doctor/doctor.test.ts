@@ -88,7 +88,7 @@ const faults: [line: string, expected: RegExp, break_: (dns: Resolver) => void][
   ],
   [
     'truncation',
-    /^failure: leaves out 1 records over UDP/,
+    /^failure: omits 1 records over UDP/,
     (dns) =>
       dns.respond('.', (query, transport) => {
         const { id, questions = [] } = decode(query)
@@ -98,7 +98,7 @@ const faults: [line: string, expected: RegExp, break_: (dns: Resolver) => void][
   ],
   [
     'truncation',
-    /^warning: sends 6\d\d octets where 512 are taken/,
+    /^warning: sends 6\d\d octets, although the query allows 512/,
     (dns) =>
       dns.respond('.', (query) => {
         const { id, questions = [] } = decode(query)
@@ -163,7 +163,7 @@ test('canary names: resolving, gone and captive', async () => {
   }
   expect(await line()).toMatch(/^ok: www\.example\.com: at least one resolves/)
   dns.set('nothing.invalid', 'A', ['192.0.2.1'])
-  expect(await line()).toMatch(/^failure: they resolve to what every name resolves to/)
+  expect(await line()).toMatch(/^failure: they resolve to the same address as every other name/)
   dns.drop('*')
   expect(await line()).toMatch(/^failure: none of www\.example\.com resolves/)
   expect(lineOf([await findCanaries(undefined, [])], 'canaries')).toMatch(/^ok: off/)
@@ -205,7 +205,7 @@ test('webhook egress: connects and sends nothing; says which endpoints cannot be
   const line = async (urls: string[], by = safeFetch, proxy: URL | null = null) =>
     lineOf(await findEgress(urls, by, proxy), 'webhook egress')
   expect(await line([receiver.url])).toBe(`ok: connected to 127.0.0.1:${receiver.port}. `)
-  expect(await line([receiver.url, closed])).toMatch(/^warning: 127\.0\.0\.1:\d+: .*Others can be reached/)
+  expect(await line([receiver.url, closed])).toMatch(/^warning: 127\.0\.0\.1:\d+: .*Other endpoints can be reached/)
   expect(await line([closed])).toMatch(/^failure: none can be reached: .*WEBHOOK_PROXY/)
   const proxy = new URL(closed)
   expect(await line([receiver.url], fetchOf({ proxy }), proxy)).toMatch(
@@ -324,7 +324,7 @@ test('a damaged SQLite file is a failure', async () => {
   expect(lineOf(findings, 'integrity')).toMatch(/^failure: /)
 })
 
-test('what others may read is a failure with the command that mends it', async () => {
+test('what others can read is a failure with the command that mends it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const config = readConfig({ DATA_DIR: folder, BACKUP_DIR: join(folder, 'none') })
@@ -337,10 +337,10 @@ test('what others may read is a failure with the command that mends it', async (
     return lineOf(findPlaces(readConfig({ DATA_DIR: folder, SECRET_FILE: join(folder, 'token') })), 'secret files')
   }
   expect(withFile(0o640)).toBe('no line secret files')
-  expect(withFile(0o644)).toBe(`warning: every user may read ${folder}/token. chmod 600 ${folder}/token`)
+  expect(withFile(0o644)).toBe(`warning: every user can read ${folder}/token. chmod 600 ${folder}/token`)
   chmodSync(join(folder, 'secret'), 0o640)
   expect(lineOf(findPlaces(config), 'file permissions')).toBe(
-    `failure: others may read ${folder}/secret. chmod 600 ${folder}/secret`,
+    `failure: others can read ${folder}/secret. chmod 600 ${folder}/secret`,
   )
   expect(lineOf(findPlaces({ ...config, dataDir: join(folder, 'none') }), 'DATA_DIR')).toMatch(
     /^failure: .* does not exist/,
@@ -361,18 +361,18 @@ const seen = { peer: '10.0.0.1', address: '198.51.100.7', host: 'dns.example.com
 const behind = { baseUrl: 'https://dns.example.com', trustedProxies: ['10.0.0.1'] }
 
 test.each<[RegExp, Partial<typeof seen> | { forwardedFor: null }, Partial<typeof seen> | undefined, object]>([
-  [/^ok: 10\.0\.0\.1 says who asks/, {}, {}, {}],
+  [/^ok: X-Forwarded-For from 10\.0\.0\.1 is trusted/, {}, {}, {}],
   [/^ok: none/, { forwardedFor: null }, {}, { baseUrl: 'http://localhost:8080', trustedProxies: [] }],
-  [/^failure: X-Forwarded-For does not arrive\. Let the proxy set/, { forwardedFor: null }, {}, {}],
+  [/^failure: X-Forwarded-For does not arrive\. Configure the proxy to set/, { forwardedFor: null }, {}, {}],
   [
-    /^failure: X-Forwarded-For of 10\.0\.0\.1 is not believed\. Add 10\.0\.0\.1 to TRUSTED_PROXIES/,
+    /^failure: X-Forwarded-For from 10\.0\.0\.1 is not trusted\. Add 10\.0\.0\.1 to TRUSTED_PROXIES/,
     { address: '10.0.0.1' },
     {},
     {},
   ],
   [/^failure: clients can choose their address with X-Forwarded-For/, {}, { address: '192.0.2.123' }, {}],
   [
-    /^warning: the server sees the host 10\.0\.0\.2:8080, and people dns\.example\.com/,
+    /^warning: the server sees the host 10\.0\.0\.2:8080, but BASE_URL has dns\.example\.com/,
     { host: '10.0.0.2:8080' },
     {},
     {},

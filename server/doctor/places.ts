@@ -28,7 +28,7 @@ export function findSettings(config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp'>
   return found
 }
 
-/** What others may read of the server's files, and the room that is left. */
+/** What others can read of the server's files, and the room that is left. */
 export function findPlaces({
   dataDir,
   databaseUrl,
@@ -53,11 +53,11 @@ export function findPlaces({
   const given = secretFiles.filter((path) => ((modeOf(path) ?? 0) & 0o007) !== 0)
   const found: Finding[] = [...onOwners(ownerOf(dataDir), own)]
   if (given.length > 0) {
-    found.push(warning('secret files', `every user may read ${given.join(', ')}`, `chmod 600 ${given.join(' ')}`))
+    found.push(warning('secret files', `every user can read ${given.join(', ')}`, `chmod 600 ${given.join(' ')}`))
   }
   if (open.length === 0)
     found.push(ok('file permissions', 'only the owner reads the database, the secret and the backups'))
-  else found.push(failure('file permissions', `others may read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`))
+  else found.push(failure('file permissions', `others can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`))
   if (file === undefined) return found
   const size = beside.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
   found.push(onFreeDisk('free disk', dirname(file), { free: freeOctetsOf(dirname(file)), size }))

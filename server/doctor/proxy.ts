@@ -38,7 +38,7 @@ export async function findProxy({ baseUrl, seal, clock, trustedProxies }: ProxyO
     return [
       failure(
         check,
-        `${baseUrl} answers ${answer.status}, and not as this server`,
+        `${baseUrl} answers ${answer.status}, but is not this server`,
         'Check BASE_URL, and that the proxy passes /healthz on to this server unchanged.',
       ),
     ]
@@ -65,7 +65,7 @@ export function onSeen(
       failure(
         check,
         'clients can choose their address with X-Forwarded-For',
-        'Let the proxy overwrite X-Forwarded-For, and keep addresses of clients out of TRUSTED_PROXIES.',
+        'Configure the proxy to overwrite X-Forwarded-For, and remove client addresses from TRUSTED_PROXIES.',
       ),
     ]
   }
@@ -75,7 +75,7 @@ export function onSeen(
       failure(
         check,
         'X-Forwarded-For does not arrive',
-        'Let the proxy set X-Forwarded-For: all people share one limit otherwise.',
+        'Configure the proxy to set X-Forwarded-For. Otherwise all clients share one rate limit.',
       ),
     ]
   }
@@ -83,8 +83,8 @@ export function onSeen(
     return [
       failure(
         check,
-        `X-Forwarded-For of ${seen.peer} is not believed`,
-        `Add ${seen.peer} to TRUSTED_PROXIES: all people share one limit otherwise.`,
+        `X-Forwarded-For from ${seen.peer} is not trusted`,
+        `Add ${seen.peer} to TRUSTED_PROXIES. Otherwise all clients share one rate limit.`,
       ),
     ]
   }
@@ -92,10 +92,10 @@ export function onSeen(
     return [
       warning(
         check,
-        `the server sees the host ${seen.host}, and people ${base.host}`,
-        'Let the proxy pass Host on, or set X-Forwarded-Host.',
+        `the server sees the host ${seen.host}, but BASE_URL has ${base.host}`,
+        'Configure the proxy to pass on Host, or to set X-Forwarded-Host.',
       ),
     ]
   }
-  return [ok(check, `${seen.peer} says who asks`)]
+  return [ok(check, `X-Forwarded-For from ${seen.peer} is trusted`)]
 }

@@ -60,7 +60,7 @@ function onUdp(check: string, { rcode, isRecursive, answers }: Answer, knownName
     return failure(
       check,
       'answers REFUSED',
-      'Allow the address of this machine in the server, or take it out of DNS_SERVERS.',
+      'Allow the address of this machine in the server, or remove it from DNS_SERVERS.',
     )
   }
   if (!isRecursive) {
@@ -68,19 +68,19 @@ function onUdp(check: string, { rcode, isRecursive, answers }: Answer, knownName
   }
   if (rcode !== 'NOERROR' || (knownName !== undefined && answers === 0)) {
     const what = `answers ${rcode} with ${answers} records for ${knownName ?? 'the root'}`
-    return failure(check, what, 'Check the resolver and its way to the internet; without one, set DNS_CANARIES=off.')
+    return failure(check, what, 'Check the resolver and its internet connection; without one, set DNS_CANARIES=off.')
   }
   return ok(check, 'resolves')
 }
 
 function onLatency(check: string, { ms }: Answer): Finding {
   if (ms < SLOW_MS) return ok(check, `${ms} ms`)
-  return warning(check, `${ms} ms for a cached answer`, 'Use a resolver nearby: every check waits for it.')
+  return warning(check, `${ms} ms for a cached answer`, 'Use a resolver nearby. Every check waits for it.')
 }
 
 function onTcp(check: string, tcp: Probe): Finding {
   if (tcp.kind === 'answer') return ok(check, 'answers')
-  return failure(check, tcp.reason, 'Open TCP port 53 to it: long answers (TXT, SPF) come over TCP alone.')
+  return failure(check, tcp.reason, 'Open TCP port 53 to it. Long answers (TXT, SPF) need TCP.')
 }
 
 function onEdns(check: string, edns: Probe): Finding {
@@ -89,17 +89,17 @@ function onEdns(check: string, edns: Probe): Finding {
   return warning(
     check,
     what,
-    'Update the resolver, or the firewall in between: reasons of failures are missing without EDNS.',
+    'Update the resolver or the firewall in between. Without EDNS, the reasons of failures are missing.',
   )
 }
 
 /** An answer of some 1,000 octets, of which 512 may come over UDP. */
 function onTruncation(check: string, short: Probe, long: Probe): Finding {
-  const remedy = 'Update the resolver, or the firewall in between: long answers do not arrive.'
+  const remedy = 'Update the resolver or the firewall in between. Long answers do not arrive.'
   if (short.kind === 'none') return failure(check, `a long answer: ${short.reason}`, remedy)
-  if (short.octets > 512) return warning(check, `sends ${short.octets} octets where 512 are taken`, remedy)
+  if (short.octets > 512) return warning(check, `sends ${short.octets} octets, although the query allows 512`, remedy)
   if (short.isTruncated) {
-    if (long.kind === 'answer' && !long.isTruncated) return ok(check, 'truncates over UDP, whole over TCP')
+    if (long.kind === 'answer' && !long.isTruncated) return ok(check, 'truncated over UDP, complete over TCP')
     return failure(
       check,
       `truncates over UDP, and over TCP: ${long.kind === 'none' ? long.reason : 'truncated too'}`,
@@ -107,15 +107,15 @@ function onTruncation(check: string, short: Probe, long: Probe): Finding {
     )
   }
   if (long.kind === 'answer' && long.answers > short.answers) {
-    return failure(check, `leaves out ${long.answers - short.answers} records over UDP without saying so`, remedy)
+    return failure(check, `omits ${long.answers - short.answers} records over UDP without the truncation flag`, remedy)
   }
-  return ok(check, 'a short answer needed none')
+  return ok(check, 'not needed: the answer was short')
 }
 
 function onValidation(check: string, bogus: Probe): Finding {
   if (bogus.kind === 'answer' && bogus.rcode === 'SERVFAIL') return ok(check, `validates (${BOGUS_NAME} fails)`)
   if (bogus.kind === 'answer' && bogus.answers > 0) {
-    const remedy = 'Switch validation on in it, or use a resolver that validates: forged answers pass otherwise.'
+    const remedy = 'Turn on validation, or use a resolver that validates. Otherwise forged answers are accepted.'
     return warning(check, `does not validate (${BOGUS_NAME} resolves)`, remedy)
   }
   const what = bogus.kind === 'none' ? bogus.reason : bogus.rcode
@@ -124,8 +124,8 @@ function onValidation(check: string, bogus: Probe): Finding {
 
 function onDenial(check: string, denied: Probe): Finding {
   const remedy = 'Use a resolver that does not rewrite NXDOMAIN (look for "search assistance" or filters).'
-  if (denied.kind === 'none') return warning(check, denied.reason, 'Check the resolver and its way to the internet.')
-  if (denied.rcode === 'NXDOMAIN') return ok(check, 'a name that cannot exist does not')
+  if (denied.kind === 'none') return warning(check, denied.reason, 'Check the resolver and its internet connection.')
+  if (denied.rcode === 'NXDOMAIN') return ok(check, 'a name that does not exist is denied')
   if (denied.answers > 0)
     return failure(check, `invents ${denied.answers} records for a name that does not exist`, remedy)
   return warning(check, `answers ${denied.rcode} for a name that does not exist`, remedy)
@@ -145,7 +145,7 @@ export async function findRoots(
   const answering = probes.filter(({ found }) => found.kind === 'answer')
   if (answering.length === 0) {
     const remedy =
-      'Open UDP and TCP port 53 to the internet, or set DNS_ROOTS=off: name servers of zones cannot be asked.'
+      'Open UDP and TCP port 53 to the internet, or set DNS_ROOTS=off. Zonewatch cannot query the name servers of zones.'
     return [failure(check, `none of ${roots.length} root servers answers: port 53 is closed`, remedy)]
   }
   const foreign = answering.find(

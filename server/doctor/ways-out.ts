@@ -5,15 +5,16 @@ import { type Finding, failure, ok, warning } from './finding.ts'
 
 export async function findCanaries(canaries: Canaries | undefined, names: readonly string[]): Promise<Finding> {
   const check = 'canaries'
-  if (!canaries) return ok(check, 'off (DNS_CANARIES): an outage of the own network looks like failures of names')
+  if (!canaries)
+    return ok(check, 'off (DNS_CANARIES): an outage of your network looks like failures of the monitored names')
   switch (await canaries.network()) {
     case 'well':
       return ok(check, `${names.join(', ')}: at least one resolves`)
     case 'captive':
       return failure(
         check,
-        'they resolve to what every name resolves to',
-        'The network wants a login or consent first: give it, or use another resolver.',
+        'they resolve to the same address as every other name',
+        'The network requires a login first (captive portal). Log in, or use another resolver.',
       )
     case 'gone':
       return failure(
@@ -44,7 +45,7 @@ export async function findSmtp(smtp: { url: string } | null): Promise<Finding> {
       return failure(
         check,
         `${host}: ${trouble.reason}`,
-        'Check host and port of SMTP_URL, and that this machine may connect to it.',
+        'Check host and port of SMTP_URL, and that this machine can connect to it.',
       )
   }
 }
@@ -63,7 +64,7 @@ export async function findEgress(urls: readonly string[], safeFetch: SafeFetch, 
   const through = proxy === null ? '' : ` through ${proxy.host}`
   if (failed.length === 0) return [ok(check, `connected to ${results.map(({ host }) => host).join(', ')}${through}`)]
   if (failed.length < results.length) {
-    return [warning(check, failed.join('; '), 'Others can be reached: look at these endpoints.')]
+    return [warning(check, failed.join('; '), 'Other endpoints can be reached. Check these.')]
   }
   const remedy =
     proxy === null

@@ -137,7 +137,7 @@ export async function takenExternalIds(
 /** `fields`: the paths of the external ids that are taken. */
 export const externalIdTaken = (fields: readonly string[]) =>
   conflict(
-    'This external id is taken by another object of the organization. Use another one, or PUT /monitors/external/{external_id}.',
+    'Another object of the organization has this external id. Use another one, or PUT /monitors/external/{external_id}.',
     Object.fromEntries(fields.map((field) => [field, fieldError('taken')])),
     'external_id_taken',
   )

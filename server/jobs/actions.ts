@@ -102,7 +102,7 @@ async function apply(db: Database, given: Given, decided: readonly Decided[]): P
     if (each.kind === 'failed') return failed(row.id, nameOf(row), each.reason, each.errors)
     const { changed, groupId = changed.group ?? undefined } = each
     if (each.groupId !== undefined && !groups.has(each.groupId)) {
-      return failed(row.id, nameOf(row), 'The group does not exist any more.', { group: NO_SUCH_GROUP })
+      return failed(row.id, nameOf(row), 'The group no longer exists.', { group: NO_SUCH_GROUP })
     }
     const isMoved = groupId !== undefined && groupId !== row.group_id
     const after = { ...row, ...changed.columns } as MonitorRow

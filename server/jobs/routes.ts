@@ -74,7 +74,7 @@ export function jobRoutes(deps: Deps): Routes {
       operationId: 'cancelJob',
       summary: 'Cancel a job',
       description:
-        'Stops the job. What it has changed stays changed; POST /jobs/{job}/undo takes it back. Returns 409 if the job has ended otherwise.',
+        'Stops the job. Changes that it has already made are kept; POST /jobs/{job}/undo undoes them. Returns 409 if the job has finished or failed.',
       tags,
       params,
       response: Answers(200, Job),
@@ -94,7 +94,7 @@ export function jobRoutes(deps: Deps): Routes {
       operationId: 'undoJob',
       summary: 'Undo a job',
       description:
-        'Creates a job that takes the changes of this one back, within 24 hours after its end. Monitors that were changed again since are left as they are, and are failed results. Deleted monitors return with their ids and states, without their events. Returns 409 if there is nothing to undo.',
+        'Creates a job that undoes the changes of this one, up to 24 hours after its end. A monitor that was changed again since stays as it is, and its result is `failed`. Deleted monitors return with their ids and states, without their events. Returns 409 if there is nothing to undo.',
       tags,
       params,
       response: Answers(202, Job),

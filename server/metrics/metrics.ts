@@ -81,7 +81,7 @@ export class Metrics {
 
   // Checks
 
-  readonly #checks = this.#registry.counter('zonewatch_checks_total', 'Checks, by what they came to.', ['outcome'])
+  readonly #checks = this.#registry.counter('zonewatch_checks_total', 'Checks, by result.', ['outcome'])
   readonly #lateness = this.#registry.histogram(
     'zonewatch_check_lateness_seconds',
     'Time from when a check was due to when a process claimed it and sent the first query.',

@@ -19,7 +19,7 @@ export function groupDeletionRoute({ db }: Deps): Routes {
           operationId: 'deleteGroup',
           summary: 'Delete a group',
           tags: ['Groups'],
-          description: `Moves the monitors of the group to the default group. With \`?monitors=delete\`, deletes them with the group, or nothing: returns 409 for more than ${MOST_DELETED_WITH_GROUP} monitors or a long history of events, which POST /jobs deletes first. The default group cannot be deleted (409).`,
+          description: `Moves the monitors of the group to the default group. With \`?monitors=delete\`, deletes them with the group. Returns 409 and deletes nothing if there are more than ${MOST_DELETED_WITH_GROUP} monitors or a long history of events; delete these first with POST /jobs. The default group cannot be deleted (409).`,
           params: Params('group'),
           querystring: GroupDeletion,
           response: Answers(204, NoContent),

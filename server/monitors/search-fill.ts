@@ -17,7 +17,7 @@ const EVERY_MS = 60_000
 export async function runSearchFill(deps: FillDeps, stop: AbortSignal): Promise<void> {
   const filled = new AbortController()
   await runEvery(EVERY_MS, deps, AbortSignal.any([stop, filled.signal]), {
-    failure: 'Monitors could not be made known to the search; the next attempt is in a minute.',
+    failure: 'Monitors could not be added to the search index. The next attempt is in a minute.',
     work: async () => {
       while (!stop.aborted && !filled.signal.aborted) {
         if (await fillSome(deps.db)) await deps.clock.sleep(PAUSE_MS, stop)

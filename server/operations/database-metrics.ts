@@ -59,11 +59,11 @@ export class DatabaseMetrics {
   )
   readonly #backupAt = this.#registry.gauge(
     'zonewatch_last_backup_timestamp_seconds',
-    'When the last backup was made, in seconds since 1970; 0: none was made. Absent where none is scheduled or was tried.',
+    'When the last backup was made, in seconds since 1970; 0: none was made. Absent if none is scheduled or was tried.',
   )
   readonly #backupFailed = this.#registry.gauge(
     'zonewatch_last_backup_failed',
-    'Whether the last backup failed: 1 or 0. Absent where none was tried.',
+    'Whether the last backup failed: 1 or 0. Absent if none was tried.',
   )
   readonly #backupSize = this.#registry.gauge(
     'zonewatch_last_backup_size_bytes',
@@ -71,7 +71,7 @@ export class DatabaseMetrics {
   )
   readonly #backupEvery = this.#registry.gauge(
     'zonewatch_backup_interval_seconds',
-    'BACKUP_EVERY; absent where no backup is scheduled.',
+    'BACKUP_EVERY; absent if no backup is scheduled.',
   )
   #kept: { families: Promise<Family[]>; until: number } | undefined
 

@@ -28,7 +28,7 @@ export async function runSizeHistory(
 ): Promise<void> {
   while (!stop.aborted) {
     await recordSize(deps.db, deps.config.databaseUrl, deps.clock.now()).catch((err: unknown) =>
-      deps.log.warn({ err }, 'The size of the database could not be recorded. It is tried again in an hour.'),
+      deps.log.warn({ err }, 'The size of the database could not be recorded. The next attempt is in an hour.'),
     )
     await deps.clock.sleep(HOUR_MS, stop)
   }

@@ -14,7 +14,7 @@ export function operationsRoutes(deps: Deps): Routes {
       { schema: { hide: true, querystring: OfOrganization, response: Answers(200, ServerStatus) } },
       async ({ context: { personId } }) => {
         if (personId === undefined || !(await isOperator(deps, personId))) {
-          throw forbidden('This is for operators of the server. They are set by OPERATORS.')
+          throw forbidden('Only operators of the server can see this. OPERATORS lists them.')
         }
         return await readServerStatus(deps)
       },

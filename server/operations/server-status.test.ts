@@ -81,7 +81,7 @@ test('nobody else sees it: no other role, no other organization, no API key', as
     expect([name, status, body.error]).toEqual([
       name,
       403,
-      'This is for operators of the server. They are set by OPERATORS.',
+      'Only operators of the server can see this. OPERATORS lists them.',
     ])
     expect((await person.call('/dashboard/api/me')).body.operator).toBe(false)
   }

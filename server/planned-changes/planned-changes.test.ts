@@ -153,7 +153,9 @@ onBothEngines('planned changes', (_fresh, engine) => {
     const { id, body } = await plan({ from: at(world, HOUR_MS), to: at(world, 2 * HOUR_MS) })
     const refused = async (change: object) => (await call('PATCH', `/planned-changes/${id}`, change)).body.errors
     expect(await refused({ new_value: ['www'] })).toMatchObject({ 'new_value.0': expect.stringContaining('IPv4') })
-    expect(await refused({ new_value: OLD })).toMatchObject({ new_value: 'is what the monitor expects already.' })
+    expect(await refused({ new_value: OLD })).toMatchObject({
+      new_value: 'is what the monitor already expects. Send other values.',
+    })
     expect(await refused({ new_value: {}, to: 'soon' })).toMatchObject({ new_value: /./, to: /ISO/ })
     expect(await refused({ to: at(world, -HOUR_MS) })).toMatchObject({ to: expect.stringContaining('future') })
     expect(await refused({ to: at(world, 30 * 24 * HOUR_MS) })).toMatchObject({

@@ -26,7 +26,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       operationId: 'createPlannedChange',
       summary: 'Plan a change',
       description:
-        'Within the period, the old values, the new ones and a mix of both are VALID. When every server answers the new values, or the period ends, the new values become `expected_value`. A monitor has one open planned change: another one is a 409.',
+        'Within the period, the old values, the new ones and a mix of both are VALID. When every server answers the new values, or the period ends, the new values become `expected_value`. Returns 409 if the monitor already has an open planned change.',
       tags,
       body: NewPlannedChange,
       response: Answers(201, PlannedChange),
@@ -75,7 +75,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
     const remove = {
       operationId: 'deletePlannedChange',
       summary: 'Delete a planned change',
-      description: 'An open one is canceled: the monitor expects the old values, and is checked at once.',
+      description: 'Cancels the change if it is open: the monitor expects the old values again and is checked at once.',
       tags,
       params,
       response: Answers(204, NoContent),

@@ -132,7 +132,7 @@ export async function insertChange(
       .limit(MOST_OPEN)
       .execute()
     if (open.some(({ monitor_id }) => monitor_id === monitor!.id))
-      throw conflict('The monitor has a planned change already. Change or delete that one.')
+      throw conflict('The monitor already has a planned change. Change or delete that one.')
     if (open.length >= MOST_OPEN)
       throw conflict(`Limit reached: an organization has at most ${MOST_OPEN} open planned changes. Delete one first.`)
     const id = newId('pch', now)

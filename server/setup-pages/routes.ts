@@ -43,7 +43,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
     const renew = {
       operationId: 'renewSetupPage',
       summary: 'Renew the link of a setup page',
-      description: 'Returns a new link. The one before stops working at once.',
+      description: 'Returns a new link. The previous link stops working at once.',
       tags,
       params,
       response: Answers(200, SetupPage),
@@ -63,7 +63,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
       operationId: 'deleteSetupPage',
       summary: 'Revoke a setup page',
       description:
-        'The link stops working at once. The monitors stay, and go on waiting. For a new page, send `until` to PATCH /monitors/{monitor}.',
+        'The link stops working at once. The monitors stay and continue to wait. For a new page, send `until` to PATCH /monitors/{monitor}.',
       tags,
       params,
       response: Answers(204, NoContent),

@@ -42,7 +42,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
 
     const undelivered = {
       operationId: 'listUndeliveredRequests',
-      summary: 'List what was not delivered, of all webhooks',
+      summary: 'List undelivered requests of all webhooks',
       description:
         'Requests with the status PENDING, RETRYING or FAILED. A delivered request leaves the list. GET /webhooks/{webhook}/requests/{request} has the payload and the attempts.',
       tags,

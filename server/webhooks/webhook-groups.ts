@@ -103,7 +103,7 @@ export async function refuseMoreOfAllGroups(
   )
 }
 
-const TOO_MANY = 'The webhook or the group has as many links as it may have. Remove one of them first.'
+const TOO_MANY = 'The webhook or the group has reached its limit of links. Remove one of them first.'
 
 /** The ids of the groups of each webhook, sorted. */
 export async function groupsOf(

@@ -224,7 +224,7 @@ test('settings that cannot be used are refused, each with its field', async () =
     'settings.token': expect.any(String),
   })
   expect(await errorsOf('email', { owners: false })).toEqual({
-    'settings.addresses': 'must have an address, or choose owners.',
+    'settings.addresses': 'must have at least one address, unless owners is true.',
   })
   const endpoint = 'http://127.0.0.1:9999/'
   expect(await errorsOf('http', { endpoint, template: '{"a": {{title}}x}' })).toMatchObject({
