@@ -156,7 +156,7 @@ export const Sessions = Exactly({
       id: Type.String(),
       created: Instant('When the person signed in.'),
       expires: Instant('When the session expires.'),
-      address: Nullable(Type.String({ description: 'Where it began.' })),
+      address: Nullable(Type.String({ description: 'The IP address from which the person signed in.' })),
       user_agent: Nullable(Type.String()),
       current: Type.Boolean({ description: 'Whether this is the current session.' }),
     }),

@@ -206,7 +206,7 @@ const rule = {
   digest: Type.Enum(['none', 'hourly', 'daily'], {
     type: 'string',
     description:
-      'One message with all alerts of the rule: at each full hour, or at 08:00. `none`: each alert is sent by itself.',
+      'One message with all alerts of the rule: at each full hour, or at 08:00. `none`: each alert is a separate message.',
   }),
   channels: Type.Array(Type.String({ maxLength: 40 }), {
     minItems: 1,

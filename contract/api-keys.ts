@@ -8,10 +8,10 @@ export type KeyLimit = (typeof KEY_LIMITS)[number]
 /** What each class counts. */
 export const KEY_LIMIT_ABOUT: Record<KeyLimit, string> = {
   read: 'GET and HEAD',
-  page: 'pages of lists after the first, requested with `after` or `before`. Without a limit of their own they count as reads',
+  page: 'pages of lists after the first, requested with `after` or `before`. Without a separate limit, they count as reads',
   write: 'POST, PUT, PATCH and DELETE',
   create: 'POST /monitors and POST /monitors/bulk',
-  check: 'POST /monitors/{monitor}/check. Without a limit of their own they count as writes',
+  check: 'POST /monitors/{monitor}/check. Without a separate limit, they count as writes',
 }
 
 /** The keys that an agent made may do at most this. */
@@ -34,7 +34,7 @@ const KeyLimits = Exactly(
       Type.Integer({ description: `Requests per minute: ${about}. Null: the limit of the server. 0: no limit.` }),
     ),
   ),
-  { title: 'ApiKeyLimits', description: 'The limits that this key has of its own.' },
+  { title: 'ApiKeyLimits', description: 'The limits of this key that replace those of the server.' },
 )
 
 const NewKeyLimits = Exactly(

@@ -87,7 +87,7 @@ export type DiagnosisPath = Static<typeof DiagnosisPath>
 const confirmation = {
   decided: Type.String({ description: 'How the verdict was reached: the texts of `confirmation`.' }),
   confirmation: Type.Array(ConfirmationReasonAnswer, {
-    description: 'The same as codes: how the verdict was reached and, where the resolvers decide, why.',
+    description: 'The same as codes: how the verdict was reached and, if the resolvers decided, why.',
   }),
   at: Type.Optional(Instant('When the verdict was reached. Diagnoses of older versions have none.')),
   paths: Type.Array(DiagnosisPath, { description: 'The exchanges that led to the verdict, in order.' }),

@@ -95,7 +95,7 @@ export const Job = Exactly(
     state: Type.Enum(JOB_STATES, {
       type: 'string',
       description:
-        '`queued`: waits for earlier jobs of the organization. `failed`: stopped by an error, which is in `error`; what was done until then stays.',
+        '`queued`: waits for earlier jobs of the organization. `failed`: stopped by an error, which is in `error`; changes made until then are kept.',
     }),
     total: Nullable(Type.Integer({ description: 'How many monitors it applies to; null until they are listed.' })),
     done: Type.Integer({ description: 'How many monitors it has processed.' }),

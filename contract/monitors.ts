@@ -330,7 +330,10 @@ export const monitorFilters = {
     }),
   ),
   full_domain: Type.Optional(
-    Type.String({ maxLength: 512, description: 'Only monitors of this full name, however it is split.' }),
+    Type.String({
+      maxLength: 512,
+      description: 'Only monitors with this full name, however it is split into domain and subdomain.',
+    }),
   ),
   record_type: Type.Optional(Type.Enum(RECORD_TYPES, { description: 'Only monitors of this record type.' })),
   is_active: Type.Optional(

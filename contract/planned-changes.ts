@@ -22,7 +22,7 @@ const SeenAnswer = Exactly({
 
 const Progress = Exactly(
   {
-    checked: Instant('When the servers were asked.'),
+    checked: Instant('When the servers were queried.'),
     servers: Type.Array(SeenAnswer, {
       description: "The zone's name servers (at most 13) and the resolvers of DNS_SERVERS (at most 8).",
     }),

@@ -61,7 +61,7 @@ export const Wait = Exactly(
     state: Type.Enum(WAIT_STATES, {
       type: 'string',
       description:
-        '`waiting`: checked quickly. `valid`: the expected records were found. `timed_out`: they were not found in time.',
+        '`waiting`: quick checks are running. `valid`: the expected records were found. `timed_out`: they were not found in time.',
     }),
     started: Instant('When the wait began.'),
     deadline: Instant(`When the wait times out: ${WAIT_HOURS} hours after it began.`),

@@ -14,7 +14,7 @@ export const plain = (about: string, text: string): Entry<never> => entry(about,
 /** Names that a field must hold. */
 export const NAME_ERRORS = {
   name_required: plain('The name is missing.', 'Either domain or full_domain is required.'),
-  address_not_allowed: entry('An IP address is where a name belongs.', ['value'], ({ value }) => {
+  address_not_allowed: entry('The value is an IP address instead of a name.', ['value'], ({ value }) => {
     return `${quoted(value)} is an IP address. Only PTR monitors accept one; use a name.`
   }),
   ptr_required: plain(
@@ -49,7 +49,7 @@ export const NAME_ERRORS = {
   not_a_host_name: entry('The value is not a host name.', ['value'], ({ value }) => {
     return `${quoted(value)} is not a host name. Use one like host.example.com.`
   }),
-  address_as_host: entry('An IP address is where a host name belongs.', ['value'], ({ value }) => {
+  address_as_host: entry('The value is an IP address instead of a host name.', ['value'], ({ value }) => {
     return `${quoted(value)} is an IP address. Use a host name like host.example.com.`
   }),
   host_ends_in_number: entry('The host name ends in a number.', ['value'], ({ value }) => {

@@ -27,7 +27,7 @@ export function ConnectPage({ statePath }: { statePath: string }) {
         </Note>
       )
     case 'failed':
-      return <Note title="The page cannot be loaded">Check your connection. The page tries again by itself.</Note>
+      return <Note title="The page cannot be loaded">Check your connection. The page tries again automatically.</Note>
     case 'page':
       return <Shown page={answer.page} isStale={answer.isStale} />
   }
@@ -52,7 +52,7 @@ function Shown({ page, isStale }: { page: PublicPage; isStale: boolean }) {
       {records.map((record) => (
         <RecordCard key={`${record.name} ${record.type}`} record={record} ttl={ttl} />
       ))}
-      <p className="text-center text-xs text-faint">Checked by Zonewatch. This page updates by itself.</p>
+      <p className="text-center text-xs text-faint">Checked by Zonewatch. This page updates automatically.</p>
     </Frame>
   )
 }
@@ -91,7 +91,7 @@ function Standing({ page: { organization, records, is_done }, isStale }: { page:
             : hasTimedOut
               ? `${organization} stopped waiting after three days. Create the record, then let them know.`
               : isStale
-                ? 'The connection is interrupted. The page tries again by itself.'
+                ? 'The connection is interrupted. The page tries again automatically.'
                 : 'You can close this page and come back later.'}
         </p>
       </div>
@@ -103,8 +103,8 @@ function Standing({ page: { organization, records, is_done }, isStale }: { page:
 function Steps({ record: { provider, zone } }: { record: PublicRecord }) {
   const steps = provider?.steps ?? [
     `Sign in where the DNS records of ${zone} are managed. Often that is where you bought the domain.`,
-    'Add the record below. If your provider does not add the domain to the name by itself, enter the full name.',
-    'Save. This page changes by itself when the record is there; with most providers that takes less than 15 minutes.',
+    'Add the record below. If your provider does not add the domain to the name automatically, enter the full name.',
+    'Save. This page updates automatically when the record is found. With most providers this takes less than 15 minutes.',
   ]
   return (
     <section className="rounded-lg border border-line bg-surface p-4">

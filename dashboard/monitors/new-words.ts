@@ -67,7 +67,7 @@ export function importSentence({ count, own, frequency, ...rest }: ImportWatch):
     ...(isFirstSent ? ['Each first result is sent too.'] : []),
     ...(own === 0
       ? []
-      : [plural(own, '1 row has settings of its own.', (number) => `${number} rows have settings of their own.`)]),
+      : [plural(own, '1 row has its own settings.', (number) => `${number} rows have their own settings.`)]),
   ].join(' ')
 }
 

@@ -152,11 +152,11 @@ function endText(monitors: number, left: number): string {
       ? 'The monitor is no longer failing.'
       : 'The monitor was disabled, deleted or changed while it failed.'
   if (left >= monitors) return 'The monitors were disabled, deleted or changed while they failed.'
-  if (left === 0) return 'None of the monitors is failing any longer.'
+  if (left === 0) return 'The monitors are no longer failing.'
   return plural(
     left,
-    'None of the monitors is failing any longer. 1 of them was disabled, deleted or changed.',
-    (number) => `None of the monitors is failing any longer. ${number} of them were disabled, deleted or changed.`,
+    'The monitors are no longer failing. 1 of them was disabled, deleted or changed.',
+    (number) => `The monitors are no longer failing. ${number} of them were disabled, deleted or changed.`,
   )
 }
 

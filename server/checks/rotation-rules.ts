@@ -131,7 +131,7 @@ type Change = {
 export const CHANGE_RULES: readonly Rule<Change>[] = [
   {
     name: 'Recorded members',
-    because: 'The same members are no change.',
+    because: 'Nothing has changed.',
     apply: (change) => (isRecorded(change) || recordedOf(change).isFinal ? reportChange(change) : undefined),
   },
   {

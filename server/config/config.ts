@@ -228,7 +228,7 @@ class Settings {
     const webhooks = this.#read(
       'WEBHOOKS_PER_ORGANIZATION',
       '1000',
-      'webhooks per organization, where the plan sets no limit; 0 = no limit',
+      'webhooks per organization, if the plan sets no limit; 0 = no limit',
       parseLimit,
     )
     const plans = this.#read('PLANS', '', 'the plans you sell, as JSON; self-hosted when empty', parsePlansOf)

@@ -38,7 +38,7 @@ export function readDnsSettings(read: Read): DnsSettings {
     dnsRoots: read(
       'DNS_ROOTS',
       isPrivate ? 'off' : 'public',
-      'name servers where iterative resolution starts: ip[:port], comma-separated; public for the root servers; off',
+      'name servers at which iterative resolution starts: ip[:port], comma-separated; public for the root servers; off',
       parseRoots,
     ),
     dnsCanaries: read(

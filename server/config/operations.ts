@@ -15,12 +15,7 @@ type Read = <T>(name: string, preset: string, about: string, parse: (text: strin
 type Secret = (name: string, about: string, parse: (text: string) => string) => string | null
 
 export function readOperationsSettings(read: Read, secret: Secret, host: string): OperationsSettings {
-  const port = read(
-    'METRICS_PORT',
-    '',
-    'a port of its own for /metrics, /healthz and /readyz, without a key',
-    parsePort,
-  )
+  const port = read('METRICS_PORT', '', 'a separate port for /metrics, /healthz and /readyz, without a key', parsePort)
   const metricsHost = read('METRICS_HOST', host, 'the address to listen on for METRICS_PORT', parseHost)
   const token = 'the bearer token for /metrics on PORT, at least 16 characters'
   return {

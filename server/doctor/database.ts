@@ -152,7 +152,7 @@ async function findDurability(db: Database): Promise<Finding[]> {
 
 export function onStatementTimeout(timeout: string): Finding[] {
   if (timeout === '0') return []
-  const what = `statement_timeout is ${timeout}: PostgreSQL calls a commit successful that no standby has`
+  const what = `statement_timeout is ${timeout}: after it, PostgreSQL reports a commit as successful even if no standby has it`
   const remedy = "Set it to 0 for Zonewatch's user: Zonewatch has a timeout of its own."
   return [warning('durability', what, remedy)]
 }

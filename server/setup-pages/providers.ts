@@ -199,8 +199,8 @@ export function stepsOf({ name, host: { label, apex } }: Provider, zone: string,
     `Sign in to ${name} and open the DNS records of ${zone}.`,
     isApex
       ? `Add the record below. For the domain itself, ${atApex}.`
-      : `Add the record below. As "${label}", enter the short name: ${name} adds ${zone} by itself.`,
-    'Save. This page changes by itself when the record is there; with most providers that takes less than 15 minutes.',
+      : `Add the record below. As "${label}", enter the short name: ${name} adds ${zone} automatically.`,
+    'Save. This page updates automatically when the record is found. With most providers this takes less than 15 minutes.',
   ]
 }
 

@@ -25,7 +25,7 @@ export const headers = {
   'Retry-After': integer('Seconds to wait.'),
   'X-Error-Code': choice('A stable code for the error.', ERROR_CODES),
   'X-Error-Fields': text(
-    `A code for each field at fault with its parameters, as a dictionary of RFC 9651: \`frequency=out_of_range;min=5;max=120\`. Of fields that have a plain name, at most 50. Codes:\n\n${listOf(FIELD_ABOUT)}`,
+    `A code with parameters for each invalid field, as a dictionary of RFC 9651: \`frequency=out_of_range;min=5;max=120\`. It lists at most 50 fields, and only those with plain names. Codes:\n\n${listOf(FIELD_ABOUT)}`,
   ),
   Allow: text('The allowed methods.'),
   Location: text('The URL of the new resource.'),
