@@ -162,7 +162,7 @@ test('scheduled backups are made while the server runs; where they cannot be, th
     .find((text) => text.includes('The backup failed.'))
   expect(JSON.parse(line!)).toMatchObject({
     level: 50,
-    reason: expect.stringMatching(/a file cannot be made \(EEXIST.*\)\. Set it to a folder that can be written\.$/),
+    reason: expect.stringMatching(/a file cannot be created \(EEXIST.*\)\. Set it to a writable folder\.$/),
     msg: 'The backup failed. Checks and deliveries continue. Retrying.',
   })
   await eventually(recorded, (last) => last?.error != null)

@@ -40,8 +40,8 @@ test('an unknown token stays and says what is allowed', () => {
     text: 'owner:me ',
     problem: '“owner:” is not a filter. Use one of: state: type: tag: customer: id: group:',
   })
-  expect(readTokens('state:broken ', {}).problem).toMatch(/^“broken” is no state\. Use one of: valid, .*not_found/)
-  expect(readTokens('type:Q ', {}).problem).toMatch(/^“Q” is no record type\. Use one of: A, /)
+  expect(readTokens('state:broken ', {}).problem).toMatch(/^“broken” is not a state\. Use one of: valid, .*not_found/)
+  expect(readTokens('type:Q ', {}).problem).toMatch(/^“Q” is not a record type\. Use one of: A, /)
   expect(readTokens('tag: ', {}).problem).toBe('Write a value after “tag:”, without a space.')
 })
 

@@ -49,7 +49,7 @@ describe('what will be imported', () => {
 
   test('says how many, and that rows may say something else for themselves', () => {
     expect(importSentence({ ...all, count: 30, own: 2 })).toBe(
-      'Zonewatch checks 30 records every 5 minutes. Every change is sent to 2 webhooks of the group Default. Each first result is sent too. 2 rows have settings of their own.',
+      'Zonewatch checks 30 records every 5 minutes. Every change is sent to 2 webhooks of the group Default. Each first result is sent too. 2 rows have their own settings.',
     )
     expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('of their own')
   })

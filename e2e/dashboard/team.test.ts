@@ -51,7 +51,7 @@ test('someone is invited by mail, joins by the link, and may do what the role al
   // The server belongs to operators, who are the owners of the first organization here.
   expect(await guest.page.getByRole('link', { name: 'Server' }).count()).toBe(0)
   await guest.page.goto('/dashboard/server')
-  await guest.page.getByText('This is for operators of the server.').waitFor()
+  await guest.page.getByText('Only operators of the server can see this.').waitFor()
   expect((await fetch(`${world.server.url}/dashboard/api/server`, { headers })).status).toBe(403)
 })
 

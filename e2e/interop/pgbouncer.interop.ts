@@ -77,7 +77,7 @@ test('two nodes that start at once, and all of their work, through PgBouncer in 
   expect(Number(pool!.cl_active) + Number(pool!.cl_waiting)).toBeGreaterThan(POOL_SIZE)
   await eventually(
     async () => worker.stdout(),
-    (text) => text.includes("PostgreSQL's notifications do not arrive"),
+    (text) => text.includes('PostgreSQL notifications do not arrive'),
   )
 
   await pooler.restart()
