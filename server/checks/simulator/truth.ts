@@ -166,7 +166,7 @@ type Undecidable = {
 /** Where no strategy can be right. The rule for each is in docs/explanation/checks.md, and no other false event is permitted. */
 export const UNDECIDABLE: readonly Undecidable[] = [
   {
-    case: 'Name servers of a zone that disagree permanently, as many on each side',
+    case: 'Name servers of a zone disagree permanently, with as many on each side',
     mostPercent: 5,
     isIn: (world) => {
       const { nameServers, roots } = world
@@ -184,7 +184,7 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     },
   },
   {
-    case: 'A member that comes with less than 5 % of the answers',
+    case: 'A member is in less than 5 % of the answers',
     mostPercent: 1,
     isIn: hasRareMember,
     permits: (world, { state, values = [] }) => {
@@ -194,30 +194,30 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     },
   },
   {
-    case: 'In flexible mode an expected address of a rotation, so rare that 20 answers do not show it, and nothing that hints at a rotation',
+    case: 'In flexible mode, an expected address of a rotation is so rare that 20 answers do not show it, and nothing suggests a rotation',
     mostPercent: 0.5,
     isIn: (world) => !world.isExactMatch && world.periods.some((period) => isHidden(world, period)),
     permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
   },
   {
-    case: 'More than 64 members',
+    case: 'An RRset has more than 64 members',
     mostPercent: 0.5,
     isIn: hasTooManyMembers,
   },
   {
-    case: 'A rotation that is seen only through caches',
+    case: 'A rotation is seen only through caches',
     mostPercent: 5,
     isIn: rotatesThroughCaches,
     permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
   },
   {
-    case: "Resolvers that are given other records than we are (another region), while the zone's own servers cannot be asked or fail",
+    case: "Resolvers receive other records than Zonewatch (another region), while the zone's own servers cannot be queried or fail",
     mostPercent: 2.5,
     isIn: (world) => world.geo !== undefined && isZoneGone(world),
     permits: ({ geo }, { values = [] }) => values.length > 0 && values.every((value) => value === geo),
   },
   {
-    case: 'The only working resolver lies or has a forged answer in its cache, and the zone cannot be asked or fails',
+    case: 'The only working resolver lies or has a forged answer in its cache, and the zone cannot be queried or fails',
     mostPercent: 2,
     isIn: (world) => isMisled(world) && isZoneGone(world),
     permits: (world, { state, values = [] }) => {
@@ -226,7 +226,7 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     },
   },
   {
-    case: 'An outage of our own without `DNS_CANARIES`',
+    case: 'Your own network fails, without `DNS_CANARIES`',
     mostPercent: 1,
     isIn: ({ canaries, outages, captive }) => !canaries && outages.length + captive.length > 0,
     permits: ({ outages, captive }, { startedAt, at }) => {
