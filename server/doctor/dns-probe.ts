@@ -113,7 +113,9 @@ function overUdp({ ip, port }: ServerAddress, packet: Buffer, stop: AbortSignal)
     socket.on('message', (message) => {
       if (message.length >= 2 && message.readUInt16BE(0) === packet.readUInt16BE(0)) resolve(message)
     })
-    socket.connect(port, ip, () => socket.send(packet))
+    // Not as connect's callback, which is called with an error too: that there is no route.
+    socket.on('connect', () => socket.send(packet))
+    socket.connect(port, ip)
   })
 }
 

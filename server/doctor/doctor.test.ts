@@ -137,6 +137,9 @@ test('root servers: reachable, closed off, intercepted, and without TCP', async 
     /^failure: something else answers for the root server 127\.0\.0\.1/,
   )
   expect(lineOf(await findRoots([], { clock: systemClock }), 'roots')).toMatch(/^ok: off/)
+  // As on a machine without IPv6: the system refuses to connect, and sends nothing.
+  const withoutRoute = [{ ip: '255.255.255.255', port: 53 }]
+  expect(lineOf(await findRoots(withoutRoute, { clock: systemClock }), 'roots')).toMatch(/^failure: none of 1 root/)
 })
 
 test('canary names: resolving, gone and captive', async () => {
