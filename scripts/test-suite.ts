@@ -7,7 +7,7 @@ import { startVitest } from 'vitest/node'
  * the tests that need them.
  */
 const SUITES = {
-  interop: { include: 'e2e/interop/**/*.interop.ts', timeout: 60_000 },
+  interop: { include: 'e2e/interop/**/*.interop.ts', timeout: 120_000 },
   image: { include: 'e2e/deploy/**/*.image.ts', timeout: 1_800_000 },
   cluster: { include: 'e2e/deploy/**/*.cluster.ts', timeout: 600_000 },
 }

@@ -36,7 +36,7 @@ export async function startProduct(folder: string, dns: Server): Promise<Product
     return (await fetch(`${url}/readyz`).catch(() => undefined))?.ok || undefined
   }
   try {
-    await until(isUp, { otherwise: () => `the server does not answer\n${running.output()}` })
+    await until(isUp, { withinMs: START_MS, otherwise: () => `the server does not answer\n${running.output()}` })
   } catch (error) {
     await running.stop()
     throw error
@@ -44,6 +44,8 @@ export async function startProduct(folder: string, dns: Server): Promise<Product
   return { call: caller(url, running), stop: running.stop }
 }
 
+/** For one that hangs: four of them start at once, on a machine that may be busy. */
+const START_MS = 60_000
 const NO_LIMITS = { READ_LIMIT: '0', WRITE_LIMIT: '0', CREATE_LIMIT: '0', DNS_ROOTS: 'off', DNS_CANARIES: 'off' }
 
 function caller(url: string, { output }: Running): Product['call'] {
