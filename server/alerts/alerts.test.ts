@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
+import { expose } from '../metrics/exposition.ts'
 import { givenAlerting } from '../testing/alerts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -37,6 +38,8 @@ onBothEngines('alerts', (_fresh, engine) => {
     await send()
     expect(mail.received).toHaveLength(2)
     expect(readable(mail.received[1]!.source)).toContain('Subject: [Recovered] shop.example.com A: recovered')
+    const { text } = await expose([{ families: world.deps.metrics.collect() }])
+    expect(text).toContain('zonewatch_alerts_total{channel="email",result="sent"} 2')
   })
 
   test('a monitor that recovers within the delay alerts nobody, and a first result neither', async () => {

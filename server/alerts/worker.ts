@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { type Claim, claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { openSmtp, type Post } from '../mail/smtp.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
@@ -16,6 +17,7 @@ export type AlertWorkerDeps = WorkerDeps & {
   seal: Seal
   safeFetch: SafeFetch
   wakeUps: WakeUps
+  metrics?: Metrics
 }
 
 /** Organizations whose events one pass looks at. */
@@ -103,6 +105,7 @@ export async function sendAlert(
     const result = await attempt({ ...deps, post }, channel, notice, { signal, progress })
     if (abandon.aborted && result.kind === 'retry') return // given up by us: the lease is given back
     await recordAttempt(db, claim, sendable, result, clock.now())
+    deps.metrics?.alert(channel.type, result.kind)
     const fields = { alert: alert.id, channel: channel.id, error: result.error }
     if (result.kind === 'failed') log.error(fields, 'An alert could not be sent. No more retries.')
     if (result.kind === 'retry') log.warn(fields, 'An alert could not be sent. It will be retried.')

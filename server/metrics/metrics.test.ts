@@ -43,6 +43,17 @@ test('what strangers send makes no label: other servers and codes have one name 
   ])
 })
 
+test('alerts are counted by the type of their channel and the result', async () => {
+  const metrics = new Metrics()
+  metrics.alert('slack', 'sent')
+  metrics.alert('slack', 'sent')
+  metrics.alert('email', 'failed')
+  expect(await seriesOf(metrics, 'zonewatch_alerts_total')).toEqual([
+    'zonewatch_alerts_total{channel="slack",result="sent"} 2',
+    'zonewatch_alerts_total{channel="email",result="failed"} 1',
+  ])
+})
+
 test('resolvers and canaries are read at the moment of the scrape', async () => {
   const metrics = new Metrics([RESOLVER])
   const status: DnsStatus = {

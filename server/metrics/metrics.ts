@@ -181,6 +181,17 @@ export class Metrics {
     this.#mails.add(1, result)
   }
 
+  readonly #alerts = this.#registry.counter(
+    'zonewatch_alerts_total',
+    'Attempts to send an alert, by type of the channel and result.',
+    ['channel', 'result'],
+  )
+
+  /** `channel`: its type, of which there is a fixed list. */
+  alert(channel: string, result: 'sent' | 'retry' | 'failed'): void {
+    this.#alerts.add(1, channel, result)
+  }
+
   // API
 
   readonly #requests = this.#registry.counter(

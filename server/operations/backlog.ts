@@ -17,6 +17,8 @@ export type Backlog = {
   paused_webhooks: number
   pending_mails: number
   mail_age: number
+  due_alerts: number
+  alert_age: number
 }
 
 /** One statement. Each part of it reads one index and stops at its limit. */
@@ -37,7 +39,9 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     ${countOf(sql`select 1 as one from due_requests`)} as pending_requests,
     ${countOf(paused)} as paused_webhooks,
     ${countOf(sql`select 1 as one from due_mails`)} as pending_mails,
-    ${oldestOf('due_mails')} as mail_age`.execute(db)
+    ${oldestOf('due_mails')} as mail_age,
+    ${countOf(dueBefore('due_alerts', now))} as due_alerts,
+    ${oldestOf('due_alerts')} as alert_age`.execute(db)
   const row = rows[0]!
   const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest))
   return {
@@ -50,5 +54,7 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     paused_webhooks: row.paused_webhooks ?? 0,
     pending_mails: row.pending_mails ?? 0,
     mail_age: age(row.mail_age),
+    due_alerts: row.due_alerts ?? 0,
+    alert_age: age(row.alert_age),
   }
 }

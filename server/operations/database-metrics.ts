@@ -29,6 +29,8 @@ const BACKLOG: [keyof Backlog, string, string][] = [
   ['paused_webhooks', 'zonewatch_paused_webhooks', 'Webhooks that are paused because their endpoint keeps failing.'],
   ['pending_mails', 'zonewatch_pending_mails', 'Emails that are not sent yet; 10000 means 10000 or more.'],
   ['mail_age', 'zonewatch_mail_queue_age_seconds', 'For how long the oldest due email has been due.'],
+  ['due_alerts', 'zonewatch_due_alerts', 'Alerts that are due; 10000 means 10000 or more.'],
+  ['alert_age', 'zonewatch_alert_queue_age_seconds', 'For how long the oldest due alert has been due.'],
 ]
 
 type DatabaseMetricsDeps = {
