@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-const READY_MS = 20_000
+/** For one that hangs: on a busy machine a start may take half a minute. */
+const READY_MS = 100_000
 const STOP_MS = 12_000
 
 /**
