@@ -45,7 +45,7 @@ export async function startProduct(folder: string, dns: Server): Promise<Product
 }
 
 /** For one that hangs: four of them start at once, on a machine that may be busy. */
-const START_MS = 60_000
+const START_MS = 100_000
 const NO_LIMITS = { READ_LIMIT: '0', WRITE_LIMIT: '0', CREATE_LIMIT: '0', DNS_ROOTS: 'off', DNS_CANARIES: 'off' }
 
 function caller(url: string, { output }: Running): Product['call'] {
