@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '#server/database/database.ts'
+import { openDatabase } from '#server/database/open.ts'
 import { createApi } from '#server/testing/api.ts'
 import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'

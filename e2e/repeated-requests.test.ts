@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import { systemClock } from '#server/clock.ts'
-import { openDatabase } from '#server/database/database.ts'
+import { openDatabase } from '#server/database/open.ts'
 import { freePort, type ServerProcess } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, givenServer, givenWorld } from '#server/testing/server-world.ts'
 

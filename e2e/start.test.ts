@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '#server/database/database.ts'
+import { openDatabase } from '#server/database/open.ts'
 import { freePort, run, runCommand, type Settings } from '#server/testing/server-process.ts'
 import { ADMIN, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
 

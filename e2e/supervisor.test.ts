@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
-import { openDatabase } from '#server/database/database.ts'
+import { openDatabase } from '#server/database/open.ts'
 import { createApi } from '#server/testing/api.ts'
 import { isRunning } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { findBanned, findBannedInCode, findBannedInDocuments, findUnfinished } from './banned-words.ts'
 import { overBudget } from './budgets.ts'
+import { tooManyLevels } from './import-levels.ts'
 import { importsOf, wrongImports } from './import-rule.ts'
 import { findLongSentences } from './readability.ts'
 import { startAndStop } from './start-and-stop.ts'
@@ -12,6 +13,7 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
   ['types', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty'])],
   ['types of the dashboard', () => outputOfFailed('node_modules/.bin/tsc', ['--pretty', '-p', 'dashboard'])],
   ['import rule', async () => wrongImports(sources().flatMap(({ path, text }) => importsOf(path, text))).join('\n')],
+  ['levels of imports', async () => tooManyLevels(sources()).join('\n')],
   ['nothing left undone', async () => sources().flatMap(findUnfinished).join('\n')],
   ['plain words', async () => [...sources(), ...documents()].flatMap(findBanned).join('\n')],
   [

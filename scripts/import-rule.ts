@@ -175,7 +175,7 @@ export function importsOf(path: string, source: string): Import[] {
   })
 }
 
-function resolveName(path: string, name: string): string | undefined {
+export function resolveName(path: string, name: string): string | undefined {
   if (name.startsWith('#')) return name.slice(1)
   if (!name.startsWith('.')) return undefined
   return new URL(name, `file:///${path}`).pathname.slice(1)

@@ -4,8 +4,11 @@ import { accountKeyRoutes } from './accounts/api-key-routes.ts'
 import { authenticator } from './accounts/authenticate.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
+import { channelRoutes } from './alerts/channel-routes.ts'
+import { incidentRoutes } from './alerts/incident-routes.ts'
 import { linkRoutes } from './alerts/link-routes.ts'
-import { alertRoutes } from './alerts/routes.ts'
+import { maintenanceRoutes } from './alerts/maintenance-routes.ts'
+import { ruleRoutes } from './alerts/rule-routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
 import { LiveStreams } from './dashboard/live/streams.ts'
@@ -68,7 +71,10 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(jobRoutes(deps))
     await api.register(webhookRoutes(deps))
     await api.register(webhookRequestRoutes(deps))
-    await api.register(alertRoutes(deps))
+    await api.register(channelRoutes(deps))
+    await api.register(ruleRoutes(deps))
+    await api.register(incidentRoutes(deps))
+    await api.register(maintenanceRoutes(deps))
     await api.register(setupPageRoutes(deps))
     await api.register(plannedChangeRoutes(deps))
     await api.register(agentRoutes(deps))

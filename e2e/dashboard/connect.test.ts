@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '#server/database/database.ts'
+import { openDatabase } from '#server/database/open.ts'
 import { listOf, startDnsTree } from '#server/testing/dns-server-tree.ts'
 import { givenDashboard, setUp } from './world.ts'
 

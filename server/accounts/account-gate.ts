@@ -6,6 +6,9 @@ import { budgetOf } from '../http/limits.ts'
 import { unauthorized } from '../problem.ts'
 import { crossSite, readSession, type Session, sourceOf } from './sessions.ts'
 
+export const AUTH_PATH = '/dashboard/auth'
+export const DONE = { status: true }
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who is signed in; null for nobody. Only on routes about accounts. */

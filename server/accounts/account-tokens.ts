@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import type { AccountTokensTable } from '../database/schema-people.ts'
 import { hashOfToken } from '../mail/invitation-link.ts'
@@ -12,10 +12,6 @@ export const SIGN_INS: readonly TokenPurpose[] = ['pending-sign-in', 'trusted-br
 
 /** 256 random bits. */
 export const newToken = (): string => randomBytes(32).toString('base64url')
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-export const randomBase62 = (length: number): string => Array.from({ length }, () => BASE62[randomInt(62)]).join('')
 
 type NewToken = { token: string; purpose: TokenPurpose; personId: string | null; content?: object; expiresAt: number }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { AgentRole } from '#contract/agents.ts'
 import { HIGHEST_KEY_ROLE } from '#contract/api-keys.ts'
@@ -11,7 +12,7 @@ import { isoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import { storedLimits } from './api-key-limits.ts'
-import { hashOfApiKey, isApiKey, newApiKey } from './api-key-text.ts'
+import { randomBase62 } from './random-base62.ts'
 import { touchIn } from './touch.ts'
 
 export type KeyRole = ApiKeysTable['role']
@@ -239,3 +240,13 @@ async function recordLimited(
   const object = second ? {} : { id: first.id, label: first.name }
   await recordAudit(db, context, { ...audited, object, ids: second ? keys.map(({ id }) => id) : [] })
 }
+
+const KEY_SHAPE = /^zw_[0-9A-Za-z]{43}$/
+
+/** `zw_` and 43 base62 characters: 256 bits. Shown once; only its hash is kept. */
+export const newApiKey = (): string => `zw_${randomBase62(43)}`
+
+const isApiKey = (text: string): boolean => KEY_SHAPE.test(text)
+
+/** SHA-256, hex. A random key needs no slow hash, and looking up by the hash of what was sent leaks nothing by its timing. */
+const hashOfApiKey = (key: string): string => hash('sha256', key, 'hex')

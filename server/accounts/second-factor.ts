@@ -2,9 +2,11 @@ import { Secret, TOTP } from 'otpauth'
 import { recordAccountAudit } from '../audit-log.ts'
 import type { Actor, Origin } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
+import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { deleteTokens, randomBase62, SIGN_INS } from './account-tokens.ts'
+import { deleteTokens, SIGN_INS } from './account-tokens.ts'
 import type { Account, Person } from './people.ts'
+import { randomBase62 } from './random-base62.ts'
 
 /** What is sealed. `secret`: base32. */
 type Factor = { secret: string; backupCodes: string[] }
@@ -115,3 +117,5 @@ export const secondFactorContext = (personId: string): string => `second factor 
 /** `aB3de-Fg4hi`: 59 bits each. */
 const newBackupCodes = (): string[] =>
   Array.from({ length: BACKUP_CODES }, () => `${randomBase62(5)}-${randomBase62(5)}`)
+
+export const noSecondFactor = () => conflict('Two-factor authentication is not set up. Turn it on first.')

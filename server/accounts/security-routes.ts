@@ -7,14 +7,13 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import { conflict, invalid } from '../problem.ts'
-import { needSession, signedIn } from './account-gate.ts'
+import { AUTH_PATH, DONE, needSession, signedIn } from './account-gate.ts'
 import { byPerson, count, fromAddress, guarded, subjectOf } from './attempts.ts'
 import { changeEmail, replacePassword, sendEmailLink } from './links.ts'
 import type { Passwords } from './passwords.ts'
 import { type Account, emailOf, findAccountById, lockAccount, renamePerson } from './people.ts'
-import { disableSecondFactor, insertSecondFactor, replaceBackupCodes } from './second-factor.ts'
+import { disableSecondFactor, insertSecondFactor, noSecondFactor, replaceBackupCodes } from './second-factor.ts'
 import { deleteSession, deleteSessions, insertSession, listSessions, setSessionCookie } from './sessions.ts'
-import { AUTH_PATH, DONE, noSecondFactor } from './sign-in-routes.ts'
 
 /** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
 export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {

@@ -7,8 +7,8 @@ import { originOf } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
-import { conflict, invalid, Problem } from '../problem.ts'
-import { signedIn } from './account-gate.ts'
+import { invalid, Problem } from '../problem.ts'
+import { AUTH_PATH, DONE, signedIn } from './account-gate.ts'
 import { findTokenOwner, insertToken, newToken, takeToken, takeTokenOfPerson } from './account-tokens.ts'
 import {
   byPerson,
@@ -23,7 +23,7 @@ import {
 import { confirmEmail, resetPassword, sendResetLink } from './links.ts'
 import type { Passwords } from './passwords.ts'
 import { type Account, findAccount, lockAccount } from './people.ts'
-import { confirmSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'
+import { confirmSecondFactor, noSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'
 import {
   deleteSession,
   insertSession,
@@ -33,9 +33,6 @@ import {
   setCookie,
   setSessionCookie,
 } from './sessions.ts'
-
-export const AUTH_PATH = '/dashboard/auth'
-export const DONE = { status: true }
 
 const CODE_MS = 10 * 60_000
 const TRUST_MS = PERSISTENT_MS
@@ -249,4 +246,3 @@ export class Background {
 
 const wrongPassword = () => new Problem(401, 'Wrong email address or password.')
 const signInExpired = () => new Problem(401, 'The sign-in has expired. Sign in again.')
-export const noSecondFactor = () => conflict('Two-factor authentication is not set up. Turn it on first.')

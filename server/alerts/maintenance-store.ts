@@ -13,6 +13,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { namedGroups, textsOf } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'
@@ -31,7 +32,6 @@ import {
   upcoming,
 } from './maintenance.ts'
 import { normalizedPattern } from './rule.ts'
-import { namedGroups, textsOf } from './rule-store.ts'
 
 type WindowRow = Selectable<MaintenanceWindowsTable>
 /** A window that is active, and until when. */

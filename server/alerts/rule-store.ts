@@ -10,7 +10,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { findGroupRow } from '../groups/store.ts'
+import { findGroupRow, namedGroups, textsOf } from '../groups/store.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
@@ -74,22 +74,6 @@ export async function refuseUnknown(
   if (typeof escalation_channel === 'string' && !known.has(escalation_channel))
     errors.escalation_channel = fieldError('unknown_reference', { resource: 'channel' })
   return errors
-}
-
-const MOST_NAMED = 100
-export const textsOf = (given: unknown): string[] =>
-  Array.isArray(given) ? given.slice(0, MOST_NAMED).filter((each) => typeof each === 'string') : []
-
-/** The groups of a field that may hold anything, and by their fields those that do not exist. */
-export async function namedGroups(db: Database, tenant: Tenant, given: unknown) {
-  const ids: string[] = []
-  const errors: FieldErrors = {}
-  for (const [index, named] of textsOf(given).entries()) {
-    const group = await findGroupRow(db, tenant, named)
-    if (group) ids.push(group.id)
-    else errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
-  }
-  return { ids, errors }
 }
 
 /** Of a rule as a whole, after a change: what its fields say together. Throws a 400. */

@@ -7,10 +7,10 @@ import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import { formatServer } from '../dns/servers.ts'
 import type { ExpectedChange } from './expected-change.ts'
+import { fingerprint } from './fingerprint.ts'
 import { type Answer, isAnswer, isFailure, serverTextOf } from './outcomes.ts'
 import { type Decided, REASONS } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
-import { findDifference, fingerprint, judge } from './verdict.ts'
 
 /** A check so far. Pure data; the rules are in `state-machine.ts`. */
 export type CheckSoFar = {
@@ -208,11 +208,4 @@ export function repliesTo({ observations }: Check, purpose: Query['purpose']): R
 export function serverOf({ setup }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
   const server = serverTextOf(reply)
   return setup.resolvers.filter((one) => formatServer(one) === server).slice(0, 1)
-}
-
-/** What an outcome would mean for the monitor. */
-export function meaningOf({ recorded }: Check, outcome: Outcome) {
-  const { state, values = [] } = judge(recorded, outcome)
-  const difference = isAnswer(outcome) ? findDifference(recorded, outcome) : { missing: [], extra: [] }
-  return { state, values, ...difference }
 }

@@ -9,11 +9,12 @@ import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/au
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import type { OpenChange, Seen } from '../planned-changes/planned-change.ts'
 import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
+import { readFingerprint } from './fingerprint.ts'
 import { askZone, type Lookup, lookupFor, type Watched } from './lookup.ts'
 import { isGood } from './outcomes.ts'
 import { seenBy } from './spread.ts'
 import { decide, isAsRecorded } from './state-machine.ts'
-import { judge, readFingerprint } from './verdict.ts'
+import { judge } from './verdict.ts'
 
 /** Without `authorities` the resolvers decide alone; without `canaries` our own network is trusted. */
 export type CheckDeps = {

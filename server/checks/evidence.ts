@@ -3,8 +3,8 @@ import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
 import type { Evidence, Outcome } from '../dns/outcome.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import type { Observation } from './check.ts'
+import { fingerprint } from './fingerprint.ts'
 import type { Decided } from './reasons.ts'
-import { fingerprint } from './verdict.ts'
 
 /** An exchange and when it began, in UTC epoch milliseconds. */
 export type DatedEvidence = Evidence & { at: number }

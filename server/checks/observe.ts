@@ -2,7 +2,7 @@ import { isStale } from '../dns/extended-errors.ts'
 import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
 import type { Done } from '../metrics/tracing.ts'
 import type { CheckResult } from './driver.ts'
-import { readFingerprint } from './verdict.ts'
+import { readFingerprint } from './fingerprint.ts'
 
 /** Counts a batch of checks that was recorded: the outcomes of a batch are few, so that a check costs next to nothing. */
 export function observeChecks(metrics: Metrics, results: readonly CheckResult[], events: number): void {

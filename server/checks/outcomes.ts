@@ -1,5 +1,5 @@
 import type { Evidence, Outcome } from '../dns/outcome.ts'
-import { fingerprint } from './verdict.ts'
+import { fingerprint } from './fingerprint.ts'
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
 

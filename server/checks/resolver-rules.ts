@@ -17,6 +17,7 @@ import {
   type Step,
   serverOf,
 } from './check.ts'
+import { fingerprint } from './fingerprint.ts'
 import {
   areSame,
   isAnswer,
@@ -34,7 +35,6 @@ import { answerWith, sortMembers } from './rotation.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { bySamples } from './sampling.ts'
 import { viewOf } from './split-horizon.ts'
-import { fingerprint } from './verdict.ts'
 
 /** How many resolvers are queried in addition to the first. */
 const OTHER_RESOLVERS = 2

@@ -4,7 +4,6 @@ import {
   decideBy,
   inconclusive,
   isExhausted,
-  meaningOf,
   type Recorded,
   type Rule,
   report,
@@ -12,6 +11,7 @@ import {
   type Step,
   untrusted,
 } from './check.ts'
+import { asPool, fingerprint } from './fingerprint.ts'
 import { type Answer, areSame, isAnswer, isSameSet, unionOf } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import {
@@ -30,7 +30,7 @@ import {
   sortMembers,
   without,
 } from './rotation.ts'
-import { asPool, fingerprint } from './verdict.ts'
+import { meaningOf } from './verdict.ts'
 
 /** Answers to a check of an RRset that is known to rotate, where nothing is in doubt; else as many more, again and again. */
 export const USUAL_SAMPLES = 8

@@ -4,7 +4,6 @@ import {
   decideBy,
   inconclusive,
   isExhausted,
-  meaningOf,
   type Rule,
   report,
   type Samples,
@@ -23,6 +22,7 @@ import {
   USUAL_SAMPLES,
   withAnswers,
 } from './rotation-rules.ts'
+import { meaningOf } from './verdict.ts'
 
 /** Answers of all servers together in one check. */
 const MOST_SAMPLES = 72

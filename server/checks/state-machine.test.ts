@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import type { CheckSoFar, Observation, Recorded } from './check.ts'
+import { fingerprint } from './fingerprint.ts'
 import { RESOLVER_RULES } from './resolver-rules.ts'
 import { CHANGE_RULES, MEMBER_RULES } from './rotation-rules.ts'
 import { SAMPLING_RULES } from './sampling.ts'
 import { UNDECIDABLE } from './simulator/truth.ts'
 import { decide, RULES } from './state-machine.ts'
-import { fingerprint } from './verdict.ts'
 
 const document = await readFile(new URL('../../docs/explanation/checks.md', import.meta.url), 'utf8')
 

@@ -1,4 +1,3 @@
-import type { MonitorState } from '#contract/monitors.ts'
 import { isOfDnssec, isStale } from '../dns/extended-errors.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import {
@@ -18,11 +17,11 @@ import {
   serverOf,
   untrusted,
 } from './check.ts'
-import { isAnswer, isFailure, isSameSet, isServfail } from './outcomes.ts'
+import { fingerprint } from './fingerprint.ts'
+import { isAnswer, isFailure, isServfail } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import { decideByResolvers } from './resolver-rules.ts'
 import { compareViews, isZoneHeard } from './split-horizon.ts'
-import { fingerprint, judge, type Verdict, type VerdictState } from './verdict.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
 
 /**
@@ -86,38 +85,6 @@ export function isAsRecorded(recorded: Known, reply: Reply): boolean {
   const { isRotating, inconclusive } = recorded
   const isSettled = !isRotating && inconclusive === 0
   return isSettled && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
-}
-
-/** What a verdict changes. `event`: absent where state and values are the recorded ones. */
-export type Conclusion = {
-  verdict: Verdict
-  recorded: Recorded
-  event?: {
-    oldState: MonitorState
-    newState: VerdictState
-    previous: readonly string[] | null
-    current: string[] | undefined
-  }
-}
-
-/** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. Pure. */
-export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
-  const { outcome, rotation } = step
-  const verdict = judge(recorded, outcome)
-  const isSameValues = verdict.values === undefined || isSameSet(verdict.values, recorded.values)
-  const after: Recorded = {
-    ...recorded,
-    state: verdict.state,
-    values: verdict.values ?? recorded.values,
-    fingerprint: fingerprint(outcome),
-    isRotating: isAnswer(outcome) && outcome.pool !== undefined,
-    rotation,
-    inconclusive: 0,
-  }
-  if (verdict.state === recorded.state && isSameValues) return { verdict, recorded: after }
-  const previous = recorded.state === 'UNSET' ? null : recorded.values
-  const event = { oldState: recorded.state, newState: verdict.state, previous, current: verdict.values }
-  return { verdict, recorded: after, event }
 }
 
 // DNSSEC

@@ -29,11 +29,11 @@ import type { Recorded } from './check.ts'
 import type { CheckResult, Loaded } from './driver.ts'
 import { evidenceOf, newDiagnosis, shortReason, withLatest } from './evidence.ts'
 import { type ExpectedChange, eitherOf } from './expected-change.ts'
+import { readFingerprint, writtenFingerprint } from './fingerprint.ts'
 import { isGood } from './outcomes.ts'
 import { reportEvents, type ToReport } from './report.ts'
 import { isOfValues } from './spread.ts'
-import { conclude } from './state-machine.ts'
-import { judge, readFingerprint, writtenFingerprint } from './verdict.ts'
+import { conclude, judge } from './verdict.ts'
 
 type MonitorRow = Selectable<MonitorsTable>
 export type StoredResult = CheckResult<MonitorRow>

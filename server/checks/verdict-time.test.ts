@@ -11,7 +11,7 @@ import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
 import type { Recorded } from './check.ts'
 import { runCheck } from './driver.ts'
-import { fingerprint } from './verdict.ts'
+import { fingerprint } from './fingerprint.ts'
 
 const NAME = 'www.example.test'
 const CANARY = 'canary.test'

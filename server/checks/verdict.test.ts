@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { textOf, VerdictReasonAnswer } from '#contract/reasons.ts'
 import type { CnameChain, Outcome, QuestionType } from '../dns/outcome.ts'
-import { type Expectation, fingerprint, judge } from './verdict.ts'
+import { fingerprint } from './fingerprint.ts'
+import { type Expectation, judge } from './verdict.ts'
 
 const EXPECTATION: Expectation = {
   recordType: 'A',

@@ -1,11 +1,14 @@
-import { hash } from 'node:crypto'
+import type { MonitorState } from '#contract/monitors.ts'
 import type { VerdictReason } from '#contract/reasons.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 import type { Answer } from '../monitors/record-types/record-type.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { Check, Recorded, Step } from './check.ts'
 import { differenceDuring, type ExpectedChange } from './expected-change.ts'
+import { fingerprint } from './fingerprint.ts'
+import { isAnswer, isSameSet } from './outcomes.ts'
 
 /**
  * What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. `change`: the
@@ -66,6 +69,45 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
   }
 }
 
+/** What an outcome would mean for the monitor. */
+export function meaningOf({ recorded }: Check, outcome: Outcome) {
+  const { state, values = [] } = judge(recorded, outcome)
+  const difference = isAnswer(outcome) ? findDifference(recorded, outcome) : { missing: [], extra: [] }
+  return { state, values, ...difference }
+}
+
+/** What a verdict changes. `event`: absent where state and values are the recorded ones. */
+export type Conclusion = {
+  verdict: Verdict
+  recorded: Recorded
+  event?: {
+    oldState: MonitorState
+    newState: VerdictState
+    previous: readonly string[] | null
+    current: string[] | undefined
+  }
+}
+
+/** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. Pure. */
+export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
+  const { outcome, rotation } = step
+  const verdict = judge(recorded, outcome)
+  const isSameValues = verdict.values === undefined || isSameSet(verdict.values, recorded.values)
+  const after: Recorded = {
+    ...recorded,
+    state: verdict.state,
+    values: verdict.values ?? recorded.values,
+    fingerprint: fingerprint(outcome),
+    isRotating: isAnswer(outcome) && outcome.pool !== undefined,
+    rotation,
+    inconclusive: 0,
+  }
+  if (verdict.state === recorded.state && isSameValues) return { verdict, recorded: after }
+  const previous = recorded.state === 'UNSET' ? null : recorded.values
+  const event = { oldState: recorded.state, newState: verdict.state, previous, current: verdict.values }
+  return { verdict, recorded: after, event }
+}
+
 /** Which expected values no record meets, and in exact mode which records nothing expects. */
 export function findDifference(
   { recordType, expectedValues, isExactMatch, change }: Omit<Expectation, 'owner'>,
@@ -75,40 +117,6 @@ export function findDifference(
   const observed = matcher.observe(answer)
   const compare = (expected: readonly string[]) => matcher.difference(expected, observed, isExactMatch, answer.chain)
   return change && !change.isOver ? differenceDuring(change, compare) : compare(expectedValues)
-}
-
-/**
- * A whole number below 2^52 that stands for all facts of an outcome that a judgement rests on. Equal fingerprints have the
- * same state and values under every expectation; only a reason's details may differ. TTL, order, EDE, timings and, but for
- * CNAME, the way over aliases do not count.
- */
-export function fingerprint(outcome: Outcome): number {
-  const known = fingerprints.get(outcome)
-  if (known !== undefined) return known
-  const found = Number.parseInt(hash('sha1', JSON.stringify(facts(outcome))).slice(0, 13), 16)
-  fingerprints.set(outcome, found)
-  return found
-}
-
-/** The answer as all members of a rotating RRset; its fingerprint is the same. */
-export function asPool(answer: Answer): Answer {
-  const pool: Answer = { ...answer, pool: 'whole' }
-  fingerprints.set(pool, fingerprint(answer))
-  return pool
-}
-
-// The rules of a check compare the same outcomes again and again.
-const fingerprints = new WeakMap<Outcome, number>()
-
-/** The fingerprint as it is recorded: that of a pool below zero, as what it answers differs without a change. */
-export function writtenFingerprint(outcome: Outcome): number {
-  const isPool = outcome.kind === 'answer' && outcome.pool !== undefined
-  return isPool ? -fingerprint(outcome) : fingerprint(outcome)
-}
-
-export function readFingerprint(written: number | null): { recorded: number | null; isRotating: boolean } {
-  const isRotating = written !== null && written < 0
-  return { recorded: isRotating ? -written : written, isRotating }
 }
 
 function judgeAnswer(expectation: Expectation, name: string, answer: Answer): Verdict {
@@ -201,28 +209,4 @@ const NO_REACHABLE_AUTHORITY = 22 // RFC 8914 section 4.23
 function failureCode({ rcode, ede }: { rcode: string; ede: ExtendedError[] }) {
   if (ede.some(({ code }) => code === NO_REACHABLE_AUTHORITY)) return 'name_servers_unreachable'
   return rcode === 'REFUSED' ? 'query_refused' : 'query_failed'
-}
-
-function facts(outcome: Outcome): unknown[] {
-  switch (outcome.kind) {
-    case 'answer':
-      return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), path(outcome)]
-    case 'nodata':
-    case 'nxdomain':
-    case 'cname_loop':
-    case 'lame':
-      return [outcome.kind]
-    case 'failure':
-    case 'referral':
-    case 'malformed':
-      return ['INVALID']
-    case 'timeout':
-    case 'unreachable':
-      return ['TIMEOUT']
-  }
-}
-
-// Only a flexible CNAME is met by names on the way; elsewhere a provider may change it with every answer.
-function path({ rrset, chain }: Answer): string[] {
-  return rrset.type === 'CNAME' ? chain.flatMap(({ name, target }) => [name, target]) : []
 }

@@ -11,11 +11,11 @@ import {
   type ZoneReplies,
   type ZoneReply,
 } from './check.ts'
+import { fingerprint } from './fingerprint.ts'
 import { isFailure, isGood, isSame, majority, mostTelling } from './outcomes.ts'
 import { REASONS, serversAgree } from './reasons.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { bySamples } from './sampling.ts'
-import { fingerprint } from './verdict.ts'
 
 // The zone's name servers
 

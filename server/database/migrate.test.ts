@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { migratedDatabaseUrl } from '../testing/database.ts'
-import { openDatabase } from './database.ts'
 import { isMigrated, MIGRATIONS, migrate, OtherVersion, WORDS } from './migrate.ts'
+import { openDatabase } from './open.ts'
 
 /** A version with one migration more. */
 const newer = (needs: number | null) =>

@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts'
 import { migratedDatabaseUrl } from '../testing/database.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
 import { createWakeUps, TOPICS } from '../wake-up.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase } from './open.ts'
 import { PostgresSignals } from './postgres-signals.ts'
 
 test('a signal wakes the loops of the other server, of its queue only, and not those of the sender', async () => {

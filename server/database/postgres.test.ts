@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { newDatabaseUrl } from '../testing/database.ts'
-import { type Database, inTransaction, openDatabase } from './database.ts'
+import { type Database, inTransaction } from './database.ts'
+import { openDatabase } from './open.ts'
 import { isDatabaseUnavailable } from './unavailable.ts'
 
 const TIMEOUT_MS = 500

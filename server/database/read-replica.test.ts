@@ -4,8 +4,9 @@ import { findConnections } from '../doctor/connections.ts'
 import { findDatabase, findReplica } from '../doctor/database.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { type Postgres, startPostgres, startReplica } from '../testing/postgres.ts'
-import { type Database, openDatabase } from './database.ts'
+import type { Database } from './database.ts'
 import { migrate } from './migrate.ts'
+import { openDatabase } from './open.ts'
 import { ReadReplica } from './read-replica.ts'
 
 let primary: Postgres

@@ -3,7 +3,8 @@ import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
 import { lowestIdAt } from '../ids.ts'
 import { Problem } from '../problem.ts'
-import { type Database, openDatabase, type StatementObserver } from './database.ts'
+import type { Database } from './database.ts'
+import { openDatabase, type StatementObserver } from './open.ts'
 import { isDatabaseUnavailable } from './unavailable.ts'
 
 /** How long after a change of an organization its lists are read from a replica only if it has that change. */

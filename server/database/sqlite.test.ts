@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
-import { type Database, inTransaction, openDatabase, runForEach } from './database.ts'
+import { type Database, inTransaction, runForEach } from './database.ts'
+import { openDatabase } from './open.ts'
 
 /** Two databases on one file, as two processes have them. */
 async function givenDatabases(): Promise<[Database, Database]> {

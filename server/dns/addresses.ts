@@ -29,6 +29,16 @@ export function ipv6Text(octets: Uint8Array): string {
   return `${hex.slice(0, from).join(':')}::${hex.slice(from + length).join(':')}`
 }
 
+/** The name that holds the PTR records of an IPv4 or IPv6 address; undefined when the text is not an address. RFC 1035 section 3.5, RFC 3596 section 2.5. */
+export function reverseName(ip: string): string | undefined {
+  const octets = addressOctets(ip)
+  if (octets === undefined) return undefined
+  if (octets.length === 4) return `${octets.reverse().join('.')}.in-addr.arpa`
+  const nibbles = Array.from(octets).flatMap((octet) => [octet >> 4, octet & 15])
+  const digits = nibbles.map((nibble) => nibble.toString(16))
+  return `${digits.reverse().join('.')}.ip6.arpa`
+}
+
 function groups(text: string): number[] {
   if (text === '') return []
   return text.split(':').flatMap((group) => {

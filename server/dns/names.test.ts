@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { normalizeName, reverseName, wireLength, writeName } from './names.ts'
+import { reverseName } from './addresses.ts'
+import { normalizeName, wireLength, writeName } from './names.ts'
 
 describe('a name is brought to its canonical text', () => {
   test.each([

@@ -1,6 +1,5 @@
 import { domainToASCII } from 'node:url'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import { addressOctets } from './addresses.ts'
 
 /** `name` is canonical: lower case, A-labels, no trailing dot, the root as the empty string. */
 export type ParsedName = { ok: true; name: string } | { ok: false; reason: FieldError }
@@ -42,16 +41,6 @@ export function normalizeName(text: string): ParsedName {
   }
   if (octets - 1 > MAX_NAME) return refused(fieldError('name_too_long', { max: MAX_NAME, length: octets - 1 }))
   return { ok: true, name: labels.join('.') }
-}
-
-/** The name that holds the PTR records of an IPv4 or IPv6 address; undefined when the text is not an address. RFC 1035 section 3.5, RFC 3596 section 2.5. */
-export function reverseName(ip: string): string | undefined {
-  const octets = addressOctets(ip)
-  if (octets === undefined) return undefined
-  if (octets.length === 4) return `${octets.reverse().join('.')}.in-addr.arpa`
-  const nibbles = Array.from(octets).flatMap((octet) => [octet >> 4, octet & 15])
-  const digits = nibbles.map((nibble) => nibble.toString(16))
-  return `${digits.reverse().join('.')}.ip6.arpa`
 }
 
 /** Whether the last label is a number, which no top-level domain is: so that it is not taken for an address. RFC 3696 section 2. */

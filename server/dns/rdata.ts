@@ -29,7 +29,7 @@ export function rdataText(format: RdataFormat, packet: Packet, at: number, end: 
   return text
 }
 
-/** The rdata of one record, read from front to back. Each method throws `MalformedPacket` where too few octets are left. */
+/** The rdata of one record, read from front to back. Each method that reads throws `MalformedPacket` where too few octets are left. */
 export class Rdata {
   readonly #packet: Packet
   #at: number
@@ -85,5 +85,10 @@ export class Rdata {
   /** A `character-string`: its length in one octet, and its octets. RFC 1035 section 3.3. */
   string(): Buffer {
     return this.octets(this.uint8())
+  }
+
+  /** What `read` throws when the octets break a rule of the type. */
+  malformed(reason: string): MalformedPacket {
+    return new MalformedPacket(reason)
   }
 }

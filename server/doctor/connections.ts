@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Database, POOL_SIZE } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { POOL_SIZE } from '../database/open.ts'
 import { pathOf } from '../database/url.ts'
 import { type Finding, findingsOf, ok, warning } from './finding.ts'
 

@@ -4,8 +4,9 @@ import { findLastBackup } from '../backup/last-backup.ts'
 import { shownOctets } from '../backup/octets.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Database, engineOf, openDatabase } from '../database/database.ts'
+import { type Database, engineOf } from '../database/database.ts'
 import { findUnknownMigration, listMigrations } from '../database/migrate.ts'
+import { openDatabase } from '../database/open.ts'
 import { type Finding, failure, findingsOf, ok, warning } from './finding.ts'
 
 type DatabaseDeps = { db: Database; config: Config; clock: Clock }

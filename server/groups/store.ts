@@ -300,3 +300,20 @@ const slugTaken = (slug: string) =>
     { slug: fieldError('taken') },
     'slug_taken',
   )
+
+/** So many texts are read of a field that may hold anything: each is looked up. */
+const MOST_READ = 100
+export const textsOf = (given: unknown): string[] =>
+  Array.isArray(given) ? given.slice(0, MOST_READ).filter((each) => typeof each === 'string') : []
+
+/** The groups of a field that may hold anything, and by their fields those that do not exist. */
+export async function namedGroups(db: Database, tenant: Tenant, given: unknown) {
+  const ids: string[] = []
+  const errors: FieldErrors = {}
+  for (const [index, named] of textsOf(given).entries()) {
+    const group = await findGroupRow(db, tenant, named)
+    if (group) ids.push(group.id)
+    else errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
+  }
+  return { ids, errors }
+}

@@ -1,6 +1,8 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../database/schema.ts'
-import type { Position } from './cursors.ts'
+
+/** Where a page ends: what the row is ordered by, and its id, which breaks ties. */
+export type Position = { value: string | number | null; id: string }
 
 export type Builder<R extends Listed> = SelectQueryBuilder<Tables, never, R>
 

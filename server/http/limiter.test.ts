@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../clock.ts'
-import { type Database, openDatabase } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { Limiter } from './limiter.ts'
 import { limitHeaders, secondsToWait } from './limits.ts'

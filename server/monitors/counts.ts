@@ -5,8 +5,7 @@ import { type Database, engineOf } from '../database/database.ts'
 import { narrowestWay, type Way, withIndex } from '../database/index-hints.ts'
 import { countByGroup, countsOf } from '../groups/counts.ts'
 import { isMet, type MonitorFilter, parseFilter } from './filter.ts'
-import { amongThose } from './list.ts'
-import { waysOf } from './list-indexes.ts'
+import { amongThose, waysOf } from './list-indexes.ts'
 import { countedIds, isFoundFew } from './search.ts'
 
 // In the words of the migration, so that the partial index is used.

@@ -1,7 +1,8 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { narrowestWay, type Way } from '../database/index-hints.ts'
+import type { Tables } from '../database/schema.ts'
 import type { Order } from '../http/keyset-query.ts'
 import { type MonitorFilter, NO_FILTER } from './filter.ts'
 import { foundIds, isFoundFew, type Search } from './search.ts'
@@ -151,3 +152,9 @@ const labelWay = ({ organizationId }: Tenant, label: string): Way => ({
   columns: ['organization_id', 'label'],
   values: [organizationId, label],
 })
+
+/** SQLite reads what stands on the left of a cross join first. */
+export function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
+  const rows = db.selectFrom(ids.as('those')).crossJoin('monitors').whereRef('monitors.id', '=', 'those.id')
+  return rows as unknown as SelectQueryBuilder<Tables, 'monitors', object>
+}

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorQuery } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
@@ -8,7 +8,7 @@ import type { Builder } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import type { Signer } from '../seal.ts'
 import { type MonitorFilter, parseFilter, whereMonitors } from './filter.ts'
-import { type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
+import { amongThose, type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
 import { isExact } from './search.ts'
 import type { Links } from './setup-pages.ts'
@@ -111,12 +111,6 @@ function from(db: Database, { table, index, order, among }: ListPlan) {
       ? joined.whereRef('due_checks.slot', '=', 'monitors.slot')
       : joined.whereRef('monitors.id', '=', 'due_checks.monitor_id')
   return found.select('due_checks.last_checked_at')
-}
-
-/** SQLite reads what stands on the left of a cross join first. */
-export function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
-  const rows = db.selectFrom(ids.as('those')).crossJoin('monitors').whereRef('monitors.id', '=', 'those.id')
-  return rows as unknown as SelectQueryBuilder<Tables, 'monitors', object>
 }
 
 /** Both tables' columns may be named; which are there is decided above. */

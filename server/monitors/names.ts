@@ -1,7 +1,8 @@
 import { parse as splitAtPublicSuffix } from 'tldts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { endsInNumber, normalizeName, reverseName } from '../dns/names.ts'
+import { reverseName } from '../dns/addresses.ts'
+import { endsInNumber, normalizeName } from '../dns/names.ts'
 
 /** As a caller gives it. `full_domain` overrides the other two, as it does in the list's filter. */
 export type NameInput = {

@@ -1,4 +1,5 @@
-import { normalizeName, reverseName } from '../dns/names.ts'
+import { reverseName } from '../dns/addresses.ts'
+import { normalizeName } from '../dns/names.ts'
 
 /**
  * The name in a text as people paste it: of a URL its host, of a mail address what stands behind the @, of an IP address the

@@ -12,8 +12,9 @@ import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { parseChange } from './change.ts'
 import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
+import type { MonitorDraft } from './draft.ts'
 import { insertMonitors } from './insert.ts'
-import type { MonitorDraft, MonitorRow } from './monitor.ts'
+import type { MonitorRow } from './monitor.ts'
 import { updateMonitor } from './update.ts'
 
 /** `given`: what was sent. `draft`: the same as a monitor to make. */

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
-import { type Database, type Engine, openDatabase } from '../database/database.ts'
+import type { Database, Engine } from '../database/database.ts'
+import { openDatabase } from '../database/open.ts'
 import { borrowDatabase } from './shared-databases.ts'
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']

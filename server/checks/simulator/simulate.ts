@@ -1,6 +1,7 @@
 import type { Observation, Step } from '../check.ts'
 import { decidedText } from '../reasons.ts'
-import { conclude, decide, isAsRecorded } from '../state-machine.ts'
+import { decide, isAsRecorded } from '../state-machine.ts'
+import { conclude } from '../verdict.ts'
 import { createNetwork } from './network.ts'
 import { createRandom } from './random.ts'
 import { falseEvent, isDisturbed, isFound, knowableAt, newRecorded, patience, undecidable } from './truth.ts'

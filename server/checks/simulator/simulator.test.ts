@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { conclude } from '../state-machine.ts'
+import { conclude } from '../verdict.ts'
 import { createRandom } from './random.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulate.ts'

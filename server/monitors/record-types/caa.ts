@@ -1,7 +1,6 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { normalizeName } from '../../dns/names.ts'
 import type { Rdata } from '../../dns/rdata.ts'
-import { MalformedPacket } from '../../dns/wire.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { quotedOctets, unescaped } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
@@ -49,7 +48,7 @@ const MAX_TAG = 255
 function read(rdata: Rdata): string {
   const flags = rdata.uint8()
   const tag = rdata.string().toString('latin1').toLowerCase()
-  if (!/^[a-z0-9]+$/.test(tag)) throw new MalformedPacket('a CAA tag is not made of letters and digits')
+  if (!/^[a-z0-9]+$/.test(tag)) throw rdata.malformed('a CAA tag is not made of letters and digits')
   return `${flags} ${tag} ${quotedOctets(rdata.rest())}`
 }
 

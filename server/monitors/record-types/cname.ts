@@ -1,5 +1,5 @@
 import { compareTexts } from './compare.ts'
-import { hostRecord } from './hosts.ts'
+import { hostRecord } from './fields.ts'
 import type { RecordType } from './record-type.ts'
 
 /**

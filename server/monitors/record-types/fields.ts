@@ -1,10 +1,10 @@
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
+import { canonicalAddress } from '../../dns/addresses.ts'
+import { endsInNumber, normalizeName } from '../../dns/names.ts'
 import type { Rdata } from '../../dns/rdata.ts'
-import { MalformedPacket } from '../../dns/wire.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
-import { parseHostOrRoot } from './hosts.ts'
-import { quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
+import { quotedOctets, type Token, tokensOf, unescaped, withOctets, writtenToken } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 /** One field of a record made of several. `parse` is given what is written for it, as one token. */
@@ -162,7 +162,7 @@ export function hexField(label: string): Field {
   return {
     read: (rdata) => {
       const octets = rdata.rest()
-      if (octets.length === 0) throw new MalformedPacket('a record ends before its last field')
+      if (octets.length === 0) throw rdata.malformed('a record ends before its last field')
       return octets.toString('hex')
     },
     parse: ({ raw }) => {
@@ -183,4 +183,38 @@ export function digestMisfit(
   const required = kind === undefined ? undefined : octets[kind]
   if (required === undefined || digest === undefined || digest.length === 2 * required) return undefined
   return fieldError('wrong_digest_length', { part: label, length: digest.length / 2, type: kind ?? '', required })
+}
+
+/** NS, PTR and CNAME: a host name. */
+export function hostRecord(
+  own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType: 'NS' | 'PTR' | 'CNAME' },
+): RecordType {
+  return {
+    ...own,
+    parts: 'host',
+    read: (rdata) => rdata.name(),
+    parseExpected: parseHost,
+    observe: observeAll,
+    difference: compareTexts,
+    fromZoneFile: (data, wholeName) => (data.length === 1 ? wholeName(data[0]!.raw) : undefined),
+  }
+}
+
+/** A host name in canonical form; an address in its place is the most common mistake and never works. RFC 2181 section 10.3. */
+export function parseHost(text: string): ParsedValue {
+  const written = text.trim()
+  if (canonicalAddress(written)) {
+    return refused(fieldError('address_as_host', { value: written }))
+  }
+  if (written === '.') return refused(fieldError('not_a_host_name', { value: written }))
+  const parsed = normalizeName(withOctets(written))
+  if (parsed.ok && endsInNumber(parsed.name)) {
+    return refused(fieldError('host_ends_in_number', { value: written }))
+  }
+  return parsed.ok ? { ok: true, value: parsed.name } : parsed
+}
+
+/** Where a record may also say that there is no host, by a single dot. */
+export function parseHostOrRoot(text: string): ParsedValue {
+  return text === '.' ? { ok: true, value: '.' } : parseHost(text)
 }

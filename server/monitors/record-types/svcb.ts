@@ -1,7 +1,6 @@
 import { type FieldCode, type FieldError, fieldError } from '#contract/field-errors.ts'
 import { addressOctets, ipv6Text } from '../../dns/addresses.ts'
 import type { Rdata } from '../../dns/rdata.ts'
-import { MalformedPacket } from '../../dns/wire.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { hostField, numberField, parseField } from './fields.ts'
 import { quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
@@ -12,13 +11,14 @@ const PARTS = 'priority target key=value…'
 /** RFC 9460 section 2. */
 export const svcb = serviceBinding({ queryType: 'SVCB', code: 64, likelyAt: ['service'] })
 
+/** RFC 9460 section 9. */
+export const https = serviceBinding({ queryType: 'HTTPS', code: 65, likelyAt: ['apex', 'host'] })
+
 /**
  * SVCB and HTTPS: priority target key=value…. In the normal form the parameters are in the order of their keys' numbers,
  * and lists are sorted, as their order means nothing.
  */
-export function serviceBinding(
-  own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType: 'SVCB' | 'HTTPS' },
-): RecordType {
+function serviceBinding(own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType: 'SVCB' | 'HTTPS' }): RecordType {
   return {
     ...own,
     parts: PARTS,
@@ -41,10 +41,10 @@ function read(rdata: Rdata): string {
   for (let last = -1; !rdata.isAtEnd; ) {
     const key = rdata.uint16()
     const octets = rdata.octets(rdata.uint16())
-    if (key <= last) throw new MalformedPacket('the parameters of a service are not in the order of their keys')
+    if (key <= last) throw rdata.malformed('the parameters of a service are not in the order of their keys')
     last = key
     const value = kindOf(key).read(octets)
-    if (value === undefined) throw new MalformedPacket(`the parameter ${keyName(key)} of a service cannot be read`)
+    if (value === undefined) throw rdata.malformed(`the parameter ${keyName(key)} of a service cannot be read`)
     if (parts[0] !== '0') parts.push(writtenParam(key, value))
   }
   return parts.join(' ')
