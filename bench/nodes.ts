@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     const turns: Turn[] = []
     for (let round = 0; round < Number(options.rounds); round++) {
       for (const count of counts) {
-        turns.push(await takeTurn(db, { url, port, count, dnsCpu: async () => (await order({ kind: 'cpu' })).cpu }))
+        turns.push(await mayQuery(db, { url, port, count, dnsCpu: async () => (await order({ kind: 'cpu' })).cpu }))
       }
     }
     const names = Array.from({ length: 10_000 }, (_, number) => nameOf(number))
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
 
 type Given = { url: string; port: number; count: number; dnsCpu: () => Promise<number> }
 
-async function takeTurn(db: Database, { url, port, count, dnsCpu }: Given): Promise<Turn> {
+async function mayQuery(db: Database, { url, port, count, dnsCpu }: Given): Promise<Turn> {
   await planNothing(db)
   const workers = await Promise.all(Array.from({ length: count }, (_, index) => startWorker(url, port, index + 1)))
   const cpu = async () => ({

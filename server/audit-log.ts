@@ -237,7 +237,7 @@ export async function listAuditLog(
     ...(object === undefined || isType ? [] : [filterBy('audit_log_by_object', 'object_id', organizationId, object)]),
     ...(isType ? [filterBy('audit_log_by_object_type', 'object_type', organizationId, object)] : []),
   ]
-  const index = (await narrowestIndex(db, 'audit_log', filters))?.way
+  const index = (await narrowestIndex(db, 'audit_log', filters))?.filter
   const table = index ? (withIndex('audit_log', index) as never as 'audit_log') : 'audit_log'
   let rows = db.selectFrom(table).selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
   for (const { columns, values } of filters) rows = rows.where(columns[1], '=', values[1])

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newId } from '#server/ids.ts'
 import { givenChecks } from '#server/testing/checks.ts'
 import { onBothEngines } from '#server/testing/database.ts'
-import { fanOut, type Turn } from '#server/webhooks/fan-out.ts'
+import { type FanOutPosition, fanOut } from '#server/webhooks/fan-out.ts'
 
 const WEBHOOKS = 1_000
 const textOf = (letter: string) => letter.repeat(61_000)
@@ -47,9 +47,10 @@ onBothEngines('a TXT of 61 kB and 1,000 webhooks in a group', (fresh) => {
     const count = async () => (await db.selectFrom('webhook_requests').select('body').execute()).length
     expect(await count()).toBe(100)
 
-    const turn: Turn = { after: '' }
+    const position: FanOutPosition = { after: '' }
     const slices: number[] = []
-    for (let made = await fanOut(db, turn, 0); made !== undefined; made = await fanOut(db, turn, 0)) slices.push(made)
+    for (let made = await fanOut(db, position, 0); made !== undefined; made = await fanOut(db, position, 0))
+      slices.push(made)
     expect(Math.max(...slices)).toBeLessThanOrEqual(200)
     const rows = await db.selectFrom('webhook_requests').select(['body', 'event_id', 'webhook_id']).execute()
     expect(new Set(rows.map(({ event_id, webhook_id }) => `${event_id} ${webhook_id}`)).size).toBe(2 * WEBHOOKS)

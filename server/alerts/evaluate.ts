@@ -4,18 +4,18 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Claim, claimDue, reschedule } from '../database/lease-queue.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { insertAlerts, type NewAlert } from './alert-store.ts'
-import { failureOf, openIncidents } from './open-incidents.ts'
 import {
-  changePlaces,
-  insertPlaces,
+  changeMemberships,
+  insertMemberships,
   type Joined,
-  leftPlaces,
-  openPlaces,
-  type Place,
+  leftMemberships,
+  type Membership,
+  openMemberships,
   type Recovered,
   recover,
   returnedMonitors,
-} from './places.ts'
+} from './memberships.ts'
+import { failureOf, openIncidents } from './open-incidents.ts'
 import { matcherOf, tagsOf } from './rule.ts'
 
 /** Events that one transaction turns into incidents. */
@@ -74,7 +74,7 @@ type Work = { events: EventRow[]; left: Recovered[]; returned: string[] }
 
 const workOf = async (db: Database, claim: Claim<'due_evaluations'>): Promise<Work> => ({
   events: await eventsAfter(db, claim),
-  left: await leftPlaces(db, claim.organization_id),
+  left: await leftMemberships(db, claim.organization_id),
   returned: await returnedMonitors(db, claim.organization_id),
 })
 
@@ -113,7 +113,9 @@ function eventsAfter(db: Database, { organization_id, after_event_id }: Claim<'d
 
 /** Monitors that were enabled and still fail, as if they broke now. The event is the one by which they failed. */
 async function applyReturned(db: Database, organizationId: string, monitorIds: readonly string[], now: number) {
-  const isInIncident = new Set((await openPlaces(db, organizationId, monitorIds)).map(({ monitor_id }) => monitor_id))
+  const isInIncident = new Set(
+    (await openMemberships(db, organizationId, monitorIds)).map(({ monitor_id }) => monitor_id),
+  )
   const rows = await db
     .selectFrom('incident_monitors')
     .innerJoin('monitors', (join) =>
@@ -156,15 +158,15 @@ async function applyEvents(
   isNew = true,
 ): Promise<string> {
   const rules = await activeRules(db, organizationId)
-  const places = new Map<string, Place>()
+  const places = new Map<string, Membership>()
   const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
-  for (const place of await openPlaces(db, organizationId, monitorIds)) places.set(place.monitor_id, place)
+  for (const place of await openMemberships(db, organizationId, monitorIds)) places.set(place.monitor_id, place)
   const incidents = await openIncidents(db, organizationId, events)
   const current = await currentMonitors(db, organizationId, events)
   const tags = rules.some(({ row }) => row.tags !== null) ? await tagsOf(db, organizationId, monitorIds) : new Map()
   const recovered: Recovered[] = []
   const joined: Joined[] = []
-  const changed: (Place & { event: EventRow })[] = []
+  const changed: (Membership & { event: EventRow })[] = []
   const linked: { event_id: string; incident_id: string }[] = []
   const alerts = new Map<string, NewAlert>()
   const seen = new Set<string>()
@@ -205,8 +207,8 @@ async function applyEvents(
     }
   }
   await incidents.write(db, now)
-  await insertPlaces(db, organizationId, joined)
-  await changePlaces(db, organizationId, changed)
+  await insertMemberships(db, organizationId, joined)
+  await changeMemberships(db, organizationId, changed)
   if (isNew) await insertLinks(db, organizationId, linked)
   await insertAlerts(db, organizationId, [...alerts.values()], now)
   await recover(db, organizationId, recovered, now)

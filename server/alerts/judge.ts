@@ -9,6 +9,7 @@ import type { ChannelRow } from './channel.ts'
 import { MEDIA } from './channels/channels.ts'
 import { inAnyWindow, includesMonitor } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
+import { countLeft } from './memberships.ts'
 import {
   type Common,
   type Notice,
@@ -17,7 +18,6 @@ import {
   noticeOfIncident,
   summaryNotice,
 } from './notice.ts'
-import { countLeft } from './places.ts'
 import { matchesFailing } from './rule.ts'
 import { digestAt, quietUntil } from './rule-times.ts'
 

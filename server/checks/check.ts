@@ -143,7 +143,7 @@ export type Samples = {
   /** All said the same. */
   isSteady(): boolean
   /** One server said different things. */
-  takesTurns(): boolean
+  isAnyVarying(): boolean
   /** The RRset is recorded as rotating, or earlier inconclusive checks saw other parts of it. */
   isKnownToRotate(): boolean
 }

@@ -100,7 +100,7 @@ function samplesOf(check: Check, asked: readonly Source[], sampling: Sampling): 
     more: mayAsk ? ask(...sources.flatMap(({ next }) => next ?? [])) : undefined,
     hasDenial,
     isSteady: () => areSame(all),
-    takesTurns: () => sources.some(({ said }) => !areSame(said.map(({ outcome }) => outcome).filter(isGood))),
+    isAnyVarying: () => sources.some(({ said }) => !areSame(said.map(({ outcome }) => outcome).filter(isGood))),
     isKnownToRotate: () => !hasDenial && mayRotate(recorded, answers, sampling.isByZone),
   }
 }
@@ -121,8 +121,8 @@ function isLastRoundSilent({ observations }: Check, sources: readonly Source[]):
 }
 
 function eachItsOwnAnswer(samples: Samples): Step | undefined {
-  const { check, sampling, rounds, more, hasDenial, isSteady, takesTurns, isKnownToRotate } = samples
-  if (isSteady() || takesTurns()) return undefined
+  const { check, sampling, rounds, more, hasDenial, isSteady, isAnyVarying, isKnownToRotate } = samples
+  if (isSteady() || isAnyVarying()) return undefined
   // Through caches each resolver keeps to its copy, also of a rotation.
   if (sampling.isByZone ? isPartOfRotation(samples) : isKnownToRotate()) return undefined
   const isSure = rounds > (hasDenial ? ROUNDS_OF_OWN_WITH_DENIAL : ROUNDS_OF_OWN)

@@ -104,6 +104,6 @@ function namesBetween(zone: string, last: string): string[] {
   return names
 }
 
-export function isZoneHeard(check: Check): boolean {
+export function doesZoneDecide(check: Check): boolean {
   return check.zone.good.length > 0 && viewOf(check) === undefined
 }

@@ -21,7 +21,7 @@ import { fingerprint } from './fingerprint.ts'
 import { isAnswer, isFailure, isServfail } from './outcomes.ts'
 import { REASONS } from './reasons.ts'
 import { decideByResolvers } from './resolver-rules.ts'
-import { compareViews, isZoneHeard } from './split-horizon.ts'
+import { compareViews, doesZoneDecide } from './split-horizon.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
 
 /**
@@ -69,7 +69,7 @@ export const RULES: readonly Rule<Check>[] = [
   {
     name: 'Zone decides',
     because: 'The values that its servers agree on, over enough answers to reveal a rotation, are correct.',
-    apply: (check) => (isZoneHeard(check) ? decideByZone(check) : undefined),
+    apply: (check) => (doesZoneDecide(check) ? decideByZone(check) : undefined),
   },
   {
     name: 'Resolvers decide',

@@ -3,7 +3,7 @@ import { type Database, engineOf } from './database.ts'
 import type { Tables } from './schema.ts'
 
 /** A filter that an index serves: its leading columns and what they must be. */
-export type Way = {
+export type IndexedFilter = {
   /** Set where it is not the table of the query. */
   table?: keyof Tables
   /** Undefined where the key of the table serves. */
@@ -16,7 +16,7 @@ export type Way = {
 }
 
 /** `isFew`: so few rows meet the filter that they can be sorted for each page. */
-export type Chosen = { way: Way; isFew: boolean; count: number }
+export type Chosen = { filter: IndexedFilter; isFew: boolean; count: number }
 
 /** Rows up to which a filter's rows are sorted; beyond that a list walks its order's index and skips what the filter does not want. */
 export const FEW = 2_000
@@ -28,35 +28,35 @@ export const FEW = 2_000
 export async function narrowestIndex(
   db: Database,
   table: keyof Tables,
-  ways: readonly Way[],
+  filters: readonly IndexedFilter[],
 ): Promise<Chosen | undefined> {
-  return engineOf(db) === 'postgres' ? undefined : await narrowestWay(db, table, ways)
+  return engineOf(db) === 'postgres' ? undefined : await narrowestFilter(db, table, filters)
 }
 
 /** The same on both engines. `count`: of its rows, no further than `most`. */
-export async function narrowestWay(
+export async function narrowestFilter(
   db: Database,
   table: keyof Tables,
-  ways: readonly Way[],
+  filters: readonly IndexedFilter[],
   most = FEW,
 ): Promise<Chosen | undefined> {
-  let narrowest: { way: Way; count: number } | undefined
-  for (const way of ways) {
-    const count = await countUpTo(most, db, way.table ?? table, way)
-    if (!narrowest || count < narrowest.count) narrowest = { way, count }
+  let narrowest: { filter: IndexedFilter; count: number } | undefined
+  for (const filter of filters) {
+    const count = await countUpTo(most, db, filter.table ?? table, filter)
+    if (!narrowest || count < narrowest.count) narrowest = { filter, count }
     if (count === 0) break
   }
   return narrowest && { ...narrowest, isFew: narrowest.count < FEW }
 }
 
 /** How the table is named in FROM when one index is to be walked. Only SQLite knows the words. */
-export const withIndex = (table: keyof Tables, { index }: Pick<Way, 'index'>) =>
+export const withIndex = (table: keyof Tables, { index }: Pick<IndexedFilter, 'index'>) =>
   sql`${sql.ref(table)}`.as<string>(
     index === undefined ? sql`${sql.ref(table)}` : sql`${sql.ref(table)} indexed by ${sql.ref(index)}`,
   )
 
-async function countUpTo(most: number, db: Database, table: keyof Tables, way: Way): Promise<number> {
-  const { index, columns, values, where } = way
+async function countUpTo(most: number, db: Database, table: keyof Tables, filter: IndexedFilter): Promise<number> {
+  const { index, columns, values, where } = filter
   const from = engineOf(db) === 'sqlite' ? withIndex(table, { index }) : table
   let rows = db.selectFrom(from as 'monitors').select(sql`1`.as('one'))
   columns.forEach((column, place) => {

@@ -6,7 +6,7 @@ import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } 
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './servers.ts'
 import { createSingleFlight } from './single-flight.ts'
-import { createUpstreams, takeTurn, type Upstream, type UpstreamStatus } from './upstreams.ts'
+import { createUpstreams, mayQuery, type Upstream, type UpstreamStatus } from './upstreams.ts'
 
 /**
  * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
@@ -83,7 +83,7 @@ export function createDnsClient({
     const first = rotate && list.length > 0 ? turn++ % list.length : 0
     const rotated = [...list.slice(first), ...list.slice(0, first)].map(upstreams.to)
     const now = clock.elapsed()
-    const inTurn = new Set(rotated.filter((upstream) => takeTurn(upstream, type, now)))
+    const inTurn = new Set(rotated.filter((upstream) => mayQuery(upstream, type, now)))
     return [...inTurn, ...rotated.filter((upstream) => !inTurn.has(upstream))]
   }
 

@@ -19,7 +19,7 @@ export type Upstream = {
   troubles: Map<QuestionType, Trouble>
 }
 
-/** `failures`: exchanges in a row without a usable answer; `retryAt`: see `takeTurn`. */
+/** `failures`: exchanges in a row without a usable answer; `retryAt`: see `mayQuery`. */
 type Trouble = { failures: number; retryAt: number }
 
 export type UpstreamLimits = { inFlightPerServer: number; waitingPerServer: number; perSecond: number }
@@ -119,7 +119,7 @@ export function noteExchange(upstream: Upstream, type: QuestionType, isUsable: b
  * Whether a server may be asked in its turn. One that has long been silent or failing for a type is asked last for it, so
  * that questions do not wait there for their deadlines, but from time to time one question finds out whether it is back.
  */
-export function takeTurn({ troubles }: Upstream, type: QuestionType, now: number): boolean {
+export function mayQuery({ troubles }: Upstream, type: QuestionType, now: number): boolean {
   if (troubles.size === 0) return true
   const trouble = troubles.get(type)
   if (!trouble || trouble.failures < FAILURES) return true

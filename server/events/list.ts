@@ -3,7 +3,7 @@ import type { EventQuery, ListedEvent } from '#contract/events.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
+import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
 import { isGroupId } from '../groups/slug.ts'
 import { findGroupRow } from '../groups/store.ts'
 import type { Builder } from '../http/keyset-query.ts'
@@ -109,16 +109,16 @@ async function indexFor(
 ): Promise<string | undefined> {
   if (engineOf(db) === 'postgres') return undefined
   if (order === 'recorded') return 'events_by_id'
-  const ways: Way[] = Object.entries(filters).map(([column, value]) =>
+  const indexed: IndexedFilter[] = Object.entries(filters).map(([column, value]) =>
     column === 'monitor_id' || column === 'group_id'
       ? { index: `events_by_${column.slice(0, -3)}`, columns: [column], values: [value] }
       : { index: `events_by_${column}`, columns: ['organization_id', column], values: [organizationId, value] },
   )
-  if (ways.length < 2) {
-    const index = ways[0]?.index ?? 'events_by_organization'
+  if (indexed.length < 2) {
+    const index = indexed[0]?.index ?? 'events_by_organization'
     return isChange ? (OF_CHANGES[index] ?? index) : index
   }
-  return (await narrowestIndex(db, 'events', ways))?.way.index
+  return (await narrowestIndex(db, 'events', indexed))?.filter.index
 }
 
 const SHOWN = [

@@ -8,10 +8,10 @@ import {
   budgetOf,
   type Counted,
   classOf,
+  type LimitStatus,
   type Limits,
   limitHeaders,
   limitReached,
-  type Standing,
   secondsToWait,
   unlimited,
 } from './limits.ts'
@@ -85,7 +85,7 @@ export async function count({ clock, limiter, limits, identify }: Gate, request:
 }
 
 /** Sets the headers of the limit. Throws 429 when it is reached. */
-export function enforceLimit(standing: Standing, now: number, reply: FastifyReply, counted: Counted): void {
+export function enforceLimit(standing: LimitStatus, now: number, reply: FastifyReply, counted: Counted): void {
   reply.headers(limitHeaders(standing, now))
   if (!standing.isRefused) return
   const seconds = secondsToWait(standing, now)

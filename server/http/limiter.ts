@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Budget, type Standing, unlimited, WINDOW_MS } from './limits.ts'
+import { type Budget, type LimitStatus, unlimited, WINDOW_MS } from './limits.ts'
 import { countRequest, readWindow } from './rate-log.ts'
 
 /** Full buckets that are kept in memory; beyond that, the oldest is read from the database again. */
@@ -14,20 +14,20 @@ export class Limiter {
   readonly #deps: { db: Database; clock: Clock }
   /** When the next place gets free. By bucket and limit: a limit that is raised holds at once. */
   readonly #full = new Map<string, number>()
-  readonly #turns = new Map<string, Promise<Standing>>()
+  readonly #queues = new Map<string, Promise<LimitStatus>>()
 
   constructor(deps: { db: Database; clock: Clock }) {
     this.#deps = deps
   }
 
   /** Counts one request of `who` (an API key or an address), or refuses it. */
-  async take(who: string, { kind, limit }: Pick<Budget, 'kind' | 'limit'>): Promise<Standing> {
+  async take(who: string, { kind, limit }: Pick<Budget, 'kind' | 'limit'>): Promise<LimitStatus> {
     if (limit === 0) return unlimited(this.#deps.clock.now())
     const bucket = `${who} ${kind}`
     return this.#refusal(bucket, limit) ?? (await this.#inTurn(bucket, () => this.#count(bucket, limit)))
   }
 
-  async #count(bucket: string, limit: number): Promise<Standing> {
+  async #count(bucket: string, limit: number): Promise<LimitStatus> {
     const { db, clock } = this.#deps
     // Another process may take the number at the same moment; each round that is lost that way fills the bucket by one.
     for (let lost = 0; lost <= limit; lost++) {
@@ -44,7 +44,7 @@ export class Limiter {
     return { limit, remaining: 0, freeAt: clock.now() + 1_000, isRefused: true }
   }
 
-  #refusal(bucket: string, limit: number): Standing | undefined {
+  #refusal(bucket: string, limit: number): LimitStatus | undefined {
     const freeAt = this.#full.get(`${bucket} ${limit}`)
     if (freeAt === undefined) return undefined
     const left = freeAt - this.#deps.clock.now()
@@ -60,15 +60,15 @@ export class Limiter {
   }
 
   /** Requests of one bucket one after the other, so that a crowd of them asks the database no more than `limit` times. */
-  async #inTurn(bucket: string, count: () => Promise<Standing>): Promise<Standing> {
-    const before = this.#turns.get(bucket)
+  async #inTurn(bucket: string, count: () => Promise<LimitStatus>): Promise<LimitStatus> {
+    const before = this.#queues.get(bucket)
     // When the database is away the first failure is everyone's: nobody waits for it again.
     const turn = before ? before.then(count) : count()
-    this.#turns.set(bucket, turn)
+    this.#queues.set(bucket, turn)
     try {
       return await turn
     } finally {
-      if (this.#turns.get(bucket) === turn) this.#turns.delete(bucket)
+      if (this.#queues.get(bucket) === turn) this.#queues.delete(bucket)
     }
   }
 }

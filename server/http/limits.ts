@@ -87,7 +87,7 @@ function setupPageSentence(limit: number): string {
 }
 
 /** Why a request is refused, and when to send it again. `Retry-After` and `X-RateLimit-Limit` have the numbers. */
-export function limitReached({ kind, isKnown, isOwn }: Counted, { limit }: Standing, seconds: number): string {
+export function limitReached({ kind, isKnown, isOwn }: Counted, { limit }: LimitStatus, seconds: number): string {
   if (isOwn) return `${OWN_LIMIT_SENTENCES[kind as KeyLimit](limit)} ${tryAgainIn(seconds)}`
   const { known, unknown } = LIMIT_SENTENCES[kind]
   return `${isKnown ? known(limit) : unknown(limit)} ${tryAgainIn(seconds)}`
@@ -99,7 +99,7 @@ export const tryAgainIn = (seconds: number): string =>
 export const WINDOW_MS = 60_000
 
 /** How a bucket stands after a request. Instants in UTC epoch milliseconds. */
-export type Standing = {
+export type LimitStatus = {
   limit: number
   /** Requests left in the window. */
   remaining: number
@@ -126,7 +126,7 @@ export function classOf(method: string, route: string | undefined, query: unknow
 /** What stands for "no limit": a number that no client reaches and that every client's integers can hold. */
 const UNLIMITED = 2_147_483_647
 
-export const unlimited = (now: number): Standing => ({
+export const unlimited = (now: number): LimitStatus => ({
   limit: UNLIMITED,
   remaining: UNLIMITED,
   freeAt: now,
@@ -134,7 +134,7 @@ export const unlimited = (now: number): Standing => ({
 })
 
 /** Whole seconds after which a refused request can be sent again: at least 1. */
-export function secondsToWait({ freeAt }: Pick<Standing, 'freeAt'>, now: number): number {
+export function secondsToWait({ freeAt }: Pick<LimitStatus, 'freeAt'>, now: number): number {
   return Math.max(1, Math.ceil((freeAt - now) / 1_000))
 }
 
@@ -142,7 +142,7 @@ export function secondsToWait({ freeAt }: Pick<Standing, 'freeAt'>, now: number)
  * The three headers of every response. `Reset` is the second in which the oldest counted request leaves the window; with
  * a refusal it is now plus `Retry-After`, so that both state the same number.
  */
-export function limitHeaders(standing: Standing, now: number): Record<string, string> {
+export function limitHeaders(standing: LimitStatus, now: number): Record<string, string> {
   const second = Math.floor(now / 1_000)
   const reset = standing.isRefused ? second + secondsToWait(standing, now) : Math.floor(standing.freeAt / 1_000)
   return {

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { MOST_COUNTED, type MonitorCounts, type MonitorFilters, type MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { narrowestWay, type Way, withIndex } from '../database/index-hints.ts'
+import { type IndexedFilter, narrowestFilter, withIndex } from '../database/index-hints.ts'
 import { countByGroup, countsOf } from '../groups/counts.ts'
 import { isMet, type MonitorFilter, parseFilter } from './filter.ts'
-import { amongThose, waysOf } from './list-indexes.ts'
+import { amongThose, indexedFiltersOf } from './list-indexes.ts'
 import { countedIds, isFoundFew } from './search.ts'
 
 // In the words of the migration, so that the partial index is used.
@@ -94,16 +94,16 @@ async function countSome(db: Database, tenant: Tenant, filter: MonitorFilter): P
 /** What the filter leaves that the fewest monitors meet. */
 async function firstRows(db: Database, tenant: Tenant, filter: MonitorFilter) {
   const { organizationId } = tenant
-  const chosen = await narrowestWay(db, 'monitors', waysOf(db, tenant, filter), MOST_COUNTED)
+  const chosen = await narrowestFilter(db, 'monitors', indexedFiltersOf(db, tenant, filter), MOST_COUNTED)
   const { search } = filter
-  const isWay =
+  const isNarrow =
     chosen && (chosen.isFew || (chosen.count < MOST_COUNTED && search && !(await isFoundFew(db, tenant, search))))
-  if (search && !isWay) return amongThose(db, await countedIds(db, tenant, search, MOST_COUNTED))
+  if (search && !isNarrow) return amongThose(db, await countedIds(db, tenant, search, MOST_COUNTED))
   const all = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
-  return chosen ? alongWay(db, tenant, chosen.way) : all
+  return chosen ? rowsOf(db, tenant, chosen.filter) : all
 }
 
-function alongWay(db: Database, { organizationId }: Tenant, { table, index, columns, values, where }: Way) {
+function rowsOf(db: Database, { organizationId }: Tenant, { table, index, columns, values, where }: IndexedFilter) {
   if (table === 'monitor_labels') {
     return amongThose(
       db,

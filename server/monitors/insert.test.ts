@@ -5,7 +5,7 @@ import { lockOrganization } from '../database/organization-lock.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
-import { insertPlaces } from './insert.ts'
+import { insertDueChecks } from './insert.ts'
 import { SLOTS } from './schedule.ts'
 
 const newPlaces = (name: string, slots: number[]) =>
@@ -23,9 +23,9 @@ const newPlaces = (name: string, slots: number[]) =>
 onBothEngines('the slots of new monitors', (fresh, engine) => {
   test('are the next free ones where other monitors have theirs, and differ among themselves', async () => {
     const db = await fresh()
-    await insertPlaces(db, newPlaces('other', [2 ** 51, 2 ** 51 + 1, 2 ** 51 + 3, SLOTS - 1]), 0)
+    await insertDueChecks(db, newPlaces('other', [2 ** 51, 2 ** 51 + 1, 2 ** 51 + 3, SLOTS - 1]), 0)
     const rows = newPlaces('new', [2 ** 51, 7, 7, 2 ** 51, SLOTS - 1])
-    await insertPlaces(db, rows, 0)
+    await insertDueChecks(db, rows, 0)
     expect(rows.map(({ slot }) => slot)).toEqual([2 ** 51 + 2, 7, 8, 2 ** 51 + 4, 0])
     const stored = await db.selectFrom('due_checks').select(['slot', 'monitor_id as id']).execute()
     for (const { id, slot } of rows) expect(stored).toContainEqual({ id, slot })
@@ -36,7 +36,7 @@ onBothEngines('the slots of new monitors', (fresh, engine) => {
     const wanted = [9, 7, 8, 7, 12]
     await Promise.all(
       Array.from({ length: 8 }, (_, number) =>
-        inTransaction(db, (transaction) => insertPlaces(transaction, newPlaces(`n${number}`, wanted), 0)),
+        inTransaction(db, (transaction) => insertDueChecks(transaction, newPlaces(`n${number}`, wanted), 0)),
       ),
     )
     const stored = await db.selectFrom('due_checks').select('slot').orderBy('slot').execute()

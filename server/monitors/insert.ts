@@ -64,7 +64,7 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   const rows = inserting.ignore ? await withoutKnown(db, context, free, existing) : free
   const idOf = (id: string): string => (existing.has(id) ? idOf(existing.get(id)!) : id)
   inserting.ids?.push(...given.map(({ id }) => idOf(id)))
-  await insertPlaces(db, rows, now)
+  await insertDueChecks(db, rows, now)
   await insertEach(db, 'monitors', MONITOR, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
   await countMonitors(db, context, countsOf(rows, 1))
@@ -169,7 +169,7 @@ function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, 
  * No two monitors have one slot: whose slot is taken gets the next free one. It is free when its row was inserted, whatever
  * another transaction inserts at this moment.
  */
-export async function insertPlaces(db: Database, rows: readonly Placed[], now: number): Promise<void> {
+export async function insertDueChecks(db: Database, rows: readonly NewDueCheck[], now: number): Promise<void> {
   let waiting = [...rows]
   while (waiting.length > 0) {
     // In the order of the key, so that two transactions do not wait for each other.
@@ -186,7 +186,7 @@ export async function insertPlaces(db: Database, rows: readonly Placed[], now: n
 }
 
 /** `due_at`: of the first check, where that is not now. */
-type Placed = Pick<
+type NewDueCheck = Pick<
   MonitorRow,
   'id' | 'organization_id' | 'slot' | 'is_active' | 'owner' | 'record_type' | 'is_exact_match' | 'frequency'
 > & { due_at?: number }

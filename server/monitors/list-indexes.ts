@@ -1,7 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { narrowestWay, type Way } from '../database/index-hints.ts'
+import { type IndexedFilter, narrowestFilter } from '../database/index-hints.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Order } from '../http/keyset-query.ts'
 import { type MonitorFilter, NO_FILTER } from './filter.ts'
@@ -46,13 +46,13 @@ export async function planList(
   const order: Order = orderBy in equals ? ORDERS.created : ORDERS[orderBy]
   const isPostgres = engineOf(db) === 'postgres'
   const inOrder: ListPlan = { order, ...INDEXES[orderBy], ...(isPostgres && { index: undefined }) }
-  if (search) return await planSearch(db, tenant, search, order, waysOf(db, tenant, filter))
+  if (search) return await planSearch(db, tenant, search, order, indexedFiltersOf(db, tenant, filter))
   // PostgreSQL's planner knows how many have such a label, but not in the order of another table.
   if (isPostgres && order !== ORDERS.last_checked) return inOrder
-  const ways = waysOf(db, tenant, isPostgres ? { ...NO_FILTER, labels: filter.labels } : filter)
+  const filters = indexedFiltersOf(db, tenant, isPostgres ? { ...NO_FILTER, labels: filter.labels } : filter)
   const isCreated = order === ORDERS.created
-  const chosen = ways.length === 0 ? undefined : await narrowestWay(db, 'monitors', ways)
-  if (chosen && (chosen.isFew || (isCreated && hasOrder(chosen.way)))) return along(tenant, chosen.way, order)
+  const chosen = filters.length === 0 ? undefined : await narrowestFilter(db, 'monitors', filters)
+  if (chosen && (chosen.isFew || (isCreated && hasOrder(chosen.filter)))) return along(tenant, chosen.filter, order)
   return inOrder
 }
 
@@ -65,13 +65,13 @@ async function planSearch(
   tenant: Tenant,
   search: Search,
   order: Order,
-  ways: readonly Way[],
+  filters: readonly IndexedFilter[],
 ): Promise<ListPlan> {
-  const chosen = await narrowestWay(db, 'monitors', ways, MOST_COMPARED)
-  if (chosen?.isFew) return along(tenant, chosen.way, order)
+  const chosen = await narrowestFilter(db, 'monitors', filters, MOST_COMPARED)
+  if (chosen?.isFew) return along(tenant, chosen.filter, order)
   const found = lookedUp(order, foundIds(db, tenant, search), false, true)
   const isCompared = chosen !== undefined && chosen.count < MOST_COMPARED && !(await isFoundFew(db, tenant, search))
-  const sparse = isCompared ? along(tenant, chosen.way, order) : found
+  const sparse = isCompared ? along(tenant, chosen.filter, order) : found
   const [name] = Object.entries(ORDERS).find(([, each]) => each === order)! as [OrderName, Order]
   return { order, ...INDEXES[name], ...(engineOf(db) === 'postgres' && { index: undefined }), sparse }
 }
@@ -84,9 +84,9 @@ const lookedUp = (order: Order, ids: RawBuilder<{ id: string }>, isInOrder: bool
 })
 
 /** Several values of one column stand one behind the other in its index. */
-const hasOrder = ({ values }: Way) => !values.some(Array.isArray)
+const hasOrder = ({ values }: IndexedFilter) => !values.some(Array.isArray)
 
-function along({ organizationId }: Tenant, { table, index, where, values }: Way, order: Order): ListPlan {
+function along({ organizationId }: Tenant, { table, index, where, values }: IndexedFilter, order: Order): ListPlan {
   if (table !== 'monitor_labels') return { table: 'monitors', index, where, order }
   const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
     where organization_id = ${organizationId} and label = ${values[1]})`
@@ -107,13 +107,13 @@ const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 
 /** The indexes that serve a filter, and its labels; without the search. */
-export function waysOf(db: Database, tenant: Tenant, filter: MonitorFilter): Way[] {
-  const ways = [...filter.labels.map((label) => labelWay(tenant, label)), ...columnWays(tenant, filter)]
-  if (engineOf(db) === 'sqlite') return ways
-  return ways.map(({ columns, values, ...way }) => {
+export function indexedFiltersOf(db: Database, tenant: Tenant, filter: MonitorFilter): IndexedFilter[] {
+  const filters = [...filter.labels.map((label) => byLabel(tenant, label)), ...byColumns(tenant, filter)]
+  if (engineOf(db) === 'sqlite') return filters
+  return filters.map(({ columns, values, ...rest }) => {
     const isOfGroup = !columns.includes('organization_id')
     return {
-      ...way,
+      ...rest,
       index: undefined,
       columns: isOfGroup ? ['organization_id', ...columns] : columns,
       values: isOfGroup ? [tenant.organizationId, ...values] : values,
@@ -121,12 +121,12 @@ export function waysOf(db: Database, tenant: Tenant, filter: MonitorFilter): Way
   })
 }
 
-function columnWays({ organizationId }: Tenant, { equals, states }: MonitorFilter): Way[] {
+function byColumns({ organizationId }: Tenant, { equals, states }: MonitorFilter): IndexedFilter[] {
   const { group_id, state, ...others } = equals
   if (group_id !== undefined && state !== undefined && state !== 'VALID' && state !== 'UNSET') {
     const columns = ['group_id', 'state']
     const both = { index: 'monitors_failing_in_group', columns, values: [group_id, state], where: IS_FAILING }
-    return [both, ...columnWays({ organizationId }, { ...NO_FILTER, equals: others })]
+    return [both, ...byColumns({ organizationId }, { ...NO_FILTER, equals: others })]
   }
   const any = states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]
   return [
@@ -139,14 +139,14 @@ function columnWays({ organizationId }: Tenant, { equals, states }: MonitorFilte
   ]
 }
 
-const byColumn = (organizationId: string, column: string, value: unknown): Way => ({
+const byColumn = (organizationId: string, column: string, value: unknown): IndexedFilter => ({
   index: `monitors_by_${column}`,
   columns: ['organization_id', column],
   values: [organizationId, value],
   ...(column === 'external_id' ? { where: 'external_id is not null' } : {}),
 })
 
-const labelWay = ({ organizationId }: Tenant, label: string): Way => ({
+const byLabel = ({ organizationId }: Tenant, label: string): IndexedFilter => ({
   table: 'monitor_labels',
   index: undefined,
   columns: ['organization_id', 'label'],

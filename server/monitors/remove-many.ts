@@ -3,7 +3,7 @@ import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { insertLabels, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
 import { countMonitors } from '../groups/store.ts'
-import { countsOf, insertPlaces, MONITOR } from './insert.ts'
+import { countsOf, insertDueChecks, MONITOR } from './insert.ts'
 import { leaveIncidents } from './left-incidents.ts'
 import type { MonitorRow } from './monitor.ts'
 import { nextDueAt, slotOf } from './schedule.ts'
@@ -89,7 +89,7 @@ export async function restoreMonitors(
     const external_id = kept.external_id !== null && taken.has(kept.external_id) ? null : kept.external_id
     return { ...kept, external_id, organization_id, slot, due_at: Math.min(checkAt, nextDueAt(now, { slot, ...kept })) }
   })
-  await insertPlaces(db, rows, now)
+  await insertDueChecks(db, rows, now)
   await insertEach(db, 'monitors', RESTORED, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
   await countMonitors(db, tenant, countsOf(rows, 1))

@@ -6,13 +6,13 @@ import type { Seal } from '../seal.ts'
 import type { RequestClaim } from './claims.ts'
 import { joinedBody } from './payload.ts'
 import { TARGET, type Target, type TargetRow, targetOf } from './targets.ts'
-import type { Standing } from './transition.ts'
+import type { AttemptedRequest } from './transition.ts'
 
 /** A request that this process has claimed, with all that is needed to send it and to record the result. */
 export type ClaimedRequest = {
   claim: RequestClaim
   organizationId: string
-  standing: Standing
+  standing: AttemptedRequest
   attempts: number
   deliveredAt: number | null
   /** As it was when it was claimed; it is read again before it is used. */

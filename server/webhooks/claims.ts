@@ -74,7 +74,7 @@ type Claiming = {
 async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
   const queues = await lockQueues(db, Object.keys(claiming.capacities))
   const ids = queues.map(({ webhook_id }) => webhook_id)
-  const asked = await findDue(db, ids, { limit: MOST_MANUAL, now: claiming.now, isByHand: true })
+  const asked = await findDue(db, ids, { limit: MOST_MANUAL, now: claiming.now, isManual: true })
   const { found, full } = await findInTurn(db, queues, claiming)
   const taken = new Set(asked.map(({ request_id }) => request_id))
   const others = found.filter(({ request_id }) => !taken.has(request_id))
@@ -188,14 +188,14 @@ const COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, by_hand')
 /** So many rows of a queue may be in progress among those that are read for more. */
 const SLACK = 32
 
-/** What is due, longest overdue first, up to `limit` of each webhook. `isByHand`: only what persons asked for. */
+/** What is due, longest overdue first, up to `limit` of each webhook. `isManual`: only what persons asked for. */
 async function findDue(
   db: Database,
   webhookIds: readonly string[],
-  { limit, now, isByHand = false }: { limit: number; now: number; isByHand?: boolean },
+  { limit, now, isManual = false }: { limit: number; now: number; isManual?: boolean },
 ): Promise<Found[]> {
   const first = (columns: RawBuilder<unknown>) => sql`select ${columns} from due_requests
-    where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isByHand ? 'and by_hand = 1' : '')}
+    where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isManual ? 'and by_hand = 1' : '')}
     order by due_at, request_id limit ${limit} ${skipLocked(db)}`
   // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would walk the queue.
   const statement =
@@ -234,7 +234,7 @@ const isFree = ({ claimed_by, due_at }: Row, now: number) => claimed_by === null
 const foundBySchedule = ({ webhook_id, request_id, by_hand }: Row): Found => ({
   webhook_id,
   request_id,
-  occasion: by_hand === 1 ? 'hand' : 'schedule',
+  occasion: by_hand === 1 ? 'manual' : 'schedule',
 })
 
 async function inOrderOfIds(

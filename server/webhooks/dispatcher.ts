@@ -12,7 +12,7 @@ import { bodyOf, type ClaimedRequest } from './claimed.ts'
 import { claimRequests, QUEUES_PER_ROUND } from './claims.ts'
 import { repairRequests } from './clock-step.ts'
 import { type DispatcherLimits, EndpointQueues, type Flight } from './endpoint-queues.ts'
-import { fanOut, type Turn } from './fan-out.ts'
+import { type FanOutPosition, fanOut } from './fan-out.ts'
 import { pausesWebhook, type Recorded, recordAttempts } from './record.ts'
 import { maySend, Targets } from './targets.ts'
 
@@ -44,7 +44,7 @@ export async function runDispatcher(
   const { clock, log, wakeUps } = deps
   const queues = new EndpointQueues(limits)
   const targets = new Targets(deps.db, deps.seal)
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const records = new WriteBatches<Recorded>((items) => record(items, deps), {
     clock,
     gatherMs: GATHER_MS,
@@ -91,12 +91,12 @@ export async function runDispatcher(
   const startAll = () => {
     if (stop.aborted) return
     for (let flight = queues.start(clock.elapsed()); flight; flight = queues.start(clock.elapsed())) {
-      const sent = send(flight).finally(() => underWay.delete(sent))
-      underWay.add(sent)
+      const sent = send(flight).finally(() => inFlight.delete(sent))
+      inFlight.add(sent)
     }
   }
 
-  const turn: Turn = { after: '' }
+  const position: FanOutPosition = { after: '' }
   await runWorker(deps, stop, {
     name: 'delivery',
     table: 'due_requests',
@@ -106,14 +106,14 @@ export async function runDispatcher(
     repair: (self) => repairRequests(deps.db, self),
     held: () => queues.held(),
     pass: async () => {
-      const written = await fanOut(deps.db, turn, clock.now())
+      const written = await fanOut(deps.db, position, clock.now())
       const looked = await claimRound(deps, queues)
       startAll()
       const isFull = looked === QUEUES_PER_ROUND
       return { restMs: looked > 0 && !isFull ? LOOK_AGAIN_MS : 0, isIdle: !isFull && written === undefined }
     },
   })
-  await Promise.allSettled(underWay)
+  await Promise.allSettled(inFlight)
 }
 
 /** Claims what there is capacity for. Returns how many webhooks that took a look at. */

@@ -11,7 +11,7 @@ import { MOST_REPLAYED } from './replay.ts'
 import { KEPT_DAYS } from './retention.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
-import { afterAttempt, type Occasion, type Standing } from './transition.ts'
+import { type AttemptedRequest, afterAttempt, type Occasion } from './transition.ts'
 
 // What docs/reference/webhooks.md shows and lists, as the code has it. What it says in sentences is held by the tests beside the code.
 
@@ -105,7 +105,7 @@ test('the table has every way of a request from one status to another', () => {
 
   const found = new Set<string>()
   for (const { status, retries, isTest } of standings()) {
-    const occasions: Occasion[] = isTest || isDone(status) ? ['hand'] : ['schedule', 'probe', 'hand']
+    const occasions: Occasion[] = isTest || isDone(status) ? ['manual'] : ['schedule', 'probe', 'manual']
     for (const occasion of occasions) {
       for (const result of [
         { delivered: true, gone: false },
@@ -156,10 +156,10 @@ test.each([
   )
 })
 
-const isDone = (status: Standing['status']) => status === 'DELIVERED' || status === 'FAILED'
+const isDone = (status: AttemptedRequest['status']) => status === 'DELIVERED' || status === 'FAILED'
 
 /** Tests are attempted once, whatever comes of it. */
-function standings(): Pick<Standing, 'status' | 'retries' | 'isTest'>[] {
+function standings(): Pick<AttemptedRequest, 'status' | 'retries' | 'isTest'>[] {
   const statuses = ['PENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const
   return [
     ...statuses.flatMap((status) =>

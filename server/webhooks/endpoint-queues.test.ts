@@ -22,7 +22,7 @@ const silent: AttemptResult = {
 
 let made = 0
 
-function claimed(webhookId: string, occasion: 'schedule' | 'hand' = 'schedule'): ClaimedRequest {
+function claimed(webhookId: string, occasion: 'schedule' | 'manual' = 'schedule'): ClaimedRequest {
   return {
     claim: { webhook_id: webhookId, request_id: `req_${++made}`, occasion, due_at: 0, claimed_by: 1 },
   } as ClaimedRequest
@@ -97,13 +97,13 @@ test('what is asked for manually goes beside the others of a webhook that is ful
   queues.take(many(5, 'a'), [])
   startAll(queues)
 
-  queues.take([claimed('a', 'hand')], [])
-  expect(startAll(queues).map((flight) => flight.claimed.claim.occasion)).toEqual(['hand'])
+  queues.take([claimed('a', 'manual')], [])
+  expect(startAll(queues).map((flight) => flight.claimed.claim.occasion)).toEqual(['manual'])
 })
 
 test('what is asked for manually has two places of its own', () => {
   const queues = new EndpointQueues(LIMITS)
-  queues.take([claimed('a', 'hand'), claimed('a', 'hand'), claimed('a', 'hand')], [])
+  queues.take([claimed('a', 'manual'), claimed('a', 'manual'), claimed('a', 'manual')], [])
 
   const flights = startAll(queues)
   expect(flights).toHaveLength(2)

@@ -25,8 +25,8 @@ const MOST_KNOWN = 20_000
 type EndpointQueue = {
   waiting: ClaimedRequest[]
   manual: ClaimedRequest[]
-  underWay: number
-  manualUnderWay: number
+  inFlight: number
+  manualInFlight: number
   /** How many at a time, now: small at first, more with every answer, one where none comes. */
   window: number
   /** Milliseconds that an attempt takes, smoothed; 0 before the first. */
@@ -75,7 +75,7 @@ export class EndpointQueues {
     const rounds = Math.max(1, Math.floor(AHEAD_MS / Math.max(queue.pace, 1)))
     const isSteady = queue.window === this.#limits.perWebhook && queue.pace > 0
     const most = isSteady ? Math.max(queue.window, Math.min(queue.window * rounds, MOST_AHEAD)) : queue.window
-    return Math.max(0, most - queue.waiting.length - queue.underWay)
+    return Math.max(0, most - queue.waiting.length - queue.inFlight)
   }
 
   /** Webhooks that had more, and can take it now. */
@@ -94,7 +94,7 @@ export class EndpointQueues {
     for (const each of claimed) {
       const { webhook_id: id, occasion } = each.claim
       const queue = this.#laneOf(id)
-      if (occasion === 'hand') queue.manual.push(each)
+      if (occasion === 'manual') queue.manual.push(each)
       else queue.waiting.push(each)
       this.#held.add(each.claim.request_id)
       this.#ready.add(id)
@@ -127,8 +127,8 @@ export class EndpointQueues {
   ended({ claimed, timing }: Flight, result: AttemptResult | null, now: number, isPausing = false): boolean {
     const { claim } = claimed
     const queue = this.#queues.get(claim.webhook_id)!
-    if (claim.occasion === 'hand') queue.manualUnderWay--
-    else queue.underWay--
+    if (claim.occasion === 'manual') queue.manualInFlight--
+    else queue.inFlight--
     if (isPausing) queue.pausing++
     if (timing.isSlow) this.#slow--
     else this.#quick.delete(timing)
@@ -160,18 +160,18 @@ export class EndpointQueues {
     const known = this.#queues.get(webhookId)
     if (known) return known
     const window = Math.min(FIRST_WINDOW, this.#limits.perWebhook)
-    const queue = { waiting: [], manual: [], underWay: 0, manualUnderWay: 0, window, pace: 0, pausing: 0 }
+    const queue = { waiting: [], manual: [], inFlight: 0, manualInFlight: 0, window, pace: 0, pausing: 0 }
     this.#queues.set(webhookId, queue)
     return queue
   }
 
   #next(queue: EndpointQueue): ClaimedRequest | undefined {
-    if (queue.manual.length > 0 && queue.manualUnderWay < MOST_MANUAL) {
-      queue.manualUnderWay++
+    if (queue.manual.length > 0 && queue.manualInFlight < MOST_MANUAL) {
+      queue.manualInFlight++
       return queue.manual.shift()
     }
-    if (queue.waiting.length === 0 || queue.underWay >= queue.window || queue.pausing > 0) return undefined
-    queue.underWay++
+    if (queue.waiting.length === 0 || queue.inFlight >= queue.window || queue.pausing > 0) return undefined
+    queue.inFlight++
     return queue.waiting.shift()
   }
 
@@ -208,5 +208,5 @@ export class EndpointQueues {
   }
 }
 
-const isBusy = ({ underWay, manualUnderWay, waiting, manual, pausing }: EndpointQueue): boolean =>
-  underWay + manualUnderWay + waiting.length + manual.length + pausing > 0
+const isBusy = ({ inFlight, manualInFlight, waiting, manual, pausing }: EndpointQueue): boolean =>
+  inFlight + manualInFlight + waiting.length + manual.length + pausing > 0

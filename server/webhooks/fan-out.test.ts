@@ -6,7 +6,7 @@ import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { readBody } from './claimed.ts'
-import { fanOut, type Turn, writeSlice } from './fan-out.ts'
+import { type FanOutPosition, fanOut, writeSlice } from './fan-out.ts'
 import { insertRequests } from './new-requests.ts'
 import { type EventPayload, newPayload } from './payload.ts'
 import { deleteRequests } from './storage.ts'
@@ -60,9 +60,9 @@ const newEvent = (): EventPayload => ({
 })
 
 async function fanOutAll(db: Database): Promise<number[]> {
-  const turn: Turn = { after: '' }
+  const position: FanOutPosition = { after: '' }
   const slices: number[] = []
-  for (let count = await fanOut(db, turn, now); count !== undefined; count = await fanOut(db, turn, now))
+  for (let count = await fanOut(db, position, now); count !== undefined; count = await fanOut(db, position, now))
     slices.push(count)
   return slices
 }

@@ -13,24 +13,24 @@ const ORGANIZATIONS = 4
 /** Events of one organization in a slice. */
 const EVENTS = 50
 
-/** Where the next slice goes on: organizations take turns. */
-export type Turn = { after: string }
+/** Where the next slice goes on: organizations alternate. */
+export type FanOutPosition = { after: string }
 
 /**
  * Writes the next slice of the requests that checks left to be written. The rows stay locked until the slice is committed,
  * with where the next one begins: anyone who is killed in between has written all of it or nothing. Returns how many
  * requests there were, and undefined where nothing is left.
  */
-export async function fanOut(db: Database, turn: Turn, now: number): Promise<number | undefined> {
-  const organizations = await nextOrganizations(db, turn)
+export async function fanOut(db: Database, position: FanOutPosition, now: number): Promise<number | undefined> {
+  const organizations = await nextOrganizations(db, position)
   if (organizations.length === 0) return undefined
-  turn.after = organizations.at(-1)!
+  position.after = organizations.at(-1)!
   return await inTransaction(db, (transaction) => writeSlice(transaction, { organizations, now }))
 }
 
-async function nextOrganizations(db: Database, turn: Turn): Promise<string[]> {
+async function nextOrganizations(db: Database, position: FanOutPosition): Promise<string[]> {
   const found: string[] = []
-  let { after } = turn
+  let { after } = position
   let isFromStart = after === ''
   while (found.length < ORGANIZATIONS) {
     const next = await nextOrganization(db, after)

@@ -44,7 +44,7 @@ export function pausesWebhook({ claim, standing }: ClaimedRequest, result: Attem
 
 /** It waits for its time again: a person's own request is due at once, the others by their schedule. */
 function newUnsent({ claim, standing }: ClaimedRequest, now: number): Unsent {
-  return { claim, dueAt: claim.occasion === 'hand' ? now : Math.max(now, standing.nextAttemptAt ?? now) }
+  return { claim, dueAt: claim.occasion === 'manual' ? now : Math.max(now, standing.nextAttemptAt ?? now) }
 }
 
 function newAttempted({ claimed, result }: Recorded, now: number): Attempted[] {

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { fieldError } from '#contract/field-errors.ts'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { addToAudit, newAuditId } from '../audit-log.ts'
@@ -8,6 +7,7 @@ import type { Database } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { isoOf } from '../http/times.ts'
 import { invalid } from '../problem.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 
 type Status = (typeof REQUEST_STATUSES)[number]
@@ -107,7 +107,7 @@ async function refuseTooMany(db: Database, webhook: OfWebhook, period: Period, m
       throw invalid({ since: fieldError('period_too_large', { max: most }) })
     }
     if (rows.length < COUNTED_AT_ONCE) return
-    await turn()
+    await yieldToEventLoop()
   }
 }
 
@@ -140,7 +140,7 @@ async function putBack(
   rows: readonly Place[],
   now: number,
 ): Promise<void> {
-  const underWay = await db
+  const inFlight = await db
     .selectFrom('due_requests')
     .select('request_id')
     .where('webhook_id', '=', webhookId)
@@ -154,7 +154,7 @@ async function putBack(
     .where('claimed_by', 'is not', null)
     .where('due_at', '>', now)
     .execute()
-  const left = new Set(underWay.map(({ request_id }) => request_id))
+  const left = new Set(inFlight.map(({ request_id }) => request_id))
   const ids = rows.map(({ id }) => id).filter((id) => !left.has(id))
   if (ids.length === 0) return
   const queued = await db

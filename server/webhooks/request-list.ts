@@ -7,7 +7,7 @@ import {
 } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { narrowestIndex, type Way, withIndex } from '../database/index-hints.ts'
+import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import type { Order } from '../http/keyset-query.ts'
@@ -35,15 +35,15 @@ export async function listRequests(
   await getTenantRow(db, 'webhooks', { organizationId }, webhookId)
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const times = timesOf(query)
-  const ways = waysOf(webhookId, query)
-  const index = await indexFor(db, ways, orderBy)
+  const filters = indexedFiltersOf(webhookId, query)
+  const index = await indexFor(db, filters, orderBy)
   const table = index === undefined ? 'webhook_requests' : withIndex('webhook_requests', { index })
   let rows = db
     .selectFrom(table as 'webhook_requests')
     .select(LISTED.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where('webhook_requests.webhook_id', '=', webhookId)
-  for (const { where } of ways) if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  for (const { where } of filters) if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   for (const field of EQUALITIES) {
     const wanted = query[field]
     if (wanted !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${wanted}`)
@@ -111,8 +111,8 @@ async function undeliveredIndex(
   const index = 'webhook_requests_by_status'
   if (status !== undefined) return index
   const where = PARTIAL.status!
-  const way = { index, columns: ['webhook_id', 'status'], values: [webhookId, UNDELIVERED], where }
-  const chosen = await narrowestIndex(db, 'webhook_requests', [way])
+  const filter = { index, columns: ['webhook_id', 'status'], values: [webhookId, UNDELIVERED], where }
+  const chosen = await narrowestIndex(db, 'webhook_requests', [filter])
   return chosen?.isFew ? index : 'webhook_requests_undelivered'
 }
 
@@ -147,7 +147,7 @@ function boundsOf(orderBy: OrderName, { created_at, delivered_at, last_attempt_a
   return { above: created_at.above, below: below.length === 0 ? undefined : Math.min(...below) }
 }
 
-function waysOf(webhookId: string, query: WebhookRequestQuery): Way[] {
+function indexedFiltersOf(webhookId: string, query: WebhookRequestQuery): IndexedFilter[] {
   return EQUALITIES.flatMap((field) => {
     const wanted = query[field]
     if (wanted === undefined || isUsual(field, wanted)) return []
@@ -167,7 +167,11 @@ const PARTIAL: Partial<Record<(typeof EQUALITIES)[number], string>> = {
 }
 
 /** Undefined where the planner knows best. */
-async function indexFor(db: Database, ways: readonly Way[], orderBy: OrderName): Promise<string | undefined> {
-  const chosen = ways.length === 0 ? undefined : await narrowestIndex(db, 'webhook_requests', ways)
-  return chosen && (orderBy === 'created' || chosen.isFew) ? chosen.way.index : undefined
+async function indexFor(
+  db: Database,
+  filters: readonly IndexedFilter[],
+  orderBy: OrderName,
+): Promise<string | undefined> {
+  const chosen = filters.length === 0 ? undefined : await narrowestIndex(db, 'webhook_requests', filters)
+  return chosen && (orderBy === 'created' || chosen.isFew) ? chosen.filter.index : undefined
 }

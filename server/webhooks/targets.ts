@@ -48,7 +48,7 @@ export function targetOf({ id, url, secret, headers, ...row }: TargetRow, seal: 
 /** Whether what was claimed may still be sent. A person's own request always may. */
 export function maySend({ isActive, isPaused }: Target, occasion: Occasion): boolean {
   switch (occasion) {
-    case 'hand':
+    case 'manual':
       return true
     case 'probe':
       return isActive

@@ -1,12 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
-import { afterAttempt, type Occasion, type Standing } from './transition.ts'
+import { type AttemptedRequest, afterAttempt, type Occasion } from './transition.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const JITTER_MS = 10_000
-const pending: Standing = { requestId: 'req_1', isTest: false, status: 'PENDING', retries: 0, nextAttemptAt: now }
-const retrying: Standing = { ...pending, status: 'RETRYING', nextAttemptAt: now }
+const pending: AttemptedRequest = {
+  requestId: 'req_1',
+  isTest: false,
+  status: 'PENDING',
+  retries: 0,
+  nextAttemptAt: now,
+}
+const retrying: AttemptedRequest = { ...pending, status: 'RETRYING', nextAttemptAt: now }
 const failed = { delivered: false, gone: false }
 const gone = { delivered: false, gone: true }
 const delivered = { delivered: true, gone: false }
@@ -96,7 +102,7 @@ describe('manually', () => {
   test('a failure leaves a scheduled retry where it was', () => {
     const waiting = { ...retrying, retries: 3, nextAttemptAt: now + 60_000 }
 
-    expect(afterAttempt(waiting, 'hand', failed, now)).toMatchObject({
+    expect(afterAttempt(waiting, 'manual', failed, now)).toMatchObject({
       status: 'RETRYING',
       retries: 3,
       nextAttemptAt: now + 60_000,
@@ -105,14 +111,14 @@ describe('manually', () => {
   })
 
   test('a failure of what was due anyway counts as that attempt, and not as a retry', () => {
-    const after = afterAttempt(pending, 'hand', failed, now)
+    const after = afterAttempt(pending, 'manual', failed, now)
 
     expect(after).toMatchObject({ status: 'RETRYING', retries: 0 })
     expectAbout(after.nextAttemptAt, 5 * 60_000)
   })
 
   test.each(['FAILED', 'DELIVERED'] as const)('a failure leaves what was %s as it was', (status) => {
-    expect(afterAttempt({ ...pending, status, retries: 9, nextAttemptAt: null }, 'hand', failed, now)).toEqual({
+    expect(afterAttempt({ ...pending, status, retries: 9, nextAttemptAt: null }, 'manual', failed, now)).toEqual({
       status,
       retries: 9,
       nextAttemptAt: null,
@@ -121,7 +127,7 @@ describe('manually', () => {
   })
 
   test.each(['FAILED', 'DELIVERED', 'RETRYING', 'PENDING'] as const)('a success delivers what was %s', (status) => {
-    expect(afterAttempt({ ...pending, status }, 'hand', delivered, now)).toMatchObject({
+    expect(afterAttempt({ ...pending, status }, 'manual', delivered, now)).toMatchObject({
       status: 'DELIVERED',
       nextAttemptAt: null,
       webhook: 'resume',
@@ -129,7 +135,7 @@ describe('manually', () => {
   })
 
   test('a test is never tried twice', () => {
-    expect(afterAttempt({ ...pending, isTest: true }, 'hand', failed, now)).toMatchObject({
+    expect(afterAttempt({ ...pending, isTest: true }, 'manual', failed, now)).toMatchObject({
       status: 'FAILED',
       nextAttemptAt: null,
       webhook: 'keep',
@@ -144,9 +150,9 @@ test('whatever happens, a request waits or is done, never both and never neither
     status: fc.constantFrom('PENDING', 'RETRYING', 'DELIVERED', 'FAILED'),
     retries: fc.integer({ min: 0, max: 8 }),
     nextAttemptAt: fc.option(fc.integer({ min: now - 1e9, max: now + 1e9 })),
-  }) as fc.Arbitrary<Standing>
+  }) as fc.Arbitrary<AttemptedRequest>
   const result = fc.constantFrom(failed, gone, delivered)
-  const occasion = fc.constantFrom<Occasion>('schedule', 'probe', 'hand')
+  const occasion = fc.constantFrom<Occasion>('schedule', 'probe', 'manual')
   fc.assert(
     fc.property(standing, occasion, result, (before, why, came) => {
       const after = afterAttempt(before, why, came, now)

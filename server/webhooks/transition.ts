@@ -6,10 +6,10 @@ import { nextAttemptAt } from './retry-schedule.ts'
 export const PROBE_MS = 60 * 60_000
 
 /** Why an attempt is made: by the request's schedule, to see whether a paused webhook is back, or because a person asked. */
-export type Occasion = 'schedule' | 'probe' | 'hand'
+export type Occasion = 'schedule' | 'probe' | 'manual'
 
 /** A request before an attempt. */
-export type Standing = {
+export type AttemptedRequest = {
   requestId: string
   /** An example change: one attempt, no retries. */
   isTest: boolean
@@ -31,7 +31,7 @@ export type Transition = {
 
 /** What an attempt's result means for its request and its webhook. Pure; the tables and the picture are in docs/reference/webhooks.md. */
 export function afterAttempt(
-  before: Standing,
+  before: AttemptedRequest,
   occasion: Occasion,
   result: Pick<AttemptResult, 'delivered' | 'gone' | 'retryAfterMs'>,
   now: number,
@@ -45,7 +45,7 @@ export function afterAttempt(
     case 'probe':
       // Uses up no retry and keeps its place: the request waits with the others until the webhook is active.
       return { ...waiting, nextAttemptAt: before.nextAttemptAt ?? now }
-    case 'hand':
+    case 'manual':
       if (before.nextAttemptAt !== null && before.nextAttemptAt > now) {
         return { ...waiting, nextAttemptAt: before.nextAttemptAt }
       }
@@ -59,10 +59,15 @@ export function afterAttempt(
 }
 
 /** Done with before this attempt, or a test, which is done with after it: a failure gives it no further one. */
-const isSettled = ({ isTest, status }: Standing) => isTest || status === 'DELIVERED' || status === 'FAILED'
+const isSettled = ({ isTest, status }: AttemptedRequest) => isTest || status === 'DELIVERED' || status === 'FAILED'
 
-const settledStatus = ({ status }: Standing) => (status === 'DELIVERED' ? 'DELIVERED' : 'FAILED')
+const settledStatus = ({ status }: AttemptedRequest) => (status === 'DELIVERED' ? 'DELIVERED' : 'FAILED')
 
-function next({ requestId }: Standing, retries: number, { retryAfterMs }: { retryAfterMs?: number }, now: number) {
+function next(
+  { requestId }: AttemptedRequest,
+  retries: number,
+  { retryAfterMs }: { retryAfterMs?: number },
+  now: number,
+) {
   return nextAttemptAt({ retries, now, requestId, retryAfterMs })
 }

@@ -9,14 +9,18 @@ import { insertEntries } from './timeline.ts'
 const MOST_LEFT = 200
 
 /** A monitor that fails, and in which incident. */
-export type Place = { monitor_id: string; incident_id: string }
+export type Membership = { monitor_id: string; incident_id: string }
 /** `at`: when, where it is known. */
-export type Recovered = Place & { at?: number }
+export type Recovered = Membership & { at?: number }
 type IncidentRow = Selectable<IncidentsTable>
 type Failing = { id: string; monitor_id: string; occurred_at: number; old_state: string }
 export type Joined = { incident: IncidentRow; event: Failing }
 
-export function openPlaces(db: Database, organizationId: string, monitorIds: readonly string[]): Promise<Place[]> {
+export function openMemberships(
+  db: Database,
+  organizationId: string,
+  monitorIds: readonly string[],
+): Promise<Membership[]> {
   return db
     .selectFrom('incident_monitors')
     .select(['monitor_id', 'incident_id'])
@@ -27,7 +31,7 @@ export function openPlaces(db: Database, organizationId: string, monitorIds: rea
 }
 
 /** Monitors that were deleted, disabled or changed while they failed: server/monitors/left-incidents.ts notes them. */
-export async function leftPlaces(db: Database, organizationId: string): Promise<Recovered[]> {
+export async function leftMemberships(db: Database, organizationId: string): Promise<Recovered[]> {
   const rows = await db
     .selectFrom('incident_monitors')
     .select(['monitor_id', 'incident_id'])
@@ -54,7 +58,11 @@ export async function returnedMonitors(db: Database, organizationId: string): Pr
 }
 
 /** A monitor that was in the incident before has its row again; the others are counted. */
-export async function insertPlaces(db: Database, organizationId: string, joined: readonly Joined[]): Promise<void> {
+export async function insertMemberships(
+  db: Database,
+  organizationId: string,
+  joined: readonly Joined[],
+): Promise<void> {
   if (joined.length === 0) return
   const rows = joined.map(({ incident, event }) => ({
     organization_id: organizationId,
@@ -91,10 +99,10 @@ export async function insertPlaces(db: Database, organizationId: string, joined:
 }
 
 /** Of monitors that fail in another way now. */
-export async function changePlaces(
+export async function changeMemberships(
   db: Database,
   organizationId: string,
-  changed: readonly (Place & { event: Failing })[],
+  changed: readonly (Membership & { event: Failing })[],
 ): Promise<void> {
   const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
   const rows = changed.map(({ event, ...place }) => ({
