@@ -1,9 +1,10 @@
 # The base exists for amd64 and arm64. `scripts/container-image.ts` makes one from Debian's packages, without a registry.
 # Node's version is the one in package.json, which is what was tested; a test compares the two.
 ARG NODE_IMAGE=docker.io/library/node:26.10.0-bookworm-slim
+ARG BUILD_IMAGE=${NODE_IMAGE}
 
 # What is built is the same for every architecture, so it is built on the one of this machine.
-FROM --platform=${BUILDPLATFORM:-linux/amd64} ${NODE_IMAGE} AS build
+FROM --platform=${BUILDPLATFORM:-linux/amd64} ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 COPY e2e/api/client/package.json e2e/api/client/
@@ -15,12 +16,14 @@ RUN node scripts/build-package.ts
 # Nothing that runs has a part of its own for an architecture. Node comes with the image.
 RUN npm prune --omit=dev --omit=peer --ignore-scripts --no-audit --no-fund \
  && rm -rf node_modules/.bin node_modules/.cache node_modules/.package-lock.json \
- && mkdir -p /app /empty \
+ && mkdir -p /app /empty /commands \
+ && ln -s /app/bin/zonewatch.js /commands/zonewatch \
  && mv bin build node_modules package.json CHANGELOG.md LICENSE SECURITY.md /app/
 
 # No RUN from here on, so that an image for another architecture needs no emulation.
 FROM ${NODE_IMAGE}
 COPY --from=build /app /app
+COPY --from=build /commands /usr/local/bin
 COPY --from=build --chown=10001:10001 /empty /data
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data LOG_FORMAT=json PATH=/usr/local/bin:/usr/bin:/bin
 USER 10001:10001

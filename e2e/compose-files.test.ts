@@ -14,7 +14,6 @@ const Duration = Type.String({ pattern: String.raw`^(\d+(ns|us|ms|s|m|h))+$` })
 /** `[address:]published:container[/protocol]`, quoted by nobody: 80:80 would be a number in base 60 for YAML 1.1. */
 const Port = Type.String({ pattern: String.raw`^([\d.]+:)?\d+:\d+(/(tcp|udp))?$` })
 const Mount = Type.String({ pattern: String.raw`^(\./[\w./-]+|[a-z]+):/[\w./-]+(:ro)?$` })
-const Tmpfs = Type.String({ pattern: String.raw`^/[\w./-]+(:\w+=\w+(,\w+=\w+)*)?$` })
 const Service = exactly({
   image: Type.String(),
   build: Type.String(),
@@ -27,7 +26,6 @@ const Service = exactly({
   ),
   ports: Type.Array(Port, { uniqueItems: true }),
   volumes: Type.Array(Mount, { uniqueItems: true }),
-  tmpfs: Type.Array(Tmpfs),
   networks: Type.Array(Type.String(), { uniqueItems: true }),
   read_only: Type.Boolean(),
   cap_drop: Type.Array(Type.String(), { uniqueItems: true }),
@@ -57,7 +55,6 @@ type Service = {
   build?: string
   depends_on?: Record<string, { condition: string }>
   volumes?: string[]
-  tmpfs?: string[]
   networks?: string[]
   healthcheck?: object
   ports?: string[]
@@ -80,7 +77,7 @@ test.each(['deploy/compose.yaml', 'deploy/compose.postgres.yaml'])(
     expect(isValid.errors ?? []).toEqual([])
 
     const dockerfile = textOf('Dockerfile')
-    const [, user] = /^USER (\d+:\d+)$/m.exec(dockerfile)!
+    const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile)!
     const [, exposed] = /^EXPOSE (\d+)$/m.exec(dockerfile)!
     for (const [name, service] of Object.entries(file.services)) {
       for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
@@ -94,17 +91,14 @@ test.each(['deploy/compose.yaml', 'deploy/compose.postgres.yaml'])(
       }
       if (service.build === undefined) continue
       expect(existsSync(join(PROJECT, 'deploy', service.build, 'Dockerfile'))).toBe(true)
-      // The root file system is read-only, so the one folder that is written is mounted, and for the user of the image.
-      const written = [...(service.volumes ?? []).map((mount) => mount.split(':')[1]), ...(service.tmpfs ?? [])]
-      expect(written.map((mount) => mount?.split(':')[0])).toEqual(['/data'])
-      for (const mount of service.tmpfs ?? []) {
-        expect(/uid=(\d+),gid=(\d+)/.exec(mount)?.slice(1).join(':')).toBe(user)
-      }
+      // The root file system is read-only. What is written is the volume of the image, or the named one of a node on SQLite.
+      const mounts = service.volumes ?? []
+      expect(mounts.map((mount) => mount.split(':')[1])).toEqual(service.environment.DATABASE_URL ? [] : [volume])
       for (const port of service.ports ?? []) expect(port.split(':').at(-1)).toBe(exposed)
     }
-    // What must be given is named in the comment at the top.
+    // What must be given has a message, which podman-compose needs too, and is named in the comment at the top.
     const [comment] = textOf(path).split('\nname:')
-    for (const [, name] of textOf(path).matchAll(/\$\{(\w+):\?\}/g)) expect(comment).toContain(`${name}=`)
+    for (const [, name] of textOf(path).matchAll(/\$\{(\w+):\?[\w ]+\}/g)) expect(comment).toContain(`${name}=`)
     const [, subnet] = /subnet: (\S+)/.exec(textOf(path)) ?? []
     for (const { environment } of Object.values(file.services)) {
       if (environment.TRUSTED_PROXIES) expect(environment.TRUSTED_PROXIES).toBe(subnet)

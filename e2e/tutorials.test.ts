@@ -25,6 +25,7 @@ const NOT_RUN: Record<string, string> = {
   'npm pack': 'e2e/package.test.ts builds and starts the package',
   'docker compose': 'needs Docker; npm run test:image builds and starts the image',
   'apt-get install': 'needs root and systemd; npm run test:image starts the unit',
+  'systemctl stop': 'needs root and systemd; e2e/backup.test.ts restores a backup',
   'DATA_DIR=./restored': 'names a backup of another day; e2e/backup.test.ts restores one',
   'npm run -s zonewatch -- doctor': 'finds that the addresses of the guides are made up; e2e/doctor.test.ts runs it',
   pg_dump: "needs PostgreSQL's programs; npm run test:interop backs up with them",

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * `node scripts/container-image.ts TAG`, as root: builds the Dockerfile with Debian's buildah, on a base made from Debian's
+ * `node scripts/container-image.ts TAG [amd64|arm64]`, as root: builds the Dockerfile with Debian's buildah, on a base made from Debian's
  * packages and npm's. Needs no Docker engine and no registry of images. Where there is one, `docker build .` does the same.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -20,32 +20,61 @@ export type Storage = string | undefined
 export const storageOptions = (storage: Storage): string[] =>
   storage ? ['--root', join(storage, 'images'), '--runroot', join(storage, 'run'), '--storage-driver', 'overlay'] : []
 
-export function buildImage(tag: string, storage?: Storage): void {
+export type Architecture = 'amd64' | 'arm64'
+const OWN: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
+
+export function buildImage(tag: string, storage?: Storage, architecture = OWN): void {
   const folder = mkdtempSync(join(tmpdir(), 'zonewatch-image-'))
   try {
-    makeBase(folder, storage)
-    const base = ['--build-arg', `NODE_IMAGE=${BASE}`]
-    build(tag, root, [...base, ...secrets(), '--format', 'docker', '--ignorefile', '.dockerignore'], storage)
+    makeBase(OWN, folder, storage)
+    if (architecture !== OWN) {
+      enableEmulation()
+      makeBase(architecture, folder, storage)
+    }
+    const bases = [`NODE_IMAGE=${BASE}-${architecture}`, `BUILD_IMAGE=${BASE}-${OWN}`]
+    const options = [...bases.flatMap((base) => ['--build-arg', base]), '--platform', `linux/${architecture}`]
+    const own = ['--build-arg', `BUILDPLATFORM=linux/${OWN}`, '--format', 'docker', '--ignorefile', '.dockerignore']
+    build(tag, root, [...options, ...own, ...secrets()], storage)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** What `node:…-slim` is: a minimal Debian with the Node of package.json and an npm. */
-function makeBase(folder: string, storage: Storage): void {
-  const debian = ['--quiet', '--variant=minbase', '--mode=root', '--include=libatomic1', 'bookworm']
-  run('mmdebstrap', [...debian, join(folder, 'debian.tar')])
-  copyFileSync(join(root, 'node_modules/node/bin/node'), join(folder, 'node'))
-  run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--prefix', join(folder, 'npm'), NPM])
+/** What `node:…-slim` is: a minimal Debian with the Node of package.json, and an npm where that is used. */
+function makeBase(architecture: Architecture, folder: string, storage: Storage): void {
+  const context = join(folder, architecture)
+  mkdirSync(context)
+  const debian = ['--quiet', '--variant=minbase', '--mode=root', '--include=libatomic1']
+  run('mmdebstrap', [...debian, `--architectures=${architecture}`, 'bookworm', join(context, 'debian.tar')])
+  const hasNpm = architecture === OWN
+  if (hasNpm) {
+    copyFileSync(join(root, 'node_modules/node/bin/node'), join(context, 'node'))
+    install(NPM, join(context, 'npm'))
+  } else {
+    const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    install(`node-linux-${architecture}@${devDependencies.node}`, join(context, 'other'))
+    copyFileSync(join(context, `other/node_modules/node-linux-${architecture}/bin/node`), join(context, 'node'))
+  }
+  const npm = `COPY npm/node_modules/npm /usr/local/lib/node_modules/npm
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm\n`
   writeFileSync(
-    join(folder, 'Dockerfile'),
-    `FROM scratch
-ADD debian.tar /
-COPY node /usr/local/bin/node
-COPY npm/node_modules/npm /usr/local/lib/node_modules/npm
-RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm\n`,
+    join(context, 'Dockerfile'),
+    `FROM scratch\nADD debian.tar /\nCOPY node /usr/local/bin/node\n${hasNpm ? npm : ''}`,
   )
-  build(BASE, folder, [], storage)
+  build(`${BASE}-${architecture}`, context, ['--platform', `linux/${architecture}`], storage)
+}
+
+function install(what: string, prefix: string): void {
+  // By force also where it is for another architecture.
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--force', '--prefix', prefix, what])
+}
+
+/** Has the kernel run programs for arm64 with Debian's QEMU. A systemd has done it when the package was installed. */
+function enableEmulation(): void {
+  const folder = '/proc/sys/fs/binfmt_misc'
+  if (existsSync(join(folder, 'qemu-aarch64'))) return
+  if (!existsSync(join(folder, 'register'))) run('mount', ['-t', 'binfmt_misc', 'binfmt_misc', folder])
+  writeFileSync(join(folder, 'register'), readFileSync('/usr/lib/binfmt.d/qemu-aarch64.conf'))
 }
 
 /** What npm needs to reach its registry from here, which is not to be found in the image. */
@@ -74,6 +103,6 @@ function run(command: string, args: string[]): void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const tag = process.argv[2] ?? 'localhost/zonewatch'
-  buildImage(tag)
+  buildImage(tag, undefined, process.argv[3] === undefined ? OWN : (process.argv[3] as Architecture))
   process.stdout.write(`Built ${tag}.\n`)
 }

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '#server/clock.ts'
 import { freePort, run, type Settings } from '#server/testing/server-process.ts'
-import { buildImage, storageOptions } from '../../scripts/container-image.ts'
+import { type Architecture, buildImage, storageOptions } from '../../scripts/container-image.ts'
 
+/** For one that hangs: an emulated start takes minutes. */
+const READY_MS = 900_000
 const IMAGE = 'localhost/zonewatch-test'
 
 /** An image in a storage of the test's own, and containers of it on the network of this machine. */
@@ -34,13 +36,13 @@ export type Container = {
   log(): Promise<string>
 }
 
-export function givenImage(): Image {
+export function givenImage(architecture?: Architecture): Image {
   const storage = mkdtempSync(join(tmpdir(), 'zonewatch-containers-'))
   const podman = ['podman', ...storageOptions(storage), '--cgroup-manager', 'cgroupfs', '--runtime', 'runc']
   const call = (...args: string[]) =>
     run([...podman, ...args], {}).ended.then(({ code, ...out }) => ({ code: code ?? -1, ...out }))
   const names: string[] = []
-  buildImage(IMAGE, storage)
+  buildImage(IMAGE, storage, architecture)
 
   async function start(settings: Settings, { isReadOnly = true } = {}): Promise<Container> {
     const port = await freePort()
@@ -84,7 +86,7 @@ export function givenImage(): Image {
     )
     const ended = new Promise<number>((resolve) => running.once('exit', (code) => resolve(code ?? -1)))
     const isHealthy = async () => (await call('exec', name, 'node', '/app/bin/ready.js')).code === 0
-    const giveUpAt = systemClock.elapsed() + 100_000
+    const giveUpAt = systemClock.elapsed() + READY_MS
     while (!(await isHealthy())) {
       if (systemClock.elapsed() > giveUpAt || running.exitCode !== null)
         throw new Error(`The container is not healthy:\n${(await call('logs', name)).stdout}`)
@@ -92,7 +94,7 @@ export function givenImage(): Image {
     }
     return {
       url: `http://127.0.0.1:${port}`,
-      command: (args) => call('exec', name, 'node', '/app/bin/zonewatch.js', ...args),
+      command: (args) => call('exec', name, 'zonewatch', ...args),
       exec: (args) => call('exec', name, ...args),
       async stop() {
         await call('kill', '--signal', 'SIGTERM', name)

@@ -29,5 +29,5 @@ export async function greet({ config, db, seal, log }: Deps): Promise<void> {
   const link = await findSetupLink(db, seal, config.baseUrl)
   if (link === undefined) return
   log.info(`No organization exists yet. To create one with your account, open: ${link}`)
-  log.info('The link works once. Or use the command line: npx zonewatch setup --help')
+  log.info('The link works once. Or use the command line: zonewatch setup --help')
 }

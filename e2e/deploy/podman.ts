@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Ended, PROJECT, run } from '#server/testing/server-process.ts'
+import { buildImage, storageOptions } from '../../scripts/container-image.ts'
+
+/** Podman with storage and networks of its own, in a network namespace: what it publishes is seen by `curl` here alone. */
+export type Podman = {
+  call(...args: string[]): Promise<Ended>
+  /** podman-compose with a file of deploy/, run in the project as the guide says. */
+  compose(file: string, ...args: string[]): Promise<Ended>
+  curl(...args: string[]): Promise<Ended>
+  remove(): Promise<void>
+}
+
+/** The image of the Compose files, and substitutes for the others that they name. */
+export function givenPodman(settings: Record<string, string>): Podman {
+  const folder = mkdtempSync(join(tmpdir(), 'zonewatch-podman-'))
+  const at = (name: string) => join(folder, name)
+  buildImage('localhost/zonewatch', folder)
+  buildSubstitutes(folder)
+
+  writeFileSync(at('namespace'), '')
+  execFileSync('unshare', [`--net=${at('namespace')}`, 'ip', 'link', 'set', 'lo', 'up'])
+  writeFileSync(
+    at('storage.conf'),
+    `[storage]\ndriver = "overlay"\ngraphroot = "${at('images')}"\nrunroot = "${at('run')}"\n`,
+  )
+  writeFileSync(
+    at('containers.conf'),
+    // The limits of this machine may be lower than podman's.
+    `[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
+[network]\nnetwork_backend = "netavark"\nnetwork_config_dir = "${at('networks')}"
+[engine]\ncgroup_manager = "cgroupfs"\nruntime = "runc"\nevents_logger = "file"\n`,
+  )
+  const env = {
+    ...settings,
+    CONTAINERS_CONF: at('containers.conf'),
+    CONTAINERS_STORAGE_CONF: at('storage.conf'),
+    // Without a systemd of this machine podman has no timers: the tests run the health checks.
+    DISABLE_HC_SYSTEMD: 'true',
+    PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
+  }
+  writeFileSync(at('podman'), `#!/bin/sh\nexec nsenter --net=${at('namespace')} podman "$@"\n`, { mode: 0o755 })
+  const call = (...args: string[]) => run([at('podman'), ...args], env).ended
+  return {
+    call,
+    compose: (file, ...args) =>
+      run(['podman-compose', '--podman-path', at('podman'), '-p', 'zonewatch', '-f', file, ...args], env).ended,
+    curl: (...args) => run(['nsenter', `--net=${at('namespace')}`, 'curl', '-sS', '-m', '10', ...args], env).ended,
+    async remove() {
+      await call('pod', 'rm', '--all', '--force', '--time', '0')
+      await call('rm', '--all', '--force', '--time', '0', '--volumes')
+      await call('network', 'prune', '--force')
+      await run(['umount', at('namespace')], env).ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The same names as in compose.postgres.yaml. */
+function buildSubstitutes(folder: string): void {
+  const source = join(PROJECT, 'e2e/deploy/substitutes')
+  const context = mkdtempSync(join(folder, 'substitutes-'))
+  const packages = '--include=postgresql,caddy'
+  const debian = ['--quiet', '--variant=minbase', '--mode=root', packages, 'bookworm', join(context, 'debian.tar')]
+  execFileSync('mmdebstrap', debian)
+  for (const name of ['Dockerfile', 'postgres.sh']) copyFileSync(join(source, name), join(context, name))
+  for (const [target, tag] of Object.entries({ postgres: 'postgres:18', caddy: 'caddy:2' })) {
+    const options = ['bud', '--quiet', '--layers', '--isolation', 'chroot', '--network', 'host', '--target', target]
+    execFileSync('buildah', [...storageOptions(folder), ...options, '--tag', `localhost/${tag}`, context])
+  }
+  rmSync(context, { recursive: true })
+}
+
+export const textOf = (path: string) => readFileSync(join(PROJECT, path), 'utf8')
