@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { insertEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
+import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { recoveredAlerts } from './alert-store.ts'
 import { insertEntries } from './timeline.ts'
@@ -22,7 +23,7 @@ export function openMemberships(
   monitorIds: readonly string[],
 ): Promise<Membership[]> {
   return db
-    .selectFrom('incident_monitors')
+    .selectFrom(fromIndex(db, 'incident_monitors', 'failing_monitors'))
     .select(['monitor_id', 'incident_id'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'monitor_id', monitorIds))
@@ -201,7 +202,7 @@ async function stillFailing(
   rows: readonly { incident_id: string; monitor_id: string }[],
 ): Promise<Set<string>> {
   const found = await db
-    .selectFrom('incident_monitors')
+    .selectFrom(fromIndex(db, 'incident_monitors', 'failing_monitors'))
     .select(['incident_id', 'monitor_id'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'monitor_id', [...new Set(rows.map(({ monitor_id }) => monitor_id))]))

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
+import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { newId } from '../ids.ts'
 import { type Cause, type CausingEvent, causesOf } from './cause.ts'
@@ -93,9 +94,9 @@ const takesOthers = (
 
 /** Locked, so that none of them is resolved meanwhile. */
 async function incidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {
-  const open = () =>
+  const open = (index: string) =>
     db
-      .selectFrom('incidents')
+      .selectFrom(fromIndex(db, 'incidents', index))
       .selectAll('incidents')
       .where('incidents.organization_id', '=', organizationId)
       .where('resolved_at', 'is', null)
@@ -106,12 +107,12 @@ async function incidentsByCause(db: Database, organizationId: string, keys: read
     .where(isOneOf(db, 'cause', keys))
     .execute()
   const linkedIds = [...new Set(links.map(({ incident_id }) => incident_id))]
-  const ids = await open()
+  const ids = await open('open_incidents')
     .select('incidents.id')
     .where(isOneOf(db, 'incidents.cause', keys))
     .execute()
   const wanted = [...new Set([...ids.map(({ id }) => id), ...linkedIds])]
-  const rows = await open()
+  const rows = await open('open_incidents_by_id')
     .where(isOneOf(db, 'incidents.id', wanted))
     .orderBy('id')
     .modifyEnd(forUpdate(db))

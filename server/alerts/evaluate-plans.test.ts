@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import { openIncidents } from './open-incidents.ts'
+import { openPlaces, recover } from './places.ts'
+
+const event = {
+  ...{
+    id: 'evt_1',
+    monitor_id: 'mon_1',
+    group_id: 'grp_1',
+    occurred_at: 0,
+    old_state: 'VALID',
+    new_state: 'NOT_FOUND',
+  },
+  ...{ domain: 'example.com', subdomain: '', record_type: 'A', current_values: null, diagnosis: null },
+}
+
+// PostgreSQL chooses by its statistics, which SQLite does not have.
+test('on SQLite an evaluation does not read all monitors that fail, nor the incidents of the past', async () => {
+  const { db, plansOf } = await givenRecordingDatabase('sqlite')
+  const plans = await plansOf(async () => {
+    await openPlaces(db, 'org_1', ['mon_1'])
+    await openIncidents(db, 'org_1', [event])
+    await recover(db, 'org_1', [{ monitor_id: 'mon_1', incident_id: 'inc_1' }], 0)
+  })
+
+  const of = (table: string) => plans.filter(({ sql }) => sql.includes(`from "${table}"`)).map(({ plan }) => plan)
+  const [places, incidents] = [of('incident_monitors'), of('incidents')]
+  expect([places.length, incidents.length]).toEqual([2, 3])
+  for (const plan of places) expect(plan).toContain('failing_monitors (organization_id=? AND monitor_id=?)')
+  for (const plan of incidents) expect(plan).toMatch(/\(organization_id=\? AND (cause|id)=\?\)/)
+})
