@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Alert, AlertInFull, AlertQuery } from '#contract/incidents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
@@ -92,6 +93,21 @@ export async function insertDue(
     .execute()
 }
 
+/**
+ * Before the alerts themselves, as everyone locks who needs both: the incident, when its alerts are due, the alerts, their channel.
+ * No attempt begins or is recorded before the caller ends.
+ */
+export async function lockDue(db: Database, organizationId: string, alertIds: readonly string[]): Promise<void> {
+  await db
+    .selectFrom('due_alerts')
+    .select('alert_id')
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'alert_id', alertIds))
+    .orderBy('alert_id')
+    .modifyEnd(forUpdate(db))
+    .execute()
+}
+
 /** Call it for an incident that is locked, when alerts may be wanted that were not before: each of them is judged again, now. */
 export async function judgeAgain(db: Database, organizationId: string, incidentId: string, now: number): Promise<void> {
   const alerts = () =>
@@ -100,6 +116,18 @@ export async function judgeAgain(db: Database, organizationId: string, incidentI
       .where('organization_id', '=', organizationId)
       .where('incident_id', '=', incidentId)
       .where('kind', '=', 'failing')
+  const all = await db
+    .selectFrom('alerts')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('incident_id', '=', incidentId)
+    .where('kind', '=', 'failing')
+    .execute()
+  await lockDue(
+    db,
+    organizationId,
+    all.map(({ id }) => id),
+  )
   const canceled = await alerts()
     .set({ status: 'PENDING', error: null, next_attempt_at: now })
     .where('status', '=', 'CANCELED')
@@ -242,6 +270,7 @@ export const MOST_ATTEMPTS = 50
 export async function retryAlert(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
+    await lockDue(transaction, organizationId, [id])
     const row = await getTenantRow(transaction, 'alerts', context, id, forUpdate(transaction))
     if (row.kind === 'test') throw conflict('A test is sent once. Send another one with POST /channels/{channel}/test.')
     if (row.status === 'PENDING' || row.status === 'HELD')
@@ -261,14 +290,12 @@ export async function retryAlert(db: Database, context: RequestContext, id: stri
   })
 }
 
-/** Locked, so that no attempt begins before the caller ends. */
 async function isBeingSent(db: Database, { organization_id, id }: AlertRow, now: number): Promise<boolean> {
   const due = await db
     .selectFrom('due_alerts')
     .select(['claimed_by', 'due_at'])
     .where('organization_id', '=', organization_id)
     .where('alert_id', '=', id)
-    .modifyEnd(forUpdate(db))
     .executeTakeFirst()
   return due?.claimed_by != null && due.due_at !== null && due.due_at > now
 }

@@ -3,7 +3,7 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
-import { type AlertRow, ensureSummary, insertDue, MOST_ATTEMPTS, recoveredAlerts } from './alert-store.ts'
+import { type AlertRow, ensureSummary, insertDue, lockDue, MOST_ATTEMPTS, recoveredAlerts } from './alert-store.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
 import { closes, heldAlerts, judge } from './judge.ts'
@@ -33,6 +33,7 @@ type Due = Claim<'due_alerts'>
 export async function beginAttempt(db: Database, claim: Due, options: Beginning): Promise<Sendable | undefined> {
   return await inTransaction(db, async (transaction) => {
     const { organization_id: organizationId, alert_id: id } = claim
+    await lockDue(transaction, organizationId, [id])
     const alert = await alertRow(transaction, organizationId, id)
     if (!alert) return void (await complete(transaction, 'due_alerts', [claim]))
     // Locked, so that of two alerts of one channel the second counts the first.
@@ -74,7 +75,9 @@ async function commonOf(db: Database, alert: AlertRow, { baseUrl, acknowledgeLin
     .select('name')
     .where('id', '=', alert.organization_id)
     .executeTakeFirstOrThrow()
-  return { id: alert.id, organization: name, baseUrl, now, acknowledge: acknowledgeLink(alert) }
+  // Mail programs and Matrix show a message once, whose id they know: a repetition needs another.
+  const messageId = alert.sent_at === null ? alert.id : `${alert.id}_${alert.sent_at}`
+  return { id: alert.id, messageId, organization: name, baseUrl, now, acknowledge: acknowledgeLink(alert) }
 }
 
 /** A summary is what the limit leaves. Where a recovery closes what was opened, it is as bounded as that. */
@@ -342,6 +345,7 @@ function alertRow(db: Database, organizationId: string, id: string): Promise<Ale
     .selectAll()
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
+    .modifyEnd(forUpdate(db))
     .executeTakeFirst()
 }
 
