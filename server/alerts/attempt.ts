@@ -86,9 +86,11 @@ async function httpAttempt(
   const response: Response = { status: result.status, body: result.excerpt }
   const answered = { ...common, statusCode: result.status, response: redact(result.excerpt).slice(0, MOST_LOGGED) }
   const isSuccess = result.status >= 200 && result.status < 300
-  const error = isSuccess ? medium.errorIn?.(response) : `${medium.name} responded with ${result.status}`
-  if (error === undefined) return { ...answered, kind: 'sent', error: null }
-  if (medium.permanent.includes(result.status)) return { ...answered, kind: 'failed', error }
+  const { error, status = result.status } = isSuccess
+    ? (medium.errorIn?.(response) ?? { error: null })
+    : { error: `${medium.name} responded with ${result.status}` }
+  if (error === null) return { ...answered, kind: 'sent', error }
+  if (medium.permanent.includes(status)) return { ...answered, kind: 'failed', error }
   const asked = result.retryAfter === undefined ? undefined : parseRetryAfter(result.retryAfter, clock.now())
   const retryAfterMs = medium.retryAfterMs?.(response) ?? asked
   return { ...answered, kind: 'retry', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
@@ -157,7 +159,7 @@ async function mailAttempt(
     const acknowledge =
       notice.acknowledge && acknowledgeLink({ seal, config }, { ...channel, id: notice.id }, addressId)
     const message = mailOf({ ...notice, acknowledge }, `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`)
-    const sending = await post({ id: mailId(notice.id, email), to: email, at, headers }, message, signal)
+    const sending = await post({ id: mailId(notice.messageId, email), to: email, at, headers }, message, signal)
     log.push(`${email}: ${sending.kind === 'sent' ? 'accepted' : sending.reason}`)
     if (sending.kind === 'deferred') deferred = sending.reason
     else done.push(email)

@@ -1,6 +1,6 @@
 import { buttons, escaped, frame, type Message, oneLine, paragraph, withBreaks } from '../mail/message.ts'
 import { buttonsOf } from './channels/channel.ts'
-import { type Notice, plainText } from './notice.ts'
+import { DATA_FACTS, type Notice, plainText } from './notice.ts'
 
 const SUBJECT_MARKS: Record<Notice['kind'], string> = {
   failing: '[Failing] ',
@@ -16,7 +16,7 @@ export function mailOf(notice: Notice, unsubscribe: string): Message {
   const rows = facts.map(
     ({ name, value }) =>
       `<tr><td class="quiet" style="${CELL};color:#5b6472;white-space:nowrap">${escaped(name)}</td>` +
-      `<td style="${CELL};word-break:break-word${VALUES.has(name) ? `;${MONOSPACE}` : ''}">${withBreaks(value)}</td></tr>`,
+      `<td style="${CELL};word-break:break-word${DATA_FACTS.has(name) ? `;${MONOSPACE}` : ''}">${withBreaks(value)}</td></tr>`,
   )
   const body = [
     paragraph(withBreaks(text)),
@@ -42,5 +42,3 @@ const acknowledgeText = ({ acknowledge }: Notice): string =>
 
 const CELL = 'padding:3px 14px 3px 0;font-size:14px;vertical-align:top'
 const MONOSPACE = 'font-family:Consolas,Menlo,monospace'
-/** Facts that are record data or names, which people compare character by character. */
-const VALUES = new Set(['Expected', 'Found', 'Monitors'])

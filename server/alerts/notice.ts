@@ -5,8 +5,10 @@ import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
 /** What an alert says, before a medium gives it its form. All texts may hold what strangers wrote into the DNS. */
 export type Notice = {
   kind: AlertKind
-  /** Of the alert: the same in every attempt. */
+  /** Of the alert: the same in every attempt, and in its repetitions. */
   id: string
+  /** The same in every attempt of one message, so that a medium recognizes it; another one when the message is repeated. */
+  messageId: string
   /** The same for all messages about an incident, so that a medium can update or resolve the first one. */
   key: string
   organization: string
@@ -66,6 +68,7 @@ export type NoticedIncident = {
 
 export type Common = {
   id: string
+  messageId?: string
   organization: string
   baseUrl: string
   now: number
@@ -90,7 +93,7 @@ export function noticeOfIncident(
   monitors: readonly NoticedMonitor[],
   common: OfIncident,
 ): Notice {
-  const { id, organization, baseUrl, now } = common
+  const { id, messageId = id, organization, baseUrl, now } = common
   const only = incident.monitors === 1 ? monitors[0] : undefined
   const subject = only
     ? `${only.name} ${only.recordType}`
@@ -105,6 +108,7 @@ export function noticeOfIncident(
   const message = {
     kind,
     id,
+    messageId,
     key: incident.id,
     organization,
     at: now,
@@ -178,13 +182,14 @@ function severalOf({ monitors: count, zone, causeKind = 'zone', causeValue }: No
 export function summaryNotice(
   titles: readonly string[],
   count: number,
-  { id, organization, baseUrl, now, isDigest = false }: Common & { isDigest?: boolean },
+  { id, messageId = id, organization, baseUrl, now, isDigest = false }: Common & { isDigest?: boolean },
 ): Notice {
   const rest = count - titles.length
   const list = [...titles, ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n')
   return {
     kind: 'summary',
     id,
+    messageId,
     key: id,
     organization,
     title: isDigest
@@ -206,6 +211,7 @@ export function testNotice(common: Common): Notice {
   return {
     kind: 'test',
     id,
+    messageId: id,
     key: id,
     organization,
     title: 'Test: www.example.com A: Mismatch',
@@ -222,6 +228,9 @@ export function testNotice(common: Common): Notice {
     at: now,
   }
 }
+
+/** Facts that are record data or names, which people compare character by character. */
+export const DATA_FACTS: ReadonlySet<string> = new Set(['Expected', 'Found', 'Monitors'])
 
 /** The whole message as plain text, for media without structure. */
 export const plainText = (notice: Notice): string => `${textWithoutLink(notice)}\n${notice.link.href}`

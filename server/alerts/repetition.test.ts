@@ -133,6 +133,20 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect((await replay({ since, until: new Date(Date.parse(since) + 1).toISOString() })).body).toEqual({ count: 0 })
   })
 
+  test('a repetition has another message id than what it repeats, so that Matrix shows it, and says how long it lasts', async () => {
+    const { world, receiver, rule, fail, passing } = await givenReceiver(engine, { delay: 0 })
+    const settings = { homeserver: receiver.url, access_token: 'syt_token', room_id: '!xxxx:example.org' }
+    const { id } = (
+      await world.call('/channels', { method: 'POST', body: { name: 'Matrix', type: 'matrix', settings } })
+    ).body
+    await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { channels: [id], repeat_every: 2 } })
+    await fail('shop.example.org')
+    await passing(2 * HOUR_MS)
+    const paths = receiver.received.map(({ path }) => path)
+    expect([paths.length, new Set(paths).size]).toEqual([2, 2])
+    expect(receiver.last().body).toContain('Still failing after 2 h')
+  })
+
   test('a replay passes over what is being recorded at that moment, and waits for nobody', async () => {
     const { world, fail, channel, rule } = await givenReceiver(engine, { delay: 0 })
     await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { repeat_every: 2 } })

@@ -22,7 +22,7 @@ const common = {
   now: OPENED_AT + 10 * MINUTE_MS,
   acknowledge: `${BASE_URL}/dashboard/alert-acknowledgement/org_1.alr_1.signature`,
 }
-const later = { ...common, now: OPENED_AT + 250 * MINUTE_MS }
+const later = { ...common, messageId: `alr_1_${OPENED_AT}`, now: OPENED_AT + 250 * MINUTE_MS }
 
 const one: NoticedIncident = {
   id: 'inc_1',

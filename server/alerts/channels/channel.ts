@@ -21,8 +21,8 @@ export type HttpMedium<S extends TObject = TObject> = {
   permanent: readonly number[]
   /** Whether a recovery closes what the failure opened there. */
   resolves?: true
-  /** The error in the body of a 2xx response. */
-  errorIn?(response: Response): string | undefined
+  /** The error in the body of a 2xx response. `status`: that of the provider's own service, where the body says it. */
+  errorIn?(response: Response): { error: string; status?: number } | undefined
   /** How long the response asks to wait, where it does not say it in `Retry-After`. */
   retryAfterMs?(response: Response): number | undefined
 }
@@ -72,6 +72,12 @@ export function cut(text: string, most: number): string {
         .slice(0, most - 1)
         .toWellFormed()
         .replace(/\uFFFD$/, '')}…`
+}
+
+/** An error that the provider puts into a 2xx response as JSON. `field`: its name there. */
+export const errorOf = (name: string, body: string, field: string): { error: string } => {
+  const given = jsonOf(body)?.[field]
+  return { error: `${name} did not accept the message${typeof given === 'string' ? `: ${cut(given, 200)}` : ''}` }
 }
 
 /** For media that read Markdown: what strangers wrote into the DNS makes no link, no image and no mention. */

@@ -1,123 +1,14 @@
 import { expect, test } from 'vitest'
-import { CHANNEL_TYPES, type ChannelType } from '#contract/alerts.ts'
+import { CHANNEL_TYPES } from '#contract/alerts.ts'
 import { givenApp } from '../../testing/app-world.ts'
-import { NOTICES, sampleMails } from '../../testing/notices.ts'
+import { CONTRACTS, TOKEN, HTTP_TYPES as types } from '../../testing/channel-contracts.ts'
+import { NOTICES } from '../../testing/notices.ts'
 import { startReceiver } from '../../testing/receiver.ts'
 import { startMailServer } from '../../testing/smtp.ts'
-import { noticeOfIncident } from '../notice.ts'
+import { attempt } from '../attempt.ts'
 import { HTTP_MEDIA } from './channels.ts'
 
-const TOKEN = 'secret-token-of-the-test-0000000'
-
-type Contract = {
-  /** `at`: where the receiver listens. */
-  settings: (at: string) => Record<string, unknown>
-  /** What stands in the database encrypted. */
-  secrets: string[]
-  accepts: { status: number; body?: string }
-  revoked: { status: number; body?: string }
-  limited: { status: number; headers?: Record<string, string>; body?: string }
-}
-
-const HOOK = (at: string) => ({ webhook_url: `${at}/hooks/${TOKEN}` })
-const LIMITED = { status: 429, headers: { 'retry-after': '30' } }
-
-/** What the providers document. */
-const CONTRACTS: Record<Exclude<ChannelType, 'email'>, Contract> = {
-  slack: {
-    settings: HOOK,
-    secrets: [TOKEN],
-    accepts: { status: 200, body: 'ok' },
-    revoked: { status: 403, body: 'invalid_token' },
-    limited: LIMITED,
-  },
-  discord: {
-    settings: HOOK,
-    secrets: [TOKEN],
-    accepts: { status: 204 },
-    revoked: { status: 404, body: '{"message": "Unknown Webhook", "code": 10015}' },
-    limited: { status: 429, body: '{"message": "You are being rate limited.", "retry_after": 30.5, "global": false}' },
-  },
-  teams: { settings: HOOK, secrets: [TOKEN], accepts: { status: 202 }, revoked: { status: 404 }, limited: LIMITED },
-  telegram: {
-    settings: (at) => ({ token: `123456:${TOKEN}`, chat_id: '-100123', api_url: at }),
-    secrets: [TOKEN],
-    accepts: { status: 200, body: '{"ok": true, "result": {}}' },
-    revoked: { status: 401, body: '{"ok": false, "error_code": 401, "description": "Unauthorized"}' },
-    limited: { status: 429, body: '{"ok": false, "error_code": 429, "parameters": {"retry_after": 30}}' },
-  },
-  pagerduty: {
-    settings: (at) => ({ routing_key: 'A'.repeat(32), api_url: at }),
-    secrets: ['A'.repeat(32)],
-    accepts: { status: 202, body: '{"status": "success", "dedup_key": "k"}' },
-    revoked: { status: 400, body: '{"status": "invalid event"}' },
-    limited: LIMITED,
-  },
-  opsgenie: {
-    settings: (at) => ({ api_key: TOKEN, api_url: at }),
-    secrets: [TOKEN],
-    accepts: { status: 202, body: '{"result": "Request will be processed"}' },
-    revoked: { status: 403 },
-    limited: LIMITED,
-  },
-  ntfy: {
-    settings: (at) => ({ topic: 'ops', token: TOKEN, api_url: at }),
-    secrets: [TOKEN],
-    accepts: { status: 200, body: '{}' },
-    revoked: { status: 403 },
-    limited: LIMITED,
-  },
-  pushover: {
-    settings: (at) => ({ token: TOKEN, user: `user-${TOKEN}`, api_url: at }),
-    secrets: [TOKEN],
-    accepts: { status: 200, body: '{"status": 1}' },
-    revoked: { status: 400, body: '{"token": "invalid", "status": 0}' },
-    limited: LIMITED,
-  },
-  mattermost: {
-    settings: HOOK,
-    secrets: [TOKEN],
-    accepts: { status: 200, body: 'ok' },
-    revoked: { status: 404 },
-    limited: LIMITED,
-  },
-  google_chat: {
-    settings: (at) => ({ webhook_url: `${at}/v1/spaces/AAAA/messages?key=k&token=${TOKEN}` }),
-    secrets: [TOKEN],
-    accepts: { status: 200, body: '{}' },
-    revoked: { status: 403 },
-    limited: LIMITED,
-  },
-  matrix: {
-    settings: (at) => ({ homeserver: at, access_token: TOKEN, room_id: '!room:example.org' }),
-    secrets: [TOKEN],
-    accepts: { status: 200, body: '{"event_id": "$1"}' },
-    revoked: { status: 401, body: '{"errcode": "M_UNKNOWN_TOKEN"}' },
-    limited: { status: 429, body: '{"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 30000}' },
-  },
-  twilio: {
-    settings: (at) => ({
-      account_sid: `AC${'0'.repeat(32)}`,
-      auth_token: TOKEN,
-      from: '+15551234567',
-      to: '+15557654321',
-      api_url: at,
-    }),
-    secrets: [TOKEN],
-    accepts: { status: 201, body: '{"sid": "SM1"}' },
-    revoked: { status: 401, body: '{"code": 20003}' },
-    limited: { status: 429, body: '{"code": 20429}' },
-  },
-  http: {
-    settings: (at) => ({ endpoint: `${at}/alerts`, authorization: `Bearer ${TOKEN}` }),
-    secrets: [TOKEN],
-    accepts: { status: 200 },
-    revoked: { status: 410 },
-    limited: LIMITED,
-  },
-}
-
-const types = Object.keys(CONTRACTS) as (keyof typeof CONTRACTS)[]
+const TEAMS_FAILED = 'Webhook message delivery failed with error: Microsoft Teams endpoint returned'
 
 test('every type has a contract here', () => {
   expect(['email', ...types].sort()).toEqual([...CHANNEL_TYPES].sort())
@@ -185,6 +76,44 @@ test('what a rate limit asks to wait is read, and what no retry mends is known',
     const inBody = { discord: 30_500, telegram: 30_000, matrix: 30_000 }[type as string]
     expect([type, asked]).toEqual([type, inBody])
   }
+})
+
+test.each([
+  [
+    'slack',
+    200,
+    '{"ok": false, "error": "channel_not_found"}',
+    'retry',
+    'Slack did not accept the message: channel_not_found',
+  ],
+  [
+    'mattermost',
+    200,
+    '{"success": false, "error": "Invalid token"}',
+    'retry',
+    'did not accept the message: Invalid token',
+  ],
+  [
+    'telegram',
+    200,
+    '{"ok": false, "description": "Bad Request"}',
+    'retry',
+    'Telegram did not accept the message: Bad Request',
+  ],
+  ['pushover', 200, '{"status": 0}', 'retry', 'Pushover did not accept the message'],
+  ['teams', 200, `${TEAMS_FAILED} HTTP error 429 with ContextId 1..`, 'retry', 'Microsoft Teams responded with 429'],
+  ['teams', 200, `${TEAMS_FAILED} HTTP error 403 with ContextId 1..`, 'failed', 'Microsoft Teams responded with 403'],
+] as const)('an error of %s in a response with %i is noticed: %s', async (type, status, body, kind, error) => {
+  const { deps, call } = await givenApp('sqlite')
+  const receiver = await startReceiver()
+  const settings = CONTRACTS[type].settings(receiver.url)
+  const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
+  receiver.answers({ status, body })
+  const channel = await deps.db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const result = await attempt({ ...deps, post: null }, channel, NOTICES.failing!, {
+    signal: AbortSignal.timeout(5000),
+  })
+  expect(result).toMatchObject({ kind, error: expect.stringContaining(error) })
 })
 
 test('a secret that is masked or left out is kept, another one replaces it', async () => {
@@ -272,53 +201,4 @@ test('an address of a stranger is sent nothing before its owner confirmed it, an
   expect((await open(path.replace(/.$/, 'A').replace('adr_', 'adr_0'), 'POST', form)).status).toBe(404)
   expect((await open(path, 'POST', form)).status).toBe(200)
   expect(await test()).toEqual(['owner@first.example'])
-})
-
-test.each(types)('the messages of %s are what people see', async (type) => {
-  const { settings } = CONTRACTS[type]
-  const messages = Object.entries(NOTICES).map(([name, notice]) => {
-    const { method = 'POST', url, body } = HTTP_MEDIA[type].request(notice, settings('https://api.example.net'))
-    const shown = body.startsWith('{') ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body))
-    return `# ${name}: ${method} ${url}\n${outline(shown, '')}`
-  })
-  await expect(messages.join('\n')).toMatchFileSnapshot(`./messages/${type}.txt`)
-})
-
-test('the mails are what people see', async () => {
-  const { confirm_address, ...mails } = sampleMails()
-  const link = /[^/]+$/m // is signed with the time
-  const shown = { ...mails, confirm_address: { ...confirm_address!, text: confirm_address!.text.replace(link, '…') } }
-  const texts = Object.entries(shown).map(([name, { subject, text }]) => `# ${name}: ${subject}\n\n${text}`)
-  await expect(texts.join('\n')).toMatchFileSnapshot('./messages/email.txt')
-})
-
-/** JSON as an outline: names and texts without quotation marks, one level for each object and list. */
-function outline(value: unknown, indent: string): string {
-  if (typeof value !== 'object' || value === null) return `${indent}${String(value).replaceAll('\n', `\n${indent}`)}\n`
-  const isList = Array.isArray(value)
-  return Object.entries(value)
-    .map(([name, inner]) => {
-      const label = isList ? '-' : `${name}:`
-      const isLong = typeof inner === 'object' ? inner !== null : String(inner).includes('\n')
-      return isLong ? `${indent}${label}\n${outline(inner, `${indent}  `)}` : `${indent}${label} ${inner}\n`
-    })
-    .join('')
-}
-
-test('an SMS has at most 160 characters', () => {
-  const incident = {
-    id: 'inc_1',
-    zone: `${'long.'.repeat(30)}example.com`,
-    state: 'NOT_FOUND',
-    openedAt: 0,
-    resolvedAt: null,
-    monitors: 400,
-    failing: 400,
-  }
-  const common = { id: 'alr_1', organization: 'Acme', baseUrl: 'https://dns.example.com', now: 0 }
-  const { body } = HTTP_MEDIA.twilio.request(
-    noticeOfIncident('failing', incident, [], common),
-    CONTRACTS.twilio.settings('https://x.example'),
-  )
-  expect(new URLSearchParams(body).get('Body')!.length).toBeLessThanOrEqual(160)
 })

@@ -2,7 +2,7 @@ import { cut, httpMedium, jsonOf, SecretUrl, Settings, withoutMarkdown } from '.
 
 /** An embed has a title of 256 characters, a description of 4,096, 25 fields of 1,024, and 6,000 in all. */
 const TITLE = 256
-const DESCRIPTION = 1500
+const DESCRIPTION = 1400
 const FIELD = 1000
 
 /** 404: the webhook was deleted; 401: its token is wrong; 429 says in `retry_after` how many seconds to wait. */
@@ -24,7 +24,7 @@ export const discord = httpMedium({
           title: cut(title, TITLE),
           url: link.href,
           description: [
-            withoutMarkdown(cut(text, DESCRIPTION)),
+            cut(withoutMarkdown(text), DESCRIPTION),
             ...(remedy === null ? [] : [`**What to do:** ${remedy}`]),
             // Webhooks of a channel have no buttons, an application's only.
             ...(acknowledge === null ? [] : [`[Acknowledge](${acknowledge})`]),

@@ -20,7 +20,10 @@ export const matrix = httpMedium({
   permanent: [400, 401, 403, 404],
   request: (notice, { homeserver, access_token, room_id }) => ({
     method: 'PUT',
-    url: at(homeserver, `/_matrix/client/v3/rooms/${encodeURIComponent(room_id)}/send/m.room.message/${notice.id}`),
+    url: at(
+      homeserver,
+      `/_matrix/client/v3/rooms/${encodeURIComponent(room_id)}/send/m.room.message/${notice.messageId}`,
+    ),
     headers: { authorization: `Bearer ${access_token}` },
     body: JSON.stringify({
       msgtype: 'm.text',

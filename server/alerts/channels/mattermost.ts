@@ -1,5 +1,5 @@
 import { textWithoutLink } from '../notice.ts'
-import { cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
+import { cut, errorOf, httpMedium, jsonOf, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** Incoming webhooks of Mattermost and Rocket.Chat, which share a format. A text has at most 16,383 characters; 5,000 is Rocket.Chat's. */
 const TEXT = 4000
@@ -12,6 +12,8 @@ export const mattermost = httpMedium({
     webhook_url: SecretUrl('Webhook URL', { examples: ['https://chat.example.com/hooks/xxxx'] }),
   }),
   permanent: [400, 401, 403, 404],
+  // Rocket.Chat's, with 200 in some versions.
+  errorIn: ({ body }) => (jsonOf(body)?.success === false ? errorOf('Rocket.Chat', body, 'error') : undefined),
   request: (notice, { webhook_url }) => ({
     url: webhook_url,
     body: JSON.stringify({

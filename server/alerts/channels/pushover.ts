@@ -1,5 +1,5 @@
 import { plainText } from '../notice.ts'
-import { ApiUrl, at, cut, httpMedium, jsonOf, Secret, Settings } from './channel.ts'
+import { ApiUrl, at, cut, errorOf, httpMedium, jsonOf, Secret, Settings } from './channel.ts'
 
 /** A message has at most 1,024 characters, a title 250, a URL 512. */
 const MESSAGE = 1000
@@ -26,5 +26,5 @@ export const pushover = httpMedium({
       timestamp: Math.floor(notice.at / 1000),
     }),
   }),
-  errorIn: ({ body }) => (jsonOf(body)?.status === 0 ? 'Pushover did not accept the message' : undefined),
+  errorIn: ({ body }) => (jsonOf(body)?.status === 0 ? errorOf('Pushover', body, 'message') : undefined),
 })

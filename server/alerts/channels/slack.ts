@@ -1,5 +1,5 @@
-import type { Notice } from '../notice.ts'
-import { buttonsOf, cut, httpMedium, SecretUrl, Settings } from './channel.ts'
+import { DATA_FACTS, type Notice } from '../notice.ts'
+import { buttonsOf, cut, errorOf, httpMedium, jsonOf, SecretUrl, Settings } from './channel.ts'
 
 /** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
 const HEADER = 150
@@ -15,6 +15,8 @@ export const slack = httpMedium({
     webhook_url: SecretUrl('Webhook URL', { examples: ['https://hooks.slack.com/services/T000/B000/XXXX'] }),
   }),
   permanent: [400, 403, 404, 410],
+  // Workflows of Slack answer as its API does.
+  errorIn: ({ body }) => (jsonOf(body)?.ok === false ? errorOf('Slack', body, 'error') : undefined),
   request: (notice, { webhook_url }) => ({ url: webhook_url, body: JSON.stringify(slackMessage(notice)) }),
 })
 
@@ -32,12 +34,13 @@ function slackMessage(notice: Notice) {
     text: cut(escaped(`${title}. ${text}`), TEXT),
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: cut(`${mark} ${title}`, HEADER), emoji: true } },
-      section(escaped(text)),
+      // No format: names such as _dmarc.example.com would be in italics.
+      { type: 'section', text: { type: 'plain_text', text: cut(text, TEXT), emoji: false } },
       {
         type: 'section',
         fields: facts
           .slice(0, 10)
-          .map(({ name, value }) => ({ type: 'mrkdwn', text: cut(`*${name}*\n${escaped(value)}`, FIELD) })),
+          .map(({ name, value }) => ({ type: 'mrkdwn', text: `*${name}*\n${shown(name, value)}` })),
       },
       ...remedyText,
       {
@@ -51,6 +54,12 @@ function slackMessage(notice: Notice) {
       { type: 'context', elements: [{ type: 'mrkdwn', text: cut(`Zonewatch · ${escaped(organization)}`, FIELD) }] },
     ],
   }
+}
+
+/** Data as code, in which nothing is a format. The part that is cut ends before the code does. */
+const shown = (name: string, value: string): string => {
+  const text = cut(escaped(value), FIELD - 100)
+  return DATA_FACTS.has(name) ? `\`${text.replaceAll('`', 'ˋ')}\`` : text
 }
 
 const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text: cut(text, TEXT) } })

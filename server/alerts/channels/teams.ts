@@ -1,4 +1,4 @@
-import { buttonsOf, cut, httpMedium, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
+import { buttonsOf, cut, httpMedium, type Response, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
 /** A message has at most 28 KB. */
 const TEXT = 2000
@@ -37,7 +37,19 @@ export const teams = httpMedium({
     const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }
     return { url: webhook_url, body: JSON.stringify({ type: 'message', attachments: [attachment] }) }
   },
+  errorIn,
 })
+
+/** Connectors answer 200 whatever Teams says, with the status as text: “… Microsoft Teams endpoint returned HTTP error 429 …”. */
+function errorIn({ body }: Response): { error: string; status?: number } | undefined {
+  if (!body.startsWith('Webhook message delivery failed')) return undefined
+  const status = /HTTP error (\d{3})/.exec(body)?.[1]
+  return {
+    error:
+      status === undefined ? 'Microsoft Teams did not accept the message' : `Microsoft Teams responded with ${status}`,
+    ...(status === undefined ? {} : { status: Number(status) }),
+  }
+}
 
 const block = (text: string, look: object = {}) => ({
   type: 'TextBlock',

@@ -1,8 +1,8 @@
 import type { Notice } from '../notice.ts'
-import { ApiUrl, at, buttonsOf, cut, httpMedium, jsonOf, Secret, Settings, Text } from './channel.ts'
+import { ApiUrl, at, buttonsOf, cut, errorOf, httpMedium, jsonOf, Secret, Settings, Text } from './channel.ts'
 
 /** A message has at most 4,096 characters after its entities are read. */
-const PART = 800
+const PART = 700
 const API = 'https://api.telegram.org'
 
 /** 401 and 404: the token is wrong; 400: the chat is unknown; 403: the bot was removed; 429 with `parameters.retry_after`. */
@@ -23,17 +23,27 @@ export const telegram = httpMedium({
       text: html(notice),
       parse_mode: 'HTML',
       link_preview_options: { is_disabled: true },
-      reply_markup: { inline_keyboard: [buttonsOf(notice).map(({ label, href }) => ({ text: label, url: href }))] },
+      ...(hasButtons(notice)
+        ? {
+            reply_markup: {
+              inline_keyboard: [buttonsOf(notice).map(({ label, href }) => ({ text: label, url: href }))],
+            },
+          }
+        : {}),
     }),
   }),
-  errorIn: ({ body }) => (jsonOf(body)?.ok === false ? 'Telegram did not accept the message' : undefined),
+  errorIn: ({ body }) => (jsonOf(body)?.ok === false ? errorOf('Telegram', body, 'description') : undefined),
   retryAfterMs: ({ body }) => {
     const { retry_after } = (jsonOf(body)?.parameters ?? {}) as { retry_after?: unknown }
     return typeof retry_after === 'number' ? retry_after * 1000 : undefined
   },
 })
 
-function html({ kind, title, text, facts, remedy }: Notice): string {
+/** Telegram refuses messages whose buttons lead to a host name without a dot, such as localhost: BUTTON_URL_INVALID. */
+const hasButtons = ({ link }: Notice): boolean => new URL(link.href).hostname.includes('.')
+
+function html(notice: Notice): string {
+  const { kind, title, text, facts, remedy } = notice
   const mark = kind === 'recovered' ? '✅ ' : kind === 'failing' ? '🔴 ' : ''
   const lines = [
     `${mark}<b>${part(title)}</b>`,
@@ -41,6 +51,7 @@ function html({ kind, title, text, facts, remedy }: Notice): string {
     ...facts.slice(0, 3).map(({ name, value }) => `<b>${name}:</b> ${part(value)}`),
   ]
   if (remedy !== null) lines.push(`<b>What to do:</b> ${part(remedy)}`)
+  if (!hasButtons(notice)) lines.push(...buttonsOf(notice).map(({ label, href }) => `${label}: ${part(href)}`))
   return lines.join('\n')
 }
 

@@ -1,4 +1,5 @@
-import { ApiUrl, at, cut, httpMedium, Secret, Settings, Text } from './channel.ts'
+import type { Notice } from '../notice.ts'
+import { ApiUrl, at, httpMedium, Secret, Settings, Text } from './channel.ts'
 
 /** One SMS of the GSM alphabet. */
 const SMS = 160
@@ -22,18 +23,26 @@ export const twilio = httpMedium({
     api_url: ApiUrl(API),
   }),
   permanent: [400, 401, 403, 404],
-  request: ({ title, link }, { account_sid, auth_token, from, to, api_url = API }) => {
-    const text = `${cut(plain(title), Math.max(20, SMS - link.href.length - 1))} ${link.href}`
+  request: (notice, { account_sid, auth_token, from, to, api_url = API }) => {
     return {
       url: at(api_url, `/2010-04-01/Accounts/${account_sid}/Messages.json`),
       headers: {
         authorization: `Basic ${Buffer.from(`${account_sid}:${auth_token}`).toString('base64')}`,
         'content-type': 'application/x-www-form-urlencoded',
       },
-      body: new URLSearchParams({ From: from, To: to, Body: text }).toString(),
+      body: new URLSearchParams({ From: from, To: to, Body: textOf(notice) }).toString(),
     }
   },
 })
 
-/** One character outside the GSM alphabet would halve what fits into an SMS. */
-const plain = (text: string): string => text.replace(/[^\x20-\x7e]/g, '?')
+/** The title, what was found where it fits, and the link. */
+function textOf({ title, facts, link }: Notice): string {
+  const limit = SMS - link.href.length - 1
+  const found = facts.find(({ name }) => name === 'Found')
+  const long = found === undefined ? title : `${title}, found ${found.value}`
+  const text = plain(long.length <= limit ? long : title)
+  return `${text.length <= limit ? text : `${text.slice(0, Math.max(17, limit - 3))}...`} ${link.href}`
+}
+
+/** One character outside the GSM alphabet would halve what fits into an SMS; those of its extension count twice. */
+const plain = (text: string): string => text.replace(/[^\x20-\x7e]|[[\]\\^`{|}~]/g, '?')

@@ -1,0 +1,113 @@
+import type { ChannelType } from '#contract/alerts.ts'
+
+export const TOKEN = 'secret-token-of-the-test-0000000'
+
+type Contract = {
+  /** `at`: where the receiver listens. */
+  settings: (at: string) => Record<string, unknown>
+  /** What stands in the database encrypted. */
+  secrets: string[]
+  accepts: { status: number; body?: string }
+  revoked: { status: number; body?: string }
+  limited: { status: number; headers?: Record<string, string>; body?: string }
+}
+
+const HOOK = (at: string) => ({ webhook_url: `${at}/hooks/${TOKEN}` })
+const LIMITED = { status: 429, headers: { 'retry-after': '30' } }
+
+/** What the providers document. */
+export const CONTRACTS: Record<Exclude<ChannelType, 'email'>, Contract> = {
+  slack: {
+    settings: HOOK,
+    secrets: [TOKEN],
+    accepts: { status: 200, body: 'ok' },
+    revoked: { status: 403, body: 'invalid_token' },
+    limited: LIMITED,
+  },
+  discord: {
+    settings: HOOK,
+    secrets: [TOKEN],
+    accepts: { status: 204 },
+    revoked: { status: 404, body: '{"message": "Unknown Webhook", "code": 10015}' },
+    limited: { status: 429, body: '{"message": "You are being rate limited.", "retry_after": 30.5, "global": false}' },
+  },
+  teams: { settings: HOOK, secrets: [TOKEN], accepts: { status: 202 }, revoked: { status: 404 }, limited: LIMITED },
+  telegram: {
+    settings: (at) => ({ token: `123456:${TOKEN}`, chat_id: '-100123', api_url: at }),
+    secrets: [TOKEN],
+    accepts: { status: 200, body: '{"ok": true, "result": {}}' },
+    revoked: { status: 401, body: '{"ok": false, "error_code": 401, "description": "Unauthorized"}' },
+    limited: { status: 429, body: '{"ok": false, "error_code": 429, "parameters": {"retry_after": 30}}' },
+  },
+  pagerduty: {
+    settings: (at) => ({ routing_key: 'A'.repeat(32), api_url: at }),
+    secrets: ['A'.repeat(32)],
+    accepts: { status: 202, body: '{"status": "success", "dedup_key": "k"}' },
+    revoked: { status: 400, body: '{"status": "invalid event"}' },
+    limited: LIMITED,
+  },
+  opsgenie: {
+    settings: (at) => ({ api_key: TOKEN, api_url: at }),
+    secrets: [TOKEN],
+    accepts: { status: 202, body: '{"result": "Request will be processed"}' },
+    revoked: { status: 403 },
+    limited: LIMITED,
+  },
+  ntfy: {
+    settings: (at) => ({ topic: 'ops', token: TOKEN, api_url: at }),
+    secrets: [TOKEN],
+    accepts: { status: 200, body: '{}' },
+    revoked: { status: 403 },
+    limited: LIMITED,
+  },
+  pushover: {
+    settings: (at) => ({ token: TOKEN, user: `user-${TOKEN}`, api_url: at }),
+    secrets: [TOKEN],
+    accepts: { status: 200, body: '{"status": 1}' },
+    revoked: { status: 400, body: '{"token": "invalid", "status": 0}' },
+    limited: LIMITED,
+  },
+  mattermost: {
+    settings: HOOK,
+    secrets: [TOKEN],
+    accepts: { status: 200, body: 'ok' },
+    revoked: { status: 404 },
+    limited: LIMITED,
+  },
+  google_chat: {
+    settings: (at) => ({ webhook_url: `${at}/v1/spaces/AAAA/messages?key=k&token=${TOKEN}` }),
+    secrets: [TOKEN],
+    accepts: { status: 200, body: '{}' },
+    revoked: { status: 403 },
+    limited: LIMITED,
+  },
+  matrix: {
+    settings: (at) => ({ homeserver: at, access_token: TOKEN, room_id: '!xxxx:example.org' }),
+    secrets: [TOKEN],
+    accepts: { status: 200, body: '{"event_id": "$1"}' },
+    revoked: { status: 401, body: '{"errcode": "M_UNKNOWN_TOKEN"}' },
+    limited: { status: 429, body: '{"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 30000}' },
+  },
+  twilio: {
+    settings: (at) => ({
+      account_sid: `AC${'0'.repeat(32)}`,
+      auth_token: TOKEN,
+      from: '+15551234567',
+      to: '+15557654321',
+      api_url: at,
+    }),
+    secrets: [TOKEN],
+    accepts: { status: 201, body: '{"sid": "SM1"}' },
+    revoked: { status: 401, body: '{"code": 20003}' },
+    limited: { status: 429, body: '{"code": 20429}' },
+  },
+  http: {
+    settings: (at) => ({ endpoint: `${at}/alerts`, authorization: `Bearer ${TOKEN}` }),
+    secrets: [TOKEN],
+    accepts: { status: 200 },
+    revoked: { status: 410 },
+    limited: LIMITED,
+  },
+}
+
+export const HTTP_TYPES = Object.keys(CONTRACTS) as (keyof typeof CONTRACTS)[]
