@@ -26,6 +26,7 @@ import { Cell, Head, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery, rulesQuery } from './queries.ts'
+import { mayOverlap } from './rule-overlap.ts'
 
 const route = getRouteApi('/inside/alerts')
 const RuleDialog = lazy(async () => ({ default: (await import('./rule-dialog.tsx')).RuleDialog }))
@@ -48,7 +49,7 @@ export function Rules() {
     <>
       <Section
         title="Alert rules"
-        hint="Rules have no order: if several match a failure, each of them sends it."
+        hint="Rules have no order: if several match a failure, each of them sends it. A note shows which rules may do so, by their channels, groups, names, types and states."
         isFlush
         actions={make}
       >
@@ -91,7 +92,7 @@ function List({ rules }: { rules: readonly AlertRule[] }) {
           <Cell className="min-w-0">
             <p className="font-medium break-words">{rule.name}</p>
             <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
-            <Overlaps names={rules.filter((other) => overlap(rule, other)).map(({ name }) => name)} />
+            <Overlaps names={rules.filter((other) => mayOverlap(rule, other)).map(({ name }) => name)} />
           </Cell>
           <Cell className="hidden text-soft sm:table-cell">{rule.channels.map(nameOf).join(', ')}</Cell>
           <Cell className="hidden whitespace-nowrap text-soft md:table-cell">
@@ -116,21 +117,6 @@ function Overlaps({ names }: { names: readonly string[] }) {
       <TriangleAlert className="mt-0.5 size-3.5 shrink-0" aria-hidden="true" />
       <span className="min-w-0 break-words">May send a failure to the same channel as {names.join(', ')}.</span>
     </p>
-  )
-}
-
-/** Whether a channel may receive one failure from both. Name patterns and tags of two rules can always fit one monitor. */
-function overlap(one: AlertRule, other: AlertRule): boolean {
-  const share = (some: readonly string[] | null, others: readonly string[] | null) =>
-    some === null || others === null || some.some((value) => others.includes(value))
-  return (
-    one.id !== other.id &&
-    one.is_active &&
-    other.is_active &&
-    share(one.channels, other.channels) &&
-    share(one.groups, other.groups) &&
-    share(one.record_types, other.record_types) &&
-    share(one.states, other.states)
   )
 }
 
