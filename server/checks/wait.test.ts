@@ -13,6 +13,7 @@ import { LoopHealth } from '../loop-health.ts'
 import { parseMonitor } from '../monitors/draft.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { readBacklog } from '../operations/backlog.ts'
 import { createSeal } from '../seal.ts'
 import { freshDatabase, onBothEngines, someoneWaits } from '../testing/database.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
@@ -199,6 +200,14 @@ onBothEngines('a monitor that waits', (fresh) => {
     world.pass(MINUTE_MS)
     await world.look()
     expect(JSON.parse((await world.wait()).seen!)).toMatchObject({ state: 'BAD_SETUP', values: [] })
+  })
+
+  test('is counted by the metrics once it is due', async () => {
+    const db = await fresh()
+    await givenWait(db)
+    const { due_at } = await db.selectFrom('due_waits').select('due_at').executeTakeFirstOrThrow()
+    expect(await readBacklog(db, due_at! - 1)).toMatchObject({ due_waits: 0, wait_age: 0 })
+    expect(await readBacklog(db, due_at! + 30_000)).toMatchObject({ due_waits: 1, wait_age: 30_000 })
   })
 
   test('comes less often with its age, and asks nothing while it is disabled', async () => {

@@ -247,6 +247,7 @@ export function monitorsOfPage(db: Database, organizationId: string, pageId: str
     .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
     .select(['monitors.domain', 'monitors.subdomain', 'monitors.owner', 'monitors.record_type', 'monitors.state'])
     .select(['monitors.expected_values', 'monitors.is_exact_match', 'monitors.current_values'])
+    .select('monitors.diagnosis')
     .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at', 'due_checks.last_checked_at'])
     .where('waits.organization_id', '=', organizationId)
     .where('monitors.organization_id', '=', organizationId)

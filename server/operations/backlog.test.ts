@@ -79,7 +79,7 @@ onBothEngines('the backlog', (fresh, engine) => {
   test('is read from indexes, so that it costs the same with a million monitors', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine)
     const [read] = await plansOf(() => readBacklog(db, NOW))
-    for (const table of ['due_checks', 'due_webhooks', 'due_mails', 'due_alerts']) {
+    for (const table of ['due_checks', 'due_webhooks', 'due_mails', 'due_alerts', 'due_waits']) {
       expect(read!.plan).not.toMatch(new RegExp(`(SCAN|Seq Scan on) ${table}(?! USING)`))
     }
     expect(read!.plan).toContain('webhooks_in_trouble')

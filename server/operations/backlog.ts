@@ -19,6 +19,8 @@ export type Backlog = {
   mail_age: number
   due_alerts: number
   alert_age: number
+  due_waits: number
+  wait_age: number
 }
 
 /** One statement. Each part of it reads one index and stops at its limit. */
@@ -41,7 +43,9 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     ${countOf(sql`select 1 as one from due_mails`)} as pending_mails,
     ${oldestOf('due_mails')} as mail_age,
     ${countOf(dueBefore('due_alerts', now))} as due_alerts,
-    ${oldestOf('due_alerts')} as alert_age`.execute(db)
+    ${oldestOf('due_alerts')} as alert_age,
+    ${countOf(dueBefore('due_waits', now))} as due_waits,
+    ${oldestOf('due_waits')} as wait_age`.execute(db)
   const row = rows[0]!
   const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest))
   return {
@@ -56,5 +60,7 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     mail_age: age(row.mail_age),
     due_alerts: row.due_alerts ?? 0,
     alert_age: age(row.alert_age),
+    due_waits: row.due_waits ?? 0,
+    wait_age: age(row.wait_age),
   }
 }

@@ -31,6 +31,8 @@ const BACKLOG: [keyof Backlog, string, string][] = [
   ['mail_age', 'zonewatch_mail_queue_age_seconds', 'For how long the oldest due email has been due.'],
   ['due_alerts', 'zonewatch_due_alerts', 'Alerts that are due; 10000 means 10000 or more.'],
   ['alert_age', 'zonewatch_alert_queue_age_seconds', 'For how long the oldest due alert has been due.'],
+  ['due_waits', 'zonewatch_due_waits', 'Monitors that wait for a record and are due; 10000 means 10000 or more.'],
+  ['wait_age', 'zonewatch_oldest_due_wait_age_seconds', 'For how long the oldest due monitor that waits has been due.'],
 ]
 
 type DatabaseMetricsDeps = {

@@ -56,9 +56,16 @@ function toRecord(monitor: PageMonitor): PublicRecord {
   }
 }
 
+/** As it is stored, of several SPF records. */
+type Verdict = { code?: string; params?: { observed?: string[]; unexpected?: string[] } }
+
 /** After the wait only the regular checks look. Null before the first of them. */
-function checkedOf({ state, expected_values, current_values }: PageMonitor): Seen | null {
+function checkedOf({ state, expected_values, current_values, diagnosis }: PageMonitor): Seen | null {
   if (state === 'UNSET') return null
+  const { code, params }: Verdict = (diagnosis === null ? null : JSON.parse(diagnosis).verdict) ?? {}
+  // No values of the monitor, but what the customer has to change.
+  if (state === 'BAD_SETUP' && code === 'several_spf_records')
+    return { state, values: params?.observed ?? [], unexpected: params?.unexpected ?? [] }
   const expected: string[] = JSON.parse(expected_values)
   const values: string[] = current_values === null || state === 'BAD_SETUP' ? [] : JSON.parse(current_values)
   return { state, values, unexpected: values.filter((value) => !expected.includes(value)) }

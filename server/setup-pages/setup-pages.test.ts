@@ -107,6 +107,17 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect(await now('MISMATCH', others)).toEqual({ state: 'wrong', found: others, unexpected: others, checked })
     expect(await now('NOT_FOUND', [])).toEqual({ state: 'waiting', found: [], unexpected: [], checked })
     expect(await now('BAD_SETUP', others)).toEqual({ state: 'wrong', found: null, unexpected: [], checked })
+    const observed = ['v=spf1 -all', 'v=spf1 mx -all']
+    const verdict = {
+      code: 'several_spf_records',
+      params: { name: 'example.com', observed, unexpected: [observed[1]] },
+    }
+    await db
+      .updateTable('monitors')
+      .set({ diagnosis: JSON.stringify({ verdict }) })
+      .execute()
+    const several = { state: 'wrong', found: observed, unexpected: [observed[1]], checked }
+    expect(await now('BAD_SETUP', [])).toEqual(several)
 
     const change = (body: object) => world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body })
     await change({ until: 'valid' })
