@@ -192,6 +192,15 @@ export const ImportUpdated = Exactly({
 })
 export type ImportUpdated = Static<typeof ImportUpdated>
 
+/** `GET /dashboard/api/labels`: what can complete a tag, a key of metadata, or the value of one key. */
+export const KnownLabelsQuery = Exactly({
+  of: Type.String({ pattern: '^(tag|metadata|metadata\\.[A-Za-z0-9_.-]{1,40})$' }),
+  begin: Type.Optional(Type.String({ maxLength: 255, description: 'Those that begin so.' })),
+  organization: Type.Optional(Type.String({ maxLength: 40 })),
+})
+export const KnownLabels = Exactly({ labels: Type.Array(Type.String(), { description: 'The first 20, in order.' }) })
+export type KnownLabels = Static<typeof KnownLabels>
+
 export const TIMELINE_RANGES = ['24h', '7d', '30d', '90d'] as const
 export type TimelineRange = (typeof TIMELINE_RANGES)[number]
 

@@ -3,7 +3,7 @@ import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './com
 import { MOST_TAGS, Tags, withMetadataFilters } from './labels.ts'
 import { MonitorChange, monitorFilters } from './monitors.ts'
 
-export const JOB_ACTIONS = ['update', 'move', 'tag', 'untag', 'accept', 'check', 'delete'] as const
+export const JOB_ACTIONS = ['update', 'move', 'replace', 'tag', 'untag', 'accept', 'check', 'delete'] as const
 /** `undo` is the action of a job that POST /jobs/{job}/undo creates. */
 export const ALL_JOB_ACTIONS = [...JOB_ACTIONS, 'undo'] as const
 export type JobAction = (typeof ALL_JOB_ACTIONS)[number]
@@ -18,7 +18,7 @@ export const MOST_IDS = 10_000
 export const MOST_UNFINISHED = 20
 
 const ACTIONS_MEAN =
-  '`update`: sets the fields in `change`. `move`: moves to `group`. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events.'
+  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events.'
 
 const filter = Exactly(monitorFilters, {
   ...withMetadataFilters,
@@ -47,6 +47,8 @@ const tags = Type.Array(Tags.items, {
   description: `For \`tag\` and \`untag\`: at most ${MOST_TAGS} tags. Letter case matters.`,
 })
 
+const value = (description: string) => Type.String({ minLength: 1, maxLength: 1_000, description })
+
 export const NewJob = Exactly(
   {
     action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTIONS_MEAN }),
@@ -62,6 +64,10 @@ export const NewJob = Exactly(
     change: Type.Optional(change),
     group: Type.Optional(group),
     tags: Type.Optional(tags),
+    value: Type.Optional(
+      value('For `replace`: the expected value to replace, as a whole. Monitors without it stay as they are.'),
+    ),
+    replacement: Type.Optional(value('For `replace`: the new expected value.')),
     dry_run: Type.Optional(
       Type.Boolean({ description: 'Whether to report what the job would do without doing it. Default: false.' }),
     ),
@@ -105,7 +111,9 @@ export const Job = Exactly(
     finished: Nullable(Instant('When it finished, was canceled or failed.')),
     monitors: Nullable(Type.Integer({ description: 'How many ids the request named; null with `filter` or `all`.' })),
     filter: Json('The filters of the request; empty with `all`, null with `monitors` and for an undo.'),
-    change: Json('The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`.'),
+    change: Json(
+      'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` has `value` and `replacement`.',
+    ),
     undo_until: Nullable(Instant('Until when the job can be undone; null if there is nothing to undo.')),
     undoes: Nullable(Type.String({ description: 'The id of the job that this one undoes.' })),
     undone_by: Nullable(Type.String({ description: 'The id of the job that undoes this one.' })),

@@ -348,6 +348,14 @@ export const monitorFilters = {
       examples: ['shop 192.0.2.1'],
     }),
   ),
+  value: Type.Optional(
+    Type.String({
+      description: 'Only monitors with an expected value that contains this text. Letter case does not matter.',
+      minLength: 3,
+      maxLength: 255,
+      examples: ['192.0.2.'],
+    }),
+  ),
 }
 const orders = ['created', 'domain', 'subdomain', 'record_type', 'state', 'last_checked', 'incidence_count'] as const
 export const MonitorQuery = Exactly(

@@ -11,6 +11,7 @@ import {
 } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { ApiProblem } from './api.ts'
+import { listSearchOf } from './monitors/list-query.ts'
 import { parseSearch, searchOf, stringifySearch } from './search.ts'
 import { meQuery } from './session.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -113,7 +114,7 @@ const overview = createRoute({
 })
 const monitors = createRoute({
   ...view('monitors'),
-  validateSearch: searchOf('search', 'state', 'type', 'group', 'active', 'tag', 'customer', 'id', 'order', 'way'),
+  validateSearch: listSearchOf,
   component: lazy(() => import('./monitors/monitors-page.tsx'), 'MonitorsPage'),
 })
 const newMonitor = createRoute({

@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import type { Job, NewJob } from '#contract/jobs.ts'
+import { tagsOf } from '../labels/labels-draft.ts'
 import { useGroups, useShortestFrequency } from '../monitors/new-settings.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -14,21 +15,23 @@ import { monitorsText, progressText } from './job-words.ts'
 import { cancelJob, createJob, isRunning, jobQuery, useRefreshAfter } from './queries.ts'
 
 /** What a job can do to the monitors of a list. */
-export type JobAct = 'check' | 'enable' | 'disable' | 'move' | 'frequency' | 'expect' | 'accept' | 'delete'
-export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all'>
-
-type Wanted = Omit<NewJob, keyof JobTarget>
-
-const TITLES: Record<JobAct, string> = {
+const TITLES = {
   check: 'Check now',
   enable: 'Enable',
   disable: 'Disable',
   move: 'Move to group',
   frequency: 'Set check interval',
   expect: 'Set expected values',
+  replace: 'Replace an expected value',
   accept: 'Accept current values',
+  tag: 'Add tags',
+  untag: 'Remove tags',
   delete: 'Delete',
 }
+export type JobAct = keyof typeof TITLES
+export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all'>
+
+type Wanted = Omit<NewJob, keyof JobTarget>
 
 /** Acts that need nothing else to be known. */
 const PLAIN: Partial<Record<JobAct, Wanted>> = {
@@ -53,6 +56,7 @@ export function JobDialog({ act, target, onClose }: Props) {
         <Preview
           wanted={wanted}
           target={target}
+          isAsked={PLAIN[act] === undefined}
           onBack={PLAIN[act] ? onClose : () => setWanted(undefined)}
           onStart={setStarted}
         />
@@ -81,6 +85,7 @@ function WantedForm({
   const groups = useGroups() ?? []
   const least = useShortestFrequency()
   const [text, setText] = useState(act === 'frequency' ? '10' : '')
+  const [replacement, setReplacement] = useState('')
   const [mode, setMode] = useState<'keep' | 'exact' | 'flexible'>('keep')
   const [error, setError] = useState<string>()
   const group = groups.find(({ slug }) => slug === text) ?? groups[0]
@@ -92,6 +97,15 @@ function WantedForm({
       const isRight = Number.isInteger(frequency) && frequency >= least && frequency <= 120
       if (!isRight) return setError(`Enter a whole number from ${least} to 120.`)
       return onWanted({ action: 'update', change: { frequency } })
+    }
+    if (act === 'tag' || act === 'untag') {
+      const tags = tagsOf(text)
+      return tags.length === 0 ? setError('Enter at least one tag.') : onWanted({ action: act, tags })
+    }
+    if (act === 'replace') {
+      const [value, next] = [text.trim(), replacement.trim()]
+      if (value === '' || next === '') return setError('Enter both values.')
+      return onWanted({ action: 'replace', value, replacement: next })
     }
     const expected_value = text.split('\n').flatMap((line) => line.trim() || [])
     if (expected_value.length === 0) return setError('Enter at least one value.')
@@ -136,6 +150,25 @@ function WantedForm({
           </Field>
         </>
       )}
+      {act === 'replace' && (
+        <>
+          <Field
+            label="Expected value"
+            hint="The whole value, such as 192.0.2.1 or 10 mail.example.com. Monitors without it stay as they are."
+            error={error}
+          >
+            <Input isCode value={text} onChange={(event) => setText(event.currentTarget.value)} />
+          </Field>
+          <Field label="New value" hint="Other expected values of a monitor stay.">
+            <Input isCode value={replacement} onChange={(event) => setReplacement(event.currentTarget.value)} />
+          </Field>
+        </>
+      )}
+      {(act === 'tag' || act === 'untag') && (
+        <Field label="Tags" hint="Separated by spaces. Letter case matters. Other tags stay." error={error}>
+          <Input isCode value={text} onChange={(event) => setText(event.currentTarget.value)} placeholder="prod eu" />
+        </Field>
+      )}
       <Buttons>
         <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit">
@@ -146,9 +179,15 @@ function WantedForm({
   )
 }
 
-type PreviewProps = { wanted: Wanted; target: JobTarget; onBack: () => void; onStart: (job: Job) => void }
+type PreviewProps = {
+  wanted: Wanted
+  isAsked: boolean
+  target: JobTarget
+  onBack: () => void
+  onStart: (job: Job) => void
+}
 
-function Preview({ wanted, target, onBack, onStart }: PreviewProps) {
+function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
   const dryRun = useMutation({ mutationFn: () => createJob({ ...wanted, ...target, dry_run: true }) })
   const start = useMutation({ mutationFn: () => createJob({ ...wanted, ...target }), onSuccess: onStart })
   const { mutate } = dryRun
@@ -182,7 +221,7 @@ function Preview({ wanted, target, onBack, onStart }: PreviewProps) {
         </div>
       )}
       <Buttons>
-        <Button onClick={onBack}>{wanted.change || wanted.group ? 'Back' : 'Cancel'}</Button>
+        <Button onClick={onBack}>{isAsked ? 'Back' : 'Cancel'}</Button>
         <Button
           look={isDangerous ? 'danger' : 'primary'}
           disabled={!isReady || job.changed === 0}
@@ -199,6 +238,7 @@ function Preview({ wanted, target, onBack, onStart }: PreviewProps) {
 const VERBS: Record<NewJob['action'], string> = {
   update: 'Change',
   move: 'Move',
+  replace: 'Change',
   tag: 'Tag',
   untag: 'Untag',
   accept: 'Change',

@@ -30,6 +30,8 @@ export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): str
       return updateTitle(change ?? {})
     case 'move':
       return `Move to group ${change?.group ?? ''}`
+    case 'replace':
+      return `Replace ${valueText(change?.value)} with ${valueText(change?.replacement)}`
     case 'tag':
       return `Add tags: ${valueText(change?.tags ?? [])}`
     case 'untag':

@@ -7,11 +7,15 @@ import {
   ListChecks,
   MoreHorizontal,
   PencilLine,
+  Replace,
   RotateCw,
+  Tag,
+  Tags,
   Trash2,
   X,
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import type { JobAct } from '../jobs/job-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
@@ -31,8 +35,8 @@ type BarProps = {
   onMove: () => void
   onFrequency: () => void
   onDelete: () => void
-  onExpect: () => void
-  onAccept: () => void
+  /** What only a job does. */
+  onJob: (act: JobAct) => void
   onClear: () => void
   onStop: () => void
   onDismiss: () => void
@@ -67,7 +71,7 @@ export function ListBar(props: BarProps) {
   )
 }
 
-function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onExpect, onAccept, onClear }: BarProps) {
+function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onJob, onClear }: BarProps) {
   const isWide = useIsWide()
   return (
     <>
@@ -106,11 +110,21 @@ function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onExpect, onAcce
             </MenuItem>
           </>
         )}
-        <MenuItem icon={PencilLine} onSelect={onExpect}>
+        <MenuItem icon={PencilLine} onSelect={() => onJob('expect')}>
           Set expected values…
         </MenuItem>
-        <MenuItem icon={ListChecks} onSelect={onAccept}>
+        <MenuItem icon={Replace} onSelect={() => onJob('replace')}>
+          Replace an expected value…
+        </MenuItem>
+        <MenuItem icon={ListChecks} onSelect={() => onJob('accept')}>
           Accept current values…
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Tag} onSelect={() => onJob('tag')}>
+          Add tags…
+        </MenuItem>
+        <MenuItem icon={Tags} onSelect={() => onJob('untag')}>
+          Remove tags…
         </MenuItem>
         <MenuItem icon={FolderInput} onSelect={onMove}>
           Move to group…

@@ -3,7 +3,7 @@ import type { MonitorState } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { STATE_WORDS } from '#contract/wording.ts'
 import { Select } from '../ui/select.tsx'
-import { type ListSearch, ORDER, severalOf, withoutFilters, withStates, withTags } from './list-query.ts'
+import { type ListSearch, metadataOf, ORDER, severalOf, withoutFilters, withStates, withTags } from './list-query.ts'
 import { SearchField } from './list-search.tsx'
 import { useGroups } from './new-settings.ts'
 
@@ -110,7 +110,7 @@ type Chip = { text: string; without: ListSearch }
 function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
   const states = severalOf(search.state)
   const tags = severalOf(search.tag)
-  const single = (name: 'search' | 'type' | 'group' | 'customer' | 'id', text: string): Chip[] => {
+  const single = (name: 'search' | 'type' | 'value' | 'group' | 'customer' | 'id', text: string): Chip[] => {
     const { [name]: value, ...without } = search
     return value === undefined ? [] : [{ text, without }]
   }
@@ -124,6 +124,7 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
       ),
     })),
     ...single('type', `type: ${search.type}`),
+    ...single('value', `value: ${search.value}`),
     ...single('group', `group: ${groupName}`),
     ...tags.map((tag) => ({
       text: `tag: ${tag}`,
@@ -133,6 +134,10 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
       ),
     })),
     ...single('customer', `customer: ${search.customer}`),
-    ...single('id', `id: ${search.id}`),
+    ...single('id', `external_id: ${search.id}`),
+    ...metadataOf(search).map(([name, key, value]) => {
+      const { [name]: _, ...without } = search
+      return { text: `${key}: ${value}`, without }
+    }),
   ]
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isFiltered, listQuery, orderedBy, withoutFilters } from './list-query.ts'
+import { isFiltered, jobTarget, listQuery, listSearchOf, orderedBy, withoutFilters } from './list-query.ts'
 
 test('the address becomes the API’s parameters, by name unless it says otherwise', () => {
   expect(listQuery({ search: 'www', type: 'MX', active: 'false' })).toMatchObject({
@@ -29,4 +29,19 @@ test('clearing the filters keeps the order', () => {
   expect(isFiltered(search)).toBe(true)
   expect(withoutFilters(search)).toEqual({ order: 'state', way: 'desc' })
   expect(isFiltered(withoutFilters(search))).toBe(false)
+})
+
+test('filters by value and metadata are in the address, the list and the job', () => {
+  const search = listSearchOf({
+    value: '192.0.2.',
+    'metadata.plan': 'big',
+    'metadata.': 'x',
+    'other.plan': 'x',
+    tag: 3,
+  })
+  expect(search).toEqual({ value: '192.0.2.', 'metadata.plan': 'big' })
+  expect(listQuery(search)).toMatchObject({ value: '192.0.2.', 'metadata.plan': 'big' })
+  expect(jobTarget(search)).toEqual({ filter: { value: '192.0.2.', 'metadata.plan': 'big' } })
+  expect(isFiltered({ 'metadata.plan': 'big' })).toBe(true)
+  expect(withoutFilters(search)).toEqual({})
 })

@@ -1,8 +1,9 @@
 import type { NewJob } from '#contract/jobs.ts'
+import { METADATA_PARAMETER, METADATA_PREFIX } from '#contract/labels.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import type { Page, Query } from '../api.ts'
+import { searchOf } from '../search.ts'
 
-/** The filters of the list in its address. `state` and `tag`: several are separated by commas. */
 /** The parts of a parameter that takes several. */
 export const severalOf = (list: string | undefined): string[] => list?.split(',').filter((part) => part !== '') ?? []
 
@@ -17,23 +18,36 @@ export function withTags({ tag: _, ...rest }: ListSearch, tags: readonly string[
   return tags.length > 0 ? { ...rest, tag: [...new Set(tags)].join(',') } : rest
 }
 
-const FILTERS = ['search', 'state', 'type', 'group', 'active', 'tag', 'customer', 'id'] as const
-/** What stands behind the `?` of the list's address. */
-export type ListSearch = { [name in (typeof FILTERS)[number] | 'order' | 'way']?: string }
+const FILTERS = ['search', 'state', 'type', 'value', 'group', 'active', 'tag', 'customer', 'id'] as const
+type MetadataFilter = `${typeof METADATA_PREFIX}${string}`
+/** What stands behind the `?` of the list's address. `state` and `tag`: several are separated by commas. */
+export type ListSearch = {
+  [name in (typeof FILTERS)[number] | 'order' | 'way' | MetadataFilter]?: string
+}
+
+const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
+
+/** The parameters of the address that the list knows. */
+export const listSearchOf = (given: Record<string, unknown>): ListSearch =>
+  searchOf(...FILTERS, 'order', 'way', ...metadataNames(given))(given)
+
+const metadataNames = (search: object) => Object.keys(search).filter(isMetadata) as MetadataFilter[]
+
+/** The filters by metadata: key and value. */
+export const metadataOf = (search: ListSearch): [name: MetadataFilter, key: string, value: string][] =>
+  metadataNames(search).map((name) => [name, name.slice(METADATA_PREFIX.length), search[name] ?? ''])
+
 export type MonitorPage = Page<MonitorAnswer>
 
 export const SEGMENT = 100
 export const ORDER = 'domain'
 
 /** The API's names of the filters, without the state. */
-export const otherFilters = ({ search, type, group, tag, customer, id }: ListSearch) => ({
-  search,
-  record_type: type,
-  group,
-  tag,
-  customer,
-  external_id: id,
-})
+export const otherFilters = (given: ListSearch) => {
+  const { search, type, value, group, tag, customer, id } = given
+  const metadata = Object.fromEntries(metadataOf(given).map(([name, , value]) => [name, value]))
+  return { search, record_type: type, value, group, tag, customer, external_id: id, ...metadata }
+}
 
 /** The API's parameters for it. */
 export const listQuery = ({ state, active, order, way, ...rest }: ListSearch): Query => ({
@@ -56,7 +70,8 @@ export function jobTarget({ state, active, ...rest }: ListSearch): Pick<NewJob, 
   return Object.keys(filter).length === 0 ? { all: true } : { filter: filter as NewJob['filter'] & object }
 }
 
-export const isFiltered = (search: ListSearch): boolean => FILTERS.some((name) => search[name] !== undefined)
+export const isFiltered = (search: ListSearch): boolean =>
+  FILTERS.some((name) => search[name] !== undefined) || metadataNames(search).length > 0
 
 /** The address without its filters; the order stays. */
 export const withoutFilters = ({ order, way }: ListSearch): ListSearch => ({

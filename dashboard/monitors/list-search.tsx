@@ -1,7 +1,19 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Search } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import type { KnownLabels } from '#contract/dashboard.ts'
+import type { Group } from '#contract/groups.ts'
+import { api, type Page } from '../api.ts'
 import type { ListSearch } from './list-query.ts'
-import { type Completion, completionsOf, nameIn, readTokens } from './list-tokens.ts'
+import {
+  type Completion,
+  completionsOf,
+  groupsAsked,
+  type Known,
+  labelsAsked,
+  nameIn,
+  readTokens,
+} from './list-tokens.ts'
 
 const TYPING_MS = 220
 
@@ -36,7 +48,7 @@ export function SearchField({ search, onSearch }: FieldProps) {
     setProblem(found.problem)
     if (isDone || found.search !== search) onSearch(withName(found.search, nameIn(found.text)))
   }
-  const completions = completionsOf(text)
+  const completions = completionsOf(text, useKnown(isOpen ? text : ''))
   const isShown = isOpen && completions.length > 0
   const chosen = isShown ? completions[active] : undefined
   const open = (next: boolean) => {
@@ -45,7 +57,7 @@ export function SearchField({ search, onSearch }: FieldProps) {
   }
   const choose = (completion: Completion) => {
     // A key goes on with its values.
-    open(completion.text.endsWith(':'))
+    open(/[:.]$/.test(completion.text))
     read(completion.text)
   }
   const onKey = (event: KeyboardEvent) => {
@@ -79,7 +91,7 @@ export function SearchField({ search, onSearch }: FieldProps) {
           aria-autocomplete="list"
           aria-invalid={problem !== undefined}
           aria-describedby={problem === undefined ? undefined : problemId}
-          placeholder="Name, value, tag:… or state:…"
+          placeholder="Name, value:… or tag:…"
           value={text}
           onChange={(event) => {
             open(true)
@@ -127,6 +139,39 @@ export function SearchField({ search, onSearch }: FieldProps) {
     </>
   )
 }
+
+const MOST_GROUPS = 20
+
+/** What the organization has of what is being written: tags, metadata or groups. */
+function useKnown(text: string): Known {
+  const [asked, setAsked] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const [ofLabels, begun] = [labelsAsked(asked), groupsAsked(asked)]
+  const labels = useQuery({
+    queryKey: ['monitors', 'labels', ofLabels],
+    enabled: ofLabels !== undefined,
+    staleTime: 30_000,
+    // While someone goes on writing the same.
+    placeholderData: (before: KnownLabels | undefined, query) =>
+      (query?.queryKey[2] as Asked)?.of === ofLabels?.of ? before : undefined,
+    queryFn: ({ signal }) => api.get<KnownLabels>('/dashboard/api/labels', ofLabels, signal),
+  })
+  const groups = useQuery({
+    queryKey: ['groups', 'begun', begun],
+    enabled: begun !== undefined,
+    staleTime: 30_000,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      api.get<Page<Group>>('/groups', { search: begun, limit: MOST_GROUPS, order_by: 'name' }, signal),
+  })
+  const isSameKind = labelsAsked(text)?.of === ofLabels?.of
+  return { labels: (isSameKind && labels.data?.labels) || [], groups: groups.data?.data ?? [] }
+}
+
+type Asked = ReturnType<typeof labelsAsked>
 
 const intoView = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 

@@ -1,19 +1,26 @@
+import { METADATA_PREFIX } from '#contract/labels.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { STATE_WORDS } from '#contract/wording.ts'
 import { type ListSearch, severalOf, withStates, withTags } from './list-query.ts'
 
 /** What can stand before the colon in the search field, as `tag:prod`. */
-export const TOKENS = {
+const TOKENS = {
   state: 'State, as state:mismatch',
   type: 'Record type, as type:MX',
+  value: 'Expected value, as value:192.0.2.1',
   tag: 'Tag, as tag:prod',
   customer: 'Customer, as customer:acme',
-  id: 'External id, as id:customer-300/www',
   group: 'Group, as group:shop',
-} as const
-type Key = keyof typeof TOKENS
-const KEYS = Object.keys(TOKENS) as Key[]
-const ALLOWED = KEYS.map((key) => `${key}:`).join(' ')
+  external_id: 'External id, as external_id:customer-300/www',
+  'metadata.': 'Metadata, as metadata.plan:business',
+}
+const KEYS = Object.keys(TOKENS) as (keyof typeof TOKENS)[]
+/** A key of metadata is written behind the dot. */
+const asWritten = (key: string) => (key === METADATA_PREFIX ? key : `${key}:`)
+const ALLOWED = KEYS.map((key) => (key === METADATA_PREFIX ? `${key}key:` : asWritten(key))).join(' ')
+/** What is short for it. */
+const SHORT: Record<string, string> = { id: 'external_id' }
+const MOST_SHORT_VALUE = 2
 const STATES = Object.keys(STATE_WORDS) as (keyof typeof STATE_WORDS)[]
 
 type Word = { text: string; start: number; isFinished: boolean }
@@ -37,12 +44,22 @@ function wordsOf(text: string): Word[] {
 
 /** Key and value of `tag:prod`. Undefined for names, URLs and addresses, which have colons too. */
 function tokenOf(word: string): { key: string; value: string } | undefined {
-  const [, key, given] = /^([a-z_]+):(.*)$/is.exec(word) ?? []
-  if (key === undefined || given === undefined) return undefined
-  const isKnown = KEYS.some((each) => each === key.toLowerCase())
-  if (!isKnown && /^\/|:|^\d+$/.test(given)) return undefined
-  return { key: key.toLowerCase(), value: given.replaceAll('"', '').trim() }
+  const [, before, given] = /^(metadata\.[\w.-]{1,40}|[a-z_]+):(.*)$/is.exec(word) ?? []
+  if (before === undefined || given === undefined) return undefined
+  const key = lowerCasedKey(before)
+  if (!isKnown(key) && /^\/|:|^\d+$/.test(given)) return undefined
+  return { key, value: given.replaceAll('"', '').trim() }
 }
+
+/** Letter case matters in a key of metadata. */
+function lowerCasedKey(key: string): string {
+  const of = key.slice(METADATA_PREFIX.length)
+  if (key.toLowerCase().startsWith(METADATA_PREFIX)) return METADATA_PREFIX + of
+  return SHORT[key.toLowerCase()] ?? key.toLowerCase()
+}
+
+const isMetadata = (key: string): key is `${typeof METADATA_PREFIX}${string}` => key.startsWith(METADATA_PREFIX)
+const isKnown = (key: string) => isMetadata(key) || KEYS.some((each) => each === key)
 
 /** What the text asks for by name: all that is no token. */
 export const nameIn = (text: string): string =>
@@ -78,7 +95,7 @@ export function readTokens(text: string, search: ListSearch, isDone = false): Re
 
 /** The filters with this one too, or a sentence that says what is allowed. */
 function applied(search: ListSearch, key: string, value: string): ListSearch | string {
-  if (!KEYS.some((each) => each === key)) return `“${key}:” is not a filter. Use one of: ${ALLOWED}`
+  if (!isKnown(key)) return `“${key}:” is not a filter. Use one of: ${ALLOWED}`
   if (value === '') return `Write a value after “${key}:”, without a space.`
   if (key === 'state') {
     const asked = partsOf(value).map((part) => part.toUpperCase().replaceAll('-', '_'))
@@ -91,7 +108,8 @@ function applied(search: ListSearch, key: string, value: string): ListSearch | s
     return type ? { ...search, type } : `“${value}” is not a record type. Use one of: ${RECORD_TYPES.join(', ')}`
   }
   if (key === 'tag') return withTags(search, [...severalOf(search.tag), ...partsOf(value)])
-  return { ...search, [key]: value }
+  if (key === 'value' && value.length <= MOST_SHORT_VALUE) return 'Write at least 3 characters after “value:”.'
+  return { ...search, [key === 'external_id' ? 'id' : key]: value }
 }
 
 const partsOf = (value: string) => value.split(',').filter((part) => part !== '')
@@ -100,31 +118,74 @@ const lowerCased = (values: readonly string[]) => values.map((value) => value.to
 /** How the text can go on: `text` is the whole field then. A key first, then the values that are known. */
 export type Completion = { text: string; label: string; hint: string }
 
-export function completionsOf(text: string): Completion[] {
+/** What exists of it: labels as `labelsAsked` asks for them, and groups as `groupsAsked` does. */
+export type Known = { labels: readonly string[]; groups: readonly { slug: string; name: string }[] }
+const NOTHING: Known = { labels: [], groups: [] }
+
+export function completionsOf(text: string, { labels, groups }: Known = NOTHING): Completion[] {
   const last = wordsOf(text).at(-1)
   if (!last) return keysFrom(text.trimStart(), '')
   if (last.isFinished) return []
   const head = text.slice(0, last.start)
   const token = tokenOf(last.text)
-  if (!token) return keysFrom(head, last.text)
-  const whole = (value: string, hint: string) => ({ text: `${head}${token.key}:${value} `, label: value, hint })
-  if (token.key === 'state') {
-    const asked = token.value.split(',')
-    const begun = asked.pop()!.toLowerCase()
-    const before = asked.map((part) => `${part},`).join('')
-    const fitting = STATES.filter((state) => state.toLowerCase().startsWith(begun))
-    return fitting.map((state) => ({
-      ...whole(before + state.toLowerCase(), STATE_WORDS[state]),
-      label: state.toLowerCase(),
-    }))
+  if (!token) {
+    if (!isMetadata(last.text)) return keysFrom(head, last.text)
+    const keys = labels.map((key) => `${METADATA_PREFIX}${key}:`).filter((key) => key.startsWith(last.text))
+    return keys.map((key) => ({ text: head + key, label: key, hint: 'Metadata' }))
   }
-  if (token.key !== 'type') return []
-  return RECORD_TYPES.filter((type) => type.startsWith(token.value.toUpperCase())).map((type) => whole(type, ''))
+  const { key, value } = token
+  const [before, begun] = lastPart(value)
+  const whole = (part: string, hint = '', all = part) => ({
+    text: `${head}${key}:${/\s/.test(all) ? `"${all}"` : all} `,
+    label: part,
+    hint,
+  })
+  if (key === 'state') {
+    const fitting = STATES.filter((state) => state.toLowerCase().startsWith(begun.toLowerCase()))
+    return fitting.map((state) => whole(state.toLowerCase(), STATE_WORDS[state], before + state.toLowerCase()))
+  }
+  if (key === 'type')
+    return RECORD_TYPES.filter((type) => type.startsWith(value.toUpperCase())).map((type) => whole(type))
+  if (key === 'group') {
+    const written = value.toLowerCase()
+    const fitting = groups.filter(({ slug, name }) => slug.includes(written) || name.toLowerCase().includes(written))
+    return fitting.map(({ slug, name }) => whole(slug, name === slug ? '' : name))
+  }
+  if (key === 'tag') return labels.filter((tag) => tag.startsWith(begun)).map((tag) => whole(tag, '', before + tag))
+  if (key !== 'customer' && !isMetadata(key)) return []
+  // One with quotation marks cannot be written here.
+  return labels.filter((label) => label.startsWith(value) && !label.includes('"')).map((label) => whole(label))
+}
+
+/** Those of several that are finished, with their commas, and the one that is being written. */
+function lastPart(value: string): [before: string, begun: string] {
+  const end = value.lastIndexOf(',') + 1
+  return [value.slice(0, end), value.slice(end)]
+}
+
+/** What the server is asked for, to complete the last word with labels. */
+export function labelsAsked(text: string): { of: string; begin: string } | undefined {
+  const last = wordsOf(text).at(-1)
+  if (!last || last.isFinished) return undefined
+  const token = tokenOf(last.text)
+  if (!token) {
+    return isMetadata(last.text) ? { of: 'metadata', begin: last.text.slice(METADATA_PREFIX.length) } : undefined
+  }
+  if (token.key === 'tag') return { of: 'tag', begin: lastPart(token.value)[1] }
+  const of = token.key === 'customer' ? `${METADATA_PREFIX}customer` : token.key
+  return isMetadata(of) ? { of, begin: token.value } : undefined
+}
+
+/** What is written of a group; undefined where none is. */
+export function groupsAsked(text: string): string | undefined {
+  const last = wordsOf(text).at(-1)
+  const token = last && !last.isFinished ? tokenOf(last.text) : undefined
+  return token?.key === 'group' ? token.value : undefined
 }
 
 const keysFrom = (head: string, begun: string): Completion[] =>
   KEYS.filter((key) => key.startsWith(begun.toLowerCase())).map((key) => ({
-    text: `${head}${key}:`,
-    label: `${key}:`,
+    text: head + asWritten(key),
+    label: asWritten(key),
     hint: TOKENS[key],
   }))

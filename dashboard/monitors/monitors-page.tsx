@@ -158,8 +158,7 @@ export function MonitorsPage() {
         onMove={() => ask('move')}
         onFrequency={() => ask('frequency')}
         onDelete={() => ask('delete')}
-        onExpect={() => setJob('expect')}
-        onAccept={() => setJob('accept')}
+        onJob={setJob}
         onClear={() => setSelection(NOTHING)}
         onStop={stop}
         onDismiss={dismiss}

@@ -222,6 +222,7 @@ const JOBS: Record<string, string> = {
   move: 'move monitors to another group',
   tag: 'add tags to monitors',
   untag: 'remove tags from monitors',
+  replace: 'replace an expected value of monitors',
   accept: 'accept current values as expected',
   check: 'check monitors now',
   delete: 'delete monitors',

@@ -25,6 +25,8 @@ test('only what differs is sent', () => {
     url: 'https://hooks.example.com/v2',
   })
   expect(changeOf(webhook, { ...form, groups: [] })).toEqual({ groups: [] })
+  expect(changeOf(webhook, { ...form, isOfAll: true })).toEqual({ all_groups: true })
+  expect(changeOf({ ...webhook, all_groups: true }, { ...form, isOfAll: false })).toEqual({ all_groups: false })
   expect(changeOf(webhook, { ...form, headers: form.headers.slice(1) })).toEqual({
     headers: { Authorization: 'Bearer 1' },
   })
@@ -33,5 +35,6 @@ test('only what differs is sent', () => {
 test('header lines without a name are not sent, and no secret is sent where the server makes it', () => {
   const form = { ...emptyForm(['grp_1']), url: 'https://a.example', headers: [{ key: 0, name: ' ', value: 'x' }] }
   expect(newWebhookOf(form)).toEqual({ url: 'https://a.example', groups: ['grp_1'], headers: {} })
+  expect(newWebhookOf({ ...form, isOfAll: true }).all_groups).toBe(true)
   expect(newWebhookOf({ ...form, secret: 'my own secret of old' }).secret).toBe('my own secret of old')
 })

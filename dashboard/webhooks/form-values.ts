@@ -5,24 +5,33 @@ import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 export type WebhookForm = {
   url: string
   groups: string[]
+  isOfAll: boolean
   headers: HeaderLine[]
   /** Undefined: one is made by the server. */
   secret: string | undefined
 }
 export type HeaderLine = { key: number; name: string; value: string }
 
-export const emptyForm = (groups: string[]): WebhookForm => ({ url: '', groups, headers: [], secret: undefined })
+export const emptyForm = (groups: string[]): WebhookForm => ({
+  url: '',
+  groups,
+  isOfAll: false,
+  headers: [],
+  secret: undefined,
+})
 
-export const formOf = ({ url, groups, headers }: Webhook): WebhookForm => ({
+export const formOf = ({ url, groups, all_groups, headers }: Webhook): WebhookForm => ({
   url,
   groups,
+  isOfAll: all_groups ?? false,
   headers: Object.entries(headers).map(([name, value], key) => ({ key, name, value })),
   secret: undefined,
 })
 
-export const newWebhookOf = ({ url, groups, headers, secret }: WebhookForm): NewWebhook => ({
+export const newWebhookOf = ({ url, groups, isOfAll, headers, secret }: WebhookForm): NewWebhook => ({
   url: url.trim(),
   groups,
+  ...(isOfAll ? { all_groups: true } : {}),
   headers: headersOf(headers),
   ...(secret === undefined ? {} : { secret }),
 })
@@ -31,6 +40,7 @@ export const newWebhookOf = ({ url, groups, headers, secret }: WebhookForm): New
 export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm> => ({
   url: { label: 'URL', text: (url) => url, same: (one, other) => one.trim() === other.trim() },
   groups: { label: 'Groups', text: (groups) => groups.map(groupName).join(', '), same: sameSet },
+  isOfAll: { label: 'All groups', text: (isOfAll) => (isOfAll ? 'yes' : 'no') },
   headers: {
     label: 'Headers',
     text: (lines) => headerLines(lines).join('\n'),
@@ -47,6 +57,7 @@ export function changeOf(before: Webhook, form: WebhookForm): WebhookChange {
   return {
     ...(isSame(fields, 'url', was, form) ? {} : { url: form.url.trim() }),
     ...(isSame(fields, 'groups', was, form) ? {} : { groups: form.groups }),
+    ...(isSame(fields, 'isOfAll', was, form) ? {} : { all_groups: form.isOfAll }),
     ...(isSame(fields, 'headers', was, form) ? {} : { headers: headersOf(form.headers) }),
   }
 }

@@ -12,11 +12,15 @@ const MANY = 8
 /** Of which groups' changes it hears. */
 export function GroupChoice({
   chosen,
+  isOfAll,
   onChange,
+  onAll,
   error,
 }: {
   chosen: readonly string[]
+  isOfAll: boolean
   onChange: (ids: string[]) => void
+  onAll: (isOfAll: boolean) => void
   error: string | undefined
 }) {
   const { data, error: problem } = useQuery(groupsQuery)
@@ -28,8 +32,18 @@ export function GroupChoice({
   return (
     <fieldset>
       <legend className="text-sm font-medium">Groups</legend>
-      <p className="mb-1.5 text-xs text-faint">The webhook receives the changes of all monitors in these groups.</p>
-      <div className="rounded-md border border-line">
+      <div className="mt-1 mb-2.5">
+        <Checkbox
+          label="All groups"
+          hint="Also groups that are created later. Each change is sent once."
+          isChecked={isOfAll}
+          onChange={onAll}
+        />
+      </div>
+      {!isOfAll && (
+        <p className="mb-1.5 text-xs text-faint">The webhook receives the changes of all monitors in these groups.</p>
+      )}
+      <div className="rounded-md border border-line" hidden={isOfAll}>
         {groups.length > MANY && (
           <div className="border-b border-line p-2">
             <Input
@@ -72,6 +86,7 @@ export function GroupChoice({
         </p>
       ) : (
         data &&
+        !isOfAll &&
         chosen.length === 0 && (
           <p className="mt-1.5 text-xs text-warn">Without a group, the webhook receives only tests.</p>
         )

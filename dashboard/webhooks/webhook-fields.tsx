@@ -30,7 +30,13 @@ export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
           onChange={(event) => set({ url: event.target.value })}
         />
       </Field>
-      <GroupChoice chosen={form.groups} onChange={(groups) => set({ groups })} error={fieldError(problem, 'groups')} />
+      <GroupChoice
+        chosen={form.groups}
+        isOfAll={form.isOfAll}
+        onChange={(groups) => set({ groups })}
+        onAll={(isOfAll) => set({ isOfAll })}
+        error={fieldError(problem, 'groups')}
+      />
       <HeaderFields
         lines={form.headers}
         onChange={(headers) => set({ headers })}

@@ -110,7 +110,7 @@ test('the search field of the list takes filters by keyboard, keeps them in the 
   expect(params()).toEqual({ type: 'MX', tag: 'prod' })
 
   await field.fill('owner:me ')
-  await page.getByText('“owner:” is not a filter. Use one of: state: type: tag: customer: id: group:').waitFor()
+  await page.getByText('“owner:” is not a filter. Use one of: state: type: value: tag: customer: group:').waitFor()
   expect(await field.getAttribute('aria-invalid')).toBe('true')
   await field.fill('state:')
   await page.getByRole('option', { name: /^valid/ }).click()

@@ -45,3 +45,49 @@ test('all monitors that match get other expected values after a preview, and the
   await page.getByRole('dialog', { name: 'Undo' }).getByText('320 monitors changed').waitFor()
   expect(await changed()).toBe(0)
 })
+
+test('an expected value is replaced and tags are added for the chosen monitors, after a preview', async () => {
+  const { page, server } = await givenOwner()
+  const monitors = ['one.example', 'two.example', 'three.example'].map((full_domain, at) => ({
+    ...{ full_domain, record_type: 'A', is_active: false },
+    expected_value: at === 0 ? ['192.0.2.7'] : ['192.0.2.1', `192.0.2.${at + 1}`],
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers: { origin: server.url } })
+  await page.goto('/dashboard/monitors')
+  const choose = async (item: string) => {
+    await page.getByRole('checkbox', { name: 'Select all loaded monitors' }).click()
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+    return page.getByRole('dialog')
+  }
+  const replace = await choose('Replace an expected value…')
+  await replace.getByLabel('Expected value').fill('192.0.2.1')
+  await replace.getByLabel('New value').fill('192.0.2.99')
+  await replace.getByRole('button', { name: 'Preview' }).click()
+  await replace.getByText('2 monitors would change, 1 unchanged.').waitFor()
+  await replace.getByText('192.0.2.1 → 192.0.2.99').first().waitFor()
+  await replace.getByRole('button', { name: 'Change 2 monitors' }).click()
+  await replace.getByText('2 monitors changed').waitFor()
+  await replace.getByRole('button', { name: 'Close' }).last().click()
+  const values = async () => {
+    const { data } = await (await page.request.get('/monitors')).json()
+    return data.map((each: { expected_value: string[] }) => each.expected_value.join(' '))
+  }
+  expect(await values()).toEqual(['192.0.2.7', '192.0.2.99 192.0.2.2', '192.0.2.99 192.0.2.3'])
+
+  const tag = await choose('Add tags…')
+  await tag.getByRole('button', { name: 'Preview' }).click()
+  await tag.getByText('Enter at least one tag.').waitFor()
+  await tag.getByLabel('Tags').fill('prod eu')
+  await tag.getByRole('button', { name: 'Preview' }).click()
+  await tag.getByRole('button', { name: 'Tag 3 monitors' }).click()
+  await tag.getByText('3 monitors changed').waitFor()
+  await tag.getByRole('button', { name: 'Close' }).last().click()
+  const untag = await choose('Remove tags…')
+  await untag.getByLabel('Tags').fill('eu')
+  await untag.getByRole('button', { name: 'Preview' }).click()
+  await untag.getByRole('button', { name: 'Untag 3 monitors' }).click()
+  await untag.getByText('3 monitors changed').waitFor()
+  const tagged = await (await page.request.get('/monitors?tag=prod&include=tags')).json()
+  expect(tagged.data.map((each: { tags: string[] }) => each.tags)).toEqual([['prod'], ['prod'], ['prod']])
+})

@@ -39,6 +39,15 @@ export const PAGES: readonly Shown[] = [
   { name: 'overview', path: '/dashboard' },
   { name: 'overview-empty', path: '/dashboard', ofEmpty: true },
   { name: 'monitors', path: '/dashboard/monitors' },
+  {
+    name: 'monitors-search',
+    path: '/dashboard/monitors?state=MISMATCH&active=true',
+    prepare: async (page) => {
+      await page.getByRole('combobox', { name: 'Search monitors' }).click()
+      await page.getByRole('option', { name: 'metadata.' }).waitFor()
+      await page.keyboard.press('ArrowDown')
+    },
+  },
   { name: 'monitors-empty', path: '/dashboard/monitors', ofEmpty: true },
   { name: 'monitor-mismatch', path: monitor('www.orchard.example A') },
   { name: 'monitor-valid', path: monitor('www.northwind.example A') },

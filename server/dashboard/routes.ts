@@ -6,6 +6,8 @@ import {
   ImportRequest,
   ImportUpdated,
   ImportUpdates,
+  KnownLabels,
+  KnownLabelsQuery,
   Lookup,
   LookupRequest,
   Overview,
@@ -29,6 +31,7 @@ import { acceptCurrent, differenceOf } from './acceptance.ts'
 import { eventsCsv } from './events-csv.ts'
 import { planImport } from './import/plan.ts'
 import { updateExpectations } from './import/updates.ts'
+import { knownLabels } from './known-labels.ts'
 import type { LiveStreams } from './live/streams.ts'
 import { lookUp } from './lookup.ts'
 import { readOverview } from './overview.ts'
@@ -88,6 +91,12 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
       '/dashboard/api/import/updates',
       { bodyLimit: IMPORT_BYTES, schema: { body: ImportUpdates, response: Answers(200, ImportUpdated) } },
       ({ body, context }) => updateExpectations(deps.db, context, body),
+    )
+
+    app.get(
+      '/dashboard/api/labels',
+      { schema: { querystring: KnownLabelsQuery, response: Answers(200, KnownLabels) } },
+      ({ query, context }) => deps.readList(context, async (db) => ({ labels: await knownLabels(db, context, query) })),
     )
 
     app.get(

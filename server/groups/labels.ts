@@ -90,9 +90,9 @@ export const hasLabel = ({ table, id }: Of, listed: 'monitors' | 'groups', { org
 /** As searched texts are: letters beyond ASCII keep their case on both engines. */
 export const lowerCased = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** Whether a text has these characters. There are no wildcards. */
-export const contains = (text: RawBuilder<unknown>, characters: string) =>
-  sql<boolean>`${text} like ${`%${characters.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
+/** Whether a text has these characters. They have no wildcards; `before` is a pattern of what is in front of them. */
+export const contains = (text: RawBuilder<unknown>, characters: string, before = '%') =>
+  sql<boolean>`${text} like ${`${before}${characters.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
 
 type Of = { table: 'monitor_labels'; id: 'monitor_id' } | { table: 'group_labels'; id: 'group_id' }
 export const MONITOR_LABELS: Of = { table: 'monitor_labels', id: 'monitor_id' }

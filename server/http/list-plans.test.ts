@@ -119,6 +119,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       all.push({ query: { ...search, search: 'ex', tag: 'prod' }, isFew: true })
       all.push({ query: { ...search, search: 'xample 192.0.2', group: 'big' }, isFew: state === 'TIMEOUT' })
     }
+    all.push({ query: { value: '192.0.2' }, isFew: false })
     const included = NOTHING
     for (const { query, isFew } of all) {
       for (const order_by of Object.keys(ORDERS)) {

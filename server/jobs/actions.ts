@@ -15,7 +15,7 @@ import { changeMonitors, checkMonitors, lockManyMonitors, type ManyChanged } fro
 import { auditOf, type MonitorRow, nameOf } from '../monitors/monitor.ts'
 import { countDeletable, deleteMonitors, type KeptMonitor, restoreMonitors, toKept } from '../monitors/remove-many.ts'
 import { type FieldErrors, fieldTexts, Problem } from '../problem.ts'
-import type { JobRow, WantedChange } from './job.ts'
+import type { JobRow, Replacement, WantedChange } from './job.ts'
 
 export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'job_id'>
 
@@ -59,10 +59,21 @@ type Wanted = { ok: true; change: MonitorChange; groupId?: string | undefined } 
 /** Of an update or a move, what the request says; else what follows from the monitor as it is now. */
 function changeFor(row: MonitorRow, action: JobAction, wanted: WantedChange | null): Wanted {
   if (!wanted) return acceptingChange(row)
+  if (action === 'replace') return { ok: true, change: replaced(row, wanted.change as Replacement) }
   const given = wanted.change.tags ?? []
   if (action === 'tag') return withTags(row, (tags) => [...new Set([...tags, ...given])])
   if (action === 'untag') return withTags(row, (tags) => tags.filter((tag) => !given.includes(tag)))
   return { ok: true, ...wanted }
+}
+
+/** No change where the monitor does not expect the value, or no monitor of its type could. */
+function replaced(row: MonitorRow, { value, replacement }: Replacement): MonitorChange {
+  const parsed = parseChange(row, { expected_value: [value], is_exact_match: false })
+  if (!parsed.ok) return {}
+  const expected: string[] = JSON.parse(row.expected_values)
+  const [stored] = JSON.parse(parsed.changed.columns.expected_values ?? row.expected_values) as string[]
+  if (stored === undefined || !expected.includes(stored)) return {}
+  return { expected_value: expected.map((each) => (each === stored ? replacement : each)) }
 }
 
 function withTags(row: MonitorRow, change: (tags: string[]) => string[]): Wanted {

@@ -13,7 +13,10 @@ export type JobRow = Selectable<JobsTable>
 export type Selection = { monitors: number } | { filter: NonNullable<NewJob['filter']>; groupId?: string | undefined }
 
 /** What is set. `groupId`: of the group that `change` names; absent where a dry run would make it. */
-export type WantedChange = { change: MonitorChange; groupId?: string | undefined }
+export type WantedChange = { change: MonitorChange & Partial<Replacement>; groupId?: string | undefined }
+
+/** Of the action `replace`. */
+export type Replacement = { value: string; replacement: string }
 
 const HOUR_MS = 60 * 60_000
 /** How long after its end a job can be undone. */
@@ -21,7 +24,7 @@ export const UNDO_MS = 24 * HOUR_MS
 
 /** What the schema cannot judge. Fields of the wrong type are passed over, because the schema reports them. Pure. */
 export function refusalsOf(given: NewJob): FieldErrors {
-  const { action, monitors, filter, all, change, group, tags } = given
+  const { action, monitors, filter, all, change, group, tags, value, replacement } = given
   const errors: FieldErrors = {}
   const selections = { monitors, filter, all }
   const named = Object.values(selections).filter((each) => each !== undefined)
@@ -30,14 +33,16 @@ export function refusalsOf(given: NewJob): FieldErrors {
   if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
   // A list takes it for no filter, and a job would be for every monitor.
   if (typeof filter?.tag === 'string' && !/[^,\s]/.test(filter.tag)) errors['filter.tag'] = fieldError('empty')
-  for (const [field, value, of] of [
+  for (const [field, sent, of] of [
     ['change', change, ['update']],
     ['group', group, ['move']],
     ['tags', tags, ['tag', 'untag']],
+    ['value', value, ['replace']],
+    ['replacement', replacement, ['replace']],
   ] as const) {
     const isOf = of.some((each) => each === action)
-    if (isOf && value === undefined) errors[field] = fieldError('required')
-    if (!isOf && value !== undefined) errors[field] = fieldError('not_for_action', { action: `${action}` })
+    if (isOf && sent === undefined) errors[field] = fieldError('required')
+    if (!isOf && sent !== undefined) errors[field] = fieldError('not_for_action', { action: `${action}` })
   }
   if (isObject(change) && Object.keys(change).length === 0) errors.change = fieldError('empty_change')
   for (const [field, name] of [
@@ -54,6 +59,7 @@ const isObject = (value: unknown) => typeof value === 'object' && value !== null
 const UNDOABLE: Record<JobAction, boolean> = {
   update: true,
   move: true,
+  replace: true,
   tag: true,
   untag: true,
   accept: true,

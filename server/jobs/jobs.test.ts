@@ -96,6 +96,45 @@ onBothEngines('jobs', (_fresh, engine) => {
     expect((await results(again.id))[0]).toMatchObject({ state: 'unchanged', before: null })
   })
 
+  test('replace changes one expected value however it is written, keeps the others, and is undone', async () => {
+    const { world, ids, run, undo, results } = await givenWorld(engine, 1)
+    const patch = (body: object) => world.call(`/monitors/${ids[0]}`, { method: 'PATCH', body })
+    await patch({ expected_value: ['192.0.2.1', '192.0.2.2'] })
+    const monitors = [
+      { full_domain: 'six.example', record_type: 'AAAA', expected_value: ['2001:db8::1', '2001:db8::2'] },
+      { full_domain: 'mail.example', record_type: 'MX', expected_value: ['10 Mail.old.example.', '20 b.example'] },
+      { full_domain: 'text.example', record_type: 'TXT', expected_value: ['192.0.2.1'] },
+    ]
+    await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+    const before = await stateOf(world)
+    const expected = async () =>
+      (await world.call('/monitors')).body.data.map((each: { expected_value: string[] }) => each.expected_value)
+    const replace = (value: string, replacement: string) => run({ action: 'replace', all: true, value, replacement })
+
+    const first = await replace('192.0.2.1', '192.0.2.9')
+    expect(first).toMatchObject({ changed: 2, failed: 0, change: { value: '192.0.2.1', replacement: '192.0.2.9' } })
+    expect(await expected()).toEqual([
+      ['192.0.2.9', '192.0.2.2'],
+      ['2001:db8::1', '2001:db8::2'],
+      ['10 mail.old.example', '20 b.example'],
+      ['192.0.2.9'],
+    ])
+    expect(await replace('2001:DB8:0::1', '2001:db8::2')).toMatchObject({ changed: 1 })
+    expect(await replace('10 mail.OLD.example', '10 new.example')).toMatchObject({ changed: 1 })
+    expect((await expected()).slice(1, 3)).toEqual([['2001:db8::2'], ['10 new.example', '20 b.example']])
+    const wrong = await replace('192.0.2.9', 'nowhere')
+    expect(wrong).toMatchObject({ changed: 1, failed: 1 })
+    expect(Object.keys((await results(wrong.id, '&state=failed'))[0]!.errors!)).toEqual(['expected_value.0'])
+    expect(await replace('192.0.2.77', '192.0.2.1')).toMatchObject({ changed: 0, failed: 0 })
+    for (const { id } of (await world.call('/jobs?order_way=desc')).body.data.slice(1, -1)) await undo(id)
+    expect(await undo(first.id)).toMatchObject({ changed: 2 })
+    expect(await stateOf(world)).toBe(before)
+
+    const refused = async (body: object) => (await world.call('/jobs', { method: 'POST', body })).body.errors
+    expect(Object.keys(await refused({ action: 'replace', all: true, value: 'a' }))).toEqual(['replacement'])
+    expect(Object.keys(await refused({ action: 'check', all: true, value: 'a' }))).toEqual(['value'])
+  })
+
   test('tag and untag keep the other tags, and are undone except where the tags were changed since', async () => {
     const { world, ids, run, undo, results } = await givenWorld(engine)
     const patch = (id: string, tags: string[]) => world.call(`/monitors/${id}`, { method: 'PATCH', body: { tags } })

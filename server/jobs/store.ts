@@ -65,9 +65,10 @@ export async function insertJob(db: Database, context: RequestContext, given: Ne
 async function wantedChange(
   db: Database,
   context: RequestContext,
-  { action, change, group, tags, dry_run }: NewJob,
+  { action, change, group, tags, value, replacement, dry_run }: NewJob,
 ): Promise<WantedChange | undefined> {
   if (tags !== undefined) return { change: { tags } }
+  if (value !== undefined) return { change: { value, replacement: replacement! } }
   const given = action === 'move' ? { group: group! } : change
   if (given?.group === undefined) return given && { change: given }
   const known = await findGroupRow(db, context, given.group)

@@ -8,7 +8,7 @@ import { hasLabel, labelsAskedFor, MONITOR_LABELS, metadataLabel, takenExternalI
 import { findGroupRow } from '../groups/store.ts'
 import { invalid } from '../problem.ts'
 import { parseNameFilter } from './names.ts'
-import { isFound, parseSearch, type Search } from './search.ts'
+import { isFound, parseSearch, type Search, withValue } from './search.ts'
 
 /** What monitors must be equal to: column of `monitors` → value. */
 export type Equalities = Partial<
@@ -40,7 +40,7 @@ export async function parseFilter(
   query: MonitorFilters,
   groupId?: string,
 ): Promise<MonitorFilter> {
-  const { group, customer, state, record_type, is_active, external_id, tag, search, ...names } = query
+  const { group, customer, state, record_type, is_active, external_id, tag, search, value, ...names } = query
   const name = parseNameFilter(names)
   const states = state === undefined ? [] : parseStates(state)
   if (!name.ok || !states) {
@@ -62,11 +62,12 @@ export async function parseFilter(
   if (record_type !== undefined) equals.record_type = record_type
   if (is_active !== undefined) equals.is_active = is_active ? 1 : 0
   if (external_id !== undefined) equals.external_id = external_id
+  const words = search === undefined ? undefined : parseSearch(search)
   return {
     equals,
     states: states.length > 1 ? states : [],
     labels: [...new Set(labels)].sort(),
-    search: search === undefined ? undefined : parseSearch(search),
+    search: value === undefined ? words : withValue(words, value),
   }
 }
 

@@ -135,6 +135,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     const patched = await world.call(`/monitors/${other}`, { method: 'PATCH', body: { external_id: 'one' } })
     expect(patched.status).toBe(409)
     expect(await idsOf(world, 'external_id=one')).toEqual([first.body.id])
+    expect(await idsOf(world, 'external_id=one&include=group')).toEqual([first.body.id])
     const { key } = await world.organization('Other')
     const foreign = await world.call('/monitors', { method: 'POST', key, body: { ...WWW, external_id: 'one' } })
     expect(foreign.status).toBe(201)

@@ -143,7 +143,7 @@ const byColumn = (organizationId: string, column: string, value: unknown): Index
   index: `monitors_by_${column}`,
   columns: ['organization_id', column],
   values: [organizationId, value],
-  ...(column === 'external_id' ? { where: 'external_id is not null' } : {}),
+  ...(column === 'external_id' ? { where: 'monitors.external_id is not null' } : {}),
 })
 
 const byLabel = ({ organizationId }: Tenant, label: string): IndexedFilter => ({

@@ -74,6 +74,44 @@ onBothEngines('a search', (fresh, engine) => {
     expect((await world.call('/monitors/counts?search=xample', { key: stranger.key })).body.active).toBe(1)
   })
 
+  test('for a value looks at expected values only, also beside words', async () => {
+    const world = await givenApp(engine)
+    const txt = { record_type: 'TXT', domain: 'txt.example' }
+    const monitors = [
+      { ...A, domain: 'www.example', expected_value: ['192.0.2.1', '198.51.100.7'] },
+      {
+        ...A,
+        domain: '198.51.100.7.example',
+        external_id: '[198.51.100.7',
+        tags: ['198.51.100.7'],
+        metadata: { '198.51.100.7': '198.51.100.7' },
+      },
+      { ...txt, expected_value: ['Say "Hi" \\o/ 100%', 'größe'], external_id: '{a}' },
+    ]
+    await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+    for (const [query, expected] of [
+      ['value=51.100', ['www.example']],
+      ['value=198.51.100.7&search=example', ['www.example']],
+      ['value=192.0.2&search=51.100', ['198.51.100.7.example', 'www.example']],
+      ['value=192.0.2.1&search=w', ['www.example']],
+      ['value=192.0.2.1&search=t', []],
+      ['value=say%20%22hi%22', ['txt.example']],
+      ['value=%20%5Co%2F%20', ['txt.example']],
+      ['value=gr%C3%B6%C3%9Fe', ['txt.example']],
+      ['value=100%25', ['txt.example']],
+      ['value=1%25%25', []],
+      ['value=www', []],
+    ] as const) {
+      const { body } = await world.call(`/monitors?order_by=domain&${query}`)
+      expect([
+        query,
+        body.data.map(({ domain, subdomain }: MonitorAnswer) => [subdomain, domain].filter(Boolean).join('.')),
+      ]).toEqual([query, expected])
+      expect((await world.call(`/monitors/counts?${query}`)).body.active).toBe(expected.length)
+    }
+    expect((await world.call('/monitors?value=19')).body.errors.value).toBeDefined()
+  })
+
   test('follows every change of a monitor', async () => {
     const world = await givenApp(engine)
     const { id } = (await world.call('/monitors', { method: 'POST', body: { ...A, domain: 'one.example' } })).body

@@ -11,8 +11,11 @@ import { pastedName } from './pasted-name.ts'
 /** Names from the first on, up to the second. */
 type NameRange = readonly [from: string, to: string]
 
-/** Every word is in the text of a monitor, in one of its forms. `names`: where no word is long enough for the index, names begin with it. */
-export type Search = { words: readonly (readonly string[])[]; names?: NameRange }
+/**
+ * Every word is in the text of a monitor, in one of its forms, and `value` in its expected values. `names`: where no word is long
+ * enough for the index, names begin with it.
+ */
+export type Search = { words: readonly (readonly string[])[]; names?: NameRange; value?: string }
 
 /** Sorts behind every character of a stored name. */
 const LAST = '\u007f'
@@ -30,6 +33,13 @@ export function parseSearch(text: string): Search {
   return { words: rest, names: [prefix, prefix + LAST] }
 }
 
+/** Adds what an expected value contains. */
+export const withValue = (search: Search | undefined, value: string): Search => ({
+  words: [],
+  ...search,
+  value: lowerCased(value),
+})
+
 /** As it is written, and the name in a URL, a mail address, an IP address or one with letters beyond ASCII. */
 function formsOf(word: string): string[] {
   const given = lowerCased(word)
@@ -44,31 +54,37 @@ function formsOf(word: string): string[] {
 const isLong = (forms: readonly string[]) => forms.every((form) => Array.from(form).length >= TRIGRAM)
 
 /** Of a row of `monitors`. A scalar subquery, so that PostgreSQL looks up each row instead of joining all texts. */
-export function isFound({ organizationId }: Tenant, { words, names }: Search): RawBuilder<boolean> {
+export function isFound({ organizationId }: Tenant, search: Search): RawBuilder<boolean> {
+  const { names } = search
   const terms: RawBuilder<boolean>[] = []
   if (names) {
     const [from, to] = names
     terms.push(sql`((monitors.owner >= ${from} and monitors.owner < ${to})
       or (monitors.domain >= ${from} and monitors.domain < ${to}))`)
   }
-  if (words.length > 0) {
-    terms.push(sql`(select ${contains(words)} from monitor_texts as texts
+  if (hasTerms(search)) {
+    terms.push(sql`(select ${contains(search)} from monitor_texts as texts
       where texts.organization_id = ${organizationId} and texts.monitor_id = monitors.id)`)
   }
   return sql.join(terms, sql` and `)
 }
 
-/** Each word, in one of its forms, is in the text of `texts`. */
-const contains = (words: Search['words']): RawBuilder<boolean> =>
-  sql.join(
-    words.map((forms) => sql`(${sql.join(forms.map(isIn), sql` or `)})`),
-    sql` and `,
-  )
+const hasTerms = ({ words, value }: Search) => words.length > 0 || value !== undefined
+
+/** Each word, in one of its forms, is in the text of `texts`, and the value in its expected values. */
+function contains({ words, value }: Search): RawBuilder<boolean> {
+  const terms = words.map((forms) => sql<boolean>`(${sql.join(forms.map(isIn), sql` or `)})`)
+  if (value !== undefined) terms.push(hasCharacters(sql`texts.text`, value, BEFORE_VALUES))
+  return sql.join(terms, sql` and `)
+}
+
+/** The expected values are the last line of a text, behind the lines of the tags and the metadata. */
+const BEFORE_VALUES = '%\n[%\n{%}\n[%'
 
 const isIn = (form: string) => hasCharacters(sql`texts.text`, form)
 
 /** Whether `foundIds` are all that a search finds and no others. */
-export const isExact = ({ words, names }: Search): boolean => names === undefined || words.length === 0
+export const isExact = (search: Search): boolean => search.names === undefined || !hasTerms(search)
 
 /** Texts that say how many have a word. */
 const SAMPLE = 1_000
@@ -76,10 +92,10 @@ const SAMPLE = 1_000
 /**
  * Whether so many have it that reading the texts finds enough sooner than PostgreSQL's index, which collects all before it gives the first.
  */
-async function isCommon(db: Database, { organizationId }: Tenant, { words }: Search): Promise<boolean> {
+async function isCommon(db: Database, { organizationId }: Tenant, search: Search): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from (
     select text from monitor_texts where organization_id = ${organizationId} order by monitor_id limit ${SAMPLE}) as texts
-    where ${contains(words)}`.execute(db)
+    where ${contains(search)}`.execute(db)
   return rows[0]!.count > SAMPLE / 4
 }
 
@@ -89,18 +105,18 @@ export async function countedIds(db: Database, tenant: Tenant, search: Search, m
   if (!isRead) return foundIds(db, tenant, search, most)
   const { organizationId } = tenant
   return sql<{ id: string }>`(select monitor_id as id from monitor_texts as texts
-    where texts.organization_id = ${organizationId} and ${contains(search.words)} limit ${most})`
+    where texts.organization_id = ${organizationId} and ${contains(search)} limit ${most})`
 }
 
 /** The ids of monitors that a search finds, each once, from an index; at most `most`. The other filters are not looked at. */
 export function foundIds(db: Database, tenant: Tenant, search: Search, most?: number): RawBuilder<{ id: string }> {
   const limit = most === undefined ? sql`` : sql`limit ${most}`
-  if (search.names) return idsByName(db, tenant, search.names, limit)
+  if (search.names && search.value === undefined) return idsByName(db, tenant, search.names, limit)
   const { organizationId } = tenant
-  const { words } = search
+  const words = search.value === undefined ? search.words : [...search.words, [search.value]]
   if (engineOf(db) === 'postgres') {
     return sql`(select monitor_id as id from monitor_texts as texts
-      where texts.organization_id = ${organizationId} and ${hasTrigrams(organizationId, words)} and ${contains(words)} ${limit})`
+      where texts.organization_id = ${organizationId} and ${hasTrigrams(organizationId, words)} and ${contains(search)} ${limit})`
   }
   // The numbers of the organization bound what is walked of each trigram's list.
   const bound = (which: 'min' | 'max') =>
@@ -108,7 +124,7 @@ export function foundIds(db: Database, tenant: Tenant, search: Search, most?: nu
   return sql`(select texts.monitor_id as id from monitor_search cross join monitor_texts as texts
     where monitor_search match ${matchOf(words)}
       and monitor_search.rowid >= ${bound('min')} and monitor_search.rowid <= ${bound('max')}
-      and texts.number = monitor_search.rowid and texts.organization_id = ${organizationId} and ${contains(words)} ${limit})`
+      and texts.number = monitor_search.rowid and texts.organization_id = ${organizationId} and ${contains(search)} ${limit})`
 }
 
 /** In the words of the migration, so that the index is used. */
