@@ -139,6 +139,7 @@ const jobs = createRoute({
 })
 const groups = createRoute({
   ...view('groups'),
+  validateSearch: searchOf('search'),
   component: lazy(() => import('./groups/groups-page.tsx'), 'GroupsPage'),
 })
 const group = createRoute({

@@ -1,26 +1,31 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { BellOff, FolderTree, MoreHorizontal, Pencil, Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
-import type { Group } from '#contract/groups.ts'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { BellOff, FolderTree, MoreHorizontal, Pencil, Plus, Search, SearchX, Trash2 } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import type { Group, GroupAnswer } from '#contract/groups.ts'
+import { countText } from '../monitors/list-states.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Bones, Code, Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
-import { Badge } from '../ui/state.tsx'
+import { Badge, STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
+
+const route = getRouteApi('/inside/groups')
 
 type Asking = { to: 'make' } | { to: 'rename' | 'delete'; group: Group }
 
 export function GroupsPage() {
   const { can } = useSession()
   const canChange = can('write')
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(groupsQuery)
+  const { search } = route.useSearch()
+  const found = useInfiniteQuery(groupsQuery(search))
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = found
   const [asking, setAsking] = useState<Asking>()
   const groups = data?.pages.flatMap((page) => page.data)
   const webhooks = useQuery(webhooksQuery).data?.data
@@ -38,9 +43,14 @@ export function GroupsPage() {
       lead="Sets of monitors and the webhooks that receive their events."
       actions={canChange && make}
     >
+      <SearchField search={search ?? ''} />
       <Section isFlush>
-        {groups ? (
-          <>
+        {groups?.length === 0 ? (
+          <Empty icon={SearchX} title="No matching groups">
+            No group contains <span className="font-mono break-all">{search}</span>.
+          </Empty>
+        ) : groups ? (
+          <div aria-busy={isPlaceholderData}>
             <Table
               label="Groups"
               head={
@@ -48,6 +58,7 @@ export function GroupsPage() {
                   <Head>Name</Head>
                   <Head className="hidden sm:table-cell">Slug</Head>
                   <Head className="text-right">Monitors</Head>
+                  <Head className="hidden md:table-cell">States</Head>
                   <Head>Webhooks</Head>
                   <Head hidden="Actions" className="w-12" />
                 </>
@@ -70,7 +81,7 @@ export function GroupsPage() {
                 </Button>
               </div>
             )}
-            {groups.length === 1 && (
+            {groups.length === 1 && search === undefined && (
               <div className="border-t border-line">
                 <Empty icon={FolderTree} title="Only the default group">
                   All monitors are in the default group. Create a group per environment, customer or team to alert
@@ -78,7 +89,7 @@ export function GroupsPage() {
                 </Empty>
               </div>
             )}
-          </>
+          </div>
         ) : error ? (
           <ProblemPage problem={error} onRetry={() => void refetch()} />
         ) : (
@@ -94,7 +105,7 @@ export function GroupsPage() {
 
 /** `ofAll`: the webhooks that receive all groups; undefined while they are read. */
 type RowProps = {
-  group: Group
+  group: GroupAnswer
   ofAll: string[] | undefined
   canChange: boolean
   onAsk: (to: 'rename' | 'delete') => void
@@ -116,6 +127,9 @@ function GroupRow({ group, ofAll, canChange, onAsk }: RowProps) {
           </Link>
           {is_default && name !== 'Default' && <Badge tone="idle">Default</Badge>}
         </span>
+        <span className="mt-1 block md:hidden">
+          <States group={group} />
+        </span>
       </Cell>
       <Cell className="hidden text-soft sm:table-cell">
         <Code>{slug}</Code>
@@ -125,6 +139,9 @@ function GroupRow({ group, ofAll, canChange, onAsk }: RowProps) {
           {monitors.toLocaleString()}
           <span className="sr-only"> monitors of {name}</span>
         </Link>
+      </Cell>
+      <Cell className="hidden md:table-cell">
+        <States group={group} />
       </Cell>
       <Cell className="text-soft">
         {ofAll && webhooks.size === 0 ? (
@@ -156,5 +173,57 @@ function GroupRow({ group, ofAll, canChange, onAsk }: RowProps) {
         )}
       </Cell>
     </tr>
+  )
+}
+
+/** How many monitors of the group are in each state, as links to them. */
+function States({ group: { slug, name, counts } }: { group: GroupAnswer }) {
+  if (!counts) return null
+  return (
+    <span className="flex flex-wrap gap-x-3 gap-y-1 text-xs tabular-nums">
+      {STATES.filter((state) => (counts.states[state] ?? 0) > 0).map((state) => (
+        <Link
+          key={state}
+          to="/monitors"
+          search={{ group: slug, state, active: 'true' }}
+          title={stateTitle(state)}
+          className="inline-flex min-h-6 items-center gap-1 rounded-sm hover:underline"
+        >
+          <StateIcon state={state} />
+          {countText(counts.states[state] ?? 0, counts.is_partial)}
+          <span className="sr-only">
+            {STATE_LOOKS[state].word} in {name}
+          </span>
+        </Link>
+      ))}
+    </span>
+  )
+}
+
+const TYPING_MS = 220
+
+/** In the address once the typing pauses. */
+function SearchField({ search }: { search: string }) {
+  const navigate = route.useNavigate()
+  const [text, setText] = useState(search)
+  useEffect(() => {
+    const next = text.trim()
+    if (next === search) return
+    const timer = setTimeout(() => void navigate({ search: next ? { search: next } : {}, replace: true }), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [text, search, navigate])
+  return (
+    <div className="relative mb-3 w-full sm:w-80">
+      <Search className="pointer-events-none absolute top-2.5 left-3 size-4 text-faint" aria-hidden="true" />
+      <input
+        type="search"
+        aria-label="Search groups"
+        placeholder="Name, slug or tag"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        spellCheck={false}
+        className="h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 text-sm hover:border-soft focus-visible:outline-offset-0"
+      />
+    </div>
   )
 }

@@ -1,5 +1,5 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { Group, GroupAnswer } from '#contract/groups.ts'
+import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import type { GroupAnswer } from '#contract/groups.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { plural } from '#contract/wording.ts'
@@ -7,18 +7,26 @@ import { api, type Page } from '../api.ts'
 import { LABELS } from '../labels/labels-draft.ts'
 
 const MOST = 100
+/** Counts change with every check, of which nothing is told. */
+const REFRESH_MS = 30_000
 /** How many of its monitors a group's page shows itself. */
 export const FIRST = 8
 
 export const groupPath = (group: string): string => `/groups/${encodeURIComponent(group)}`
 
-export const groupsQuery = infiniteQueryOptions({
-  queryKey: ['groups', 'list'],
-  queryFn: ({ pageParam, signal }) =>
-    api.get<Page<Group>>('/groups', { limit: MOST, order_by: 'name', after: pageParam }, signal),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ after }) => after,
-})
+/** Those that the words find, with the states of their monitors. */
+export const groupsQuery = (search: string | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ['groups', 'list', search],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { limit: MOST, order_by: 'name', include: 'counts', search, after: pageParam }
+      return api.get<Page<GroupAnswer>>('/groups', query, signal)
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ after }) => after,
+    placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
+  })
 
 /** By slug or id, with its labels. */
 export const groupQuery = (group: string) =>

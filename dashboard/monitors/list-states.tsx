@@ -1,12 +1,9 @@
 import { PauseCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { MonitorCounts, MonitorState } from '#contract/monitors.ts'
+import type { MonitorCounts } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
-import { STATE_LOOKS, stateTitle, TONE_TEXT } from '../ui/state.tsx'
+import { STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { type ListSearch, severalOf, withStates } from './list-query.ts'
-
-/** Worst first. */
-const STATES = ['MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET', 'VALID'] as const
 
 type StatesProps = { counts: MonitorCounts | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
 
@@ -55,11 +52,6 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
   )
 }
 
-function StateIcon({ state }: { state: MonitorState }) {
-  const { icon: Icon, tone } = STATE_LOOKS[state]
-  return <Icon className={cx('size-3.5', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
-}
-
 type ChoiceProps = {
   isOn: boolean
   count: number | undefined
@@ -85,10 +77,12 @@ function Choice({ isOn, count, isPartial, title, onPress, children }: ChoiceProp
     >
       {children}
       {count !== undefined && (
-        <span className={cx('font-normal tabular-nums', !isOn && 'text-faint')}>
-          {isPartial && count > 0 ? `${count.toLocaleString()}+` : count.toLocaleString()}
-        </span>
+        <span className={cx('font-normal tabular-nums', !isOn && 'text-faint')}>{countText(count, isPartial)}</span>
       )}
     </button>
   )
 }
+
+/** `isPartial`: counting ended before all were looked at. */
+export const countText = (count: number, isPartial: boolean): string =>
+  isPartial && count > 0 ? `${count.toLocaleString()}+` : count.toLocaleString()

@@ -63,6 +63,18 @@ export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon:
   },
 }
 
+/** Worst first. */
+export const STATES = [
+  'MISMATCH',
+  'NOT_FOUND',
+  'NO_DATA',
+  'BAD_SETUP',
+  'INVALID',
+  'TIMEOUT',
+  'UNSET',
+  'VALID',
+] as const satisfies MonitorState[]
+
 export const TONE_TEXT: Record<Tone, string> = {
   good: 'text-good',
   bad: 'text-bad',
@@ -113,6 +125,11 @@ export function State({
       {word}
     </span>
   )
+}
+
+export function StateIcon({ state }: { state: MonitorState }) {
+  const { icon: Icon, tone } = STATE_LOOKS[state]
+  return <Icon className={cx('size-3.5 shrink-0', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
 }
 
 /** A word with the look of a state, for what is not a monitor: webhooks, requests, invitations. */

@@ -64,3 +64,34 @@ test('filters are written as tokens, completed with what the organization has, a
   await field.fill('value:19 ')
   await page.getByText('Write at least 3 characters after “value:”.').waitFor()
 })
+
+test('groups are searched and counted by state, and lead to their monitors', async () => {
+  const { page, server, dns } = await givenOwner()
+  const group = 'customer-300'
+  dns.set('good.example', 'A', ['192.0.2.1'])
+  dns.set('bad.example', 'A', ['192.0.2.2'])
+  await givenMonitors(page, server.url, [
+    { full_domain: 'good.example', group, is_active: true },
+    { full_domain: 'bad.example', group, is_active: true },
+    { full_domain: 'off.example', group: 'customer-4' },
+  ])
+  await page.goto('/dashboard/groups')
+  await page.getByRole('link', { name: 'customer-4', exact: true }).waitFor()
+  await page.getByRole('searchbox', { name: 'Search groups' }).fill('300')
+  await page.getByRole('link', { name: 'customer-4', exact: true }).waitFor({ state: 'detached' })
+  expect(new URL(page.url()).search).toBe('?search=300')
+  const mismatch = page.getByRole('cell').getByRole('link', { name: '1 Mismatch in customer-300' })
+  await expect
+    .poll(async () => {
+      const { data } = await (await page.request.get('/groups?search=300&include=counts')).json()
+      return data[0].counts.states
+    })
+    .toEqual({ VALID: 1, MISMATCH: 1 })
+  await page.reload()
+  await page.getByRole('link', { name: '1 Valid in customer-300' }).last().waitFor()
+  await mismatch.last().click()
+  await page.getByRole('button', { name: 'Remove filter: state: Mismatch' }).waitFor()
+  expect(await page.getByRole('table', { name: 'Monitors' }).getByRole('row').count()).toBe(2)
+  await page.goto('/dashboard/groups?search=nothing-like-it')
+  await page.getByText('No matching groups').waitFor()
+})
