@@ -1,4 +1,5 @@
 import { X } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { MonitorState } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { STATE_WORDS } from '#contract/wording.ts'
@@ -11,7 +12,8 @@ const ANY = 'any'
 
 type FiltersProps = { search: ListSearch; onSearch: (search: ListSearch) => void }
 
-export function ListFilters({ search, onSearch }: FiltersProps) {
+/** `children`: what else can be done with what is shown. */
+export function ListFilters({ search, onSearch, children }: FiltersProps & { children?: ReactNode }) {
   const groups = useGroups() ?? []
   const set = (name: 'type' | 'group') => (value: string) => {
     const { [name]: _, ...rest } = search
@@ -45,6 +47,7 @@ export function ListFilters({ search, onSearch }: FiltersProps) {
           <Order search={search} onSearch={onSearch} />
         </div>
       </div>
+      {children && <div className="flex flex-wrap gap-2 lg:ml-auto">{children}</div>}
       <Chips search={search} groupName={groupName} onSearch={onSearch} />
     </div>
   )
@@ -76,7 +79,7 @@ function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: stri
   const chips = chipsOf(search, groupName)
   if (chips.length === 0) return null
   return (
-    <ul className="flex flex-wrap items-center gap-1.5" aria-label="Filters">
+    <ul className="flex basis-full flex-wrap items-center gap-1.5" aria-label="Filters">
       {chips.map(({ text, without }) => (
         <li key={text}>
           <button

@@ -1,10 +1,12 @@
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { Head } from '../ui/table.tsx'
+import type { Column } from './list-columns.tsx'
 import { Tick } from './list-parts.tsx'
 import { type ListSearch, ORDER, orderedBy } from './list-query.ts'
 import type { Selection } from './list-selection.ts'
 
 type HeadProps = {
+  columns: readonly Column[]
   rows: readonly MonitorAnswer[]
   search: ListSearch
   onSearch: (search: ListSearch) => void
@@ -14,7 +16,7 @@ type HeadProps = {
 }
 
 /** The names of the columns, which stay in sight, with the order and the tick for all. */
-export function ListHead({ rows, search, onSearch, selection, canChange, onTickAll }: HeadProps) {
+export function ListHead({ columns, rows, search, onSearch, selection, canChange, onTickAll }: HeadProps) {
   const sort = (order: string) => {
     const way =
       (search.order ?? ORDER) !== order ? undefined : search.way === 'desc' ? ('desc' as const) : ('asc' as const)
@@ -36,23 +38,11 @@ export function ListHead({ rows, search, onSearch, selection, canChange, onTickA
             <span className="sr-only">Selection</span>
           )}
         </th>
-        <Head className="w-37 px-2!" sort={sort('state')}>
-          State
-        </Head>
-        <Head className="px-3!" sort={sort('domain')}>
-          Name
-        </Head>
-        <Head className="w-18 px-3!" sort={sort('record_type')}>
-          Type
-        </Head>
-        <Head className="px-3!">Value</Head>
-        <Head className="hidden w-30 px-3! min-[90rem]:table-cell">Group</Head>
-        <Head className="w-32 px-3!" sort={sort('last_checked')}>
-          Last checked
-        </Head>
-        <Head className="hidden w-22 px-3! text-right xl:table-cell" sort={sort('incidence_count')}>
-          Changes
-        </Head>
+        {columns.map(({ id, label, order, width, className }) => (
+          <Head key={id} className={className} width={width} {...(order ? { sort: sort(order) } : {})}>
+            {label}
+          </Head>
+        ))}
         <Head className="w-12 rounded-tr-lg px-1!" hidden="Actions" />
       </tr>
     </thead>

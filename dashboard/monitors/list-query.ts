@@ -50,13 +50,13 @@ export const otherFilters = (given: ListSearch) => {
 }
 
 /** The API's parameters for it. */
-export const listQuery = ({ state, active, order, way, ...rest }: ListSearch): Query => ({
+export const listQuery = ({ state, active, order, way, ...rest }: ListSearch, include = 'frequency,group'): Query => ({
   ...otherFilters(rest),
   state,
   is_active: active,
   order_by: order ?? ORDER,
   order_way: way,
-  include: 'frequency,group',
+  include,
   limit: SEGMENT,
 })
 
@@ -88,3 +88,5 @@ export function orderedBy(search: ListSearch, order: string): ListSearch {
 
 export const ownerOf = ({ subdomain, domain }: { subdomain: string; domain: string }): string =>
   subdomain === '' ? domain : `${subdomain}.${domain}`
+
+export const monitorHref = (id: string): string => `/dashboard/monitors/${id}`

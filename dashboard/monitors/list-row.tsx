@@ -3,12 +3,15 @@ import { type MouseEvent, memo, useRef } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { State } from '../ui/state.tsx'
+import type { Column } from './list-columns.tsx'
 import { useFlash } from './list-flash.ts'
-import { Name, Since, Tick, Values } from './list-parts.tsx'
-import { ownerOf } from './list-query.ts'
+import { Name, Since, Tick } from './list-parts.tsx'
+import { monitorHref, ownerOf } from './list-query.ts'
 
 export type RowProps = {
   monitor: MonitorAnswer
+  columns: readonly Column[]
+  isCompact: boolean
   at: number
   now: number
   group: string
@@ -20,13 +23,11 @@ export type RowProps = {
   onMenu: (monitor: MonitorAnswer, anchor: HTMLElement) => void
 }
 
-export const monitorHref = (id: string): string => `/dashboard/monitors/${id}`
-
 /** Whether the press was meant for the row, not for a control in it. */
 export const isForRow = ({ target }: MouseEvent): boolean => !(target as HTMLElement).closest('a, button, input, label')
 
 export const Row = memo(function Row(props: RowProps) {
-  const { monitor, at, now, group, isTicked, canChange, onTick, onOpen, onMenu } = props
+  const { monitor, columns, isCompact, at, isTicked, canChange, onTick, onOpen, onMenu } = props
   const row = useRef<HTMLTableRowElement>(null)
   useFlash(row, monitor)
   const { id } = monitor
@@ -37,7 +38,8 @@ export const Row = memo(function Row(props: RowProps) {
       aria-rowindex={at + 2}
       onClick={(event) => isForRow(event) && onOpen(id, event)}
       className={cx(
-        'h-12 scroll-mt-24 cursor-pointer lg:scroll-mt-10 border-line not-last:border-b',
+        'scroll-mt-24 cursor-pointer lg:scroll-mt-10 border-line not-last:border-b',
+        isCompact ? 'h-9' : 'h-12',
         isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60',
       )}
     >
@@ -51,33 +53,11 @@ export const Row = memo(function Row(props: RowProps) {
           />
         )}
       </td>
-      <td className="px-2">
-        <span className="flex">
-          <State state={monitor.state} isActive={monitor.is_active} />
-        </span>
-      </td>
-      <td className="truncate px-3">
-        <a
-          href={monitorHref(id)}
-          data-cell="name"
-          title={name}
-          onClick={(event) => onOpen(id, event)}
-          className="rounded-sm -outline-offset-2 hover:underline"
-        >
-          <Name monitor={monitor} />
-        </a>
-      </td>
-      <td className="px-3 text-xs font-medium text-soft">{monitor.record_type}</td>
-      <td className="px-3 text-soft">
-        <Values monitor={monitor} />
-      </td>
-      <td className="hidden truncate px-3 text-soft min-[90rem]:table-cell">{group}</td>
-      <td className="truncate px-3 text-soft">
-        <Since at={monitor.last_checked} now={now} />
-      </td>
-      <td className="hidden px-3 text-right text-soft tabular-nums xl:table-cell">
-        {monitor.incidence_count.toLocaleString()}
-      </td>
+      {columns.map((column) => (
+        <td key={column.id} className={column.className}>
+          {column.cell(props)}
+        </td>
+      ))}
       <td className="pr-2">
         <MenuButton monitor={monitor} name={name} onMenu={onMenu} />
       </td>
@@ -111,7 +91,7 @@ export function MenuButton({
 
 /** The same monitor in two lines, for narrow screens. */
 export const Lines = memo(function Lines(props: RowProps) {
-  const { monitor, at, now, isTicked, canChange, onTick, onOpen, onMenu } = props
+  const { monitor, isCompact, at, now, isTicked, canChange, onTick, onOpen, onMenu } = props
   const row = useRef<HTMLLIElement>(null)
   useFlash(row, monitor)
   const { id } = monitor
@@ -122,7 +102,11 @@ export const Lines = memo(function Lines(props: RowProps) {
       ref={row}
       aria-posinset={at + 1}
       onClick={(event) => isForRow(event) && onOpen(id, event)}
-      className={cx('flex h-16 items-center gap-1 border-line px-1.5 not-last:border-b', isTicked && 'bg-accent-wash')}
+      className={cx(
+        'flex items-center gap-1 border-line px-1.5 not-last:border-b',
+        isCompact ? 'h-13' : 'h-16',
+        isTicked && 'bg-accent-wash',
+      )}
     >
       {canChange && (
         <Tick label={`Select ${name} ${monitor.record_type}`} isOn={isTicked} onPress={(range) => onTick(id, range)} />
@@ -131,7 +115,7 @@ export const Lines = memo(function Lines(props: RowProps) {
         <a href={monitorHref(id)} onClick={(event) => onOpen(id, event)} className="block truncate rounded-sm">
           <Name monitor={monitor} />
         </a>
-        <p className="mt-0.5 flex items-center gap-2 text-xs text-faint">
+        <p className="flex items-center gap-2 text-xs text-faint">
           <State state={monitor.state} isActive={monitor.is_active} />
           <span className="font-medium text-soft">{monitor.record_type}</span>
           <span className="truncate">

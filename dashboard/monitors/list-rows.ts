@@ -17,13 +17,13 @@ export type MonitorList = Chain & {
 }
 
 /**
- * The monitors that a search finds, page by page. Only pages on the screen are observed, so that a change costs one or two
+ * The monitors that a search finds, page by page. `include`: what each has beside its own fields. Only pages on the screen are observed, so that a change costs one or two
  * requests however far someone scrolled; the others are fetched again when they come into view again.
  */
-export function useMonitorList(search: ListSearch): MonitorList {
+export function useMonitorList(search: ListSearch, include: string): MonitorList {
   const { organization } = useSession()
   const queries = useQueryClient()
-  const query = listQuery(search)
+  const query = listQuery(search, include)
   const list = `${organization.id} ${JSON.stringify(query)}`
   const version = useVersion(queries, list)
   // The version stands for the pages in the cache.

@@ -7,11 +7,14 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
 } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import { shownColumns, widthOf } from './list-columns.tsx'
 import { ListHead } from './list-head.tsx'
+import type { Look } from './list-look.ts'
 import { useIsWide } from './list-media.ts'
 import type { ListSearch } from './list-query.ts'
 import { Lines, Row, type RowProps } from './list-row.tsx'
@@ -19,14 +22,15 @@ import type { MonitorList } from './list-rows.ts'
 import type { Selection } from './list-selection.ts'
 import { useGroups } from './new-settings.ts'
 
-const ROW_PX = 48
-const LINES_PX = 64
+const ROW_PX = { comfortable: 48, compact: 36 }
+const LINES_PX = { comfortable: 64, compact: 52 }
 /** Rows still to come that have their place already. */
 const TO_COME = 20
 const STEP = 20
 
 type TableProps = {
   list: MonitorList
+  look: Look
   search: ListSearch
   onSearch: (search: ListSearch) => void
   selection: Selection
@@ -37,17 +41,29 @@ type TableProps = {
 }
 
 /** The rows on the screen, and place for all others: the page itself scrolls. */
-export function ListTable({ list, search, onSearch, selection, canChange, onTick, onTickAll, onMenu }: TableProps) {
+export function ListTable({
+  list,
+  look,
+  search,
+  onSearch,
+  selection,
+  canChange,
+  onTick,
+  onTickAll,
+  onMenu,
+}: TableProps) {
   const { rows, next, show } = list
   const isWide = useIsWide()
   const box = useRef<HTMLDivElement>(null)
-  const size = isWide ? ROW_PX : LINES_PX
+  const size = (isWide ? ROW_PX : LINES_PX)[look.density]
+  const columns = useMemo(() => shownColumns(look), [look])
   const count = rows.length + (next === undefined ? 0 : TO_COME)
+  const place = usePlace(box)
   const virtual = useWindowVirtualizer({
     count,
     estimateSize: () => size,
     overscan: 8,
-    scrollMargin: useTop(box),
+    scrollMargin: place.top,
     getItemKey: (at) => rows[at]?.id ?? at,
   })
   useLayoutEffect(() => virtual.measure(), [size])
@@ -64,6 +80,8 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
   const groupOf = (slug: string | undefined) => groups?.find((group) => group.slug === slug)?.name ?? slug ?? ''
   const propsOf = (monitor: MonitorAnswer, at: number): RowProps => ({
     monitor,
+    columns,
+    isCompact: look.density === 'compact',
     at,
     now,
     group: groupOf(monitor.group),
@@ -85,7 +103,7 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
             return monitor ? (
               <Lines key={key} {...propsOf(monitor, index)} />
             ) : (
-              <li key={key} className="h-16 px-4 pt-5">
+              <li key={key} style={{ height: size }} className="px-4 pt-5">
                 <div className="bone h-5 w-3/4" />
               </li>
             )
@@ -94,14 +112,18 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
       </div>
     )
   }
+  // Only a choice of columns may need more than the screen has: the head then scrolls with the page.
+  const isScrolled = look.columns !== undefined && place.width < widthOf(columns)
   return (
-    <div ref={box}>
+    <div ref={box} className={isScrolled ? 'overflow-x-auto' : undefined}>
       <table
+        style={isScrolled ? { minWidth: widthOf(columns) } : undefined}
         className="w-full table-fixed text-left text-sm"
         aria-label="Monitors"
         aria-rowcount={total === -1 ? -1 : total + 1}
       >
         <ListHead
+          columns={columns}
           rows={rows}
           search={search}
           onSearch={onSearch}
@@ -113,7 +135,11 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
           {above > 0 && <tr style={{ height: above }} />}
           {items.map(({ index, key }) => {
             const monitor = rows[index]
-            return monitor ? <Row key={key} {...propsOf(monitor, index)} /> : <BoneRow key={key} />
+            return monitor ? (
+              <Row key={key} {...propsOf(monitor, index)} />
+            ) : (
+              <BoneRow key={key} height={size} span={columns.length + 1} />
+            )
           })}
           {below > 0 && <tr style={{ height: below }} />}
         </tbody>
@@ -122,20 +148,24 @@ export function ListTable({ list, search, onSearch, selection, canChange, onTick
   )
 }
 
-const BoneRow = () => (
-  <tr className="h-12 border-b border-line">
+const BoneRow = ({ height, span }: { height: number; span: number }) => (
+  <tr style={{ height }} className="border-b border-line">
     <td />
-    <td colSpan={6} className="px-2">
+    <td colSpan={span} className="px-2">
       <div className="bone h-5 w-4/5" />
     </td>
   </tr>
 )
 
-/** How far below the top of the page it begins, kept true while what stands above it changes its height. */
-function useTop(box: RefObject<HTMLDivElement | null>): number {
-  const [top, setTop] = useState(0)
+/** How far below the top of the page it begins, kept true while what stands above it changes its height, and how wide it is. */
+function usePlace(box: RefObject<HTMLDivElement | null>): { top: number; width: number } {
+  const [place, setPlace] = useState({ top: 0, width: Number.POSITIVE_INFINITY })
   useLayoutEffect(() => {
-    const measure = () => setTop(Math.round((box.current?.getBoundingClientRect().top ?? 0) + scrollY))
+    const measure = () => {
+      const { top = 0, width = 0 } = box.current?.getBoundingClientRect() ?? {}
+      const next = { top: Math.round(top + scrollY), width: Math.round(width) }
+      setPlace((now) => (now.top === next.top && now.width === next.width ? now : next))
+    }
     measure()
     const observer = new ResizeObserver(measure)
     for (let above = box.current?.previousElementSibling; above; above = above.previousElementSibling)
@@ -143,7 +173,7 @@ function useTop(box: RefObject<HTMLDivElement | null>): number {
     observer.observe(document.documentElement)
     return () => observer.disconnect()
   }, [box])
-  return top
+  return place
 }
 
 /** One clock for all rows. */

@@ -15,6 +15,8 @@ import { type Asking, ListDialogs } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { leadOf } from './list-lead.ts'
+import { includeOf, useLook } from './list-look.ts'
+import { LookMenu } from './list-look-menu.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useCounts, useOverview } from './list-overview.ts'
 import { isFiltered, jobTarget, type ListSearch, severalOf, withoutFilters } from './list-query.ts'
@@ -33,7 +35,8 @@ export function MonitorsPage() {
   const canChange = can('write')
   const overview = useOverview()
   const counts = useCounts(overview, search)
-  const list = useMonitorList(search)
+  const [look, setLook] = useLook()
+  const list = useMonitorList(search, includeOf(look))
   const { rows } = list
   const [selection, setSelection] = useState<Selection>(NOTHING)
   const [asking, setAsking] = useState<Asking>()
@@ -96,7 +99,9 @@ export function MonitorsPage() {
         <>
           <div className="mb-3 flex flex-col gap-2.5">
             <ListStates counts={counts} search={search} onSearch={onSearch} />
-            <ListFilters search={search} onSearch={onSearch} />
+            <ListFilters search={search} onSearch={onSearch}>
+              <LookMenu look={look} onLook={setLook} />
+            </ListFilters>
           </div>
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
             {rows.length === 0 && list.problem ? (
@@ -115,6 +120,7 @@ export function MonitorsPage() {
               >
                 <ListTable
                   list={list}
+                  look={look}
                   search={search}
                   onSearch={onSearch}
                   selection={selection}

@@ -18,7 +18,7 @@ export function Menu({
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner sideOffset={4} align={align} className="z-50">
-          <Base.Popup className="popup min-w-44 rounded-lg border border-line bg-raised p-1 shadow-pop outline-none">
+          <Base.Popup className="popup max-h-(--available-height) min-w-44 overflow-y-auto overscroll-contain rounded-lg border border-line bg-raised p-1 shadow-pop outline-none">
             {children}
           </Base.Popup>
         </Base.Positioner>
@@ -62,3 +62,29 @@ export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <div className="px-2.5 pt-1.5 pb-1 text-xs text-faint">{children}</div>
 )
 export const MenuLine = () => <Base.Separator className="my-1 h-px bg-line" />
+
+/** Stays open, so that several can be chosen. */
+export const MenuCheck = ({
+  isOn,
+  onChange,
+  isDisabled,
+  children,
+}: {
+  isOn: boolean
+  onChange: (isOn: boolean) => void
+  isDisabled?: boolean
+  children: ReactNode
+}) => (
+  <Base.CheckboxItem
+    checked={isOn}
+    onCheckedChange={onChange}
+    disabled={isDisabled ?? false}
+    closeOnClick={false}
+    className="grid w-full cursor-default grid-cols-[1rem_1fr] items-center gap-2.5 rounded-md px-2.5 py-1.5 text-sm outline-none select-none data-[disabled]:opacity-50 data-[highlighted]:bg-sunken"
+  >
+    <Base.CheckboxItemIndicator>
+      <Check className="size-4 text-accent-ink" aria-hidden="true" />
+    </Base.CheckboxItemIndicator>
+    <span className="col-start-2 truncate">{children}</span>
+  </Base.CheckboxItem>
+)

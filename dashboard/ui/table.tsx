@@ -24,16 +24,19 @@ type HeadProps = {
   /** For columns that say nothing to the eye (buttons). */
   hidden?: string
   className?: string
+  /** In pixels, in a table with fixed columns. */
+  width?: number | undefined
   /** Undefined: the column cannot be sorted by. */
   sort?: { way: 'asc' | 'desc' | undefined; onSort: () => void }
 }
 
-export function Head({ children, hidden, className, sort }: HeadProps) {
+export function Head({ children, hidden, className, width, sort }: HeadProps) {
   const Arrow = sort?.way === 'desc' ? ArrowDown : ArrowUp
   return (
     <th
       scope="col"
       aria-sort={sort?.way ? (sort.way === 'asc' ? 'ascending' : 'descending') : undefined}
+      style={width === undefined ? undefined : { width }}
       className={cx('h-9 px-4 font-medium whitespace-nowrap', className)}
     >
       {hidden && <span className="sr-only">{hidden}</span>}

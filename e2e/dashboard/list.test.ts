@@ -95,3 +95,31 @@ test('groups are searched and counted by state, and lead to their monitors', asy
   await page.goto('/dashboard/groups?search=nothing-like-it')
   await page.getByText('No matching groups').waitFor()
 })
+
+test('columns and density are chosen, and kept in the browser', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [
+    { full_domain: 'one.example', tags: ['prod'], metadata: { plan: 'business' }, external_id: 'crm-1' },
+  ])
+  await page.goto('/dashboard/monitors')
+  const table = page.getByRole('table', { name: 'Monitors' })
+  const heads = () => table.getByRole('columnheader').allInnerTexts()
+  const height = async () => (await table.getByRole('row').nth(1).boundingBox())!.height
+  await table.getByText('one').waitFor()
+  const before = await height()
+  await page.getByRole('button', { name: 'Columns and density' }).click()
+  for (const name of ['Tags', 'plan', 'Changes'])
+    await page.getByRole('menuitemcheckbox', { name, exact: true }).click()
+  await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
+  await page.keyboard.press('Escape')
+  const chosen = ['State', 'Name', 'Type', 'Value', 'Tags', 'plan', 'Last checked']
+  expect((await heads()).slice(1, -1)).toEqual(chosen)
+  await table.getByText('business').waitFor()
+  expect(await height()).toBeLessThan(before)
+  await page.reload()
+  await table.getByText('business').waitFor()
+  expect((await heads()).slice(1, -1)).toEqual(chosen)
+  await page.getByRole('button', { name: 'Columns and density' }).click()
+  await page.getByRole('menuitem', { name: 'Usual columns' }).click()
+  await table.getByText('business').waitFor({ state: 'detached' })
+})

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { columnsOf, includeOf, type Look, parseLook, withColumn } from './list-look.ts'
+
+const USUAL: Look = { density: 'comfortable' }
+
+test('a chosen column has its usual place, and the name stays', () => {
+  const tagged = withColumn(withColumn(USUAL, 'metadata.plan', true), 'tags', true)
+  expect(tagged.columns?.slice(4)).toEqual(['group', 'tags', 'metadata.plan', 'last_checked', 'incidence_count'])
+  expect(withColumn(withColumn(tagged, 'tags', false), 'metadata.plan', false).columns).toEqual(columnsOf(USUAL))
+  expect(withColumn(USUAL, 'name', false).columns).toContain('name')
+  const ownOrder: Look = { ...USUAL, columns: ['created', 'name'] }
+  expect(withColumn(ownOrder, 'state', true).columns).toEqual(['state', 'created', 'name'])
+})
+
+test('only the columns that are shown are requested', () => {
+  expect(includeOf(USUAL)).toBe('frequency,group')
+  const more = withColumn(withColumn(USUAL, 'external_id', true), 'metadata.plan', true)
+  expect(includeOf(more)).toBe('frequency,group,external_id,metadata')
+})
+
+test('what is kept and not known is left out', () => {
+  for (const wrong of [null, 'x', 3, [], {}, { columns: 'x', density: 'huge' }, { columns: ['price', 3] }]) {
+    expect(parseLook(wrong)).toEqual(USUAL)
+  }
+  expect(parseLook({ columns: ['tags', 'price', 'metadata.plan', 'tags', 'metadata.'], density: 'compact' })).toEqual({
+    columns: ['name', 'tags', 'metadata.plan'],
+    density: 'compact',
+  })
+})
