@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { CauseReason } from './causes.ts'
 import { Exactly, Instant, Nullable } from './common.ts'
 import { Event } from './events.ts'
+import { newLabels } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 import { REQUEST_STATUSES, Replay, WebhookRequest } from './webhooks.ts'
@@ -133,11 +134,13 @@ export const ImportRequest = Exactly({
   zone: Type.Optional(Type.String({ maxLength: 1_048_576 })),
   /** The zone's name, where the file has no $ORIGIN. */
   origin: Type.Optional(Type.String({ maxLength: 255 })),
-  /** With a line of column names: name, type, value, and optionally exact, group, notify, frequency. */
+  /** With a line of column names: name, type, value, and optionally exact, group, notify, frequency, external_id, tags, metadata. */
   csv: Type.Optional(Type.String({ maxLength: 1_048_576 })),
   /** Its usual records are looked up: apex, www, mail, SPF, DMARC, common DKIM selectors, NS, MX, CAA. */
   domain: Type.Optional(Type.String({ maxLength: 255 })),
   group: Type.Optional(Type.String({ maxLength: 100 })),
+  /** Whose monitors are compared with the input: those of the group, or of the domains in the input. */
+  compare: Type.Optional(Type.Enum(['group', 'domains'])),
 })
 export type ImportRequest = Static<typeof ImportRequest>
 
@@ -149,6 +152,14 @@ const Expectation = {
 /** A monitor of the same name and type that expects something else. */
 const OtherMonitor = Exactly({ id: Type.String(), ...Expectation, group: Type.String({ description: 'Slug.' }) })
 
+/** A monitor of those that are compared, which the input does not have. */
+const GoneMonitor = Exactly({
+  id: Type.String(),
+  name: Type.String(),
+  record_type: Type.Enum(RECORD_TYPES),
+  expected_value: Type.String({ description: 'The first expected value, at most 200 characters.' }),
+})
+
 export const ImportRow = Exactly({
   /** Line of the input where the row began; null for discovered rows. */
   line: Nullable(Type.Integer()),
@@ -159,19 +170,37 @@ export const ImportRow = Exactly({
   group: Nullable(Type.String()),
   notify: Nullable(Type.String()),
   frequency: Nullable(Type.Integer()),
+  external_id: Nullable(Type.String()),
+  /** Null where the input has no column for them. */
+  tags: Nullable(Type.Array(Type.String())),
+  metadata: Nullable(Type.Record(Type.String(), Type.String())),
   /**
-   * `make`: ready for POST /monitors/bulk. `differs`: `monitor` expects something else of the same record. `exists`: an equal
-   * monitor is there. `skip`: not watched (SOA, DNSKEY …). `refuse`: wrong.
+   * `make`: ready for POST /monitors/bulk. `differs`: `monitor` has the external id of the row, or else its name and type, and is
+   * different. `exists`: an equal monitor is there. `skip`: not watched (SOA, DNSKEY …). `refuse`: wrong.
    */
   fate: Type.Enum(['make', 'differs', 'exists', 'skip', 'refuse']),
-  /** With `differs`, else null. */
+  /** With `differs`, and where the external id says which; else null. */
   monitor: Nullable(OtherMonitor),
   /** Why it is not made, in plain words; empty for `make`. */
   why: Type.String(),
+  /** Stays the same when the words change; null for `make`, `differs` and `exists`. */
+  code: Nullable(Type.String()),
 })
 export type ImportRow = Static<typeof ImportRow>
-export const ImportPlan = Exactly({ rows: Type.Array(ImportRow, { description: 'At most 5,000.' }) })
+/** Monitors that are compared with an input. */
+export const MOST_COMPARED = 10_000
+export const ImportPlan = Exactly({
+  rows: Type.Array(ImportRow, { description: 'At most 5,000.' }),
+  /** With `compare`, else null. */
+  gone: Nullable(
+    Exactly({
+      monitors: Type.Array(GoneMonitor),
+      is_partial: Type.Boolean({ description: `Whether there are more than the first ${MOST_COMPARED}.` }),
+    }),
+  ),
+})
 export type ImportPlan = Static<typeof ImportPlan>
+export type GoneMonitor = Static<typeof GoneMonitor>
 
 /** `POST /dashboard/api/import/updates`: gives monitors that differ the expectation of their rows. */
 export const ImportUpdates = Exactly({
@@ -181,6 +210,12 @@ export const ImportUpdates = Exactly({
       /** What the preview showed: a monitor that expects something else by now is left as it is. */
       was: Exactly(Expectation),
       ...Expectation,
+      /** What else of a row with the external id of the monitor is different. */
+      full_domain: Type.Optional(Type.String({ maxLength: 512 })),
+      record_type: Type.Optional(Type.Enum(RECORD_TYPES)),
+      group: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+      tags: newLabels.tags,
+      metadata: newLabels.metadata,
     }),
     { minItems: 1, maxItems: 100 },
   ),

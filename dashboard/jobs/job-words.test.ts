@@ -19,7 +19,7 @@ test.each([
   [{ action: 'update', change: { expected_value: ['192.0.2.2'] } }, 'Set expected values to 192.0.2.2'],
   [{ action: 'update', change: { is_active: false } }, 'Disable'],
   [{ action: 'update', change: { frequency: 30 } }, 'Set the check interval to 30 minutes'],
-  [{ action: 'update', change: { frequency: 30, notify: 'on_success' } }, 'Change interval, notify'],
+  [{ action: 'update', change: { frequency: 30, notify: 'on_success' } }, 'Change interval, webhook notifications'],
   [{ action: 'move', change: { group: 'shop' } }, 'Move to group shop'],
 ] as const)('the title of a job says what it does', (job, text) => {
   expect(titleOf(job as never)).toBe(text)

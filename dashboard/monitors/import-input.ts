@@ -5,9 +5,11 @@ export const SOURCES = ['zone', 'csv', 'domain'] as const
 export type Source = (typeof SOURCES)[number]
 
 /** What was given, in all three ways: changing the way loses nothing. */
-export type ImportInput = { from: Source; zone: string; csv: string; domain: string; origin: string }
+export type ImportInput = { from: Source; zone: string; csv: string; domain: string; origin: string; compare?: Compare }
+/** With which monitors it is compared. */
+export type Compare = NonNullable<ImportRequest['compare']>
 
-export const NO_INPUT: Omit<ImportInput, 'from'> = { zone: '', csv: '', domain: '', origin: '' }
+export const NO_INPUT: Omit<ImportInput, 'from' | 'compare'> = { zone: '', csv: '', domain: '', origin: '' }
 
 /** The API's bound, in characters. */
 const MOST_TEXT = 1_048_576
@@ -21,17 +23,18 @@ example.com,TXT,"v=spf1 include:_spf.example.com -all",no,,,
 `
 
 /** The dry run's question. `group`: where what says no group of its own goes. */
-export function requestOf({ from, origin, ...texts }: ImportInput, group: string): ImportRequest {
+export function requestOf({ from, origin, compare, ...texts }: ImportInput, group: string): ImportRequest {
   const zoneName = origin.trim()
   return {
     [from]: from === 'domain' ? texts.domain.trim() : texts[from],
     ...(from !== 'domain' && zoneName !== '' ? { origin: zoneName } : {}),
     ...(group === '' ? {} : { group }),
+    ...(compare ? { compare } : {}),
   }
 }
 
 /** Why it cannot be asked; undefined when it can. */
-export function whyNot({ from, ...texts }: ImportInput): string | undefined {
+export function whyNot({ from, compare: _, ...texts }: ImportInput): string | undefined {
   const text = texts[from]
   if (text.trim() === '') {
     if (from === 'domain') return 'Enter a domain, such as example.com.'
@@ -64,3 +67,6 @@ function zoneNameOf(file: string): string {
 /** The plan's rows with their place in it. The group that the question named is no row's own. */
 export const placedRows = ({ rows }: ImportPlan, group: string): Placed[] =>
   rows.map((row, at) => ({ at, row: row.group === group ? { ...row, group: null } : row }))
+
+export const compareWith = ({ compare: _, ...input }: ImportInput, compare: Compare | undefined): ImportInput =>
+  compare ? { ...input, compare } : input

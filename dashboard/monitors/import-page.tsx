@@ -6,7 +6,8 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { type ImportInput, NO_INPUT, SOURCES, type Source } from './import-input.ts'
+import { ImportGone } from './import-gone.tsx'
+import { type Compare, compareWith, type ImportInput, NO_INPUT, SOURCES, type Source } from './import-input.ts'
 import { ImportProgress, ImportResult } from './import-result.tsx'
 import { ImportReview } from './import-review.tsx'
 import type { Placed } from './import-run.ts'
@@ -68,6 +69,7 @@ function Import() {
       problem={problem}
       settings={settings}
       onSettle={settle}
+      onCompare={(compare) => void make(compareWith(plan.input, compare), settings)}
       onReady={setSettings}
       onBack={forget}
       onMore={() => {
@@ -86,6 +88,7 @@ type PlannedProps = {
   problem: unknown
   settings: WatchSettings
   onSettle: (settings: WatchSettings) => void
+  onCompare: (compare: Compare | undefined) => void
   /** The new group was made. */
   onReady: (settings: WatchSettings) => void
   onBack: () => void
@@ -93,7 +96,7 @@ type PlannedProps = {
   onMore: () => void
 }
 
-function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBack, onMore }: PlannedProps) {
+function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, onReady, onBack, onMore }: PlannedProps) {
   const [choices, setChoices] = useState<ReadonlyMap<string, boolean>>(new Map())
   const { run, isRunning, isOver, group, problem, start } = useRun()
   // What was chosen before the group was changed, of a row with another fate or another monitor, is not meant.
@@ -148,6 +151,9 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onReady, onBa
               <SettingsFields settings={settings} onChange={onSettle} problem={problem} />
             </Section>
           </div>
+          {!isRunning && plan.input.from !== 'domain' && (
+            <ImportGone compare={plan.input.compare} gone={plan.gone} onCompare={onCompare} />
+          )}
           {planProblem !== undefined && <ProblemNote problem={planProblem} />}
           {problem !== undefined && <ProblemNote problem={problem} fields={['name', 'slug']} />}
           {run && isRunning ? (

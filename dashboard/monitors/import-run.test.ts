@@ -13,9 +13,13 @@ const row = (more: Partial<ImportRow> = {}): ImportRow => ({
   group: null,
   notify: null,
   frequency: null,
+  external_id: null,
+  tags: null,
+  metadata: null,
   fate: 'make',
   monitor: null,
   why: '',
+  code: null,
   ...more,
 })
 const rows = (count: number): Placed[] =>
@@ -87,6 +91,12 @@ describe('an import', () => {
     expect(bodies[0]!.monitors).toHaveLength(1)
     const was = { expected_value: ['192.0.2.9'], is_exact_match: false }
     expect(updated[1]).toEqual({ id: 'mon_2', was, expected_value: ['192.0.2.1'], is_exact_match: true })
+    const known = {
+      at: 0,
+      row: row({ fate: 'differs', monitor: monitor('mon_3'), external_id: 'crm-1', group: 'shop' }),
+    }
+    await runImport([known], forAll, deps)
+    expect(updated[2]).toMatchObject({ full_domain: 'www.example.com', record_type: 'A', group: 'shop' })
     expect(run).toMatchObject({ made: 1, updated: 1, done: 3, refused: new Map([[0, 'It was changed.']]) })
   })
 

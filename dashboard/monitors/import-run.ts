@@ -89,15 +89,22 @@ function chunksOf(rows: readonly Placed[]): Chunk[] {
   return [...chunks('make', toMake), ...chunks('update', toUpdate)]
 }
 
-function updateOf({ monitor, expected_value, is_exact_match }: ImportRow): ImportUpdates['updates'] {
+type Update = ImportUpdates['updates'][number]
+
+/** Of a monitor that the external id names, the name, type and group may be other ones too. */
+function updateOf(row: ImportRow): Update[] {
+  const { monitor, expected_value, is_exact_match, full_domain, group } = row
   if (!monitor) return []
   const was = { expected_value: monitor.expected_value, is_exact_match: monitor.is_exact_match }
-  return [{ id: monitor.id, was, expected_value, is_exact_match }]
+  const update = { id: monitor.id, was, expected_value, is_exact_match }
+  if (row.external_id === null) return [update]
+  const record_type = row.record_type as NonNullable<Update['record_type']>
+  return [{ ...update, full_domain, record_type, ...(group === null ? {} : { group }), ...labelsOf(row) }]
 }
 
 /** What the row says itself wins over what is said for all. */
 function itemOf(row: ImportRow): NewMonitors['monitors'][number] {
-  const { full_domain, record_type, expected_value, is_exact_match, group, notify, frequency } = row
+  const { full_domain, record_type, expected_value, is_exact_match, group, notify, frequency, external_id } = row
   return {
     full_domain,
     record_type: record_type as NewMonitors['monitors'][number]['record_type'],
@@ -106,8 +113,15 @@ function itemOf(row: ImportRow): NewMonitors['monitors'][number] {
     ...(group === null ? {} : { group }),
     ...(notify === null ? {} : { notify: notify as NonNullable<NewMonitors['notify']> }),
     ...(frequency === null ? {} : { frequency }),
+    ...(external_id === null ? {} : { external_id }),
+    ...labelsOf(row),
   }
 }
+
+const labelsOf = ({ tags, metadata }: ImportRow) => ({
+  ...(tags === null ? {} : { tags }),
+  ...(metadata === null ? {} : { metadata }),
+})
 
 /** The server's sentences against single items, by their place in the plan. */
 function refusedOf(problem: unknown, chunk: readonly Placed[]): Map<number, string> {

@@ -140,7 +140,7 @@ function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
     <div className="flex flex-col gap-4">
       <Field
         label="CSV"
-        hint="The first line is the header: name, type, value and optionally exact, group, notify, frequency. Lines with the same name and type become one monitor."
+        hint="The first line is the header: name, type, value and optionally exact, group, notify, frequency, external_id, tags, metadata. Lines with the same name and type become one monitor."
         error={errorOf('csv') ?? (input.from === 'csv' ? fieldError(problem, 'origin') : undefined)}
       >
         <TextArea

@@ -7,7 +7,7 @@ import { type ImportInput, placedRows, requestOf } from './import-input.ts'
 import { type Placed, type Run, runImport } from './import-run.ts'
 import { bodyOf, type WatchSettings, withGroupMade } from './new-settings.ts'
 
-export type Plan = { input: ImportInput; rows: Placed[] }
+export type Plan = { input: ImportInput; rows: Placed[]; gone: ImportPlan['gone'] }
 
 /** Stands for a group that is still to be made: no monitor is in it. */
 const TO_COME = 'a-group-that-is-still-to-be-made'
@@ -23,7 +23,7 @@ export function usePlan() {
     setProblem(undefined)
     try {
       const answer = await api.post<ImportPlan>('/dashboard/api/import', requestOf(input, target))
-      setPlan({ input, rows: placedRows(answer, target) })
+      setPlan({ input, rows: placedRows(answer, target), gone: answer.gone })
     } catch (error) {
       setProblem(error)
     } finally {

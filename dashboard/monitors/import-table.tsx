@@ -8,9 +8,9 @@ import type { Placed } from './import-run.ts'
 
 export type Fate = ImportRow['fate']
 export const FATES: Record<Fate, { word: string; filter: string; icon: LucideIcon; look: string }> = {
-  make: { word: 'Create', filter: 'To create', icon: Plus, look: 'text-ink' },
-  differs: { word: 'Differs', filter: 'Differs', icon: EqualNot, look: 'text-warn' },
-  exists: { word: 'Exists', filter: 'Existing', icon: Eye, look: 'text-idle' },
+  make: { word: 'Create', filter: 'New', icon: Plus, look: 'text-ink' },
+  differs: { word: 'Differs', filter: 'Changed', icon: EqualNot, look: 'text-warn' },
+  exists: { word: 'Exists', filter: 'Same', icon: Eye, look: 'text-idle' },
   skip: { word: 'Skipped', filter: 'Skipped', icon: CircleSlash, look: 'text-idle' },
   refuse: { word: 'Rejected', filter: 'Rejected', icon: OctagonX, look: 'text-bad' },
 }
@@ -142,6 +142,7 @@ const Cells = memo(function Cells({ placed: { at, row }, isOpen, isDropped, onDr
   const { word, icon: Icon, look } = FATES[row.fate]
   const isOut = (isDropped && row.fate !== 'differs') || !canChoose(row.fate)
   const note = row.why || ownSettings(row)
+  const code = row.fate === 'refuse' && row.code
   return (
     <>
       <Cell>
@@ -187,7 +188,10 @@ const Cells = memo(function Cells({ placed: { at, row }, isOpen, isDropped, onDr
           <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
           {row.fate === 'differs' ? (isDropped ? word : 'Update') : isDropped ? 'Not imported' : word}
         </span>
-        <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>{note}</span>
+        <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>
+          {note}
+          {code && <span className="ml-1.5 font-mono text-faint">{code}</span>}
+        </span>
       </Cell>
     </>
   )
@@ -209,12 +213,13 @@ function Values({ values }: { values: readonly string[] }) {
 }
 
 /** What the row says that the settings for all do not. */
-function ownSettings({ is_exact_match, group, notify, frequency }: ImportRow): string {
+function ownSettings({ is_exact_match, group, notify, frequency, external_id }: ImportRow): string {
   return [
     is_exact_match ? '' : 'flexible',
     group === null ? '' : `group ${group}`,
     notify?.replace('_', ' ') ?? '',
     frequency === null ? '' : `every ${frequency} minutes`,
+    external_id ?? '',
   ]
     .filter(Boolean)
     .join(' · ')

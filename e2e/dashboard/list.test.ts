@@ -56,7 +56,9 @@ test('filters are written as tokens, completed with what the organization has, a
   await page.getByRole('button', { name: 'Remove filter: value: 198.51.100' }).waitFor()
   await count(1)
   await rows.getByText('two').waitFor()
+  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Remove filter: value: 198.51.100' }).click()
+  await count(3)
   await field.fill('external_id:crm-1')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Remove filter: external_id: crm-1' }).waitFor()
@@ -91,7 +93,7 @@ test('groups are searched and counted by state, and lead to their monitors', asy
   await page.getByRole('link', { name: '1 Valid in customer-300' }).last().waitFor()
   await mismatch.last().click()
   await page.getByRole('button', { name: 'Remove filter: state: Mismatch' }).waitFor()
-  expect(await page.getByRole('table', { name: 'Monitors' }).getByRole('row').count()).toBe(2)
+  await expect.poll(() => page.getByRole('table', { name: 'Monitors' }).getByRole('row').count()).toBe(2)
   await page.goto('/dashboard/groups?search=nothing-like-it')
   await page.getByText('No matching groups').waitFor()
 })
@@ -122,4 +124,41 @@ test('columns and density are chosen, and kept in the browser', async () => {
   await page.getByRole('button', { name: 'Columns and density' }).click()
   await page.getByRole('menuitem', { name: 'Usual columns' }).click()
   await table.getByText('business').waitFor({ state: 'detached' })
+})
+
+test('an import updates by external id, and what the file does not have is deleted only by a job', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [
+    { full_domain: 'www.shop.example', external_id: 'crm-1' },
+    { full_domain: 'old.shop.example' },
+    { full_domain: 'same.shop.example' },
+  ])
+  await page.goto('/dashboard/monitors/import?from=csv')
+  const csv = `name,type,value,external_id
+new-name.shop.example,A,198.51.100.7,crm-1
+same.shop.example,A,192.0.2.1,
+wrong.shop.example,A,nonsense,`
+  await page.getByRole('textbox', { name: 'CSV' }).fill(csv)
+  await page.getByRole('button', { name: 'Preview' }).click()
+  for (const name of ['Changed 1', 'Same 1', 'Rejected 1']) await page.getByRole('button', { name }).waitFor()
+  await page.getByText('The monitor www.shop.example A expects exactly 192.0.2.1.').waitFor()
+  await page.getByText('invalid_ipv4').waitFor()
+  await page.getByRole('combobox', { name: 'Compare' }).click()
+  await page.getByRole('option', { name: 'Compare with the same domains' }).click()
+  await page.getByText('1 monitor is not in the file.').waitFor()
+  await page.getByRole('list', { name: 'Not in the file' }).getByText('old.shop.example').waitFor()
+  await page.getByRole('checkbox', { name: 'Update new-name.shop.example A' }).check()
+  await page.getByRole('button', { name: 'Delete 1 monitor…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Delete 1 monitor' }).click()
+  await dialog.getByText('1 monitor changed').waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await page.getByText('0 monitors are not in the file.').waitFor()
+  await page.getByRole('button', { name: 'Update 1 monitor' }).click()
+  await page.getByRole('heading', { name: '1 monitor was updated' }).waitFor()
+  const { data } = await (await page.request.get('/monitors?include=external_id&order_by=subdomain')).json()
+  expect(data.map((each: Record<string, unknown>) => [each.subdomain, each.external_id, each.expected_value])).toEqual([
+    ['new-name', 'crm-1', ['198.51.100.7']],
+    ['same', null, ['192.0.2.1']],
+  ])
 })

@@ -137,7 +137,7 @@ test('a zone file of 1,000 records is imported, and once more where a record has
   lines[7] = 'host-7\t300\tIN\tA\t198.51.100.7'
   await page.getByRole('button', { name: 'Import more' }).click()
   await read()
-  await page.getByRole('button', { name: 'Differs 1' }).click()
+  await page.getByRole('button', { name: 'Changed 1' }).click()
   await page.getByText('A monitor in group default expects exactly 192.0.2.8.').waitFor()
   await page.getByRole('checkbox', { name: 'Update host-7.zone.example A' }).check()
   await page.getByRole('button', { name: 'Update 1 monitor' }).click()

@@ -48,14 +48,6 @@ export const PAGES: readonly Shown[] = [
       await page.keyboard.press('ArrowDown')
     },
   },
-  {
-    name: 'monitors-columns',
-    path: '/dashboard/monitors',
-    prepare: async (page) => {
-      await page.getByRole('button', { name: 'Columns and density' }).click()
-      await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).waitFor()
-    },
-  },
   { name: 'monitors-empty', path: '/dashboard/monitors', ofEmpty: true },
   { name: 'monitor-mismatch', path: monitor('www.orchard.example A') },
   { name: 'monitor-valid', path: monitor('www.northwind.example A') },

@@ -1,4 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
+import type { Metadata } from '#contract/labels.ts'
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { findZonedType } from '../../monitors/record-types/record-types.ts'
@@ -18,6 +19,9 @@ const COLUMNS = {
   group: ['group'],
   notify: ['notify'],
   frequency: ['frequency', 'interval', 'minutes'],
+  external_id: ['externalid'],
+  tags: ['tags'],
+  metadata: ['metadata'],
 }
 type Column = keyof typeof COLUMNS
 type Cells = Partial<Record<Column, string>>
@@ -33,7 +37,10 @@ export async function* readCsv(text: string, origin: string | undefined): AsyncG
   for await (const { cells, line, wrong } of csvRecords(text.replace(/^\ufeff/, ''))) {
     if (wrong === undefined && cells.every((cell) => cell.trim() === '')) continue
     if (!columns) columns = columnsOf(cells)
-    else yield wrong === undefined ? readLine(named(columns, cells), line, origin) : refused(line, {}, wrong)
+    else
+      yield wrong === undefined
+        ? readLine(named(columns, cells), line, origin)
+        : refused(line, {}, 'invalid_csv', wrong)
   }
   if (!columns) throw invalid({ csv: fieldError('csv_empty') })
 }
@@ -67,17 +74,19 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   const isExact = EXACT[(cells.exact ?? '').toLowerCase()]
   const notify = NOTIFY.find((each) => each === (cells.notify || 'immediately').toLowerCase())
   const frequency = cells.frequency ? Number(cells.frequency) : undefined
-  if (type === '') return refused(line, cells, 'The type is empty.')
+  if (type === '') return refused(line, cells, 'required', 'The type is empty.')
   if (!RECORD_TYPES.some((each) => each === type)) {
-    if (isUnwatched(type)) return { ...refused(line, cells, whyUnwatched(type)), fate: 'skip' }
-    return refused(line, cells, `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
+    if (isUnwatched(type)) return { ...refused(line, cells, 'not_monitored', whyUnwatched(type)), fate: 'skip' }
+    return refused(line, cells, 'unknown_type', `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
   }
   const { skipped } = findZonedType(type)?.recordType ?? {}
-  if (skipped !== undefined && isExact) return { ...refused(line, cells, skipped), fate: 'skip' }
-  if (isExact === undefined) return refused(line, cells, `exact must be yes or no, not "${cells.exact}".`)
-  if (!notify) return refused(line, cells, `notify must be one of ${NOTIFY.join(', ')}, not "${cells.notify}".`)
+  if (skipped !== undefined && isExact) return { ...refused(line, cells, 'not_monitored', skipped), fate: 'skip' }
+  if (isExact === undefined)
+    return refused(line, cells, 'invalid_choice', `exact must be yes or no, not "${cells.exact}".`)
+  if (!notify)
+    return refused(line, cells, 'invalid_choice', `notify must be one of ${NOTIFY.join(', ')}, not "${cells.notify}".`)
   if (frequency !== undefined && !(Number.isInteger(frequency) && frequency >= 5 && frequency <= 120)) {
-    return refused(line, cells, `frequency must be from 5 to 120 minutes, not "${cells.frequency}".`)
+    return refused(line, cells, 'out_of_range', `frequency must be from 5 to 120 minutes, not "${cells.frequency}".`)
   }
   return {
     line,
@@ -88,6 +97,9 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
     ...(cells.group ? { group: cells.group } : {}),
     ...(cells.notify ? { notify: notify as Notify } : {}),
     ...(frequency === undefined ? {} : { frequency }),
+    ...(cells.external_id ? { externalId: cells.external_id } : {}),
+    ...(cells.tags === undefined ? {} : { tags: cells.tags.split(/[\s,]+/).filter((tag) => tag !== '') }),
+    ...(cells.metadata === undefined ? {} : { metadata: pairsOf(cells.metadata) }),
   }
 }
 
@@ -98,6 +110,12 @@ function nameOf({ name, domain, subdomain }: Cells, origin: string | undefined):
   if (name === '@') return zone
   const isWhole = name.toLowerCase() === zone || name.toLowerCase().endsWith(`.${zone}`)
   return isWhole ? name : `${name}.${zone}`
+}
+
+/** One `key=value` a line. */
+function pairsOf(cell: string): Metadata {
+  const lines = cell.split(/\r?\n/).filter((line) => line.trim() !== '')
+  return Object.fromEntries(lines.map((line) => (/^([^=]*)=?(.*)$/s.exec(line) ?? []).slice(1)))
 }
 
 /** A cell holds one value, or one a line. */
@@ -111,7 +129,7 @@ function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] 
   return values.map((each) => (lacksPriority(each) ? `${priority} ${each}` : each))
 }
 
-function refused(line: number, cells: Cells, why: string): InputRow {
+function refused(line: number, cells: Cells, code: string, why: string): InputRow {
   const type = (cells.type ?? '').toUpperCase()
   return {
     line,
@@ -120,6 +138,7 @@ function refused(line: number, cells: Cells, why: string): InputRow {
     values: valuesOf(type, cells),
     isExact: true,
     fate: 'refuse',
+    code,
     why,
   }
 }

@@ -65,6 +65,7 @@ function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
   return [{ line: null, name, type, values, isExact: isExact && (type !== 'TXT' || beside.length === 0) }]
 }
 
-function refusedRow(name: string, { record_type: type, sentence }: Found): InputRow {
-  return { line: null, name, type, values: [], isExact: true, fate: 'refuse', why: sentence }
+function refusedRow(name: string, { record_type: type, outcome, sentence }: Found): InputRow {
+  const code = outcome.toLowerCase()
+  return { line: null, name, type, values: [], isExact: true, fate: 'refuse', code, why: sentence }
 }

@@ -51,9 +51,13 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
       group: 'imported',
       notify: null,
       frequency: null,
+      external_id: null,
+      tags: null,
+      metadata: null,
       fate: 'make',
       monitor: null,
       why: '',
+      code: null,
     })
     expect(txt.expected_value).toEqual(['ab'])
     expect(bad.why).toContain('"192.0.2" is not an IPv4 address. Use one like 192.0.2.1')
@@ -63,11 +67,113 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
 
     const monitors = body.rows
       .filter(({ fate }: ImportRow) => fate === 'make')
-      .map(({ line, why, fate, notify, frequency, monitor: _, ...made }: ImportRow) => made)
+      .map(
+        ({ line, why, code, fate, notify, frequency, external_id, tags, metadata, monitor: _, ...made }: ImportRow) =>
+          made,
+      )
     expect((await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).status).toBe(201)
     const again = (await plan(world, { zone, group: 'imported' })).body.rows
     expect(fates(again).filter(([, , fate]) => fate === 'exists')).toHaveLength(3)
     expect(fates((await plan(world, { zone })).body.rows).filter(([, , fate]) => fate === 'make')).toHaveLength(3)
+  })
+
+  test('an external id says which monitor a row means, whatever else is different', async () => {
+    const world = await givenApp(engine)
+    const monitors = [
+      { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], external_id: 'crm-1' },
+      { full_domain: 'b.example.com', record_type: 'A', expected_value: ['192.0.2.2'], external_id: 'crm-2' },
+    ]
+    const [one, two] = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).body
+    const csv = `name,type,value,group,external_id
+www.example.com,A,192.0.2.1,,crm-1
+c.example.com,AAAA,2001:db8::1,shop,crm-2
+www.example.com,A,192.0.2.1,,crm-3
+d.example.com,A,192.0.2.1,,crm-2
+e.example.com,A,192.0.2.1,,größe
+`
+    const { rows } = (await plan(world, { csv })).body
+    expect(rows.map(({ fate, code, monitor }: ImportRow) => [fate, code, monitor?.id])).toEqual([
+      ['exists', null, one.id],
+      ['differs', null, two.id],
+      ['exists', null, undefined],
+      ['refuse', 'duplicate_external_id', undefined],
+      ['refuse', 'invalid_format', undefined],
+    ])
+    expect(rows[1].why).toBe('The monitor b.example.com A expects exactly 192.0.2.2. It moves to the group shop.')
+    const { full_domain, record_type, expected_value, is_exact_match, group, monitor } = rows[1]
+    const was = { expected_value: monitor.expected_value, is_exact_match: true }
+    const update = { id: two.id, was, full_domain, record_type, expected_value, is_exact_match, group }
+    const sent = await world.call(`${PATH}/updates`, { method: 'POST', body: { updates: [update] } })
+    expect(sent.body).toEqual({ updated: 1, refused: [] })
+    const { body } = await world.call(`/monitors/${two.id}?include=group,external_id`)
+    expect(body).toMatchObject({ subdomain: 'c', record_type: 'AAAA', group: 'shop', external_id: 'crm-2' })
+    expect((await plan(world, { csv })).body.rows[1].fate).toBe('exists')
+    const stranger = await world.organization('Strangers')
+    expect((await plan(world, { csv }, stranger.key)).body.rows[1]).toMatchObject({ fate: 'make', monitor: null })
+  })
+
+  test('tags and metadata of a row with an external id are compared, and sent as they are in the file', async () => {
+    const world = await givenApp(engine)
+    const a = { record_type: 'A', expected_value: ['192.0.2.1'], full_domain: 'a.example' }
+    const labels = { external_id: 'crm-1', tags: ['eu', 'prod'], metadata: { plan: 'big', customer: 'Acme = Co' } }
+    const { id } = (await world.call('/monitors', { method: 'POST', body: { ...a, ...labels } })).body
+    const rowsOf = async (tags: string, metadata: string) => {
+      const csv = `name,type,value,external_id,tags,metadata\na.example,A,192.0.2.1,crm-1,"${tags}","${metadata}"\n`
+      return (await plan(world, { csv })).body.rows as ImportRow[]
+    }
+    const [same] = await rowsOf('prod,eu', 'plan=big\ncustomer=Acme = Co')
+    expect(same).toMatchObject({ fate: 'exists', tags: ['prod', 'eu'], metadata: labels.metadata })
+    const [other] = await rowsOf('prod', 'plan=big')
+    expect(other).toMatchObject({ fate: 'differs', code: null })
+    expect(other!.why).toMatch(/ Its tags or metadata change\.$/)
+    const update = {
+      ...{ id, was: { expected_value: ['192.0.2.1'], is_exact_match: true }, expected_value: ['192.0.2.1'] },
+      ...{ is_exact_match: true, tags: other!.tags, metadata: other!.metadata },
+    }
+    await world.call(`${PATH}/updates`, { method: 'POST', body: { updates: [update] } })
+    const { body } = await world.call(`/monitors/${id}?include=tags,metadata`)
+    expect([body.tags, body.metadata]).toEqual([['prod'], { plan: 'big' }])
+    for (const [tags, metadata, code] of [
+      ['x'.repeat(51), '', 'invalid_format'],
+      [Array.from({ length: 21 }, (_, at) => `t${at}`).join(','), '', 'too_many'],
+      ['', 'a b=c', 'invalid_metadata_key'],
+    ] as const) {
+      expect((await rowsOf(tags, metadata))[0]).toMatchObject({ fate: 'refuse', code })
+    }
+  })
+
+  test('what a group or the domains of a file have and the file does not is listed, and nothing is deleted', async () => {
+    const world = await givenApp(engine)
+    const a = { record_type: 'A', expected_value: ['192.0.2.1'] }
+    const monitors = [
+      { ...a, full_domain: 'www.example.com' },
+      { ...a, full_domain: 'old.example.com', group: 'shop' },
+      { ...a, full_domain: 'bad.example.com' },
+      { ...a, full_domain: 'moved.example.com', external_id: 'crm-1' },
+      { full_domain: 'example.com', record_type: 'SPF', expected_value: ['v=spf1 -all'] },
+      { ...a, full_domain: 'www.other.example' },
+    ]
+    await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+    const stranger = await world.organization('Strangers')
+    await world.call('/monitors', { method: 'POST', key: stranger.key, body: { ...a, full_domain: 'x.example.com' } })
+    const csv = `name,type,value,external_id
+www.example.com,A,192.0.2.77,
+bad.example.com,A,nonsense,
+new.example.com,A,192.0.2.1,crm-1
+example.com,TXT,v=spf1 -all,
+`
+    const gone = async (compare: 'group' | 'domains', group?: string) =>
+      (await plan(world, { csv, compare, ...(group ? { group } : {}) })).body.gone
+    const names = ({ monitors }: { monitors: { name: string }[] }) => monitors.map(({ name }) => name)
+    expect(names(await gone('domains'))).toEqual(['old.example.com'])
+    expect(names(await gone('group'))).toEqual(['www.other.example'])
+    expect(await gone('group', 'shop')).toEqual({
+      monitors: [expect.objectContaining({ name: 'old.example.com', record_type: 'A', expected_value: '192.0.2.1' })],
+      is_partial: false,
+    })
+    expect(names(await gone('group', 'none'))).toEqual([])
+    expect((await plan(world, { csv })).body.gone).toBeNull()
+    expect((await world.call('/monitors')).body.data).toHaveLength(6)
   })
 
   test('a record that a monitor expects otherwise differs from it, and the monitor can be given the expectation of the row', async () => {

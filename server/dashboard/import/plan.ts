@@ -1,14 +1,17 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
+import { MOST_TAGS, TAG } from '#contract/labels.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../../context.ts'
 import type { Deps } from '../../deps.ts'
+import { refuseExternalId, refuseMetadataKeys } from '../../groups/labels.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/draft.ts'
 import { findKnown, type Known, recordOf, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/expected-values.ts'
 import { paceOf } from '../../organization/quota.ts'
-import { fieldTexts, invalid, Problem } from '../../problem.ts'
+import { type FieldErrors, fieldTexts, invalid, Problem } from '../../problem.ts'
 import { yieldToEventLoop } from '../../yield.ts'
+import { goneMonitors, hasOtherLabels, isEqualElsewhere, monitorsWith, type Other } from './compared.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
 import { findGroupIds, findSlugs } from './group-store.ts'
@@ -21,7 +24,8 @@ const SLICE = 20
 /** Characters of a row that is not made. */
 const MOST_SHOWN = 1_000
 
-type Judged = { row: ImportRow; draft?: MonitorDraft }
+/** `group`: that the row itself names. */
+type Judged = { row: ImportRow; draft?: MonitorDraft; group?: string | undefined }
 
 /** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
 export async function planImport(deps: Deps, tenant: Tenant, given: ImportRequest): Promise<ImportPlan> {
@@ -33,8 +37,11 @@ export async function planImport(deps: Deps, tenant: Tenant, given: ImportReques
     if (place % SLICE === SLICE - 1) await yieldToEventLoop()
     judged.push(judge(row, given.group, pace))
   }
+  await markOwn(deps, tenant, judged)
   await markKnown(deps, organizationId, judged)
-  return { rows: judged.map(({ row }) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)) }
+  const planned = judged.map(({ row }) => row)
+  const gone = given.compare === undefined ? null : await goneMonitors(deps.db, tenant, given, planned)
+  return { rows: planned.map((row) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)), gone }
 }
 
 /** What cannot be watched may be of any length; enough of it to find it again is shown. */
@@ -70,15 +77,20 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
     group,
     notify: given.notify ?? null,
     frequency: given.frequency ?? null,
+    external_id: given.externalId ?? null,
+    tags: given.tags ?? null,
+    metadata: given.metadata ?? null,
     fate: given.fate ?? 'make',
     monitor: null,
     why: given.why ?? '',
+    code: given.code ?? null,
   }
   if (given.fate !== undefined) return { row }
-  const refuse = (why: string): Judged => ({ row: { ...row, fate: 'refuse', why } })
-  if (given.values.length === 0) return refuse('The value is empty.')
+  const refuse = (code: string, why: string): Judged => ({ row: { ...row, fate: 'refuse', code, why } })
+  if (given.values.length === 0) return refuse('required', 'The value is empty.')
   if (given.values.length > MAX_EXPECTED_VALUES) {
     return refuse(
+      'too_many',
       `The record has ${given.values.length} values. A monitor can have at most ${MAX_EXPECTED_VALUES}. Create a flexible monitor with the values that matter.`,
     )
   }
@@ -89,15 +101,72 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
     is_exact_match: given.isExact,
     ...(group === null ? {} : { group }),
   })
-  if (!parsed.ok) return refuse(Object.values(fieldTexts(parsed.errors)).slice(0, 3).join(' '))
+  if (!parsed.ok) {
+    const [first] = Object.values(parsed.errors)
+    return refuse(first!.code, Object.values(fieldTexts(parsed.errors)).slice(0, 3).join(' '))
+  }
+  const [wrong] = Object.entries(wrongLabels(row))
+  if (wrong) return refuse(wrong[1].code, `${wrong[0]} ${wrong[1].text}`)
   try {
     pace(given.frequency)
   } catch (error) {
-    if (error instanceof Problem) return refuse(error.message)
+    if (error instanceof Problem) return refuse('plan_limit', error.message)
     throw error
   }
   const { owner, expectedValues } = parsed.draft
-  return { row: { ...row, full_domain: owner || '.', expected_value: expectedValues }, draft: parsed.draft }
+  return {
+    row: { ...row, full_domain: owner || '.', expected_value: expectedValues },
+    draft: parsed.draft,
+    group: given.group,
+  }
+}
+
+function wrongLabels({ external_id, tags, metadata }: ImportRow): FieldErrors {
+  const isTag = (tag: string) => tag.length <= MOST_TAG && new RegExp(TAG, 'u').test(tag)
+  const wrongTag = tags?.find((tag) => !isTag(tag))
+  return {
+    ...(external_id === null ? {} : refuseExternalId(external_id, undefined)),
+    ...(wrongTag === undefined
+      ? {}
+      : { tags: fieldError('invalid_format', { format: TAG_FORMAT, given: wrongTag.slice(0, 60) }) }),
+    ...((tags?.length ?? 0) > MOST_TAGS ? { tags: fieldError('too_many', { max: MOST_TAGS }) } : {}),
+    ...refuseMetadataKeys(metadata),
+  }
+}
+const MOST_TAG = 50
+const TAG_FORMAT = '1 to 50 characters without spaces, commas and quotation marks'
+
+/** The rows whose external id a monitor has mean that monitor. An external id stands in one row. */
+async function markOwn({ db }: Deps, tenant: Tenant, judged: Judged[]): Promise<void> {
+  const lines = new Map<string, ImportRow>()
+  for (const each of judged) {
+    const { row, draft } = each
+    if (!draft || row.external_id === null) continue
+    const earlier = lines.get(row.external_id)
+    if (!earlier) lines.set(row.external_id, row)
+    else {
+      const why = `Line ${earlier.line} has the same external id.`
+      Object.assign(row, { fate: 'refuse', code: 'duplicate_external_id', why })
+      delete each.draft
+    }
+  }
+  const found = await monitorsWith(db, tenant, [...lines.keys()])
+  const slugs = await findSlugs(db, tenant, new Set([...found.values()].map(({ group_id }) => group_id)))
+  for (const each of judged) {
+    const { row, draft, group } = each
+    const own = draft && row.external_id !== null ? found.get(row.external_id) : undefined
+    if (!own) continue
+    const slug = slugs.get(own.group_id) ?? ''
+    const isMoved = group !== undefined && group !== slug && group !== own.group_id
+    const isLabelled = hasOtherLabels(own, row)
+    const isEqual = isEqualElsewhere(own, toSameness(draft!, own.group_id)) && !isMoved && !isLabelled
+    markDiffering(row, own, slug)
+    if (isEqual) Object.assign(row, { fate: 'exists', why: 'The monitor with this external id is identical.' })
+    if (isMoved) row.why += ` It moves to the group ${group}.`
+    if (isLabelled) row.why += ' Its tags or metadata change.'
+    // Other monitors of this record are none of its business.
+    delete each.draft
+  }
 }
 
 /** As `ignore` of a bulk request does: by group, name, type, mode and the set of values. */
@@ -112,7 +181,7 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
     const text = samenessOf(samenesses.get(draft)!)
     const earlier = first.get(text)
     if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
-    else if (earlier) Object.assign(row, { fate: 'skip', why: `Duplicate of line ${earlier.line}.` })
+    else if (earlier) Object.assign(row, { fate: 'skip', code: 'duplicate', why: `Duplicate of line ${earlier.line}.` })
     else first.set(text, row)
   }
   const made = judged.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
@@ -131,8 +200,6 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
     row.why = `An identical monitor exists in group ${slugs.get(other.group_id) ?? ''}.`
   for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
 }
-
-type Other = Sameness & { id: string }
 
 /**
  * A second monitor of a record that expects something else would contradict the first one. Of several the one in the row's own
@@ -153,17 +220,13 @@ function pairOthers(rows: readonly { row: ImportRow; sameness: Sameness }[], oth
   })
 }
 
-/** `other`: of another group, or different. */
-const isEqualElsewhere = (other: Sameness, sameness: Sameness): boolean =>
-  samenessOf({ ...other, group_id: '' }) === samenessOf({ ...sameness, group_id: '' })
-
 function markDiffering(row: ImportRow, other: Other, group: string): void {
   const expected_value: string[] = JSON.parse(other.expected_values)
   const is_exact_match = other.is_exact_match === 1
   const values = expected_value.join(', ')
-  const why = is_exact_match
-    ? `A monitor in group ${group} expects exactly ${values}.`
-    : `A monitor in group ${group} expects at least ${values}.`
+  const record = row.full_domain === other.owner && row.record_type === other.record_type
+  const which = record ? `A monitor in group ${group}` : `The monitor ${other.owner} ${other.record_type}`
+  const why = `${which} expects ${is_exact_match ? 'exactly' : 'at least'} ${values}.`
   Object.assign(row, { fate: 'differs', why, monitor: { id: other.id, expected_value, is_exact_match, group } })
 }
 

@@ -1,4 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
+import type { Metadata } from '#contract/labels.ts'
 import type { Notify } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
 
@@ -13,8 +14,13 @@ export type InputRow = {
   group?: string
   notify?: Notify
   frequency?: number
+  externalId?: string
+  tags?: string[]
+  metadata?: Metadata
   fate?: 'skip' | 'refuse'
   why?: string
+  /** Stays the same when the words of `why` change. */
+  code?: string
 }
 
 /** Rows that one plan holds. */
@@ -57,10 +63,10 @@ export async function joinRecords(records: AsyncIterable<InputRow>, field: 'zone
 
 /** What is refused stands alone. */
 function keyOf(record: InputRow): string {
-  const { line, type, isExact, group, notify, frequency, fate, why } = record
+  const { line, type, isExact, group, notify, frequency, externalId, tags, metadata, fate, why } = record
   if (fate === 'refuse') return `${line} ${record.name} ${type} ${why}`
   if (fate === 'skip' && SIGNATURES.has(type)) return type
-  return JSON.stringify([nameOf(record), type, isExact, group, notify, frequency, fate])
+  return JSON.stringify([nameOf(record), type, isExact, group, notify, frequency, externalId, tags, metadata, fate])
 }
 
 /** An expectation without a record that cannot be read would be a wrong one. */
@@ -71,7 +77,8 @@ function withoutParts(rows: InputRow[]): InputRow[] {
   return rows.map((row) => {
     const part = row.fate === undefined ? unread.get(`${nameOf(row)} ${row.type}`) : undefined
     if (!part) return row
-    return { ...row, fate: 'refuse', why: `Line ${part.line} has the same name and type, and is invalid.` }
+    const why = `Line ${part.line} has the same name and type, and is invalid.`
+    return { ...row, fate: 'refuse', code: 'part_invalid', why }
   })
 }
 

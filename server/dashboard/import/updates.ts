@@ -25,7 +25,7 @@ export async function updateExpectations(
 async function updateOne(
   db: Database,
   context: RequestContext,
-  { id, was, ...expectation }: Update,
+  { id, was, full_domain, ...change }: Update,
 ): Promise<string | undefined> {
   try {
     await inTransaction(db, async (transaction) => {
@@ -34,7 +34,9 @@ async function updateOne(
         row.is_exact_match === (was.is_exact_match ? 1 : 0) &&
         row.expected_values === JSON.stringify(was.expected_value)
       if (!isSame) throw conflict('The monitor has changed since the preview. Preview the import again.')
-      await updateMonitor(transaction, context, id, expectation)
+      // The same name stays split as it is.
+      const isRenamed = full_domain !== undefined && full_domain !== row.owner
+      await updateMonitor(transaction, context, id, { ...change, ...(isRenamed ? { full_domain } : {}) })
     })
     return undefined
   } catch (error) {

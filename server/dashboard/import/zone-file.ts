@@ -27,7 +27,8 @@ const TTL = /^(?:\d+(?:[smhdw]|$))+$/i
 export async function* readZone(text: string, origin: string | undefined): AsyncGenerator<InputRow> {
   const reading: Reading = { origin: origin && absolute(origin), owner: undefined, needsOrigin: false }
   for await (const entry of zoneEntries(text)) {
-    const record = entry.wrong === undefined ? readEntry(entry, reading) : refused(entry, entry.wrong)
+    const record =
+      entry.wrong === undefined ? readEntry(entry, reading) : refused(entry, 'invalid_zone_file', entry.wrong)
     if (record) yield record
   }
   if (reading.needsOrigin) {
@@ -46,24 +47,29 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
     if (reading.origin === undefined && own.raw.endsWith('.') && isSoa(rest)) reading.origin = own.raw
     reading.owner = nameOf(own.raw, reading)
   }
-  if (reading.owner === undefined) return refused(entry, 'The first record must have a name.')
+  if (reading.owner === undefined) return refused(entry, 'name_required', 'The first record must have a name.')
   const head = readHead(rest)
-  if (head.type === undefined) return refused(entry, 'The record type is missing.', reading.owner)
+  if (head.type === undefined) return refused(entry, 'required', 'The record type is missing.', reading.owner)
   const known = findZonedType(head.type.toUpperCase())
   const type = known?.type ?? head.type.toUpperCase()
   const record = { line: entry.line, name: reading.owner, type, values: [], isExact: true }
   if (head.class !== 'IN')
-    return { ...record, fate: 'skip', why: `The class ${head.class} is not supported. Only IN is.` }
+    return {
+      ...record,
+      fate: 'skip',
+      code: 'not_monitored',
+      why: `The class ${head.class} is not supported. Only IN is.`,
+    }
   if (!known) {
-    if (isUnwatched(type)) return { ...record, fate: 'skip', why: whyUnwatched(type) }
-    return refused(entry, `Unknown record type ${type}.`, reading.owner, type)
+    if (isUnwatched(type)) return { ...record, fate: 'skip', code: 'not_monitored', why: whyUnwatched(type) }
+    return refused(entry, 'unknown_type', `Unknown record type ${type}.`, reading.owner, type)
   }
   const { skipped } = known.recordType
-  if (skipped !== undefined) return { ...record, fate: 'skip', why: skipped }
+  if (skipped !== undefined) return { ...record, fate: 'skip', code: 'not_monitored', why: skipped }
   if (entry.isCut)
-    return refused(entry, `The record is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
+    return refused(entry, 'too_long', `The record is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
   const value = dataText(known.recordType, head.data, reading)
-  if (value === undefined) return refused(entry, shapeOf(type, known.recordType), reading.owner, type)
+  if (value === undefined) return refused(entry, 'invalid_value', shapeOf(type, known.recordType), reading.owner, type)
   return { ...record, values: [value] }
 }
 
@@ -98,15 +104,15 @@ function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
     case '$TTL':
       return undefined
     case '$ORIGIN':
-      if (argument === undefined) return refused(entry, '$ORIGIN must be followed by a name.')
+      if (argument === undefined) return refused(entry, 'unknown_directive', '$ORIGIN must be followed by a name.')
       reading.origin = absolute(nameOf(argument, reading))
       return undefined
     case '$INCLUDE':
-      return refused(entry, '$INCLUDE is not supported. Paste the lines of that file instead.')
+      return refused(entry, 'unknown_directive', '$INCLUDE is not supported. Paste the lines of that file instead.')
     case '$GENERATE':
-      return refused(entry, '$GENERATE is not supported. Paste the generated records instead.')
+      return refused(entry, 'unknown_directive', '$GENERATE is not supported. Paste the generated records instead.')
     default:
-      return refused(entry, `Unknown directive ${directive}. Supported are $ORIGIN and $TTL.`)
+      return refused(entry, 'unknown_directive', `Unknown directive ${directive}. Supported are $ORIGIN and $TTL.`)
   }
 }
 
@@ -126,7 +132,7 @@ function nameOf(raw: string, reading: Reading): string {
 
 const absolute = (name: string) => (name.endsWith('.') ? name : `${name}.`)
 
-function refused({ line, tokens }: Entry, why: string, name?: string, type?: string): InputRow {
+function refused({ line, tokens }: Entry, code: string, why: string, name?: string, type?: string): InputRow {
   return {
     line,
     name: name ?? tokens[0]?.raw ?? '',
@@ -134,6 +140,7 @@ function refused({ line, tokens }: Entry, why: string, name?: string, type?: str
     values: tokens.slice(-1).map(({ raw }) => raw),
     isExact: true,
     fate: 'refuse',
+    code,
     why,
   }
 }

@@ -1,0 +1,99 @@
+import { Trash2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { GoneMonitor, ImportPlan } from '#contract/dashboard.ts'
+import { plural } from '#contract/wording.ts'
+import { Button } from '../ui/button.tsx'
+import { Code, Section } from '../ui/page.tsx'
+import { Select } from '../ui/select.tsx'
+import type { Compare } from './import-input.ts'
+import { monitorHref } from './list-query.ts'
+
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
+
+const NONE = 'none'
+const CHOICES = [
+  { value: NONE, label: 'Compare with nothing' },
+  { value: 'group', label: 'Compare with the group' },
+  { value: 'domains', label: 'Compare with the same domains' },
+] as const
+
+type GoneProps = {
+  compare: Compare | undefined
+  gone: ImportPlan['gone']
+  onCompare: (compare: Compare | undefined) => void
+}
+
+/** The monitors that the file does not have. A job deletes them where somebody asks for it. */
+export function ImportGone({ compare, gone, onCompare }: GoneProps) {
+  const [isDeleting, setDeleting] = useState(false)
+  const monitors = gone?.monitors ?? []
+  return (
+    <Section
+      title="Not in the file"
+      hint="Monitors that exist and that the file does not have. The import leaves them as they are."
+      actions={
+        <Select
+          label="Compare"
+          value={compare ?? NONE}
+          options={CHOICES}
+          onChange={(next) => onCompare(next === NONE ? undefined : next)}
+          className="sm:w-64!"
+        />
+      }
+      isFlush
+    >
+      {gone && (
+        <>
+          <p role="status" className="px-4 py-2.5 text-sm text-soft tabular-nums">
+            {plural(monitors.length, '1 monitor is not in the file.', (n) => `${n} monitors are not in the file.`)}
+            {gone.is_partial && ' Only the first 10,000 monitors were compared.'}
+          </p>
+          {monitors.length > 0 && (
+            <>
+              <ul
+                aria-label="Not in the file"
+                className="max-h-60 divide-y divide-line overflow-y-auto border-y border-line"
+              >
+                {monitors.slice(0, MOST_SHOWN).map((monitor) => (
+                  <Gone key={monitor.id} monitor={monitor} />
+                ))}
+              </ul>
+              <div className="flex flex-wrap items-center justify-between gap-2 px-4 py-2.5">
+                <span className="text-xs text-faint">
+                  {monitors.length > MOST_SHOWN && `The first ${MOST_SHOWN} are shown.`}
+                </span>
+                <Button look="danger" size="sm" onClick={() => setDeleting(true)}>
+                  <Trash2 /> {plural(monitors.length, 'Delete 1 monitor', (n) => `Delete ${n} monitors`)}…
+                </Button>
+              </div>
+            </>
+          )}
+        </>
+      )}
+      {isDeleting && (
+        <Suspense>
+          <JobDialog
+            act="delete"
+            target={{ monitors: monitors.map(({ id }) => id) }}
+            onClose={() => {
+              setDeleting(false)
+              onCompare(compare)
+            }}
+          />
+        </Suspense>
+      )}
+    </Section>
+  )
+}
+
+const MOST_SHOWN = 200
+
+const Gone = ({ monitor: { id, name, record_type, expected_value } }: { monitor: GoneMonitor }) => (
+  <li className="flex flex-wrap items-baseline gap-x-3 px-4 py-2 text-sm">
+    <a href={monitorHref(id)} target="_blank" rel="noreferrer" className="rounded-sm hover:underline">
+      <Code>{name}</Code>
+    </a>
+    <span className="text-xs font-medium text-soft">{record_type}</span>
+    <Code className="min-w-0 truncate text-xs text-faint">{expected_value}</Code>
+  </li>
+)
