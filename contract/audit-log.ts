@@ -16,6 +16,7 @@ const VERBS = {
   setup_page: ['renewed', 'deleted'],
   planned_change: ['created', 'updated', 'deleted'],
   maintenance_window: ['created', 'updated', 'deleted'],
+  view: ['created', 'updated', 'deleted'],
   api_key: ['created', 'updated', 'rotated', 'revoked'],
   agent: [
     ...(['updated', 'removed', 'signed_in', 'renamed', 'email_changed', 'password_changed', 'password_reset'] as const),

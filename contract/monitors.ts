@@ -357,9 +357,17 @@ export const monitorFilters = {
     }),
   ),
 }
-const orders = ['created', 'domain', 'subdomain', 'record_type', 'state', 'last_checked', 'incidence_count'] as const
+export const MONITOR_ORDERS = [
+  'created',
+  'domain',
+  'subdomain',
+  'record_type',
+  'state',
+  'last_checked',
+  'incidence_count',
+] as const
 export const MonitorQuery = Exactly(
-  { ...pageQuery('MonitorOrder', orders), ...monitorFilters, include: Include },
+  { ...pageQuery('MonitorOrder', MONITOR_ORDERS), ...monitorFilters, include: Include },
   withMetadataFilters,
 )
 /** Counting ends there. */

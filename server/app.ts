@@ -34,6 +34,7 @@ import { stripeRoutes } from './organization/stripe-routes.ts'
 import { subscriptionRoutes } from './organization/subscription-routes.ts'
 import { plannedChangeRoutes } from './planned-changes/routes.ts'
 import { publicPageRoutes, setupPageRoutes } from './setup-pages/routes.ts'
+import { viewRoutes } from './views/routes.ts'
 import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -69,6 +70,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(groupRoutes(deps))
     await api.register(groupDeletionRoute(deps))
     await api.register(jobRoutes(deps))
+    await api.register(viewRoutes(deps))
     await api.register(webhookRoutes(deps))
     await api.register(webhookRequestRoutes(deps))
     await api.register(channelRoutes(deps))

@@ -73,6 +73,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
     ...{ name: true, monitors: true, groups: true, name_pattern: true },
     ...{ from: true, to: true, rrule: true, timezone: true },
   },
+  view: { name: true, filter: true, order_by: true, order_way: true, columns: true },
   api_key: { ...ACCESS, expires: true, limits: true, previous_expires: true },
   agent: { ...ACCESS, email: true, notification_email: true },
   invitation: { email: true, role: true },

@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'ent'
   | 'mnt'
   | 'pch'
+  | 'viw'
 
 /** Callers read the clock a moment before they ask for an id. Only more than this is a clock that was set back. */
 const CLOCK_STEP_MS = 1_000

@@ -53,6 +53,7 @@ export async function givenFixtures(world: AppWorld, name: string): Promise<Fixt
     new_value: `${mark} later`,
     ...{ from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' },
   })
+  const view = await make('/views', { name: mark, filter: { state: 'MISMATCH', record_type: 'MX' }, columns: ['name'] })
   const apiKey = await make('/api-keys', { name: mark, role: 'read' })
   const { incident, alert } = await insertIncident(world, { organization, channel, rule, mark })
   const event = await insertEvent(world, { organization, monitor, group, mark })
@@ -78,6 +79,7 @@ export async function givenFixtures(world: AppWorld, name: string): Promise<Fixt
       external_id,
       window,
       change,
+      view,
       key: apiKey,
     },
   }

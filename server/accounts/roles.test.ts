@@ -21,6 +21,7 @@ const CHANGERS: Record<string, AgentRole> = {
   '/setup-pages': 'member',
   '/maintenance-windows': 'member',
   '/planned-changes': 'member',
+  '/views': 'member',
   '/agents': 'admin',
   '/api-keys': 'admin',
   '/organization': 'admin',

@@ -21,6 +21,7 @@ import { returnedMonitors } from './migrations/0017-returned-monitors.ts'
 import { undeliveredRequests } from './migrations/0018-undelivered-requests.ts'
 import { search } from './migrations/0020-search.ts'
 import { groupCounts } from './migrations/0021-group-counts.ts'
+import { views } from './migrations/0022-views.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -67,6 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
   undeliveredRequests,
   search,
   groupCounts,
+  views,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -2,6 +2,7 @@ import type { ColumnType, Generated } from 'kysely'
 import type { AgentRole } from '#contract/agents.ts'
 import type { Billing } from '#contract/organization.ts'
 import type { InvoiceStatus, SubscriptionStatus } from '#contract/subscription.ts'
+import type { View } from '#contract/views.ts'
 
 /** The tables of people, money and mail; the same conventions as `schema.ts`. */
 
@@ -217,4 +218,18 @@ export type ApiKeysTable = {
   /** Of the key before the last rotation, which works until `previous_until`. */
   previous_hash: string | null
   previous_until: number | null
+}
+
+/** Saved lists of monitors. */
+export type ViewsTable = {
+  organization_id: Once<string>
+  id: Once<string>
+  created_at: Once<number>
+  created_by: Once<string>
+  name: string
+  filter: Json
+  order_by: View['order_by']
+  order_way: View['order_way']
+  columns: Json | null
+  version: Generated<number>
 }

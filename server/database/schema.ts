@@ -75,6 +75,7 @@ export type Tables = {
   due_waits: setup.DueWaitsTable
   maintenance_windows: alerts.MaintenanceWindowsTable
   planned_changes: alerts.PlannedChangesTable
+  views: people.ViewsTable
 }
 
 type Truth = 0 | 1

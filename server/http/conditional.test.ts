@@ -15,7 +15,7 @@ const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 const DELETED = [
   ...['/monitors/{monitor}', '/groups/{group}', '/webhooks/{webhook}', '/agents/{agent}'],
   ...['/alert-rules/{rule}', '/channels/{channel}', '/setup-pages/{setup_page}'],
-  ...['/maintenance-windows/{window}', '/planned-changes/{change}'],
+  ...['/maintenance-windows/{window}', '/planned-changes/{change}', '/views/{view}'],
   '/api-keys/{key}',
 ]
 
@@ -56,6 +56,7 @@ async function resourcesOf(world: AppWorld): Promise<Resource[]> {
       (number) => ({ new_value: `192.0.2.1${number}` }),
       '/planned-changes/{change}',
     ],
+    [await make('/views', { name: 'Failing' }), (number) => ({ name: `Failing ${number}` }), '/views/{view}'],
     [await givenIncident(world), (number) => ({ note: `Note ${number}` }), '/incidents/{incident}'],
     [
       await make('/api-keys', { name: 'Deploy', role: 'write' }),

@@ -18,7 +18,7 @@ const CHANGED = [
   ...['monitors', 'due_checks', 'groups', 'webhooks', 'group_webhooks', 'webhook_requests', 'due_requests'],
   ...['due_webhooks', 'invitations', 'mails', 'due_mails', 'channels', 'alert_rules', 'alert_rule_channels'],
   ...['alerts', 'alert_attempts', 'due_alerts', 'jobs', 'job_batches', 'due_jobs', 'setup_pages', 'waits', 'due_waits'],
-  ...['maintenance_windows', 'planned_changes', 'api_keys'],
+  ...['maintenance_windows', 'planned_changes', 'views', 'api_keys'],
 ] as (keyof Tables)[]
 
 const post = ({ call }: AppWorld, path: string, name: string, body?: unknown, more: Call = {}) =>
@@ -94,6 +94,7 @@ async function postsOf(world: AppWorld) {
     '/alert-rules': ['/alert-rules', { name: 'Shop', channels: [channel] }],
     '/maintenance-windows': ['/maintenance-windows', { name: 'Updates', ...FUTURE }],
     '/planned-changes': ['/planned-changes', { monitor_id: monitor, new_value: '192.0.2.9', ...FUTURE }],
+    '/views': ['/views', { name: 'Failing', filter: { state: 'MISMATCH' } }],
     '/alerts/{alert}/retry': [`/alerts/${alert}/retry`],
     '/setup-pages/{setup_page}/renew': [`/setup-pages/${page}/renew`],
     '/api-keys': ['/api-keys', { name: 'Deploy', role: 'write' }],

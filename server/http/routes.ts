@@ -15,6 +15,7 @@ const PARAMETERS: Record<string, string> = {
   channel: "The channel's id (`chn_…`).",
   rule: "The alert rule's id (`rul_…`).",
   window: "The maintenance window's id (`mnt_…`).",
+  view: "The view's id (`viw_…`).",
   change: "The planned change's id (`pch_…`).",
   incident: "The incident's id (`inc_…`).",
   alert: "The alert's id (`alr_…`).",

@@ -5,10 +5,11 @@ import { refuseUnknownIds } from '../groups/resolve.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/schema-errors.ts'
+import { filterErrors } from '../monitors/filter.ts'
 import { paceOf } from '../organization/quota.ts'
 import { refuse } from '../problem.ts'
 import { refusalsOf } from './job.ts'
-import { cancelJob, getJob, insertJob, listJobs, listResults, refuseFilter, undoJob } from './store.ts'
+import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './store.ts'
 
 const tags = ['Jobs']
 const params = Params('job')
@@ -43,7 +44,7 @@ export function jobRoutes(deps: Deps): Routes {
           const refused = schemaErrors(request)
           const named = { group: body.group, 'change.group': body.change?.group }
           refuse({ ...refusalsOf(body), ...(await refuseUnknownIds(db, context, named)), ...refused })
-          await refuseFilter(db, seal, context, body)
+          refuse(await filterErrors(db, context, body.filter))
           ;(await paceOf(deps, context))(body.change?.frequency)
         },
         effect: (db) => insertJob(db, context, body),

@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely'
-import { fieldError } from '#contract/field-errors.ts'
 import {
   type Job,
   type JobQuery,
@@ -20,28 +19,12 @@ import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { parseInclude } from '../monitors/include.ts'
-import { listMonitors } from '../monitors/list.ts'
-import { conflict, invalid, Problem } from '../problem.ts'
+import { conflict, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type JobRow, type Selection, toJob, type WantedChange, whyNotUndone } from './job.ts'
 
 /** Monitors that one transaction changes: a few milliseconds, after which other transactions can run. */
 export const BATCH = 250
-
-/** Throws a 400 for a filter that cannot be used. Reads only. */
-export async function refuseFilter(db: Database, seal: Seal, tenant: Tenant, { filter }: NewJob): Promise<void> {
-  if (filter === undefined) return
-  try {
-    const included = parseInclude(undefined)
-    await listMonitors(db, seal, tenant, { query: { ...filter, limit: 1 }, included })
-    const isKnown = filter.group === undefined || (await findGroupRow(db, tenant, filter.group))
-    if (!isKnown) throw invalid({ group: fieldError('unknown_reference', { resource: 'group' }) })
-  } catch (error) {
-    if (!(error instanceof Problem) || !error.errors) throw error
-    throw invalid(Object.fromEntries(Object.entries(error.errors).map(([field, each]) => [`filter.${field}`, each])))
-  }
-}
 
 /** Returns the id. Throws a 400 for the id of a group that does not exist, and 409 for too many unfinished jobs. */
 export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {

@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
 import { hasLabel, labelsAskedFor, MONITOR_LABELS, metadataLabel, takenExternalIds } from '../groups/labels.ts'
 import { findGroupRow } from '../groups/store.ts'
-import { invalid } from '../problem.ts'
+import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import { parseNameFilter } from './names.ts'
 import { isFound, parseSearch, type Search, withValue } from './search.ts'
 
@@ -69,6 +69,26 @@ export async function parseFilter(
     labels: [...new Set(labels)].sort(),
     search: value === undefined ? words : withValue(words, value),
   }
+}
+
+/** What is wrong with a filter of a body, under its field `filter`; also a group that does not exist. */
+export async function filterErrors(
+  db: Database,
+  tenant: Tenant,
+  filter: MonitorFilters | undefined,
+): Promise<FieldErrors> {
+  if (filter === undefined) return {}
+  const { group } = filter
+  const errors: FieldErrors = {}
+  try {
+    await parseFilter(db, tenant, filter)
+    const isKnown = group === undefined || (await findGroupRow(db, tenant, group))
+    if (!isKnown) errors.group = fieldError('unknown_reference', { resource: 'group' })
+  } catch (error) {
+    if (!(error instanceof Problem) || !error.errors) throw error
+    Object.assign(errors, error.errors)
+  }
+  return Object.fromEntries(Object.entries(errors).map(([field, each]) => [`filter.${field}`, each]))
 }
 
 /** In any letter case, each once. Undefined where one is no state. */

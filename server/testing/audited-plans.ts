@@ -12,7 +12,7 @@ async function made(given: AuditWorld, kind: string, body: unknown) {
 const on = (kind: string, method: string, body?: unknown) => (given: AuditWorld) =>
   given.send(method, `/${kind}s/${given.ids[kind]}`, body)
 
-/** Planned changes and maintenance windows. `ids` has a monitor of `NAME`. */
+/** Planned changes, maintenance windows and views. `ids` has a monitor of `NAME`. */
 export const WITH_PLANS: AuditedRequest[] = [
   {
     route: 'POST /planned-changes',
@@ -53,5 +53,24 @@ export const WITH_PLANS: AuditedRequest[] = [
     route: 'DELETE /maintenance-windows/:window',
     request: on('maintenance-window', 'DELETE'),
     entry: { action: 'maintenance_window.deleted', label: 'Updates', after: null },
+  },
+  {
+    route: 'POST /views',
+    request: async (given) => await made(given, 'view', { name: 'Failing', filter: { state: 'MISMATCH' } }),
+    entry: { action: 'view.created', label: 'Failing', before: null },
+  },
+  {
+    route: 'PATCH /views/:view',
+    request: on('view', 'PATCH', { filter: {}, columns: ['name'] }),
+    entry: {
+      action: 'view.updated',
+      before: { filter: { state: 'MISMATCH' }, columns: null },
+      after: { filter: {}, columns: ['name'] },
+    },
+  },
+  {
+    route: 'DELETE /views/:view',
+    request: on('view', 'DELETE'),
+    entry: { action: 'view.deleted', label: 'Failing', after: null },
   },
 ]

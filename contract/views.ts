@@ -1,0 +1,93 @@
+import { type Static, Type } from 'typebox'
+import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+import { METADATA_PARAMETER, withMetadataFilters } from './labels.ts'
+import { MONITOR_ORDERS, monitorFilters } from './monitors.ts'
+
+/** Views of an organization. */
+export const MOST_VIEWS = 200
+export const COLUMN = `^[a-z_]{1,40}$|${METADATA_PARAMETER}`
+
+const filter = Exactly(monitorFilters, {
+  ...withMetadataFilters,
+  description:
+    'The filters of GET /monitors; empty for every monitor. They are applied each time the view is opened. A group named by its id stays the same when its slug changes.',
+})
+const fields = {
+  filter: Type.Optional(filter),
+  order_by: Type.Optional(
+    Type.Enum(MONITOR_ORDERS, { type: 'string', description: 'As in GET /monitors. Default: `created`.' }),
+  ),
+  order_way: Type.Optional(Type.Enum(['asc', 'desc'], { type: 'string', description: 'Default: `asc`.' })),
+  columns: Type.Optional(
+    Nullable(
+      Type.Array(
+        Type.String({ minLength: 1, pattern: COLUMN, description: 'a field of a monitor, or `metadata.<key>`' }),
+        {
+          minItems: 1,
+          maxItems: 20,
+          description:
+            'Columns to show, in this order: fields of a monitor, or `metadata.<key>`. Null: the default ones.',
+        },
+      ),
+    ),
+  ),
+}
+const example = {
+  name: 'Failing mail records',
+  filter: { state: 'MISMATCH,NOT_FOUND', record_type: 'MX' as const },
+  order_by: 'domain' as const,
+  order_way: 'asc' as const,
+  columns: ['name', 'state', 'metadata.customer'],
+}
+
+export const View = Exactly(
+  {
+    id: Type.String({ description: 'Begins with `viw_`.' }),
+    created: Instant('When the view was created.'),
+    created_by: Type.String({ description: 'The name of the person or key that created it.' }),
+    name: Type.String(),
+    filter: Type.Unsafe<ViewFilter>({
+      type: 'object',
+      additionalProperties: { type: ['string', 'boolean'] },
+      description: 'The filters of GET /monitors.',
+    }),
+    order_by: Type.Enum(MONITOR_ORDERS, { type: 'string' }),
+    order_way: Type.Enum(['asc', 'desc'], { type: 'string' }),
+    columns: Nullable(Type.Array(Type.String())),
+  },
+  {
+    title: 'View',
+    description: 'A saved list of monitors: filters, order and columns. Everyone in the organization sees it.',
+    examples: [
+      {
+        id: 'viw_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        created: '2026-11-20T08:00:00.000Z',
+        created_by: 'Ada Example',
+        ...example,
+      },
+    ],
+  },
+)
+export type View = Static<typeof View>
+export type ViewFilter = Static<typeof filter>
+
+const fixed = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER, created_by: GIVEN_BY_SERVER }
+export const NewView = Exactly(
+  { name: Name, ...fields },
+  { title: 'NewView', examples: [example], 'x-elsewhere': fixed },
+)
+export type NewView = Static<typeof NewView>
+
+export const ViewChange = Exactly(
+  { name: Type.Optional(Name), ...fields },
+  {
+    title: 'ViewChange',
+    description: 'What is left out stays. `filter` replaces all filters.',
+    examples: [{ name: 'Mail records' }],
+    'x-elsewhere': fixed,
+  },
+)
+export type ViewChange = Static<typeof ViewChange>
+
+export const ViewQuery = Exactly(pageQuery('ViewOrder', ['created', 'name']))
+export type ViewQuery = Static<typeof ViewQuery>

@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify'
+import { PageOf } from '#contract/common.ts'
+import { MOST_VIEWS, NewView, View, ViewChange, ViewQuery } from '#contract/views.ts'
+import type { Deps } from '../deps.ts'
+import { once } from '../http/idempotency.ts'
+import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { schemaErrors } from '../http/schema-errors.ts'
+import { filterErrors } from '../monitors/filter.ts'
+import { refuse } from '../problem.ts'
+import { deleteView, getView, insertView, listViews, updateView } from './store.ts'
+
+const tags = ['Views']
+const params = Params('view')
+const attachValidation = true
+const takesIfMatch = { takesIfMatch: true }
+
+/** Saved lists of monitors, shared with the team. */
+export function viewRoutes({ db, seal }: Deps): Routes {
+  // What the schema refuses and what only we can judge are reported together.
+  const refuseWrong = async (request: FastifyRequest) => {
+    const refused = schemaErrors(request)
+    const { filter } = request.body as ViewChange
+    refuse({ ...(refused ? {} : await filterErrors(db, request.context, filter)), ...refused })
+  }
+  return async (app) => {
+    const list = {
+      operationId: 'listViews',
+      summary: 'List views',
+      tags,
+      querystring: ViewQuery,
+      response: Answers(200, PageOf(View)),
+    }
+    app.get('/views', { schema: list }, ({ query, context }) => listViews(db, seal, context, query))
+
+    const create = {
+      operationId: 'createView',
+      summary: 'Create a view',
+      description: `Saves a list of monitors under a name: filters, order and columns. An organization has at most ${MOST_VIEWS} views.`,
+      tags,
+      body: NewView,
+      response: Answers(201, View),
+    }
+    app.post('/views', { attachValidation, schema: create }, (request, reply) => {
+      const { body, context } = request
+      return once(request, reply, db, {
+        prepare: () => refuseWrong(request),
+        effect: (db) => insertView(db, context, body),
+        answer: (db, id) => {
+          reply.code(201).header('location', `/views/${id}`)
+          return getView(db, context, id)
+        },
+      })
+    })
+
+    const read = { operationId: 'getView', summary: 'Get a view', tags, params, response: Answers(200, View) }
+    app.get('/views/:view', { schema: read }, ({ params, context }) => getView(db, context, params.view))
+
+    const change = {
+      operationId: 'updateView',
+      summary: 'Update a view',
+      description: 'Fields you leave out keep their values. `filter` replaces all filters.',
+      tags,
+      params,
+      body: ViewChange,
+      response: Answers(200, View),
+    }
+    app.patch('/views/:view', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
+      const { params, body, context, match } = request
+      await refuseWrong(request)
+      await updateView(db, context, { id: params.view, change: body as ViewChange, match })
+      return await getView(db, context, params.view)
+    })
+
+    const remove = {
+      operationId: 'deleteView',
+      summary: 'Delete a view',
+      description: 'Its monitors stay.',
+      tags,
+      params,
+      response: Answers(204, NoContent),
+    }
+    app.delete('/views/:view', { config: takesIfMatch, schema: remove }, async ({ params, context, match }, reply) => {
+      await deleteView(db, context, params.view, match)
+      return reply.code(204).send(null)
+    })
+  }
+}

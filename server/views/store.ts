@@ -1,0 +1,128 @@
+import type { Selectable } from 'kysely'
+import { MOST_VIEWS, type NewView, type View, type ViewChange, type ViewQuery } from '#contract/views.ts'
+import { recordAudit } from '../audit-log.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { lockOrganization } from '../database/organization-lock.ts'
+import type { ViewsTable } from '../database/schema-people.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
+import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { listPage, type Page } from '../http/pagination.ts'
+import { isoOf } from '../http/times.ts'
+import { newId } from '../ids.ts'
+import { conflict } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+
+type ViewRow = Selectable<ViewsTable>
+
+export async function listViews(
+  db: Database,
+  seal: Seal,
+  { organizationId }: Tenant,
+  query: ViewQuery,
+): Promise<Page<View>> {
+  const rows = db.selectFrom('views').selectAll('views').where('views.organization_id', '=', organizationId)
+  const page = await listPage<ViewRow>(rows as never, {
+    seal,
+    query,
+    id: 'views.id',
+    orders: { created: { column: 'views.id' }, name: { column: 'views.name' } },
+    scope: ['views', organizationId],
+  })
+  return { ...page, data: page.data.map(toView) }
+}
+
+/** Throws `not_found`, also for another organization's. */
+export async function getView(db: Database, tenant: Tenant, id: string): Promise<View> {
+  return toView(await getTenantRow(db, 'views', tenant, id))
+}
+
+/** Returns the id. Throws 409 where the organization has as many as it may. */
+export async function insertView(db: Database, context: RequestContext, given: NewView): Promise<string> {
+  const { organizationId, actor, now } = context
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId)
+    const { count } = await transaction
+      .selectFrom('views')
+      .select(transaction.fn.countAll<number>().as('count'))
+      .where('organization_id', '=', organizationId)
+      .executeTakeFirstOrThrow()
+    if (count >= MOST_VIEWS) {
+      throw conflict(`Limit reached: an organization has at most ${MOST_VIEWS} views. Delete one first.`)
+    }
+    const id = newId('viw', now)
+    const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null } = given
+    await transaction
+      .insertInto('views')
+      .values({
+        ...{ organization_id: organizationId, id, created_at: now, created_by: actor.label },
+        ...columnsOf({ name, filter, order_by, order_way, columns }),
+      })
+      .execute()
+    const after = await getView(transaction, context, id)
+    await recordAudit(transaction, context, { action: 'view.created', object: { id, label: name }, after })
+    return id
+  })
+}
+
+/** Throws `not_found` and 412. */
+export async function updateView(
+  db: Database,
+  context: RequestContext,
+  { id, change, match }: { id: string; change: ViewChange; match: Match },
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await getTenantRow(transaction, 'views', context, id, forUpdate(transaction))
+    refuseStale(row, match)
+    const before = toView(row)
+    await transaction
+      .updateTable('views')
+      .set({ ...columnsOf({ ...before, ...change }), ...nextVersion })
+      .where('organization_id', '=', context.organizationId)
+      .where('id', '=', id)
+      .execute()
+    const after = await getView(transaction, context, id)
+    await recordAudit(transaction, context, { action: 'view.updated', object: { id, label: row.name }, before, after })
+  })
+}
+
+/** Throws `not_found` and 412. */
+export async function deleteView(db: Database, context: RequestContext, id: string, match: Match): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await getTenantRow(transaction, 'views', context, id, forUpdate(transaction))
+    refuseStale(row, match)
+    await transaction
+      .deleteFrom('views')
+      .where('organization_id', '=', context.organizationId)
+      .where('id', '=', id)
+      .execute()
+    const object = { id, label: row.name }
+    await recordAudit(transaction, context, { action: 'view.deleted', object, before: toView(row) })
+  })
+}
+
+type Saved = Pick<View, 'name' | 'filter' | 'order_by' | 'order_way' | 'columns'>
+
+const columnsOf = ({ name, filter, order_by, order_way, columns }: Saved) => ({
+  name,
+  filter: JSON.stringify(filter),
+  order_by,
+  order_way,
+  columns: columns === null ? null : JSON.stringify(columns),
+})
+
+function toView(row: ViewRow): View {
+  return withVersion(
+    {
+      id: row.id,
+      created: isoOf(row.created_at),
+      created_by: row.created_by,
+      name: row.name,
+      filter: JSON.parse(row.filter),
+      order_by: row.order_by,
+      order_way: row.order_way,
+      columns: row.columns === null ? null : JSON.parse(row.columns),
+    },
+    row.version,
+  )
+}
