@@ -24,6 +24,7 @@ import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
 import { permit } from './http/permit.ts'
 import { createHttpServer } from './http/server.ts'
 import { jobRoutes } from './jobs/routes.ts'
+import { exportRoutes } from './monitors/export-routes.ts'
 import { externalIdRoutes } from './monitors/external-routes.ts'
 import { groupDeletionRoute } from './monitors/group-deletion.ts'
 import { monitorRoutes } from './monitors/routes.ts'
@@ -65,6 +66,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   await app.register(async (api) => {
     requireKey(api)
     await api.register(monitorRoutes(deps))
+    await api.register(exportRoutes(deps))
     await api.register(externalIdRoutes(deps))
     await api.register(eventRoutes(deps))
     await api.register(groupRoutes(deps))

@@ -133,6 +133,7 @@ const DASHBOARD = [
   '/dashboard/api/overview',
   '/dashboard/api/events',
   '/dashboard/api/events.csv',
+  '/dashboard/api/monitors/export',
   '/dashboard/api/monitors/{monitor}/timeline',
   '/dashboard/api/monitors/{monitor}/difference',
   '/dashboard/api/webhooks/{webhook}/requests',

@@ -3,6 +3,7 @@ import type { Event, EventQuery } from '#contract/events.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
+import { csvText } from '../http/csv.ts'
 import type { Page } from '../http/pagination.ts'
 
 /** Events of one download, and of one page of it. */
@@ -47,32 +48,18 @@ async function* lines(
   read: (limit: number, after: string) => Promise<Page<Event>>,
   most: number,
 ): AsyncGenerator<string> {
-  yield text([COLUMNS])
+  yield csvText([COLUMNS])
   let left = most
   for (let page = first; ; page = await read(Math.min(AT_ONCE, left), page.after!)) {
-    if (page.data.length > 0) yield text(page.data.map(cellsOf))
+    if (page.data.length > 0) yield csvText(page.data.map(cellsOf))
     left -= page.data.length
     if (page.after === null) return
     if (left <= 0) {
-      yield text([[`The export is limited to ${most} events. Choose a shorter period.`]])
+      yield csvText([[`The export is limited to ${most} events. Choose a shorter period.`]])
       return
     }
   }
 }
-
-/** RFC 4180. */
-function text(rows: unknown[][]): string {
-  return rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
-}
-
-/** A line that a spreadsheet would take for a formula is written behind an apostrophe, in a cell of several lines each one. */
-function cellOf(value: unknown): string {
-  const written = String(value ?? '').replace(FORMULA, "$&'")
-  return /[",\r\n]/.test(written) || written.trim() !== written ? `"${written.replaceAll('"', '""')}"` : written
-}
-
-/** Where a line begins that a spreadsheet may run, also one with full-width characters. */
-const FORMULA = /(?:^|(?<=[\r\n\u2028\u2029]))(?=[=+\-@\t\uff1d\uff0b\uff0d\uff20])/g
 
 function cellsOf({ domain, ...event }: Event): unknown[] {
   return [

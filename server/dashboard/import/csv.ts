@@ -2,6 +2,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { Metadata } from '#contract/labels.ts'
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
+import { unprotected } from '../../http/csv.ts'
 import { findZonedType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
@@ -64,7 +65,7 @@ function columnsOf(cells: readonly string[]): (Column | undefined)[] {
 function named(columns: readonly (Column | undefined)[], cells: readonly string[]): Cells {
   const read: Cells = {}
   columns.forEach((column, place) => {
-    if (column) read[column] ??= cells[place]?.trim() ?? ''
+    if (column) read[column] ??= unprotected(cells[place]?.trim() ?? '')
   })
   return read
 }

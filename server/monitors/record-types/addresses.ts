@@ -24,6 +24,7 @@ export function addressRecord(family: Family): RecordType {
     observe: observeAll,
     difference: (expected, observed, isExactMatch) => compareBy(ADDRESSES, expected, observed, isExactMatch),
     fromZoneFile: (data) => (data.length === 1 ? data[0]!.raw : undefined),
+    toZoneFile: (value) => (value.includes('/') ? undefined : value),
   }
 }
 

@@ -21,6 +21,7 @@ export const caa: RecordType = {
     compareBy(isExactMatch ? EXACT : FLEXIBLE, expected, observed, isExactMatch),
   fromZoneFile: ([flags, tag, value, more]) =>
     value === undefined || more !== undefined ? undefined : `${flags!.raw} ${tag!.raw} "${value.raw}"`,
+  toZoneFile: (value) => (/^\d+ /.test(value) ? value : `0 ${value}`),
 }
 
 const FLEXIBLE: Comparison<Property | undefined, Property | undefined> = {

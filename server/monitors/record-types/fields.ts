@@ -4,7 +4,15 @@ import { canonicalAddress } from '../../dns/addresses.ts'
 import { endsInNumber, normalizeName } from '../../dns/names.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
-import { quotedOctets, type Token, tokensOf, unescaped, withOctets, writtenToken } from './presentation.ts'
+import {
+  absoluteHost,
+  quotedOctets,
+  type Token,
+  tokensOf,
+  unescaped,
+  withOctets,
+  writtenToken,
+} from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 /** One field of a record made of several. `parse` is given what is written for it, as one token. */
@@ -42,6 +50,11 @@ export function fieldRecord(own: FieldRecord): RecordType {
     fromZoneFile: (data, wholeName) => {
       if (!isOfLength(data, fields)) return undefined
       return data.map((token, at) => (fields[at]?.isName ? wholeName(token.raw) : writtenToken(token))).join(' ')
+    },
+    toZoneFile: (value) => {
+      const data = fieldsOf(value)
+      if (data.includes(ANY)) return undefined
+      return data.map((field, at) => (fields[at]?.isName ? absoluteHost(field) : field)).join(' ')
     },
     ...(isPriorityFirst && { lacksPriority: (value) => value.trim().split(/\s+/).length < fields.length }),
   }
@@ -197,6 +210,7 @@ export function hostRecord(
     observe: observeAll,
     difference: compareTexts,
     fromZoneFile: (data, wholeName) => (data.length === 1 ? wholeName(data[0]!.raw) : undefined),
+    toZoneFile: absoluteHost,
   }
 }
 

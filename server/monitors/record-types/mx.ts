@@ -1,6 +1,7 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { parseHostOrRoot } from './fields.ts'
+import { absoluteHost } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 type Exchange = { priority: string | undefined; host: string }
@@ -22,6 +23,10 @@ export const mx: RecordType = {
   observe: observeAll,
   difference: (expected, observed, isExactMatch) => compareBy(EXCHANGES, expected, observed, isExactMatch),
   fromZoneFile: (data, wholeName) => (data.length === 2 ? `${data[0]!.raw} ${wholeName(data[1]!.raw)}` : undefined),
+  toZoneFile: (value) => {
+    const { priority, host } = exchangeOf(value)
+    return priority === undefined ? undefined : `${priority} ${absoluteHost(host)}`
+  },
   lacksPriority: (value) => !/\s/.test(value),
 }
 

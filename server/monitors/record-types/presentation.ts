@@ -57,6 +57,16 @@ export function quotedOctets(octets: Buffer): string {
   return `"${Array.from(octets, escapedOctet).join('')}"`
 }
 
+/** A canonical host name as zone files have it: with a dot at its end. */
+export const absoluteHost = (host: string): string => (host.endsWith('.') ? host : `${host}.`)
+
+/** A text as strings of at most 255 octets each, in quotes. */
+export function quotedStringsOf(text: string): string {
+  const octets = Buffer.from(text)
+  const count = Math.max(1, Math.ceil(octets.length / 255))
+  return Array.from({ length: count }, (_, at) => quotedOctets(octets.subarray(at * 255, (at + 1) * 255))).join(' ')
+}
+
 /** Octets as UTF-8 where they are, as `\DDD` where not; also NUL, which no database takes as text. */
 export function utf8Text(text: Buffer): string {
   if (isUtf8(text) && !text.includes(0)) return text.toString('utf8')

@@ -50,6 +50,8 @@ export type RecordType = MonitoredType &
      * completes a name by the origin.
      */
     fromZoneFile(data: readonly Token[], wholeName: (name: string) => string): string | undefined
+    /** An expected value as the data of a zone file's record; undefined for one that leaves parts of the record open. */
+    toZoneFile(value: string): string | undefined
   }
 
 export function refused(reason: FieldError): { ok: false; reason: FieldError } {

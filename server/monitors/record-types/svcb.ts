@@ -3,7 +3,7 @@ import { addressOctets, ipv6Text } from '../../dns/addresses.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { hostField, numberField, parseField } from './fields.ts'
-import { quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
+import { absoluteHost, quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 const PARTS = 'priority target key=value…'
@@ -29,6 +29,10 @@ function serviceBinding(own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType
       isExactMatch ? compareTexts(expected, observed, true) : compareBy(BINDINGS, expected, observed, false),
     fromZoneFile: ([priority, target, ...params], wholeName) =>
       priority && target ? joined([priority, { raw: wholeName(target.raw), isQuoted: false }, ...params]) : undefined,
+    toZoneFile: (value) => {
+      const [, priority = '', target = '', params = ''] = /^(\S+) (\S+)(.*)$/s.exec(value) ?? []
+      return priority === '*' || target === '*' ? undefined : `${priority} ${absoluteHost(target)}${params}`
+    },
     lacksPriority: (value) => !/^\d+\s+\S/.test(value.trim()),
   }
 }

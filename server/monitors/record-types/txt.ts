@@ -1,7 +1,7 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { Rdata } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
-import { readPasted, utf8Text, writtenText, writtenToken } from './presentation.ts'
+import { quotedStringsOf, readPasted, utf8Text, writtenText, writtenToken } from './presentation.ts'
 import { type RecordType, refused } from './record-type.ts'
 import { isSpf, spfTerms } from './spf.ts'
 
@@ -21,6 +21,7 @@ export const txt: RecordType = {
     isExactMatch ? compareBy(TEXTS, expected, observed, true) : compareBy(PARTS, expected, observed, false),
   fromZoneFile: (data) =>
     data.length === 0 ? undefined : data.map(({ raw }) => writtenToken({ raw, isQuoted: true })).join(' '),
+  toZoneFile: (value) => quotedStringsOf(readPasted(value)),
   asExpected: writtenText,
   // A text that is yet to come will have others beside it.
   isExactByDefault: (observed) => observed.length > 0,

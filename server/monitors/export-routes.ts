@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { ErrorBody } from '#contract/common.ts'
+import { ExportedMonitors, ExportQuery } from '#contract/export.ts'
+import type { Deps } from '../deps.ts'
+import type { Routes } from '../http/routes.ts'
+import { Problem } from '../problem.ts'
+import { exportMonitors } from './export.ts'
+
+/** Exports of one organization that a process writes at a time. */
+const AT_A_TIME = 2
+const EXTENSIONS = { json: 'json', csv: 'csv', zone: 'zone' } as const
+
+const Text = (example: string) => ({ schema: Type.String(), example })
+const download = {
+  description: 'The monitors, as a download.',
+  content: {
+    'application/json': { schema: ExportedMonitors },
+    'text/csv': Text('name,type,value\r\nwww.example.com,A,192.0.2.1\r\n'),
+    'text/dns': Text('$ORIGIN example.com.\nwww.example.com. IN A 192.0.2.1\n'),
+  },
+}
+
+export function exportRoutes(deps: Deps): Routes {
+  /** How many of each organization are being written. */
+  const running = new Map<string, number>()
+  const stop = (organizationId: string) => {
+    const left = running.get(organizationId)! - 1
+    if (left > 0) running.set(organizationId, left)
+    else running.delete(organizationId)
+  }
+
+  async function send({ context, query }: FastifyRequest, reply: FastifyReply) {
+    const { organizationId } = context
+    const { organization: _, ...wanted } = query as ExportQuery & { organization?: string }
+    const count = running.get(organizationId) ?? 0
+    if (count >= AT_A_TIME) {
+      reply.header('retry-after', '5')
+      throw new Problem(429, `${count} exports of this organization are running. Wait until one ends.`)
+    }
+    running.set(organizationId, count + 1)
+    const exported = await exportMonitors(deps, context, wanted).catch((error) => {
+      stop(organizationId)
+      throw error
+    })
+    exported.content.once('close', () => stop(organizationId))
+    const name = `monitors.${EXTENSIONS[wanted.format ?? 'json']}`
+    reply.type(exported.type).header('content-disposition', `attachment; filename="${name}"`)
+    return reply.send(exported.content)
+  }
+
+  // A HEAD would begin an export that nobody reads.
+  const exposeHeadRoute = false
+  return async (app) => {
+    app.get(
+      '/monitors/export',
+      {
+        exposeHeadRoute,
+        schema: {
+          operationId: 'exportMonitors',
+          summary: 'Export monitors',
+          tags: ['Monitors'],
+          description: `Returns all monitors that match the filters of \`GET /monitors\`, in its order, as one download that counts as one read. At most ${AT_A_TIME} exports of an organization run at a time. If the connection ends before the download is complete, repeat the request.`,
+          querystring: ExportQuery,
+          response: { 200: download, '4xx': ErrorBody, '5xx': ErrorBody },
+        },
+      },
+      send,
+    )
+
+    // A link of the dashboard cannot carry a header, so that it names the organization here.
+    const querystring = Type.Object(
+      { ...ExportQuery.properties, organization: Type.Optional(Type.String({ maxLength: 40 })) },
+      { ...ExportQuery },
+    )
+    app.get('/dashboard/api/monitors/export', { exposeHeadRoute, schema: { hide: true, querystring } }, send)
+  }
+}
