@@ -42,7 +42,7 @@ export const ExportedMonitors = Type.Array(MonitorAnswer, {
           group: 'shop',
           external_id: 'customer-300/www',
           tags: ['prod'],
-          metadata: { plan: 'business' },
+          metadata: { shop_id: '300' },
         },
       },
     ],

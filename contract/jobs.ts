@@ -2,8 +2,19 @@ import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './common.ts'
 import { MOST_TAGS, Tags, withMetadataFilters } from './labels.ts'
 import { MonitorChange, monitorFilters } from './monitors.ts'
+import { UndeliveredQuery } from './webhooks.ts'
 
-export const JOB_ACTIONS = ['update', 'move', 'replace', 'tag', 'untag', 'accept', 'check', 'delete'] as const
+export const JOB_ACTIONS = [
+  'update',
+  'move',
+  'replace',
+  'tag',
+  'untag',
+  'accept',
+  'check',
+  'delete',
+  'retry_requests',
+] as const
 /** `undo` is the action of a job that POST /jobs/{job}/undo creates. */
 export const ALL_JOB_ACTIONS = [...JOB_ACTIONS, 'undo'] as const
 export type JobAction = (typeof ALL_JOB_ACTIONS)[number]
@@ -18,7 +29,7 @@ export const MOST_IDS = 10_000
 export const MOST_UNFINISHED = 20
 
 const ACTIONS_MEAN =
-  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events.'
+  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
 
 const filter = Exactly(monitorFilters, {
   ...withMetadataFilters,
@@ -49,6 +60,15 @@ const tags = Type.Array(Tags.items, {
 
 const value = (description: string) => Type.String({ minLength: 1, maxLength: 1_000, description })
 
+const { status, webhook_id, since } = UndeliveredQuery.properties
+const requests = Exactly(
+  { status, webhook_id, since },
+  {
+    description:
+      'For `retry_requests`, instead of `monitors`, `filter` and `all`: the filters of GET /webhook-requests. Empty: every request that was not delivered. They are applied once, when the job starts.',
+  },
+)
+
 export const NewJob = Exactly(
   {
     action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTIONS_MEAN }),
@@ -61,6 +81,7 @@ export const NewJob = Exactly(
     ),
     filter: Type.Optional(filter),
     all: Type.Optional(Type.Literal(true, { type: 'boolean', description: 'Every monitor of the organization.' })),
+    requests: Type.Optional(requests),
     change: Type.Optional(change),
     group: Type.Optional(group),
     tags: Type.Optional(tags),
@@ -103,14 +124,17 @@ export const Job = Exactly(
       description:
         '`queued`: waits for earlier jobs of the organization. `failed`: stopped by an error, which is in `error`; changes made until then are kept.',
     }),
-    total: Nullable(Type.Integer({ description: 'How many monitors it applies to; null until they are listed.' })),
-    done: Type.Integer({ description: 'How many monitors it has processed.' }),
+    total: Nullable(
+      Type.Integer({ description: 'How many monitors or requests it applies to; null until they are listed.' }),
+    ),
+    done: Type.Integer({ description: 'How many of them it has processed.' }),
     changed: Type.Integer({ description: 'How many of them it changed, or with `dry_run` would change.' }),
     failed: Type.Integer({ description: 'How many of them it could not change. The results say why.' }),
     started: Nullable(Instant('When it began.')),
     finished: Nullable(Instant('When it finished, was canceled or failed.')),
-    monitors: Nullable(Type.Integer({ description: 'How many ids the request named; null with `filter` or `all`.' })),
-    filter: Json('The filters of the request; empty with `all`, null with `monitors` and for an undo.'),
+    monitors: Nullable(Type.Integer({ description: 'How many ids the request named; null otherwise.' })),
+    filter: Json('The filters of the request; empty with `all`, null with `monitors` and `requests` and for an undo.'),
+    requests: Json('For `retry_requests`: the filters of the request.'),
     change: Json(
       'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` has `value` and `replacement`.',
     ),
@@ -121,7 +145,7 @@ export const Job = Exactly(
   },
   {
     title: 'Job',
-    description: 'One action on many monitors. It runs in the background.',
+    description: 'One action on many monitors or webhook requests. It runs in the background.',
     examples: [
       {
         id: 'job_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -138,6 +162,7 @@ export const Job = Exactly(
         finished: null,
         monitors: null,
         filter: { domain: 'example.com', record_type: 'A' },
+        requests: null,
         change: { expected_value: ['192.0.2.2'] },
         undo_until: null,
         undoes: null,
@@ -151,11 +176,16 @@ export type Job = Static<typeof Job>
 
 export const JobResult = Exactly(
   {
-    id: Type.String({ description: 'The id of the monitor.' }),
-    name: Nullable(Type.String({ description: 'Its name and record type at that time; null if there was none.' })),
+    id: Type.String({ description: 'The id of the monitor or webhook request.' }),
+    name: Nullable(
+      Type.String({
+        description: 'Its name and record type at that time, or the URL of the webhook; null if there was none.',
+      }),
+    ),
     state: Type.Enum(RESULT_STATES, {
       type: 'string',
-      description: '`changed`: changed, deleted, restored or checked. `unchanged`: it already was as requested.',
+      description:
+        '`changed`: changed, deleted, restored, checked or sent again. `unchanged`: it already was as requested; a webhook request was delivered meanwhile, or is being sent.',
     }),
     before: Json('The changed fields before the job; null if none changed.'),
     after: Json('The changed fields after the job; null if none changed, and for a deleted monitor.'),
@@ -170,7 +200,7 @@ export const JobResult = Exactly(
   },
   {
     title: 'JobResult',
-    description: 'What a job did to one monitor.',
+    description: 'What a job did to one monitor or webhook request.',
     examples: [
       {
         id: 'mon_01kaj3x7v8q2n5m4r6t9w0y1zb',

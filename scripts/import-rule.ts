@@ -81,7 +81,7 @@ const PARTS: Record<string, readonly string[]> = {
     'database',
     'dns',
   ],
-  jobs: ['audit-log', 'monitors', 'groups', 'organization', 'config', 'deps', 'http', 'database'],
+  jobs: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'config', 'deps', 'http', 'database'],
   checks: [
     'audit-log',
     'planned-changes',

@@ -65,7 +65,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
     ...{ delay: true, notify_recovery: true, channels: true, first_results: true, repeat_every: true, digest: true },
     ...{ escalate_after: true, escalation_channel: true, quiet_hours: true, timezone: true },
   },
-  job: { action: true, dry_run: true, filter: true, change: true, monitors: true },
+  job: { action: true, dry_run: true, filter: true, requests: true, change: true, monitors: true },
   setup_page: { key: true, expires: true },
   incident: { acknowledged: true, assignee: true, snoozed_until: true, note: true },
   planned_change: { monitor_id: true, old_value: true, new_value: true, from: true, to: true },

@@ -244,6 +244,7 @@ const VERBS: Record<NewJob['action'], string> = {
   accept: 'Change',
   check: 'Check',
   delete: 'Delete',
+  retry_requests: 'Send again',
 }
 
 function Running({ started, onUndo, onClose }: { started: Job; onUndo: (job: Job) => void; onClose: () => void }) {

@@ -42,6 +42,8 @@ export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): str
       return 'Check now'
     case 'delete':
       return 'Delete'
+    case 'retry_requests':
+      return 'Send webhook requests again'
     case 'undo':
       return 'Undo'
   }

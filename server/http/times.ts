@@ -65,7 +65,7 @@ export function parseTimes<F extends string>(
 }
 
 /** NaN if it is not a time. */
-function instantOf(given: string | number): number {
+export function instantOf(given: string | number): number {
   const text = String(given)
   const [iso, year, , month, day, time] = ISO.exec(text) ?? []
   const date = `${year}-${month}-${day}`

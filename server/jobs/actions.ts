@@ -16,6 +16,7 @@ import { auditOf, type MonitorRow, nameOf } from '../monitors/monitor.ts'
 import { countDeletable, deleteMonitors, type KeptMonitor, restoreMonitors, toKept } from '../monitors/remove-many.ts'
 import { type FieldErrors, fieldTexts, Problem } from '../problem.ts'
 import type { JobRow, Replacement, WantedChange } from './job.ts'
+import { retryRequests } from './retry-requests.ts'
 
 export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'job_id'>
 
@@ -35,10 +36,11 @@ export type Performed = { results: JobResult[]; rest: readonly string[] }
 /** Checks that a job starts: so many that others are not delayed by them. */
 const CHECKS_PER_SECOND = 1_000
 
-/** Carries the job's action out for monitors of one batch, in the order of their ids. Each has one result. */
+/** Carries the job's action out for the monitors or requests of one batch, in the order of their ids. Each has one result. */
 export async function perform(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
   const { job } = given
   if (job.action === 'undo') return await undo(db, given, ids)
+  if (job.action === 'retry_requests') return await retryRequests(db, given, ids)
   const rows = await lockManyMonitors(db, given, ids)
   const found = new Map(rows.map((row) => [row.id, row]))
   const missing = ids.filter((id) => !found.has(id)).map((id) => failed(id, null, 'The monitor does not exist.'))

@@ -4,13 +4,16 @@ import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { instantOf, isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 
 export type JobRow = Selectable<JobsTable>
 
-/** Which monitors. Ids that were named stand in batches; `groupId` is the group that the filter names. */
-export type Selection = { monitors: number } | { filter: NonNullable<NewJob['filter']>; groupId?: string | undefined }
+/** Which monitors, or webhook requests. Ids that were named stand in batches; `groupId` is the group that the filter names. */
+export type Selection =
+  | { monitors: number }
+  | { requests: NonNullable<NewJob['requests']> }
+  | { filter: NonNullable<NewJob['filter']>; groupId?: string | undefined }
 
 /** What is set. `groupId`: of the group that `change` names; absent where a dry run would make it. */
 export type WantedChange = { change: MonitorChange & Partial<Replacement>; groupId?: string | undefined }
@@ -24,16 +27,26 @@ export const UNDO_MS = 24 * HOUR_MS
 
 /** What the schema cannot judge. Fields of the wrong type are passed over, because the schema reports them. Pure. */
 export function refusalsOf(given: NewJob): FieldErrors {
-  const { action, monitors, filter, all, change, group, tags, value, replacement } = given
+  const { action, monitors, filter, all, requests, change, group, tags, value, replacement } = given
   const errors: FieldErrors = {}
+  const isOfRequests = action === 'retry_requests'
   const selections = { monitors, filter, all }
   const named = Object.values(selections).filter((each) => each !== undefined)
-  if (named.length !== 1)
+  if (isOfRequests) {
+    if (requests === undefined) errors.requests = fieldError('required')
+    for (const [field, given] of Object.entries({ monitors, filter, all })) {
+      if (given !== undefined) errors[field] = fieldError('not_for_action', { action })
+    }
+  } else if (named.length !== 1) {
     errors.body = fieldError('exactly_one_required', { fields: Object.keys(selections).join(', ') })
+  }
+  if (typeof requests?.since === 'string' && Number.isNaN(instantOf(requests.since)))
+    errors['requests.since'] = fieldError('invalid_time')
   if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
   // A list takes it for no filter, and a job would be for every monitor.
   if (typeof filter?.tag === 'string' && !/[^,\s]/.test(filter.tag)) errors['filter.tag'] = fieldError('empty')
   for (const [field, sent, of] of [
+    ['requests', isOfRequests ? undefined : requests, []],
     ['change', change, ['update']],
     ['group', group, ['move']],
     ['tags', tags, ['tag', 'untag']],
@@ -65,6 +78,7 @@ const UNDOABLE: Record<JobAction, boolean> = {
   accept: true,
   delete: true,
   check: false,
+  retry_requests: false,
   undo: false,
 }
 
@@ -99,6 +113,7 @@ export function toJob(row: JobRow): Job {
     finished: isoOrNull(row.finished_at),
     monitors: 'monitors' in selection ? selection.monitors : null,
     filter: 'filter' in selection && row.undoes === null ? selection.filter : null,
+    requests: 'requests' in selection ? selection.requests : null,
     change: wanted ? wanted.change : null,
     undo_until: isUndoable ? isoOf(row.finished_at! + UNDO_MS) : null,
     undoes: row.undoes,

@@ -31,7 +31,7 @@ export function jobRoutes(deps: Deps): Routes {
     const create = {
       operationId: 'createJob',
       summary: 'Change many monitors',
-      description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MOST_UNFINISHED} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
+      description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all; \`retry_requests\` to the webhook requests that match \`requests\`. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MOST_UNFINISHED} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
       tags,
       body: NewJob,
       response: Answers(202, Job),
@@ -61,7 +61,7 @@ export function jobRoutes(deps: Deps): Routes {
     const results = {
       operationId: 'listJobResults',
       summary: 'List the results of a job',
-      description: 'One result for each monitor that the job has processed, in the order of the ids.',
+      description: 'One result for each monitor or request that the job has processed, in the order of the ids.',
       tags,
       params,
       querystring: JobResultQuery,

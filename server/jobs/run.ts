@@ -1,3 +1,4 @@
+import type { NewJob } from '#contract/jobs.ts'
 import { addToAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
@@ -11,6 +12,7 @@ import { paceOf, quotaFor } from '../organization/quota.ts'
 import { countUse } from '../organization/usage.ts'
 import { Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { listUndelivered } from '../webhooks/request-list.ts'
 import { type JobResult, perform } from './actions.ts'
 import type { JobRow, Selection } from './job.ts'
 import { BATCH, insertBatches, updateJob } from './store.ts'
@@ -22,7 +24,7 @@ const LISTED_AT_ONCE = 4 * BATCH
 /** Errors in a row that nobody expected, after which a job is given up. */
 const MOST_FAILURES = 5
 
-/** What a step did: `changed` monitors; `isOver`: a job has ended, or none was left. */
+/** What a step did: `changed` monitors or requests; `isOver`: a job has ended, or none was left. */
 export type Step = { changed: number; isOver: boolean }
 const NOTHING: Step = { changed: 0, isOver: true }
 
@@ -85,10 +87,24 @@ const INCLUDED = parseInclude(undefined)
 
 async function matchingIds(db: Database, seal: Seal, job: JobRow): Promise<Listed> {
   const tenant = { organizationId: job.organization_id }
-  const { filter, groupId } = JSON.parse(job.selection) as Extract<Selection, { filter: object }>
+  const selection: Selection = JSON.parse(job.selection)
+  if ('requests' in selection) return await undeliveredIds(db, seal, job, selection.requests)
+  const { filter, groupId } = selection as Extract<Selection, { filter: object }>
   const query = { ...filter, ...(groupId === undefined ? {} : { group: groupId }), limit: LISTED_AT_ONCE }
   const from = job.list_after === null ? {} : { after: job.list_after }
   const page = await listMonitors(db, seal, tenant, { query: { ...query, ...from }, included: INCLUDED })
+  return { ids: page.data.map(({ id }) => id), after: page.after }
+}
+
+async function undeliveredIds(
+  db: Database,
+  seal: Seal,
+  job: JobRow,
+  requests: NonNullable<NewJob['requests']>,
+): Promise<Listed> {
+  const from = job.list_after === null ? {} : { after: job.list_after }
+  const query = { ...requests, ...from, limit: LISTED_AT_ONCE }
+  const page = await listUndelivered(db, seal, { organizationId: job.organization_id }, query, job.created_at)
   return { ids: page.data.map(({ id }) => id), after: page.after }
 }
 

@@ -28,12 +28,13 @@ export const BATCH = 250
 
 /** Returns the id. Throws a 400 for the id of a group that does not exist, and 409 for too many unfinished jobs. */
 export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {
-  const { action, monitors, filter = {}, dry_run = false } = given
+  const { action, monitors, filter = {}, requests, dry_run = false } = given
   return await inTransaction(db, async (transaction) => {
     await lockJobs(transaction, context)
     const ids = monitors && [...new Set(monitors)].sort()
     const group = filter.group === undefined ? undefined : await findGroupRow(transaction, context, filter.group)
-    const selection: Selection = ids ? { monitors: ids.length } : { filter, groupId: group?.id }
+    const ofMonitors = ids ? { monitors: ids.length } : { filter, groupId: group?.id }
+    const selection: Selection = requests ? { requests } : ofMonitors
     const wanted = await wantedChange(transaction, context, given)
     const id = await insertRow(transaction, context, { action, is_dry_run: dry_run ? 1 : 0, selection, wanted })
     if (ids) {
@@ -121,10 +122,11 @@ async function insertRow(db: Database, context: RequestContext, made: New): Prom
     .execute()
   const monitors = 'monitors' in selection ? selection.monitors : undefined
   const filter = 'filter' in selection ? selection.filter : undefined
+  const requests = 'requests' in selection ? selection.requests : undefined
   await recordAudit(db, context, {
     action: undoes === null ? 'job.created' : 'job.undone',
     object: { id: undoes ?? id, label: action },
-    after: { action, dry_run: is_dry_run === 1, monitors, filter, change: wanted?.change },
+    after: { action, dry_run: is_dry_run === 1, monitors, filter, requests, change: wanted?.change },
     id: audit_id,
     count: 0,
   })

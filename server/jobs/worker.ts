@@ -36,7 +36,10 @@ export async function runDueJobs(deps: JobWorkerDeps): Promise<number> {
   for (const claim of claims) {
     try {
       const { changed } = await runStep(deps, claim)
-      if (changed > 0) wakeUps.checks.send()
+      if (changed > 0) {
+        wakeUps.checks.send()
+        wakeUps.requests.send()
+      }
     } catch (err) {
       if (isDatabaseUnavailable(err) || isDeadlock(err)) throw err
       log.error({ err, organization: claim.organization_id }, 'A batch of a job failed. It will be repeated.')

@@ -133,13 +133,16 @@ async function readSome(
   return await rows.orderBy('created_at').orderBy('id').limit(limit).execute()
 }
 
-/** Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. */
-async function putBack(
+/**
+ * Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. Returns the ids of the
+ * others.
+ */
+export async function putBack(
   db: Database,
   { organizationId, webhookId }: OfWebhook,
   rows: readonly Place[],
   now: number,
-): Promise<void> {
+): Promise<string[]> {
   const inFlight = await db
     .selectFrom('due_requests')
     .select('request_id')
@@ -156,7 +159,7 @@ async function putBack(
     .execute()
   const left = new Set(inFlight.map(({ request_id }) => request_id))
   const ids = rows.map(({ id }) => id).filter((id) => !left.has(id))
-  if (ids.length === 0) return
+  if (ids.length === 0) return []
   const queued = await db
     .insertInto('due_requests')
     .values(ids.map((id) => ({ webhook_id: webhookId, request_id: id, due_at: now, by_hand: 0 as const })))
@@ -183,4 +186,5 @@ async function putBack(
     })),
   )
   await wakeDispatcher(db, [webhookId], now)
+  return queued.map(({ id }) => id)
 }

@@ -1,0 +1,59 @@
+import type { Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
+import { type Database, forUpdate } from '../database/database.ts'
+import { putBack } from '../webhooks/replay.ts'
+import type { Given, JobResult, Performed } from './actions.ts'
+
+type Found = { id: string; webhook_id: string; created_at: number; status: string; url: string | null }
+
+/**
+ * Sends webhook requests of one batch again, each with a new retry schedule. What was delivered meanwhile, or is being sent at this
+ * moment, is left as it is.
+ */
+export async function retryRequests(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
+  const found = await lockRequests(db, given, ids)
+  const byWebhook = Map.groupBy(
+    found.filter(({ status, url }) => status !== 'DELIVERED' && url !== null),
+    ({ webhook_id }) => webhook_id,
+  )
+  const queued = new Set<string>()
+  for (const [webhookId, rows] of byWebhook) {
+    const some = given.job.is_dry_run
+      ? rows.map(({ id }) => id)
+      : await putBack(db, { ...given, webhookId }, rows, given.now)
+    for (const id of some) queued.add(id)
+  }
+  const known = new Map(found.map((row) => [row.id, row]))
+  return { results: ids.map((id) => resultOf(id, known.get(id), queued.has(id))), rest: [] }
+}
+
+/** In one order, so that two writers do not wait for each other. */
+async function lockRequests(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<Found[]> {
+  const rows = await db
+    .selectFrom('webhook_requests')
+    .select(['id', 'webhook_id', 'created_at', 'status'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .orderBy('webhook_id')
+    .orderBy('id')
+    .modifyEnd(forUpdate(db))
+    .execute()
+  const webhooks = await db
+    .selectFrom('webhooks')
+    .select(['id', 'url'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', [...new Set(rows.map(({ webhook_id }) => webhook_id))]))
+    .execute()
+  const urls = new Map(webhooks.map(({ id, url }) => [id, url]))
+  return rows.map((row) => ({ ...row, url: urls.get(row.webhook_id) ?? null }))
+}
+
+function resultOf(id: string, row: Found | undefined, isQueued: boolean): JobResult {
+  const none = { changed_from: null, changed_to: null, kept: null, error: null, errors: null }
+  const result = { ...none, object_id: id, name: row?.url ?? null }
+  if (!row || row.url === null) return { ...result, state: 'failed', error: 'The request does not exist.' }
+  if (!isQueued) return { ...result, state: 'unchanged' }
+  const { webhook_id, status } = row
+  const [changed_from, changed_to] = [status, 'PENDING'].map((each) => JSON.stringify({ webhook_id, status: each }))
+  return { ...result, state: 'changed', changed_from: changed_from!, changed_to: changed_to! }
+}
