@@ -113,7 +113,7 @@ type Chip = { text: string; without: ListSearch }
 function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
   const states = severalOf(search.state)
   const tags = severalOf(search.tag)
-  const single = (name: 'search' | 'type' | 'value' | 'group' | 'customer' | 'id', text: string): Chip[] => {
+  const single = (name: Exclude<keyof ListSearch, 'state' | 'tag'>, text: string): Chip[] => {
     const { [name]: value, ...without } = search
     return value === undefined ? [] : [{ text, without }]
   }
@@ -137,6 +137,7 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
       ),
     })),
     ...single('customer', `customer: ${search.customer}`),
+    ...(['full_domain', 'domain', 'subdomain'] as const).flatMap((name) => single(name, `${name}: ${search[name]}`)),
     ...single('id', `external_id: ${search.id}`),
     ...metadataOf(search).map(([name, key, value]) => {
       const { [name]: _, ...without } = search

@@ -18,18 +18,33 @@ export function withTags({ tag: _, ...rest }: ListSearch, tags: readonly string[
   return tags.length > 0 ? { ...rest, tag: [...new Set(tags)].join(',') } : rest
 }
 
-const FILTERS = ['search', 'state', 'type', 'value', 'group', 'active', 'tag', 'customer', 'id'] as const
+const FILTERS = [
+  'search',
+  'state',
+  'type',
+  'value',
+  'group',
+  'active',
+  'tag',
+  'customer',
+  'id',
+  'domain',
+  'subdomain',
+  'full_domain',
+] as const
+const OTHERS = ['order', 'way', 'view'] as const
 type MetadataFilter = `${typeof METADATA_PREFIX}${string}`
-/** What stands behind the `?` of the list's address. `state` and `tag`: several are separated by commas. */
-export type ListSearch = {
-  [name in (typeof FILTERS)[number] | 'order' | 'way' | MetadataFilter]?: string
-}
+/**
+ * What stands behind the `?` of the list's address. `state` and `tag`: several are separated by commas. `view`: the id of the saved view
+ * that it began with.
+ */
+export type ListSearch = { [name in (typeof FILTERS)[number] | (typeof OTHERS)[number] | MetadataFilter]?: string }
 
 const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
 
 /** The parameters of the address that the list knows. */
 export const listSearchOf = (given: Record<string, unknown>): ListSearch =>
-  searchOf(...FILTERS, 'order', 'way', ...metadataNames(given))(given)
+  searchOf(...FILTERS, ...OTHERS, ...metadataNames(given))(given)
 
 const metadataNames = (search: object) => Object.keys(search).filter(isMetadata) as MetadataFilter[]
 
@@ -44,30 +59,38 @@ export const ORDER = 'domain'
 
 /** The API's names of the filters, without the state. */
 export const otherFilters = (given: ListSearch) => {
-  const { search, type, value, group, tag, customer, id } = given
+  const { search, type, value, group, tag, customer, id, domain, subdomain, full_domain } = given
   const metadata = Object.fromEntries(metadataOf(given).map(([name, , value]) => [name, value]))
-  return { search, record_type: type, value, group, tag, customer, external_id: id, ...metadata }
+  const names = { domain, subdomain, full_domain }
+  return { search, record_type: type, value, group, tag, customer, external_id: id, ...names, ...metadata }
 }
 
-/** The API's parameters for it. */
-export const listQuery = ({ state, active, order, way, ...rest }: ListSearch, include = 'frequency,group'): Query => ({
-  ...otherFilters(rest),
-  state,
-  is_active: active,
-  order_by: order ?? ORDER,
-  order_way: way,
+/** The API's parameters for the filters and the order. */
+export const orderedQuery = (given: ListSearch): Query => ({
+  ...otherFilters(given),
+  state: given.state,
+  is_active: given.active,
+  order_by: given.order ?? ORDER,
+  order_way: given.way,
+})
+
+/** The same for a page of it. */
+export const listQuery = (search: ListSearch, include = 'frequency,group'): Query => ({
+  ...orderedQuery(search),
   include,
   limit: SEGMENT,
 })
 
+/** The filters as jobs and saved views have them. */
+export function filterOf({ state, active, ...rest }: ListSearch): NonNullable<NewJob['filter']> {
+  const all = { ...otherFilters(rest), state, is_active: active && active === 'true' }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
 /** The same monitors, for a job. */
-export function jobTarget({ state, active, ...rest }: ListSearch): Pick<NewJob, 'filter' | 'all'> {
-  const filter = Object.fromEntries(
-    Object.entries({ ...otherFilters(rest), state, is_active: active && active === 'true' }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  )
-  return Object.keys(filter).length === 0 ? { all: true } : { filter: filter as NewJob['filter'] & object }
+export function jobTarget(search: ListSearch): Pick<NewJob, 'filter' | 'all'> {
+  const filter = filterOf(search)
+  return Object.keys(filter).length === 0 ? { all: true } : { filter }
 }
 
 export const isFiltered = (search: ListSearch): boolean =>

@@ -13,6 +13,7 @@ import { ListBar, type Rest } from './list-bar.tsx'
 import { ListBones } from './list-bones.tsx'
 import { type Asking, ListDialogs } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
+import { ExportMenu } from './list-export.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { leadOf } from './list-lead.ts'
 import { includeOf, useLook } from './list-look.ts'
@@ -24,6 +25,7 @@ import { useMonitorList } from './list-rows.ts'
 import { afterRun, NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
 import { ListStates } from './list-states.tsx'
 import { ListTable } from './list-table.tsx'
+import { ViewsMenu } from './list-views-menu.tsx'
 
 const route = getRouteApi('/inside/monitors')
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
@@ -100,7 +102,9 @@ export function MonitorsPage() {
           <div className="mb-3 flex flex-col gap-2.5">
             <ListStates counts={counts} search={search} onSearch={onSearch} />
             <ListFilters search={search} onSearch={onSearch}>
+              <ViewsMenu search={search} look={look} onSearch={onSearch} onLook={setLook} />
               <LookMenu look={look} onLook={setLook} />
+              <ExportMenu search={search} />
             </ListFilters>
           </div>
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">

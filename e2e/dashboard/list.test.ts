@@ -162,3 +162,79 @@ wrong.shop.example,A,nonsense,`
     ['same', null, ['192.0.2.1']],
   ])
 })
+
+test('what the list shows is exported with its filters', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [
+    { full_domain: 'www.shop.example', tags: ['prod'] },
+    { full_domain: 'www.other.example' },
+    { full_domain: 'api.shop.example', tags: ['prod'], expected_value: ['192.0.2.2', '192.0.2.3'] },
+  ])
+  await page.goto('/dashboard/monitors?tag=prod&order=subdomain&way=desc')
+  const exported = async (format: string) => {
+    await page.getByRole('button', { name: 'Export' }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: format }).click(),
+    ])
+    const chunks = await (await download.createReadStream()).toArray()
+    return [download.suggestedFilename(), Buffer.concat(chunks).toString()] as const
+  }
+  const [csvName, csv] = await exported('CSV')
+  expect([csvName, csv.split('\r\n')[0]!.startsWith('name,type,value')]).toEqual(['monitors.csv', true])
+  expect([...csv.matchAll(/^[\w.]+(?=,A,)/gm)].map(String)).toEqual(['www.shop.example', 'api.shop.example'])
+  const [, json] = await exported('JSON')
+  expect(JSON.parse(json).map(({ subdomain }: { subdomain: string }) => subdomain)).toEqual(['www', 'api'])
+  const [zoneName, zone] = await exported('Zone file')
+  expect(zoneName).toBe('monitors.zone')
+  expect(zone).toContain('192.0.2.3')
+  expect(zone).not.toContain('other.example')
+})
+
+test('a view is saved for the team, opened with its columns, changed, renamed and deleted', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [
+    { full_domain: 'www.shop.example', tags: ['prod'], group: 'shop' },
+    { full_domain: 'www.other.example' },
+  ])
+  await page.goto('/dashboard/monitors?group=shop&order=state')
+  const table = page.getByRole('table', { name: 'Monitors' })
+  const views = page.getByRole('button', { name: /^Views/ })
+  const choose = async (item: string) => {
+    await views.click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+  await page.getByRole('button', { name: 'Columns and density' }).click()
+  await page.getByRole('menuitemcheckbox', { name: 'Tags' }).click()
+  await page.keyboard.press('Escape')
+  await choose('Save as new view…')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('The shop')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Views: The shop' }).waitFor()
+
+  await page.goto('/dashboard/monitors')
+  await table.getByText('other').first().waitFor()
+  await page.getByRole('button', { name: 'Columns and density' }).click()
+  await page.getByRole('menuitem', { name: 'Usual columns' }).click()
+  await choose('The shop')
+  await page.getByRole('button', { name: 'Remove filter: group: shop' }).waitFor()
+  await table.getByRole('columnheader', { name: 'Tags' }).waitFor()
+  expect(await table.getByRole('columnheader', { name: 'State' }).getAttribute('aria-sort')).toBe('ascending')
+  expect(await views.innerText()).toBe('The shop')
+
+  await page.getByRole('combobox', { name: 'Search monitors' }).fill('tag:prod ')
+  await page.getByText('The shop (changed)').waitFor()
+  await choose('Save changes')
+  await page.getByText('The shop', { exact: true }).waitFor()
+  await choose('Rename view…')
+  await dialog.getByLabel('Name').fill('Shop in production')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Views: Shop in production' }).waitFor()
+  const { data } = await (await page.request.get('/views')).json()
+  expect(data).toMatchObject([{ name: 'Shop in production', filter: { tag: 'prod' }, order_by: 'state' }])
+  await choose('Delete view…')
+  await page.getByRole('button', { name: 'Delete view' }).click()
+  await page.getByText('View deleted.').waitFor()
+  expect((await (await page.request.get('/views')).json()).data).toEqual([])
+})

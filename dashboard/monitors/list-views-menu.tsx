@@ -1,0 +1,182 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Bookmark, Pencil, Plus, Save, Trash2 } from 'lucide-react'
+import { type FormEvent, useId, useState } from 'react'
+import type { View } from '#contract/views.ts'
+import { api } from '../api.ts'
+import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Field, Input } from '../ui/field.tsx'
+import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useToast } from '../ui/toast.tsx'
+import type { Look } from './list-look.ts'
+import type { ListSearch } from './list-query.ts'
+import { isShown, lookOfView, refreshViews, searchOfView, viewOf, viewsQuery } from './list-views.ts'
+import { useGroups } from './new-settings.ts'
+
+type ViewsProps = {
+  search: ListSearch
+  look: Look
+  onSearch: (search: ListSearch) => void
+  onLook: (look: Look) => void
+}
+
+type Asking = 'save' | 'rename' | 'delete'
+
+/** Saved lists, shared with everyone in the organization. */
+export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
+  const { can } = useSession()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const groups = useGroups() ?? []
+  const { data: views = [], error } = useQuery(viewsQuery)
+  const [asking, setAsking] = useState<Asking>()
+  const current = views.find(({ id }) => id === search.view)
+  const isSame = current !== undefined && isShown(current, search, look, groups)
+  const open = (view: View) => {
+    onSearch(searchOfView(view, groups))
+    onLook(lookOfView(view, look))
+  }
+  const save = useMutation({
+    mutationFn: () => api.patch<View>(`/views/${current?.id}`, viewOf(search, look, groups)),
+    onSuccess: async () => {
+      await refreshViews(queries)
+      toast.done('View saved.')
+    },
+    onError: toast.failed,
+  })
+  const close = () => setAsking(undefined)
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button aria-label={current ? `Views: ${current.name}` : 'Views'}>
+            <Bookmark />
+            <span className="max-w-40 truncate max-sm:sr-only">
+              {current ? `${current.name}${isSame ? '' : ' (changed)'}` : 'Views'}
+            </span>
+          </Button>
+        }
+      >
+        <MenuLabel>{error ? 'The views cannot be loaded.' : 'Views of the team'}</MenuLabel>
+        {views.map((view) => (
+          <MenuItem key={view.id} onSelect={() => open(view)} isChosen={view === current}>
+            {view.name}
+          </MenuItem>
+        ))}
+        {views.length === 0 && !error && (
+          <p className="max-w-60 px-2.5 py-1.5 text-sm text-faint">
+            A view keeps filters, order and columns under a name, for everyone in the organization.
+          </p>
+        )}
+        {can('write') && (
+          <>
+            <MenuLine />
+            {current && !isSame && (
+              <MenuItem icon={Save} onSelect={() => save.mutate()}>
+                Save changes
+              </MenuItem>
+            )}
+            <MenuItem icon={Plus} onSelect={() => setAsking('save')}>
+              Save as new view…
+            </MenuItem>
+            {current && (
+              <>
+                <MenuItem icon={Pencil} onSelect={() => setAsking('rename')}>
+                  Rename view…
+                </MenuItem>
+                <MenuItem icon={Trash2} isDangerous onSelect={() => setAsking('delete')}>
+                  Delete view…
+                </MenuItem>
+              </>
+            )}
+          </>
+        )}
+      </Menu>
+      {asking === 'save' && (
+        <NameDialog
+          title="Save view"
+          given=""
+          send={(name) => api.post<View>('/views', { name, ...viewOf(search, look, groups) })}
+          onSaved={({ id }) => onSearch({ ...search, view: id })}
+          onClose={close}
+        />
+      )}
+      {asking === 'rename' && current && (
+        <NameDialog
+          title="Rename view"
+          given={current.name}
+          send={(name) => api.patch<View>(`/views/${current.id}`, { name })}
+          onClose={close}
+        />
+      )}
+      <Confirm
+        isOpen={asking === 'delete'}
+        onClose={close}
+        title={`Delete the view ${current?.name ?? ''}?`}
+        act="Delete view"
+        isDangerous
+        onConfirm={async () => {
+          await api.delete(`/views/${current?.id}`)
+          const { view: _, ...rest } = search
+          onSearch(rest)
+          await refreshViews(queries)
+          toast.done('View deleted.')
+        }}
+      >
+        It disappears for everyone in the organization. Its monitors stay.
+      </Confirm>
+    </>
+  )
+}
+
+type NameProps = {
+  title: string
+  given: string
+  send: (name: string) => Promise<View>
+  onSaved?: (view: View) => void
+  onClose: () => void
+}
+
+function NameDialog({ title, given, send, onSaved, onClose }: NameProps) {
+  const form = useId()
+  const queries = useQueryClient()
+  const toast = useToast()
+  const [name, setName] = useState(given)
+  const save = useMutation({
+    mutationFn: () => send(name.trim()),
+    onSuccess: async (view) => {
+      await refreshViews(queries)
+      toast.done('View saved.')
+      onSaved?.(view)
+      onClose()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={title}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="primary" type="submit" form={form} isBusy={save.isPending}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
+        <Field label="Name" hint="Everyone in the organization sees the view." error={fieldError(save.error, 'name')}>
+          <Input required autoFocus maxLength={250} value={name} onChange={(event) => setName(event.target.value)} />
+        </Field>
+        {save.error && <ProblemNote problem={save.error} fields={['name']} />}
+      </form>
+    </Dialog>
+  )
+}
