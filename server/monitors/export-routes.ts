@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { ErrorBody } from '#contract/common.ts'
+import { ErrorBody, Exactly } from '#contract/common.ts'
 import { ExportedMonitors, ExportQuery } from '#contract/export.ts'
+import { withMetadataFilters } from '#contract/labels.ts'
 import type { Deps } from '../deps.ts'
 import type { Routes } from '../http/routes.ts'
 import { Problem } from '../problem.ts'
@@ -69,10 +70,8 @@ export function exportRoutes(deps: Deps): Routes {
     )
 
     // A link of the dashboard cannot carry a header, so that it names the organization here.
-    const querystring = Type.Object(
-      { ...ExportQuery.properties, organization: Type.Optional(Type.String({ maxLength: 40 })) },
-      { ...ExportQuery },
-    )
+    const organization = Type.Optional(Type.String({ maxLength: 40 }))
+    const querystring = Exactly({ ...ExportQuery.properties, organization }, withMetadataFilters)
     app.get('/dashboard/api/monitors/export', { exposeHeadRoute, schema: { hide: true, querystring } }, send)
   }
 }
