@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import { openMemberships, recover } from './memberships.ts'
 import { openIncidents } from './open-incidents.ts'
-import { openPlaces, recover } from './places.ts'
 
 const event = {
   ...{
@@ -19,7 +19,7 @@ const event = {
 test('on SQLite an evaluation does not read all monitors that fail, nor the incidents of the past', async () => {
   const { db, plansOf } = await givenRecordingDatabase('sqlite')
   const plans = await plansOf(async () => {
-    await openPlaces(db, 'org_1', ['mon_1'])
+    await openMemberships(db, 'org_1', ['mon_1'])
     await openIncidents(db, 'org_1', [event])
     await recover(db, 'org_1', [{ monitor_id: 'mon_1', incident_id: 'inc_1' }], 0)
   })
