@@ -159,8 +159,8 @@ async function recorded(db: Database) {
 
 /** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
 async function comeBack(db: Database): Promise<void> {
-  const now = systemClock.now()
   const claimed = await db.selectFrom('due_alerts').selectAll().where('claimed_by', 'is not', null).execute()
+  const now = systemClock.now()
   for (const { due_at } of claimed) expect(due_at).toBeLessThanOrEqual(now + LEASE_MS)
   const rows = await db.selectFrom('processes').select(['id', 'pid']).execute()
   const living = rows.filter(({ pid }) => isRunning(pid)).map(({ id }) => id)

@@ -167,7 +167,7 @@ test('scheduled backups are made while the server runs; where they cannot be, th
   })
   await eventually(recorded, (last) => last?.error != null)
   expect(await recorded()).toMatchObject({
-    error: expect.stringContaining('a file cannot be made'),
+    error: expect.stringContaining('a file cannot be created'),
     made: { path: join(backups, 'kept', name!) },
   })
   const api = createApi(second.url, ADMIN_KEY)

@@ -11,10 +11,10 @@ import { Bones } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { JobProgress, JobResults } from './job-view.tsx'
-import { monitorsText, progressText } from './job-words.ts'
+import { findingText, objectsText, progressText } from './job-words.ts'
 import { cancelJob, createJob, isRunning, jobQuery, useRefreshAfter } from './queries.ts'
 
-/** What a job can do to the monitors of a list. */
+/** What a job can do to the monitors of a list, and to undelivered requests. */
 const TITLES = {
   check: 'Check now',
   enable: 'Enable',
@@ -27,9 +27,10 @@ const TITLES = {
   tag: 'Add tags',
   untag: 'Remove tags',
   delete: 'Delete',
+  retry: 'Send requests again',
 }
 export type JobAct = keyof typeof TITLES
-export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all'>
+export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all' | 'requests'>
 
 type Wanted = Omit<NewJob, keyof JobTarget>
 
@@ -40,6 +41,7 @@ const PLAIN: Partial<Record<JobAct, Wanted>> = {
   disable: { action: 'update', change: { is_active: false } },
   accept: { action: 'accept' },
   delete: { action: 'delete' },
+  retry: { action: 'retry_requests' },
 }
 
 type Props = { act: JobAct; target: JobTarget; onClose: () => void }
@@ -205,7 +207,9 @@ function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
       {problem && <ProblemNote problem={problem} />}
       {!isReady && !problem && (
         <div role="status" className="flex flex-col gap-3">
-          <p className="text-sm text-soft tabular-nums">Preview: {job ? progressText(job) : 'Finding the monitors'}</p>
+          <p className="text-sm text-soft tabular-nums">
+            Preview: {job ? progressText(job) : findingText(wanted.action)}
+          </p>
           <Bones lines={4} />
         </div>
       )}
@@ -228,7 +232,9 @@ function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
           isBusy={start.isPending}
           onClick={() => start.mutate()}
         >
-          {isReady && job.changed > 0 ? `${VERBS[wanted.action]} ${monitorsText(job.changed)}` : VERBS[wanted.action]}
+          {isReady && job.changed > 0
+            ? `${VERBS[wanted.action]} ${objectsText(wanted.action, job.changed)}`
+            : VERBS[wanted.action]}
         </Button>
       </Buttons>
     </div>

@@ -103,7 +103,7 @@ function JobButtons({ job, onUndo }: { job: Job; onUndo: (undo: Job) => void }) 
 
 const SHOWN = 20
 
-/** One line for each monitor that the job processed. */
+/** One line for each monitor or request that the job processed. */
 export function JobResults({ job }: { job: Job }) {
   const [state, setState] = useState(job.failed > 0 && job.changed === 0 ? 'failed' : 'changed')
   const [cursor, setCursor] = useState<{ after?: string; before?: string }>({})
@@ -139,7 +139,7 @@ export function JobResults({ job }: { job: Job }) {
           {page.data.map((result) => (
             <Result key={result.id} result={result} />
           ))}
-          {page.data.length === 0 && <li className="px-3 py-2 text-sm text-faint">No monitors.</li>}
+          {page.data.length === 0 && <li className="px-3 py-2 text-sm text-faint">No results.</li>}
         </ul>
       )}
       <Pager page={page} onAfter={(after) => setCursor({ after })} onBefore={(before) => setCursor({ before })} />
@@ -159,7 +159,7 @@ function Result({ result: { id, name, before, after, error, errors } }: { result
       ))}
       {before && after && (
         <dl className="text-xs text-soft">
-          {Object.entries(after).map(([field, value]) => (
+          {changedFields(before, after).map(([field, value]) => (
             <div key={field} className="flex flex-wrap gap-x-1.5">
               <dt className="text-faint">{fieldWord(field)}</dt>
               <dd className="min-w-0 break-all">{changeText(before[field], value)}</dd>
@@ -170,6 +170,9 @@ function Result({ result: { id, name, before, after, error, errors } }: { result
     </li>
   )
 }
+
+const changedFields = (before: Record<string, unknown>, after: Record<string, unknown>) =>
+  Object.entries(after).filter(([field, value]) => JSON.stringify(before[field]) !== JSON.stringify(value))
 
 /** Of lists only what differs. */
 function changeText(before: unknown, after: unknown): string {

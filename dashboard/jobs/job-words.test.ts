@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { progressText, titleOf } from './job-words.ts'
 
-const JOB = { state: 'finished', total: 300, done: 300, changed: 300, failed: 0, dry_run: false } as const
+const JOB = {
+  action: 'update',
+  state: 'finished',
+  total: 300,
+  done: 300,
+  changed: 300,
+  failed: 0,
+  dry_run: false,
+} as const
 
 test.each([
   [JOB, '300 monitors changed'],
@@ -11,6 +19,12 @@ test.each([
   [{ ...JOB, state: 'running', done: 250 } as const, '250 of 300 monitors'],
   [{ ...JOB, state: 'running', total: null } as const, 'Finding the monitors'],
   [{ ...JOB, state: 'queued', total: null } as const, 'Waiting for earlier jobs'],
+  [{ ...JOB, action: 'retry_requests' } as const, '300 requests queued again'],
+  [
+    { ...JOB, action: 'retry_requests', changed: 1, dry_run: true } as const,
+    '1 request would be sent again, 299 unchanged',
+  ],
+  [{ ...JOB, action: 'retry_requests', state: 'running', total: null } as const, 'Finding the requests'],
 ])('the progress of a job is one sentence', (job, text) => {
   expect(progressText(job)).toBe(text)
 })

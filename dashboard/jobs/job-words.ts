@@ -1,7 +1,16 @@
 import type { Job } from '#contract/jobs.ts'
 import { plural } from '#contract/wording.ts'
 
-export const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
+const requestsText = (count: number): string => plural(count, '1 request', (number) => `${number} requests`)
+const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
+
+/** So many of what a job changes. */
+export const objectsText = (action: Job['action'], count: number): string =>
+  action === 'retry_requests' ? requestsText(count) : monitorsText(count)
+
+/** While a job looks for them. */
+export const findingText = (action: Job['action']): string =>
+  action === 'retry_requests' ? 'Finding the requests' : 'Finding the monitors'
 
 const FIELDS: Record<string, string> = {
   expected_value: 'Expected values',
@@ -14,6 +23,7 @@ const FIELDS: Record<string, string> = {
   domain: 'Domain',
   subdomain: 'Subdomain',
   tags: 'Tags',
+  status: 'Status',
 }
 export const fieldWord = (name: string): string => FIELDS[name] ?? name
 
@@ -58,14 +68,17 @@ function updateTitle(change: Record<string, unknown>): string {
   return `Set ${fieldWord(name).toLowerCase()} to ${valueText(value)}`
 }
 
+type Counted = Pick<Job, 'action' | 'state' | 'total' | 'done' | 'changed' | 'failed' | 'dry_run'>
+
 /** The progress or the result of a job. */
-export function progressText(job: Pick<Job, 'state' | 'total' | 'done' | 'changed' | 'failed' | 'dry_run'>): string {
-  const { state, total, done, changed, failed, dry_run } = job
+export function progressText({ action, state, total, done, changed, failed, dry_run }: Counted): string {
+  const [would, did] =
+    action === 'retry_requests' ? ['would be sent again', 'queued again'] : ['would change', 'changed']
   if (state === 'queued') return 'Waiting for earlier jobs'
-  if (total === null) return state === 'running' ? 'Finding the monitors' : 'Nothing was changed.'
-  if (state === 'running') return `${done.toLocaleString()} of ${monitorsText(total)}`
+  if (total === null) return state === 'running' ? findingText(action) : 'Nothing was changed.'
+  if (state === 'running') return `${done.toLocaleString()} of ${objectsText(action, total)}`
   const parts = [
-    `${monitorsText(changed)} ${dry_run ? 'would change' : 'changed'}`,
+    `${objectsText(action, changed)} ${dry_run ? would : did}`,
     failed > 0 && `${failed.toLocaleString()} ${dry_run ? 'cannot change' : 'failed'}`,
     done - changed - failed > 0 && `${(done - changed - failed).toLocaleString()} unchanged`,
     total > done && `${(total - done).toLocaleString()} not processed`,

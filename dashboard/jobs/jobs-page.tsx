@@ -21,7 +21,11 @@ export function JobsPage() {
   const navigate = route.useNavigate()
   const { data: page, error, refetch } = useQuery(jobsQuery(search))
   return (
-    <Page title="Jobs" help="reference/jobs" lead="Changes of many monitors. You can undo them for 24 hours.">
+    <Page
+      title="Jobs"
+      help="reference/jobs"
+      lead="Changes of many monitors, which you can undo for 24 hours, and webhook requests that are sent again."
+    >
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : (
@@ -112,7 +116,7 @@ function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
         <div className="flex flex-col gap-5">
           <JobProgress job={job} onUndo={(undo) => void navigate({ search: { job: undo.id } })} />
           <Facts>
-            <Fact name="Monitors">{selectionText(job)}</Fact>
+            <Fact name={job.action === 'retry_requests' ? 'Requests' : 'Monitors'}>{selectionText(job)}</Fact>
             <Fact name="Created">
               <Time at={job.created} isExact /> by {job.created_by}
             </Fact>
@@ -147,9 +151,9 @@ function Other({ name, id }: { name: string; id: string | null }) {
   )
 }
 
-function selectionText({ monitors, filter, undoes }: Job): string {
+function selectionText({ monitors, filter, requests, undoes }: Job): string {
   if (undoes !== null) return 'Those that the other job changed'
   if (monitors !== null) return `${monitors.toLocaleString()} selected`
-  const fields = Object.entries(filter ?? {})
+  const fields = Object.entries(filter ?? requests ?? {})
   return fields.length === 0 ? 'All' : fields.map(([name, value]) => `${name}: ${String(value)}`).join(', ')
 }

@@ -45,6 +45,7 @@ export function useRefreshAfter(job: Job | undefined): void {
   const endedAt = job && !job.dry_run ? job.finished : null
   useEffect(() => {
     if (endedAt === null) return
-    for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
+    for (const list of ['monitors', 'groups', 'overview', 'requests'])
+      void queries.invalidateQueries({ queryKey: [list] })
   }, [queries, endedAt])
 }

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { CircleCheck } from 'lucide-react'
+import { CircleCheck, RotateCw } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
-import { ButtonLink } from '../ui/button.tsx'
+import { useSession } from '../session.tsx'
+import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Bones, Code, Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
@@ -13,6 +15,8 @@ import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
 import { Answer, Change, StatusFilter, useEvents } from './requests.tsx'
 import { StatusBadge } from './words.tsx'
 
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
+
 const route = getRouteApi('/inside/webhooks/undelivered')
 const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
 
@@ -22,7 +26,10 @@ export function UndeliveredPage() {
   const navigate = route.useNavigate()
   const { data: page, error, refetch } = useQuery(undeliveredQuery(search))
   const { data: webhooks } = useQuery(webhookChoiceQuery)
+  const { can } = useSession()
+  const [isAsking, setAsking] = useState(false)
   const { status, webhook } = search
+  const ofStatus = UNDELIVERED.find((each) => each === status)
   const filter = { ...(status && { status }), ...(webhook && { webhook }) }
   const isFirst = search.after === undefined && search.before === undefined
   const isEmpty = page?.data.length === 0 && !status && !webhook && isFirst
@@ -31,7 +38,16 @@ export function UndeliveredPage() {
       title="Undelivered requests"
       help="reference/webhooks"
       lead="Requests of all webhooks that failed or wait for their next attempt."
-      actions={<ButtonLink to="/webhooks">Webhooks</ButtonLink>}
+      actions={
+        <>
+          <ButtonLink to="/webhooks">Webhooks</ButtonLink>
+          {can('write') && page !== undefined && page.data.length > 0 && (
+            <Button onClick={() => setAsking(true)}>
+              <RotateCw /> Send all again
+            </Button>
+          )}
+        </>
+      }
     >
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
@@ -40,7 +56,7 @@ export function UndeliveredPage() {
           <Empty icon={CircleCheck} title="Everything is delivered">
             <p>
               A request is listed here while your endpoint does not respond with 2xx. Zonewatch retries nine times over
-              almost two days. After that, open the webhook and retry or replay what failed.
+              almost two days. After that, you can send them again here.
             </p>
           </Empty>
         </Section>
@@ -83,6 +99,15 @@ export function UndeliveredPage() {
             />
           </Section>
         </>
+      )}
+      {isAsking && (
+        <Suspense>
+          <JobDialog
+            act="retry"
+            target={{ requests: { ...(ofStatus && { status: ofStatus }), ...(webhook && { webhook_id: webhook }) } }}
+            onClose={() => setAsking(false)}
+          />
+        </Suspense>
       )}
     </Page>
   )

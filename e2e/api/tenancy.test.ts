@@ -134,6 +134,8 @@ const DASHBOARD = [
   '/dashboard/api/events',
   '/dashboard/api/events.csv',
   '/dashboard/api/monitors/export',
+  '/dashboard/api/labels?of=tag',
+  '/dashboard/api/labels?of=metadata',
   '/dashboard/api/monitors/{monitor}/timeline',
   '/dashboard/api/monitors/{monitor}/difference',
   '/dashboard/api/webhooks/{webhook}/requests',

@@ -226,7 +226,7 @@ test('a view is saved for the team, opened with its columns, changed, renamed an
   await page.getByRole('combobox', { name: 'Search monitors' }).fill('tag:prod ')
   await page.getByText('The shop (changed)').waitFor()
   await choose('Save changes')
-  await page.getByText('The shop', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Views: The shop', exact: true }).waitFor()
   await choose('Rename view…')
   await dialog.getByLabel('Name').fill('Shop in production')
   await dialog.getByRole('button', { name: 'Save' }).click()

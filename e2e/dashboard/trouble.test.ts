@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { ADMIN } from '#server/testing/server-world.ts'
 import { givenDashboard } from './world.ts'
@@ -32,7 +33,7 @@ test('a webhook that fails is at the top of the overview, and is gone when it de
   await page.getByText('no failures').waitFor()
 })
 
-test('what was not delivered is listed for all webhooks, and leads to its attempts', async () => {
+test('what was not delivered is listed for all webhooks, leads to its attempts, and is sent again', async () => {
   const { page, post, receiver, webhook } = await givenOverview()
   await page.goto('/dashboard/webhooks')
   await page.getByRole('link', { name: 'Undelivered requests' }).click()
@@ -46,7 +47,41 @@ test('what was not delivered is listed for all webhooks, and leads to its attemp
   await page.getByRole('button', { name: 'Failed' }).click()
   await page.getByRole('link', { name: 'Test', exact: true }).click()
   await page.getByRole('dialog').waitFor()
+
+  await post('/monitors', { full_domain: 'shop.example', record_type: 'MX', expected_value: ['10 mail.shop.example'] })
+  await page.goto('/dashboard/webhooks/undelivered?status=RETRYING')
+  await expect
+    .poll(async () => {
+      await page.reload()
+      return await page.getByRole('cell', { name: 'HTTP 500' }).count()
+    })
+    .toBe(1)
+  receiver.answers(200)
+  await page.getByRole('button', { name: 'Send all again' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Send requests again' })
+  const start = dialog.getByRole('button', { name: 'Send again 1 request' })
+  await runUntil(page, start)
+  await dialog.getByText('1 request would be sent again.').waitFor()
+  await start.click()
+  await runUntil(page, dialog.getByText('1 request queued again'))
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await expect
+    .poll(async () => {
+      await page.reload()
+      return await page.getByText('No requests match this filter.').isVisible()
+    })
+    .toBe(true)
 })
+
+/** The clock of the page stands still otherwise. */
+async function runUntil(page: Page, shown: Locator) {
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(1_000)
+      return await shown.isVisible()
+    })
+    .toBe(true)
+}
 
 test('a server that says nothing any more and a lost network are shown at the top, and pages go on when they are back', async () => {
   const { page, context, server, verdict } = await givenOverview()

@@ -89,7 +89,16 @@ test('no text makes a regular expression of the product take more than linear ti
 
 test('those that are made at run time are where none is made of a text from outside', () => {
   const places = sources.flatMap((path) => (patternsOf(path).made > 0 ? [path] : []))
-  expect(places.sort()).toEqual(['server/alerts/maintenance.ts', 'server/groups/labels.ts', 'server/http/errors.ts'])
+  expect(places.sort()).toEqual([
+    'dashboard/monitors/list-look.ts',
+    'dashboard/monitors/list-query.ts',
+    'server/alerts/maintenance.ts',
+    'server/dashboard/import/plan.ts',
+    'server/dashboard/known-labels.ts',
+    'server/groups/labels.ts',
+    'server/http/csv.ts',
+    'server/http/errors.ts',
+  ])
 })
 
 test('no text makes a pattern of the API description take more than linear time', async () => {

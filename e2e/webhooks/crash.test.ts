@@ -109,8 +109,8 @@ async function givenRequests(engine: Engine) {
 
 /** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
 async function comeBack(db: Database): Promise<void> {
-  const now = systemClock.now()
   const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
+  const now = systemClock.now()
   for (const { due_at } of claimed) expect(due_at).toBeLessThanOrEqual(now + LEASE_MS)
   await db.updateTable('due_requests').set({ due_at: now }).where('claimed_by', 'is', null).execute()
   const rows = await db.selectFrom('processes').select(['id', 'pid']).execute()

@@ -32,7 +32,7 @@ test('behind a pooler that delivers no notifications the loops poll more often, 
   const url = await givenPooler(await givenUrl())
   const { wakeUps, logged } = await givenListener(url, { isListening: false })
   await expect.poll(() => logged.length, { timeout: 10_000 }).toBe(1)
-  expect(logged[0]).toContain('polled for every 250 ms')
+  expect(logged[0]).toContain('every 250 ms')
   expect(wakeUps.checks.pollMs()).toBe(250)
 })
 

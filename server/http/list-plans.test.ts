@@ -227,7 +227,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
 test("PostgreSQL's planner takes the indexes by itself when there are many rows", async () => {
   const recording = await givenRecordingDatabase('postgres', { free: true })
   const { db } = recording
-  const organizationId = await givenMonitors(db, 20_000)
+  const organizationId = await givenMonitors(db, 10_000)
   const included = inclusionOf(['frequency', 'diagnosis'])
   const filters = [
     {},

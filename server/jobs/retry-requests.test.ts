@@ -115,6 +115,16 @@ onBothEngines('the job that sends requests again', (_fresh, engine) => {
     expect(statusesOf(two).sort()).toEqual(['DELIVERED', 'PENDING', 'PENDING'])
   })
 
+  test('a failed test is not sent again', async () => {
+    const { world, webhooks, run } = await givenFailed(engine, 1)
+    expect((await world.call(`/webhooks/${webhooks[0].id}/test`, { method: 'POST' })).status).toBe(202)
+    await setStatus(world, 'FAILED')
+    expect(await run(RETRY)).toMatchObject({ total: 3, changed: 2, failed: 0 })
+    expect((await requestsOf(world)).filter(({ status }) => status === 'FAILED')).toMatchObject([
+      { id: expect.stringContaining('_test_') },
+    ])
+  })
+
   test('a dry run changes nothing, and another organization has none of them', async () => {
     const { world, run } = await givenFailed(engine, 2)
     expect(await run({ ...RETRY, dry_run: true })).toMatchObject({ total: 4, changed: 4 })

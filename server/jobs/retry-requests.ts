@@ -4,16 +4,23 @@ import { type Database, forUpdate } from '../database/database.ts'
 import { putBack } from '../webhooks/replay.ts'
 import type { Given, JobResult, Performed } from './actions.ts'
 
-type Found = { id: string; webhook_id: string; created_at: number; status: string; url: string | null }
+type Found = {
+  id: string
+  webhook_id: string
+  event_id: string | null
+  created_at: number
+  status: string
+  url: string | null
+}
 
 /**
- * Sends webhook requests of one batch again, each with a new retry schedule. What was delivered meanwhile, or is being sent at this
- * moment, is left as it is.
+ * Sends webhook requests of one batch again, each with a new retry schedule. Tests, what was delivered
+ * meanwhile and what is being sent at this moment are left as they are.
  */
 export async function retryRequests(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
   const found = await lockRequests(db, given, ids)
   const byWebhook = Map.groupBy(
-    found.filter(({ status, url }) => status !== 'DELIVERED' && url !== null),
+    found.filter(({ event_id, status, url }) => event_id !== null && status !== 'DELIVERED' && url !== null),
     ({ webhook_id }) => webhook_id,
   )
   const queued = new Set<string>()
@@ -31,7 +38,7 @@ export async function retryRequests(db: Database, given: Given, ids: readonly st
 async function lockRequests(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<Found[]> {
   const rows = await db
     .selectFrom('webhook_requests')
-    .select(['id', 'webhook_id', 'created_at', 'status'])
+    .select(['id', 'webhook_id', 'event_id', 'created_at', 'status'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', ids))
     .orderBy('webhook_id')

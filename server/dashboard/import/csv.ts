@@ -116,7 +116,12 @@ function nameOf({ name, domain, subdomain }: Cells, origin: string | undefined):
 /** One `key=value` a line. */
 function pairsOf(cell: string): Metadata {
   const lines = cell.split(/\r?\n/).filter((line) => line.trim() !== '')
-  return Object.fromEntries(lines.map((line) => (/^([^=]*)=?(.*)$/s.exec(line) ?? []).slice(1)))
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [key = '', ...rest] = line.split('=')
+      return [key, rest.join('=')]
+    }),
+  )
 }
 
 /** A cell holds one value, or one a line. */

@@ -30,7 +30,7 @@ function serviceBinding(own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType
     fromZoneFile: ([priority, target, ...params], wholeName) =>
       priority && target ? joined([priority, { raw: wholeName(target.raw), isQuoted: false }, ...params]) : undefined,
     toZoneFile: (value) => {
-      const [, priority = '', target = '', params = ''] = /^(\S+) (\S+)(.*)$/s.exec(value) ?? []
+      const [, priority = '', target = '', params = ''] = /^(\S+) (\S+)((?: .*)?)$/s.exec(value) ?? []
       return priority === '*' || target === '*' ? undefined : `${priority} ${absoluteHost(target)}${params}`
     },
     lacksPriority: (value) => !/^\d+\s+\S/.test(value.trim()),
