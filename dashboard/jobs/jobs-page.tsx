@@ -152,7 +152,7 @@ function Other({ name, id }: { name: string; id: string | null }) {
 }
 
 function selectionText({ monitors, filter, requests, undoes }: Job): string {
-  if (undoes !== null) return 'Those that the other job changed'
+  if (undoes !== null) return 'Monitors that the other job changed'
   if (monitors !== null) return `${monitors.toLocaleString()} selected`
   const fields = Object.entries(filter ?? requests ?? {})
   return fields.length === 0 ? 'All' : fields.map(([name, value]) => `${name}: ${String(value)}`).join(', ')
