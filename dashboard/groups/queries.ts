@@ -7,7 +7,7 @@ import { api, type Page } from '../api.ts'
 import { LABELS } from '../labels/labels-draft.ts'
 
 const MOST = 100
-/** Counts change with every check, of which nothing is told. */
+/** Counts change with every check, and checks send no signal to the dashboard. */
 const REFRESH_MS = 30_000
 /** How many of its monitors a group's page shows itself. */
 export const FIRST = 8

@@ -8,8 +8,6 @@ import { buildImage, storageOptions } from '../../scripts/container-image.ts'
 /** Podman with storage and networks of its own, in a network namespace: what it publishes is seen by `curl` here alone. */
 export type Podman = {
   call(...args: string[]): Promise<Ended>
-  /** podman-compose with a file of deploy/, run in the project as the guide says. */
-  compose(file: string, ...args: string[]): Promise<Ended>
   curl(...args: string[]): Promise<Ended>
   remove(): Promise<void>
 }
@@ -46,8 +44,6 @@ export function givenPodman(settings: Record<string, string>): Podman {
   const call = (...args: string[]) => run([at('podman'), ...args], env).ended
   return {
     call,
-    compose: (file, ...args) =>
-      run(['podman-compose', '--podman-path', at('podman'), '-p', 'zonewatch', '-f', file, ...args], env).ended,
     curl: (...args) => run(['nsenter', `--net=${at('namespace')}`, 'curl', '-sS', '-m', '10', ...args], env).ended,
     async remove() {
       await call('pod', 'rm', '--all', '--force', '--time', '0')

@@ -5,7 +5,7 @@ import type { Tables } from './schema.ts'
 import { sqliteDialect } from './sqlite.ts'
 import { pathOf } from './url.ts'
 
-/** Is told how long each statement took, in milliseconds, and of each retry for SQLite's write lock. */
+/** Called with the duration of each statement in milliseconds, and at each retry for SQLite's write lock. */
 export type StatementObserver = { statement(ms: number, isFailed: boolean): void; busyRetry(): void }
 
 /** A request must end when PostgreSQL hangs. As long as a lease, and longer than any statement takes but those of migrations. */
