@@ -77,7 +77,7 @@ export function zoneWriter(): Writer {
   }
   return {
     type: 'text/dns; charset=utf-8',
-    begin: '; Expected values of monitors. The TTL is none of theirs.\n$TTL 3600\n',
+    begin: '; Expected values of monitors. Monitors have no TTL: 3600 stands for any.\n$TTL 3600\n',
     some: (monitors) => monitors.map(one).join(''),
     end: '',
   }
@@ -94,7 +94,7 @@ function recordsOf(monitor: MonitorAnswer): string {
       const data = isSpf ? quotedStringsOf(value) : toZoneFile(value)
       if (data !== undefined) return `${owner} IN ${type} ${data}\n`
       // Of these only visible ASCII is left, so that no line begins in a comment.
-      return `; ${owner} ${type} ${value.replace(/[^\x20-\x7e]/g, '?')} is no complete record.\n`
+      return `; ${owner} ${type} ${value.replace(/[^\x20-\x7e]/g, '?')} is not a complete record.\n`
     })
     .join('')
 }
