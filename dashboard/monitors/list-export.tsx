@@ -20,7 +20,7 @@ export function ExportMenu({ search }: { search: ListSearch }) {
         </Button>
       }
     >
-      <MenuLabel>All that the list finds</MenuLabel>
+      <MenuLabel>All monitors of this list</MenuLabel>
       {FORMATS.map(({ format, label }) => {
         const href = addressHere('/dashboard/api/monitors/export', { ...orderedQuery(search), format })
         return (
