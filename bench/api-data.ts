@@ -28,11 +28,21 @@ export async function fill(db: Database, count: number, now: number): Promise<st
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
       return parsed.draft
     })
-    await insertMonitors(db, systemContext(id, now), drafts)
+    const rows = await insertMonitors(db, systemContext(id, now), drafts)
+    const ids = rows.map((row) => row.id).sort()
+    await setStates(db, ids[0]!, ids.at(-1)!)
+    if (from === 0) await sql`analyze`.execute(db)
   }
-  await sql`update monitors set state = 'VALID'`.execute(db)
-  await sql`update monitors set state = 'MISMATCH', current_values = '["192.0.2.9"]' where slot % 50 = 0`.execute(db)
-  await sql`update due_checks set last_checked_at = ${now} + slot % 300000`.execute(db)
   await sql`analyze`.execute(db)
   return key
+
+  async function setStates(db: Database, first: string, last: string): Promise<void> {
+    await sql`update monitors set state = case when slot % 50 = 0 then 'MISMATCH' else 'VALID' end,
+      current_values = case when slot % 50 = 0 then '["192.0.2.9"]' end
+      where organization_id = ${id} and id between ${first} and ${last}`.execute(db)
+    await sql`update due_checks set last_checked_at = ${now} + slot % 300000
+      where slot in (select slot from monitors where organization_id = ${id} and id between ${first} and ${last})`.execute(
+      db,
+    )
+  }
 }

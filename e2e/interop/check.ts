@@ -6,7 +6,7 @@ import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
 import { parseMonitor } from '#server/monitors/draft.ts'
-import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
+import { RDATA_FORMATS, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
 import type { Server } from './servers/server.ts'
 
 /** A monitor in short: what is watched and what is expected, both as a person writes them. */
@@ -27,6 +27,7 @@ export async function check(
     is_exact_match: !flexible,
   })
   if (!monitor.ok) throw new Error(JSON.stringify(monitor.errors))
+  const watched = { ...monitor.draft, recordType: recordTypeOf(monitor.draft.recordType) }
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: servers.map(({ address }) => address),
@@ -35,10 +36,10 @@ export async function check(
   })
   const { signal } = new AbortController()
   try {
-    const found = await checkOnce(monitor.draft, { dns, clock: systemClock }, signal)
+    const found = await checkOnce(watched, { dns, clock: systemClock }, signal)
     const evidence = evidenceOf(found.observations)
     if (found.kind !== 'verdict') throw new Error(`No verdict: ${JSON.stringify(evidence)}`)
-    return { verdict: judge(monitor.draft, found.outcome), outcome: found.outcome, evidence }
+    return { verdict: judge(watched, found.outcome), outcome: found.outcome, evidence }
   } finally {
     await dns.close()
   }

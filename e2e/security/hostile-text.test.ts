@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { parseExpectedValues } from '#server/monitors/record-types/expected-values.ts'
-import { recordTypeOf } from '#server/monitors/record-types/record-types.ts'
+import { parseExpectedValues, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
 import { givenApp } from '#server/testing/app-world.ts'
 
 const IMPORT = '/dashboard/api/import'

@@ -31,7 +31,7 @@ import {
   scheduleErrors,
   upcoming,
 } from './maintenance.ts'
-import { normalizedPattern } from './rule.ts'
+import { normalizedPattern } from './name-pattern.ts'
 
 type WindowRow = Selectable<MaintenanceWindowsTable>
 /** A window that is active, and until when. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { RRuleTemporal } from 'rrule-temporal'
 import { fieldError } from '#contract/field-errors.ts'
 import type { FieldErrors } from '../problem.ts'
-import { globOf, nameIsLike } from './rule.ts'
+import { globOf, nameIsLike } from './name-pattern.ts'
 
 /** When a window is: the first occurrence in UTC epoch milliseconds, and how it recurs on the clock of a time zone. */
 export type Schedule = { from: number; to: number; rrule: string | null; timezone: string }

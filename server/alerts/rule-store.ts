@@ -17,7 +17,8 @@ import { lowestIdAt, newId } from '../ids.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { matcherOf, normalizedPattern, type RuleFilters, tagsOf } from './rule.ts'
+import { normalizedPattern } from './name-pattern.ts'
+import { matcherOf, type RuleFilters, tagsOf } from './rule.ts'
 import { clockText, minuteOf } from './rule-times.ts'
 
 type RuleRow = Selectable<AlertRulesTable>

@@ -4,6 +4,7 @@ import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { tagLabel } from '../groups/labels.ts'
+import { globOf, nameIsLike } from './name-pattern.ts'
 
 /** What a rule says about monitors, as the database holds it. */
 export type RuleFilters = Pick<
@@ -77,32 +78,5 @@ export function matchesFailing({
 const isLabelled = (label: string) => sql`exists (select 1 from monitor_labels
   where monitor_labels.organization_id = monitors.organization_id and label = ${label} and monitor_id = monitors.id)`
 
-/** For a statement over `monitors`. */
-export const nameIsLike = (pattern: string) => sql<boolean>`monitors.owner like ${likeOf(pattern)} escape '!'`
-
 const listOf = (json: string): string[] => JSON.parse(json)
 const setOf = (json: string | null) => (json === null ? null : new Set(listOf(json)))
-
-/** Names are stored in lower case and without the dot at their end. */
-export const normalizedPattern = (pattern: string): string => pattern.trim().toLowerCase().replace(/\.$/, '')
-
-/** `*` is any characters, also none. Runs in linear time: several stars in a row are one. */
-export function globOf(pattern: string): { test(name: string): boolean } {
-  const parts = pattern.split('*')
-  return {
-    test(name) {
-      if (parts.length === 1) return name === pattern
-      const [first, last] = [parts[0]!, parts.at(-1)!]
-      if (!name.startsWith(first)) return false
-      let from = first.length
-      for (const part of parts.slice(1, -1)) {
-        const found = name.indexOf(part, from)
-        if (found < 0) return false
-        from = found + part.length
-      }
-      return name.length - last.length >= from && name.endsWith(last)
-    },
-  }
-}
-
-const likeOf = (pattern: string): string => pattern.replace(/[%_!]/g, '!$&').replace(/\*+/g, '%')

@@ -1,18 +1,18 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { NetworkState } from '../dns/canaries.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
 import { formatServer } from '../dns/servers.ts'
+import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type Answer, isAnswer, isFailure, serverTextOf } from './outcomes.ts'
 import { type Decided, REASONS } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 
-/** A check so far. Pure data; the rules are in `state-machine.ts`. */
+/** A check so far. Data, but for the record type; the rules are in `state-machine.ts`. */
 export type CheckSoFar = {
   recorded: Recorded
   /** In the order in which they were received. Only grows. */
@@ -38,7 +38,7 @@ export type ZoneReplies = {
 /** What is recorded of a monitor before the check. `isFinal`: give a verdict now, however little is certain. */
 export type Recorded = {
   owner: string
-  recordType: MonitorRecordType
+  recordType: MonitoredType
   isExactMatch: boolean
   expectedValues: readonly string[]
   state: MonitorState

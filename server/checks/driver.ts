@@ -7,6 +7,7 @@ import type { Outcome, Reply } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/overload-error.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, Seen } from '../planned-changes/planned-change.ts'
 import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
 import { readFingerprint } from './fingerprint.ts'
@@ -179,7 +180,10 @@ async function send(
       return { reply: await dns.ask({ name: recorded.owner, type: 'SOA' }, { signal }) }
     case 'each_link':
       return {
-        reply: await lookupFor({ ...recorded, recordType: 'CNAME', isExactMatch: false })(dns, { tries: 2, signal }),
+        reply: await lookupFor({ ...recorded, recordType: recordTypeOf('CNAME'), isExactMatch: false })(dns, {
+          tries: 2,
+          signal,
+        }),
       }
     case 'resolver_delegation': {
       const { name, servers, tries } = query
@@ -201,7 +205,7 @@ async function send(
 function watchedBy(claim: Claim<'due_checks'>): Watched {
   return {
     owner: claim.owner,
-    recordType: claim.record_type as MonitorRecordType,
+    recordType: recordTypeOf(claim.record_type as MonitorRecordType),
     isExactMatch: claim.is_exact_match === 1,
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { VerdictReason } from '#contract/reasons.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { type DatedEvidence, newDiagnosis, withLatest } from './evidence.ts'
 import type { Decided } from './reasons.ts'
 import { judge } from './verdict.ts'
@@ -69,7 +70,7 @@ test('a later check that changed nothing is kept beside the last change, within 
 test('a reason with many long values is shortened and marked; its counts stay', () => {
   const values = Array.from({ length: 2_000 }, (_, at) => `${at} ${'\u0001'.repeat(900)}`)
   const expectation = {
-    recordType: 'TXT',
+    recordType: recordTypeOf('TXT'),
     expectedValues: values.slice(0, 10),
     isExactMatch: true,
     owner: 'a.test',

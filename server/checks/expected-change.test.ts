@@ -14,7 +14,7 @@ const answer = (values: readonly string[], type = 'A'): Outcome => ({
 })
 
 const during = (oldValues: readonly string[], newValues: readonly string[], more: Partial<Expectation> = {}) => ({
-  ...{ recordType: 'A' as const, owner: 'www.example.com', isExactMatch: true },
+  ...{ recordType: recordTypeOf('A'), owner: 'www.example.com', isExactMatch: true },
   expectedValues: eitherOf({ oldValues, newValues }),
   ...more,
   change: { id: 'pch_1', oldValues, newValues, isOver: false },
@@ -61,10 +61,13 @@ describe('while a planned change is in progress', () => {
         const [before, after, found, isExactMatch] = given
         const outcome = answer(found, recordTypeOf(type).queryType)
         const alone = (expectedValues: string[]) => {
-          return stateOf({ recordType: type, owner: 'www.example.com', isExactMatch, expectedValues }, outcome)
+          return stateOf(
+            { recordType: recordTypeOf(type), owner: 'www.example.com', isExactMatch, expectedValues },
+            outcome,
+          )
         }
         if (![alone(before), alone(after)].includes('VALID')) return
-        expect(stateOf(during(before, after, { recordType: type, isExactMatch }), outcome)).toBe('VALID')
+        expect(stateOf(during(before, after, { recordType: recordTypeOf(type), isExactMatch }), outcome)).toBe('VALID')
       }),
     )
   })

@@ -1,23 +1,22 @@
-import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { AskOptions, DnsClient } from '../dns/client.ts'
 import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { ZoneReply } from './check.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
 export type Lookup = (dns: Pick<DnsClient, 'ask'>, options: AskOptions) => Promise<Reply>
 
-export type Watched = { owner: string; recordType: MonitorRecordType; isExactMatch: boolean }
+export type Watched = { owner: string; recordType: MonitoredType; isExactMatch: boolean }
 
 /** One question for most monitors. A flexible CNAME is met by any name on the chain, which takes one question a link. */
 export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
-  const { queryType, flexibleView } = recordTypeOf(recordType)
+  const { queryType, flexibleView } = recordType
   if (flexibleView && !isExactMatch) {
     return async (dns, options) => viewOf(await dns.ask({ name: owner, type: queryType }, options), flexibleView)
   }
-  if (recordType !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: queryType }, options)
+  if (recordType.name !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: queryType }, options)
   return isExactMatch
     ? (dns, options) => firstAlias(owner, dns, options)
     : (dns, options) => followCnameChain(owner, dns, options)

@@ -210,7 +210,7 @@ function membersOf(samples: Samples): Members {
 function missedMembers(recorded: Recorded, rotation: Rotation, answers: readonly Answer[]): string[] {
   const { isRotating, recordType, owner, values } = recorded
   if (!isRotating) return []
-  const known = keysOfValues(recordType, owner, values ?? []).filter((key) => Object.hasOwn(rotation.members, key))
+  const known = keysOfValues(recordType.name, owner, values ?? []).filter((key) => Object.hasOwn(rotation.members, key))
   const given = new Set(answers.flatMap(keysOf))
   return known.some((key) => given.has(key)) ? [] : known
 }
@@ -234,7 +234,7 @@ function replacedMembers({ recorded, now }: Check, rotation: Rotation, answers: 
   const given = keysOf(answers[0]!)
   const others = Object.keys(rotation.members).filter((key) => !given.includes(key))
   if (others.some((key) => (rotation.members[key]!.copiesUntil ?? 0) >= until)) return []
-  const before = keysOfValues(recordType, owner, values ?? [])
+  const before = keysOfValues(recordType.name, owner, values ?? [])
   const isOneOfTwo = fingerprint(answers[0]!) === known || others.every((key) => before.includes(key))
   return isOneOfTwo ? others : []
 }
@@ -340,7 +340,7 @@ export function withAnswers({ check, sampling, sources }: Samples, whole = whole
     }
   }
   const { recordType, owner, expectedValues } = recorded
-  const expected = keysOfValues(recordType, owner, expectedValues)
+  const expected = keysOfValues(recordType.name, owner, expectedValues)
   const remembered = rememberedOf(recorded, isByZone)
   if (remembered) return addSightings(remembered, sightings, expected)
   const rotation = addSightings(newRotation(now.at, whole), sightings, expected)
@@ -351,7 +351,7 @@ export function withAnswers({ check, sampling, sources }: Samples, whole = whole
 
 /** What every answer held until now. For a CNAME the names on the way are members too, and are not recorded. */
 function wholeValues({ fingerprint: known, isRotating, recordType, values }: Recorded): readonly string[] {
-  return known === null || isRotating || recordType === 'CNAME' ? [] : (values ?? [])
+  return known === null || isRotating || recordType.name === 'CNAME' ? [] : (values ?? [])
 }
 
 /** The chance that an RRset with one more member would have shown only these. */

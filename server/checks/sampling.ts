@@ -175,7 +175,7 @@ function partOfTheExpectedValues(samples: Samples): Step | undefined {
   const { check, sampling, answers, more, isSteady, isKnownToRotate } = samples
   const { recorded } = check
   if (!isSteady() || isKnownToRotate()) return undefined
-  if (recorded.state === 'MISMATCH' || !ROTATING_TYPES.includes(recorded.recordType)) return undefined
+  if (recorded.state === 'MISMATCH' || !ROTATING_TYPES.includes(recorded.recordType.name)) return undefined
   const { state, missing, extra } = meaningOf(check, answers[0]!)
   // Some of the expected addresses are given, and nothing that contradicts the others.
   const hasOthers = recorded.isExactMatch ? extra.length === 0 : missing.length < recorded.expectedValues.length

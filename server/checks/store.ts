@@ -14,6 +14,7 @@ import type { EventRow } from '../events/store.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { isFailing, returnToIncidents } from '../monitors/left-incidents.ts'
 import { nameOf } from '../monitors/monitor.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import {
   endOf,
@@ -81,7 +82,7 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: Expect
   const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
   return {
     owner: row.owner,
-    recordType: row.record_type as MonitorRecordType,
+    recordType: recordTypeOf(row.record_type as MonitorRecordType),
     isExactMatch: row.is_exact_match === 1,
     expectedValues: change
       ? change.isOver

@@ -5,7 +5,7 @@ import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { RDATA_FORMATS, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { DnsServer } from '../testing/dns-server.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
@@ -57,7 +57,7 @@ async function givenWorld() {
       const claim = { owner: NAME, record_type: type, is_exact_match: 0, doubts: 0, fingerprint: fingerprint(was) }
       const recorded: Recorded = {
         owner: NAME,
-        recordType: type,
+        recordType: recordTypeOf(type),
         isExactMatch: false,
         expectedValues: ['192.0.2.1'],
         state: 'VALID',

@@ -3,11 +3,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { textOf, VerdictReasonAnswer } from '#contract/reasons.ts'
 import type { CnameChain, Outcome, QuestionType } from '../dns/outcome.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type Expectation, judge } from './verdict.ts'
 
 const EXPECTATION: Expectation = {
-  recordType: 'A',
+  recordType: recordTypeOf('A'),
   expectedValues: ['192.0.2.1'],
   isExactMatch: true,
   owner: 'www.example.com',
@@ -45,7 +46,7 @@ describe('the verdict and its sentence', () => {
       'www.example.com answers 192.0.2.1, 192.0.2.2 and 192.0.2.3; not expected: 192.0.2.2 and 192.0.2.3.',
     ],
     [
-      { recordType: 'CNAME', expectedValues: ['pop7.cdn.example'], isExactMatch: false },
+      { recordType: recordTypeOf('CNAME'), expectedValues: ['pop7.cdn.example'], isExactMatch: false },
       { ...answer('CNAME', ['edge.cdn.example']), chain: ALIASES.slice(1) },
       'VALID',
       ['edge.cdn.example'],
@@ -67,21 +68,21 @@ describe('the verdict and its sentence', () => {
       'www.example.com points to pop7.cdn.example (CNAME), which does not exist (NXDOMAIN).',
     ],
     [
-      { recordType: 'CNAME', expectedValues: ['edge.cdn.example'] },
+      { recordType: recordTypeOf('CNAME'), expectedValues: ['edge.cdn.example'] },
       { kind: 'nodata', chain: [] },
       'NO_DATA',
       [],
       'www.example.com exists but has no CNAME record.',
     ],
     [
-      { recordType: 'SPF', expectedValues: ['v=spf1 -all'] },
+      { recordType: recordTypeOf('SPF'), expectedValues: ['v=spf1 -all'] },
       answer('TXT', ['token=1']),
       'NO_DATA',
       [],
       'www.example.com exists but has no SPF record.',
     ],
     [
-      { recordType: 'SPF', expectedValues: ['v=spf1 -all'] },
+      { recordType: recordTypeOf('SPF'), expectedValues: ['v=spf1 -all'] },
       answer('TXT', ['v=spf1 -all', 'V=SPF1 mx -all']),
       'BAD_SETUP',
       undefined,
@@ -151,7 +152,7 @@ test('a long chain and a loop have different reasons', () => {
 
 test('the sentence about many long texts stays short', () => {
   const texts = Array.from({ length: 40 }, (_, index) => `${index} ${'x'.repeat(5000)}`)
-  const { reason } = judge({ ...EXPECTATION, recordType: 'TXT' }, answer('TXT', texts))
+  const { reason } = judge({ ...EXPECTATION, recordType: recordTypeOf('TXT') }, answer('TXT', texts))
   expect(textOf(reason).length).toBeLessThan(1000)
   expect(textOf(reason)).toMatch(/…" and 35 more instead of 192\.0\.2\.1\.$/)
 })
@@ -251,7 +252,7 @@ test('a mismatch says as data what is missing, unexpected and matched, and which
 })
 
 test('a record that is absent is named with its expected values', () => {
-  const expectation: Expectation = { ...EXPECTATION, recordType: 'SPF', expectedValues: ['v=spf1 -all'] }
+  const expectation: Expectation = { ...EXPECTATION, recordType: recordTypeOf('SPF'), expectedValues: ['v=spf1 -all'] }
   expect(judge(expectation, { kind: 'nodata', chain: ALIASES }).reason).toEqual({
     code: 'no_records_at_target',
     params: {

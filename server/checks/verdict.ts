@@ -1,10 +1,8 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import type { VerdictReason } from '#contract/reasons.ts'
-import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
-import type { Answer } from '../monitors/record-types/record-type.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { Answer, MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { Check, Recorded, Step } from './check.ts'
 import { differenceDuring, type ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -15,7 +13,7 @@ import { isAnswer, isSameSet } from './outcomes.ts'
  * record moves to other values; then these are all that may be there, or after its end the new ones.
  */
 export type Expectation = {
-  recordType: MonitorRecordType
+  recordType: MonitoredType
   expectedValues: readonly string[]
   isExactMatch: boolean
   owner: string
@@ -113,20 +111,19 @@ export function findDifference(
   { recordType, expectedValues, isExactMatch, change }: Omit<Expectation, 'owner'>,
   answer: Answer,
 ): Difference {
-  const matcher = recordTypeOf(recordType)
-  const observed = matcher.observe(answer)
-  const compare = (expected: readonly string[]) => matcher.difference(expected, observed, isExactMatch, answer.chain)
+  const observed = recordType.observe(answer)
+  const compare = (expected: readonly string[]) => recordType.difference(expected, observed, isExactMatch, answer.chain)
   return change && !change.isOver ? differenceDuring(change, compare) : compare(expectedValues)
 }
 
 function judgeAnswer(expectation: Expectation, name: string, answer: Answer): Verdict {
   const { recordType } = expectation
-  const observed = recordTypeOf(recordType).observe(answer)
+  const observed = recordType.observe(answer)
   if (observed.length === 0) return noData(expectation, name, answer.chain)
   const difference = findDifference(expectation, answer)
   const params = valuesIn(expectation, name, answer, observed, difference)
   // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
-  if (recordType === 'SPF' && observed.length > 1) {
+  if (recordType.name === 'SPF' && observed.length > 1) {
     return { state: 'BAD_SETUP', reason: { code: 'several_spf_records', params } }
   }
   const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
@@ -166,7 +163,7 @@ function valuesIn(
   const { rrset } = answer
   return {
     name,
-    record_type: recordType,
+    record_type: recordType.name,
     observed,
     matched,
     missing,
@@ -194,8 +191,8 @@ function noData(expectation: Expectation, name: string, chain: CnameChain): Verd
 /** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
 function absent({ recordType, expectedValues }: Expectation, name: string, chain: CnameChain) {
   const end = chain.at(-1)?.target ?? name
-  const record = { name: end || '.', type: recordTypeOf(recordType).queryType }
-  return { name, record_type: recordType, missing: [...expectedValues], record }
+  const record = { name: end || '.', type: recordType.queryType }
+  return { name, record_type: recordType.name, missing: [...expectedValues], record }
 }
 
 function cnameLoop(name: string, links: CnameChain): VerdictReason {

@@ -3,6 +3,7 @@ import { FIRST_WAIT_SECONDS, WAIT_HOURS } from '#contract/setup-pages.ts'
 import type { DnsClient } from '../dns/client.ts'
 import { OverloadError } from '../dns/overload-error.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { SPACING_MS } from '../monitors/waits.ts'
 import { askZone, type Lookup, lookupFor } from './lookup.ts'
 import { type Expectation, judge, type VerdictState } from './verdict.ts'
@@ -131,7 +132,7 @@ export const expectationOf = (row: {
   expected_values: string
 }): Expectation => ({
   owner: row.owner,
-  recordType: row.record_type as MonitorRecordType,
+  recordType: recordTypeOf(row.record_type as MonitorRecordType),
   isExactMatch: row.is_exact_match === 1,
   expectedValues: JSON.parse(row.expected_values),
 })

@@ -1,5 +1,5 @@
 import { shown, textOf } from '#contract/reasons.ts'
-import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
+import { RECORD_TYPES } from '#contract/record-types.ts'
 import { checkOnce } from '../checks/driver.ts'
 import { type DatedEvidence, evidenceOf, newDiagnosis } from '../checks/evidence.ts'
 import type { Watched } from '../checks/lookup.ts'
@@ -14,8 +14,8 @@ import { parseServerAddress } from '../dns/servers.ts'
 import { createLog } from '../log.ts'
 import { toDiagnosis } from '../monitors/diagnosis.ts'
 import { parseMonitorName } from '../monitors/names.ts'
-import { parseExpectedValues } from '../monitors/record-types/expected-values.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { MonitoredType } from '../monitors/record-types/record-type.ts'
+import { parseExpectedValues, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { fieldTexts } from '../problem.ts'
 import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './load-config.ts'
@@ -41,7 +41,7 @@ function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
   if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
   if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
-  return { owner: parsed.name.owner, recordType, isExactMatch }
+  return { owner: parsed.name.owner, recordType: recordTypeOf(recordType), isExactMatch }
 }
 
 function onlyFrom(server: string, config: Config): Config {
@@ -75,10 +75,10 @@ function report({ owner, recordType, isExactMatch }: Watched, expected: string[]
   if (json) {
     const { at: _, paths: __, ...why } = toDiagnosis(JSON.stringify(newDiagnosis({ reason, decided, at: 0 }, [])))
     return print(
-      JSON.stringify({ name: owner, record_type: recordType, state, values, ...why, evidence: dated(evidence) }),
+      JSON.stringify({ name: owner, record_type: recordType.name, state, values, ...why, evidence: dated(evidence) }),
     )
   }
-  print(`${state}  ${owner || '.'} ${recordType}\n\n${textOf(reason)}\n${decidedText(decided)}\n`)
+  print(`${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${decidedText(decided)}\n`)
   if (values && values.length > 0) print(values.map((value) => `  ${value}\n`).join(''))
   print(evidenceTable(evidence))
 }
@@ -95,15 +95,14 @@ const dated = (evidence: readonly DatedEvidence[]) =>
   evidence.map((each) => ({ ...each, at: new Date(each.at).toISOString() }))
 
 /** Without an expectation whatever is found is as expected. */
-function valuesFound(recordType: MonitorRecordType, isExactMatch: boolean, outcome: Outcome): string[] {
+function valuesFound({ observe, asExpected }: MonitoredType, isExactMatch: boolean, outcome: Outcome): string[] {
   if (outcome.kind !== 'answer') return []
-  const { observe, asExpected = (value) => value } = recordTypeOf(recordType)
-  return observe(outcome).map((value) => asExpected(value, isExactMatch))
+  return observe(outcome).map((value) => asExpected?.(value, isExactMatch) ?? value)
 }
 
 function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {
   if (expected.length === 0) return []
-  const parsed = parseExpectedValues(expected, recordType, isExactMatch)
+  const parsed = parseExpectedValues(expected, recordType.name, isExactMatch)
   if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
   return parsed.values
 }

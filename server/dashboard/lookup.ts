@@ -7,9 +7,8 @@ import type { Deps } from '../deps.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { pastedName } from '../monitors/pasted-name.ts'
-import { expectationOf } from '../monitors/record-types/expected-values.ts'
 import type { NameKind } from '../monitors/record-types/record-type.ts'
-import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { expectationOf, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { invalid } from '../problem.ts'
 
 export type LookupDeps = Pick<Deps, 'dns' | 'clock'>
@@ -86,7 +85,11 @@ function kindOf({ owner, subdomain }: { owner: string; subdomain: string }): Nam
 }
 
 function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {
-  const { state, values = [], reason } = judge({ owner, recordType, expectedValues: [], isExactMatch: false }, outcome)
+  const {
+    state,
+    values = [],
+    reason,
+  } = judge({ owner, recordType: recordTypeOf(recordType), expectedValues: [], isExactMatch: false }, outcome)
   const expected = expectationOf(recordType, values)
   return {
     record_type: recordType,

@@ -1,8 +1,7 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { MonitorRow } from './monitor.ts'
-import { MAX_EXPECTED_VALUES } from './record-types/expected-values.ts'
-import { recordTypeOf } from './record-types/record-types.ts'
+import { MAX_EXPECTED_VALUES, recordTypeOf } from './record-types/record-types.ts'
 
 /** The change after which a monitor expects what is there now, in the same mode; or why there is none. Pure. */
 export function acceptingChange(row: MonitorRow): { ok: true; change: MonitorChange } | { ok: false; reason: string } {

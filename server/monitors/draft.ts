@@ -5,7 +5,7 @@ import { type GivenLabels, refuseMetadataKeys } from '../groups/labels.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
 import type { FieldErrors } from '../problem.ts'
 import { parseMonitorName } from './names.ts'
-import { parseExpectedValues } from './record-types/expected-values.ts'
+import { parseExpectedValues } from './record-types/record-types.ts'
 
 /** A monitor to make: checked and normalised. `group` is as the caller named it. */
 export type MonitorDraft = {

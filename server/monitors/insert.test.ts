@@ -5,8 +5,8 @@ import { lockOrganization } from '../database/organization-lock.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
-import { insertDueChecks } from './insert.ts'
 import { SLOTS } from './schedule.ts'
+import { insertDueChecks } from './store.ts'
 
 const newPlaces = (name: string, slots: number[]) =>
   slots.map((slot, place) => ({

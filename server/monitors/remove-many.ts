@@ -3,11 +3,11 @@ import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { insertLabels, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
 import { countMonitors } from '../groups/store.ts'
-import { countsOf, insertDueChecks, MONITOR } from './insert.ts'
 import { leaveIncidents } from './left-incidents.ts'
 import type { MonitorRow } from './monitor.ts'
 import { nextDueAt, slotOf } from './schedule.ts'
 import { deleteEmptyPages, pageIdsOf } from './setup-pages.ts'
+import { countsOf, insertDueChecks, MONITOR } from './store.ts'
 
 /** Events deleted in one transaction: with their evidence they are wide rows. */
 const MOST_EVENTS = 1_000

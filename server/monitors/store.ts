@@ -1,9 +1,10 @@
 import type { Tenant } from '../context.ts'
-import { isOneOf } from '../database/bulk.ts'
+import { insertEachFree, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { takenExternalIds } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
 import { EVERYTHING, type Inclusion, type MonitorRow, type ShownMonitor } from './monitor.ts'
+import { SLOTS } from './schedule.ts'
 
 /** The columns of `monitors` behind a representation; `diagnosis` is wide and read only where it is shown. */
 export function columnsOf(included: Inclusion) {
@@ -106,3 +107,68 @@ export async function checkSoon(db: Database, { organizationId }: Tenant, id: st
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw conflict('This monitor is disabled. Enable it first.', undefined, 'monitor_disabled')
 }
+
+/** What comes to each group, or goes from it. */
+export function countsOf(rows: readonly Pick<MonitorRow, 'group_id'>[], difference: number): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { group_id } of rows) counts.set(group_id, (counts.get(group_id) ?? 0) + difference)
+  return counts
+}
+
+/**
+ * No two monitors have one slot: whose slot is taken gets the next free one. It is free when its row was inserted, whatever
+ * another transaction inserts at this moment.
+ */
+export async function insertDueChecks(db: Database, rows: readonly NewDueCheck[], now: number): Promise<void> {
+  let waiting = [...rows]
+  while (waiting.length > 0) {
+    // In the order of the key, so that two transactions do not wait for each other.
+    waiting.sort((one, other) => one.slot - other.slot)
+    const due = waiting.map((row) => ({
+      ...row,
+      monitor_id: row.id,
+      due_at: row.is_active ? (row.due_at ?? now) : null,
+    }))
+    const placed = await insertEachFree(db, { table: 'due_checks', columns: DUE_CHECK, key: 'slot' }, due)
+    waiting = waiting.filter((_, index) => !placed[index])
+    for (const row of waiting) row.slot = (row.slot + 1) % SLOTS
+  }
+}
+
+/** `due_at`: of the first check, where that is not now. */
+type NewDueCheck = Pick<
+  MonitorRow,
+  'id' | 'organization_id' | 'slot' | 'is_active' | 'owner' | 'record_type' | 'is_exact_match' | 'frequency'
+> & { due_at?: number }
+
+export const MONITOR = {
+  id: 'text',
+  organization_id: 'text',
+  group_id: 'text',
+  created_at: 'bigint',
+  domain: 'text',
+  subdomain: 'text',
+  owner: 'text',
+  record_type: 'text',
+  expected_values: 'text',
+  is_exact_match: 'bigint',
+  is_active: 'bigint',
+  notify: 'text',
+  frequency: 'bigint',
+  state: 'text',
+  slot: 'bigint',
+  external_id: 'text',
+  tags: 'text',
+  metadata: 'text',
+} as const
+
+const DUE_CHECK = {
+  slot: 'bigint',
+  monitor_id: 'text',
+  organization_id: 'text',
+  due_at: 'bigint',
+  owner: 'text',
+  record_type: 'text',
+  is_exact_match: 'bigint',
+  frequency: 'bigint',
+} as const

@@ -4,8 +4,12 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Rdata, rdataText } from '../dns/rdata.ts'
 import { MalformedPacket } from '../dns/wire.ts'
 import { isMatch } from '../monitors/record-types/compare.ts'
-import { expectationOf, parseExpectedValues } from '../monitors/record-types/expected-values.ts'
-import { findZonedType, recordTypeOf } from '../monitors/record-types/record-types.ts'
+import {
+  expectationOf,
+  findZonedType,
+  parseExpectedValues,
+  recordTypeOf,
+} from '../monitors/record-types/record-types.ts'
 import { givenApp } from './app-world.ts'
 import { givenChecks } from './checks.ts'
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { recordTypeOf } from '../../monitors/record-types/record-types.ts'
 import { conclude } from '../verdict.ts'
 import { createRandom } from './random.ts'
 import { shrink } from './shrink.ts'
@@ -138,7 +139,7 @@ test('a world is made smaller for as long as it shows the fault', () => {
 test('a verdict that is what is recorded makes no event', () => {
   const recorded = {
     owner: 'www.example.test',
-    recordType: 'A' as const,
+    recordType: recordTypeOf('A'),
     isExactMatch: true,
     expectedValues: ['192.0.2.1'],
     state: 'VALID' as const,

@@ -1,4 +1,5 @@
 import type { MonitorState } from '#contract/monitors.ts'
+import { recordTypeOf } from '../../monitors/record-types/record-types.ts'
 import type { Recorded } from '../check.ts'
 import { MOST_MEMBERS } from '../rotation.ts'
 import { judge } from '../verdict.ts'
@@ -294,7 +295,7 @@ function isHidden(world: World, period: Period): boolean {
 export function newRecorded(world: World): Recorded {
   return {
     owner: OWNER,
-    recordType: world.recordType,
+    recordType: recordTypeOf(world.recordType),
     isExactMatch: world.isExactMatch,
     expectedValues: world.expected,
     state: 'UNSET',

@@ -15,6 +15,7 @@ type Family = {
 /** A and AAAA differ in the family alone. */
 export function addressRecord(family: Family): RecordType {
   return {
+    name: family.queryType,
     queryType: family.queryType,
     code: family.code,
     parts: 'address',

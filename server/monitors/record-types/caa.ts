@@ -10,6 +10,7 @@ type Property = { flags: number | undefined; tag: string; value: string }
 
 /** `flags tag "value"` or `tag value`. Flags left out mean 0 in exact mode and any in flexible mode. */
 export const caa: RecordType = {
+  name: 'CAA',
   queryType: 'CAA',
   code: 257,
   parts: 'flags tag value',

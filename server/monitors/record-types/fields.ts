@@ -39,6 +39,7 @@ export function fieldRecord(own: FieldRecord): RecordType {
   const { code, queryType, parts, likelyAt, fields, isPriorityFirst } = own
   return {
     code,
+    name: queryType,
     queryType,
     parts,
     likelyAt,
@@ -204,6 +205,7 @@ export function hostRecord(
 ): RecordType {
   return {
     ...own,
+    name: own.queryType,
     parts: 'host',
     read: (rdata) => rdata.name(),
     parseExpected: parseHost,

@@ -14,6 +14,7 @@ const EXCHANGES: Comparison<Exchange, Exchange> = {
 
 /** RFC 1035 section 3.3.9. A host, or a priority and a host. A priority counts only where the expectation states it. */
 export const mx: RecordType = {
+  name: 'MX',
   queryType: 'MX',
   code: 15,
   parts: 'priority host',

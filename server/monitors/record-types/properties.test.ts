@@ -5,9 +5,8 @@ import { canonicalAddress } from '../../dns/addresses.ts'
 import type { CnameChain } from '../../dns/outcome.ts'
 import { matches, testRecordType } from '../../testing/record-type-laws.ts'
 import { isMatch } from './compare.ts'
-import { parseExpectedValues } from './expected-values.ts'
 import { readPasted, utf8Text } from './presentation.ts'
-import { recordTypeOf } from './record-types.ts'
+import { parseExpectedValues, recordTypeOf } from './record-types.ts'
 
 const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,8}[a-z0-9])?$/)
 const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => `${labels.join('.')}.example`)

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { CnameChain } from '../../dns/outcome.ts'
 import { isMatch } from './compare.ts'
-import { parseExpectedValues } from './expected-values.ts'
 import type { Answer } from './record-type.ts'
-import { recordTypeOf } from './record-types.ts'
+import { parseExpectedValues, recordTypeOf } from './record-types.ts'
 
 /** Expected as a person writes it, records as the DNS holds them, and whether they match: `exact` and `flexible`. */
 type Case = [about: string, expected: string[], records: string[], exact: boolean | 'refused', flexible: boolean]

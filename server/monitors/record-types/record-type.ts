@@ -1,4 +1,5 @@
 import type { FieldError } from '#contract/field-errors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { CnameChain, Outcome, QuestionType } from '../../dns/outcome.ts'
 import type { RdataFormat } from '../../dns/rdata.ts'
 import type { Difference } from './compare.ts'
@@ -14,6 +15,8 @@ export type NameKind = 'apex' | 'service' | 'address' | 'host'
 
 /** What a monitor needs to know of its record type, but for the texts in `contract/record-types.ts`. Every function is pure. */
 export type MonitoredType = {
+  name: MonitorRecordType
+  /** What is queried for it. */
   queryType: QuestionType
   /** The names for which a new monitor is offered the records that are there. */
   likelyAt: readonly NameKind[]

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { givenChecks } from '../../testing/checks.ts'
 import { onBothEngines } from '../../testing/database.ts'
 import { testRecordType } from '../../testing/record-type-laws.ts'
-import { expectationOf, parseExpectedValues } from './expected-values.ts'
+import { expectationOf, parseExpectedValues } from './record-types.ts'
 
 const numbers = fc.array(fc.nat(2 ** 32 - 1), { minLength: 5, maxLength: 5 })
 const TEXT = 'ns1.example.com host.master.example.com 2026112201 3600 900 1209600 300'

@@ -6,6 +6,7 @@ import { type MonitoredType, type ParsedValue, refused } from './record-type.ts'
 
 /** The TXT records that are SPF (RFC 7208). Exact: the same text but for runs of spaces. Flexible: every term present. */
 export const spf: MonitoredType = {
+  name: 'SPF',
   queryType: 'TXT',
   likelyAt: ['apex', 'host'],
   parseExpected,

@@ -21,6 +21,7 @@ export const https = serviceBinding({ queryType: 'HTTPS', code: 65, likelyAt: ['
 function serviceBinding(own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType: 'SVCB' | 'HTTPS' }): RecordType {
   return {
     ...own,
+    name: own.queryType,
     parts: PARTS,
     read,
     parseExpected: (text, isExactMatch) => parseExpected(own.queryType, text, isExactMatch),

@@ -7,6 +7,7 @@ import { isSpf, spfTerms } from './spf.ts'
 
 /** RFC 1035 section 3.3.14. Any text. A flexible expectation that is an SPF, DMARC or DKIM record is compared by its parts. */
 export const txt: RecordType = {
+  name: 'TXT',
   queryType: 'TXT',
   code: 16,
   parts: 'text',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expectationOf, MAX_EXPECTED_VALUE, parseExpectedValues } from './expected-values.ts'
+import { expectationOf, MAX_EXPECTED_VALUE, parseExpectedValues } from './record-types.ts'
 
 test.each([
   ['A', 'www.example.com', true, /not an IPv4 address/],
