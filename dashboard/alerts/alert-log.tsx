@@ -107,7 +107,7 @@ export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
   )
 }
 
-export function AlertBadge({ alert }: { alert: Pick<Alert, 'status'> }) {
+function AlertBadge({ alert }: { alert: Pick<Alert, 'status'> }) {
   const { word, tone, icon } = STATUSES[alert.status]
   return (
     <Badge tone={tone} icon={icon}>

@@ -54,7 +54,7 @@ export const metadataOf = (search: ListSearch): [name: MetadataFilter, key: stri
 
 export type MonitorPage = Page<MonitorAnswer>
 
-export const SEGMENT = 100
+const SEGMENT = 100
 export const ORDER = 'domain'
 
 /** The API's names of the filters, without the state. */

@@ -24,7 +24,7 @@ export type RowProps = {
 }
 
 /** Whether the press was meant for the row, not for a control in it. */
-export const isForRow = ({ target }: MouseEvent): boolean => !(target as HTMLElement).closest('a, button, input, label')
+const isForRow = ({ target }: MouseEvent): boolean => !(target as HTMLElement).closest('a, button, input, label')
 
 export const Row = memo(function Row(props: RowProps) {
   const { monitor, columns, isCompact, at, isTicked, canChange, onTick, onOpen, onMenu } = props
@@ -66,15 +66,7 @@ export const Row = memo(function Row(props: RowProps) {
 })
 
 /** The menu itself is one for the whole table. */
-export function MenuButton({
-  monitor,
-  name,
-  onMenu,
-}: {
-  monitor: MonitorAnswer
-  name: string
-  onMenu: RowProps['onMenu']
-}) {
+function MenuButton({ monitor, name, onMenu }: { monitor: MonitorAnswer; name: string; onMenu: RowProps['onMenu'] }) {
   return (
     <button
       type="button"

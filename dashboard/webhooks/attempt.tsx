@@ -41,7 +41,7 @@ function Verdict({ attempt: { status_code, error, timings } }: { attempt: Attemp
 }
 
 /** Where the time went, one bar a phase, each beginning where the one before ended. */
-export function TimingBars({ timings }: { timings: Readonly<Record<string, number>> }) {
+function TimingBars({ timings }: { timings: Readonly<Record<string, number>> }) {
   const { phases, total } = phasesOf(timings)
   if (phases.length === 0) return null
   const percent = (ms: number) => `${(100 * ms) / Math.max(total, 1)}%`

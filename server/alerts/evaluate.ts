@@ -23,7 +23,7 @@ const MOST_EVENTS = 200
 /** Alerts after which no more events are read: a rule may have ten channels. */
 const MOST_ALERTS = 500
 /** Monitors that fail together are in one message, also where a rule has no delay. */
-export const GATHERING_MS = 15_000
+const GATHERING_MS = 15_000
 
 type RuleRow = Selectable<AlertRulesTable>
 type Rule = { row: RuleRow; matches: ReturnType<typeof matcherOf>; channels: string[] }

@@ -14,8 +14,8 @@ export type WindowFilters = { monitor_ids: string | null; group_ids: string | nu
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-export const LONGEST_ONCE_DAYS = 31
-export const LONGEST_RECURRING_DAYS = 7
+const LONGEST_ONCE_DAYS = 31
+const LONGEST_RECURRING_DAYS = 7
 const MOST_OCCURRENCES = 366
 const MOST_INTERVAL = 1_000
 /** Periods of a rule that are looked at for one occurrence. A rule that has none within them has ended. */

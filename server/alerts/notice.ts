@@ -39,7 +39,7 @@ const REMEDIES: Record<FailingState, string> = {
   BAD_SETUP: 'Check for CNAME loops, several SPF records, and name servers that do not serve the zone.',
 }
 
-export const stateWord = (state: string): string => STATE_WORDS[state as MonitorState] ?? state
+const stateWord = (state: string): string => STATE_WORDS[state as MonitorState] ?? state
 
 export type NoticedMonitor = {
   id: string

@@ -64,7 +64,7 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
 }
 
 /** What a backup is called until it is whole. The number says which process makes it. */
-export const partialOf = (target: string) => join(dirname(target), `.${basename(target)}.partial-${process.pid}`)
+const partialOf = (target: string) => join(dirname(target), `.${basename(target)}.partial-${process.pid}`)
 /** The process that makes, or made, such a file. */
 export const makerOf = (name: string): number | undefined => {
   const [, pid] = /^\..+\.partial-(\d+)$/.exec(name) ?? []

@@ -101,8 +101,8 @@ export type Step =
   /** Our own network is at fault, so nothing was learned. */
   | { kind: 'withheld'; afterMs: number; decided: Decided }
 
-export const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
-export const WITHHELD_DELAY_MS = 5_000
+const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
+const WITHHELD_DELAY_MS = 5_000
 /** After this many inconclusive checks in a row the majority decides. */
 export const MOST_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
 /** A failure is queried again only after a pause, so that a short interruption passes. */
@@ -122,8 +122,13 @@ export function decideBy<Facts>(rules: readonly Rule<Facts>[], facts: Facts): St
 
 // Servers that are queried repeatedly
 
-/** One of them. `said`: its replies, oldest first. `rounds`: how often it was queried. */
-export type Source = { server: string; said: readonly (Reply | ZoneReply)[]; rounds: number; next: Query | undefined }
+/** One of them. `replies`: oldest first. `rounds`: how often it was queried. */
+export type Source = {
+  server: string
+  replies: readonly (Reply | ZoneReply)[]
+  rounds: number
+  next: Query | undefined
+}
 
 /** `agreed`: the reason where all say the same. `divided`: the verdict where each server keeps to its own answer. */
 export type Sampling = { isByZone: boolean; names(): string[]; agreed(): Decided; divided(): Step }

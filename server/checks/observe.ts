@@ -17,7 +17,7 @@ export function observeChecks(metrics: Metrics, results: readonly CheckResult[],
 }
 
 /** Why the first answer did not end the check. Undefined where it did, or where there was none. */
-export function confirmationReason(result: CheckResult): ConfirmationReason | undefined {
+function confirmationReason(result: CheckResult): ConfirmationReason | undefined {
   if (!('observations' in result)) return undefined
   const { recorded, isRotating } = readFingerprint(result.claim.fingerprint)
   if (recorded === null) return 'first_check'

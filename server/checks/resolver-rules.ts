@@ -273,8 +273,8 @@ function bySamplesOfResolvers(check: Check, replies: readonly Reply[]): Step {
   const samples = repliesTo(check, 'sample')
   const byServer = new Map(replies.map((reply) => [serverTextOf(reply), reply]))
   const sources = [...byServer].map(([server, reply]): Source => {
-    const said = [reply, ...samples.filter((sample) => serverTextOf(sample) === server)]
-    return { server, said, rounds: said.length, next: { purpose: 'sample', servers: serverOf(check, reply) } }
+    const replies = [reply, ...samples.filter((sample) => serverTextOf(sample) === server)]
+    return { server, replies, rounds: replies.length, next: { purpose: 'sample', servers: serverOf(check, reply) } }
   })
   return bySamples(check, sources, {
     isByZone: false,

@@ -329,11 +329,11 @@ export function withAnswers({ check, sampling, sources }: Samples, whole = whole
   const { recorded, now } = check
   const { isByZone } = sampling
   // In the order in which they were received: all answers of one server in a row would look like the end of the others' members.
-  const rounds = Math.max(...sources.map(({ said }) => said.length))
+  const rounds = Math.max(...sources.map(({ replies }) => replies.length))
   const sightings: Sighting[] = []
   for (let round = 0; round < rounds; round++) {
-    for (const { server, said } of sources) {
-      const outcome = said[round]?.outcome
+    for (const { server, replies } of sources) {
+      const outcome = replies[round]?.outcome
       if (!outcome || !isAnswer(outcome)) continue
       const sighting = { answer: outcome, server, at: now.at }
       sightings.push(isByZone ? sighting : { ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 })

@@ -26,7 +26,7 @@ export type Member = { seen: number; last: number; servers: string[]; copiesUnti
 export type Sighting = { answer: Answer; server: string; at: number; expiresAt?: number }
 
 /** A member that comes with this share of the answers, or more often, is found or proven absent. */
-export const RAREST_MEMBER = 0.05
+const RAREST_MEMBER = 0.05
 /** The chance of error that a report may rest on. */
 export const REPORT_CHANCE = 1e-6
 /** From this chance on, it is worth more queries whether a member is still there. */

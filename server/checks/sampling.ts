@@ -83,7 +83,7 @@ export const SAMPLING_RULES: readonly Rule<Samples>[] = [
 function samplesOf(check: Check, asked: readonly Source[], sampling: Sampling): Samples {
   const { recorded, observations, now } = check
   const sources = recorded.isRotating ? withoutDeniers(asked) : asked
-  const all = sources.flatMap((source) => source.said.map(({ outcome }) => outcome).filter(isGood))
+  const all = sources.flatMap((source) => source.replies.map(({ outcome }) => outcome).filter(isGood))
   const answers = all.filter(isAnswer)
   const rounds = Math.max(...sources.map((source) => source.rounds))
   const start = observations.findLast(({ query }) => query.purpose !== 'sample' && query.purpose !== 'zone_sample')!
@@ -100,14 +100,14 @@ function samplesOf(check: Check, asked: readonly Source[], sampling: Sampling): 
     more: mayAsk ? ask(...sources.flatMap(({ next }) => next ?? [])) : undefined,
     hasDenial,
     isSteady: () => areSame(all),
-    isAnyVarying: () => sources.some(({ said }) => !areSame(said.map(({ outcome }) => outcome).filter(isGood))),
+    isAnyVarying: () => sources.some(({ replies }) => !areSame(replies.map(({ outcome }) => outcome).filter(isGood))),
     isKnownToRotate: () => !hasDenial && mayRotate(recorded, answers, sampling.isByZone),
   }
 }
 
 /** Of an RRset that is known to rotate, the servers that only deny it do not count where most servers give parts of it. */
 function withoutDeniers(sources: readonly Source[]): readonly Source[] {
-  const answering = sources.filter(({ said }) => said.some(({ outcome }) => isAnswer(outcome)))
+  const answering = sources.filter(({ replies }) => replies.some(({ outcome }) => isAnswer(outcome)))
   return answering.length * 2 > sources.length ? answering : sources
 }
 

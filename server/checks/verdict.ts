@@ -107,7 +107,7 @@ export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdic
 }
 
 /** Which expected values no record meets, and in exact mode which records nothing expects. */
-export function findDifference(
+function findDifference(
   { recordType, expectedValues, isExactMatch, change }: Omit<Expectation, 'owner'>,
   answer: Answer,
 ): Difference {

@@ -105,11 +105,11 @@ export function decideByZone(check: Check): Step {
 
 /** Each answer counts for the server that gave it, which is another one than was asked where that one failed. */
 function zoneSources({ observations }: Check, good: readonly ZoneReply[]): Source[] {
-  const said = new Map<string | undefined, ZoneReply[]>()
+  const byServer = new Map<string | undefined, ZoneReply[]>()
   const add = (reply: ZoneReply) => {
-    const own = said.get(reply.nameServer)
+    const own = byServer.get(reply.nameServer)
     if (own) own.push(reply)
-    else said.set(reply.nameServer, [reply])
+    else byServer.set(reply.nameServer, [reply])
   }
   let samples = 0
   for (const reply of good) add(reply)
@@ -120,10 +120,10 @@ function zoneSources({ observations }: Check, good: readonly ZoneReply[]): Sourc
   }
   const asked = new Map(onePerServer(good).map((reply) => [reply.nameServer, reply.server]))
   const rounds = samples / asked.size + 1
-  return [...said].map(([name, own]): Source => {
+  return [...byServer].map(([name, own]): Source => {
     const server = asked.get(name)
     const next: Query | undefined = server === undefined ? undefined : { purpose: 'zone_sample', server }
-    return { server: name ?? '', said: own, rounds, next }
+    return { server: name ?? '', replies: own, rounds, next }
   })
 }
 

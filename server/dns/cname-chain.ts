@@ -2,7 +2,7 @@ import type { ResourceRecord } from './messages.ts'
 import type { CnameChain, Outcome } from './outcome.ts'
 
 /** The longest alias chain that is followed, in CNAME records. */
-export const MAX_CNAME_CHAIN = 16
+const MAX_CNAME_CHAIN = 16
 
 /** The chain that leads on from `name` inside one answer section, or why it cannot be followed. */
 export function followCnameChain(answer: ResourceRecord[], name: string): CnameChain | Outcome {

@@ -6,7 +6,7 @@ export type ParsedName = { ok: true; name: string } | { ok: false; reason: Field
 
 /** RFC 1035 section 2.3.4, in octets; 255 on the wire are 253 characters of text. */
 export const MAX_LABEL = 63
-export const MAX_NAME = 253
+const MAX_NAME = 253
 
 export const DOT = 0x2e
 export const BACKSLASH = 0x5c

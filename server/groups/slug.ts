@@ -1,7 +1,7 @@
 import { fieldError } from '#contract/field-errors.ts'
 
 export const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/
-export const MAX_SLUG = 100
+const MAX_SLUG = 100
 
 export const isSlug = (text: string): boolean => text.length <= MAX_SLUG && SLUG.test(text)
 

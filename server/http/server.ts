@@ -118,8 +118,6 @@ function traceRequest({ tracing, clock }: Deps, request: FastifyRequest, reply: 
   })
 }
 
-export type HttpServer = ReturnType<typeof createHttpServer>
-
 /** The caller's own id where it is 1 to 128 visible ASCII characters, else a new one. */
 function requestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']

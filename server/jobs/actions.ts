@@ -13,7 +13,13 @@ import { acceptingChange } from '../monitors/accept.ts'
 import { type Changed, parseChange } from '../monitors/change.ts'
 import { changeMonitors, checkMonitors, lockManyMonitors, type ManyChanged } from '../monitors/change-many.ts'
 import { auditOf, type MonitorRow, nameOf } from '../monitors/monitor.ts'
-import { countDeletable, deleteMonitors, type KeptMonitor, restoreMonitors, toKept } from '../monitors/remove-many.ts'
+import {
+  countDeletable,
+  deleteMonitors,
+  type MonitorSnapshot,
+  restoreMonitors,
+  snapshotOf,
+} from '../monitors/remove-many.ts'
 import { type FieldErrors, fieldTexts, Problem } from '../problem.ts'
 import type { JobRow, Replacement, WantedChange } from './job.ts'
 import { retryRequests } from './retry-requests.ts'
@@ -178,7 +184,7 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
   const known = new Set(done.map(({ object_id }) => object_id))
   const results = ids.filter((id) => !known.has(id)).map((id) => failed(id, null, NOT_STORED))
   const decided: Decided[] = []
-  const deleted: { name: string | null; kept: KeptMonitor }[] = []
+  const deleted: { name: string | null; kept: MonitorSnapshot }[] = []
   for (const { object_id: id, name, changed_from, changed_to, kept } of done) {
     const row = rows.get(id)
     if (kept !== null) {
@@ -207,7 +213,7 @@ const isAs = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
 async function restore(
   db: Database,
   given: Given,
-  deleted: readonly { name: string | null; kept: KeptMonitor }[],
+  deleted: readonly { name: string | null; kept: MonitorSnapshot }[],
 ): Promise<JobResult[]> {
   if (deleted.length === 0) return []
   const left = await given.monitorsLeft(db)
@@ -248,7 +254,7 @@ function changedResult(row: MonitorRow, differences?: { from: object; to: object
 const deletedResult = (row: MonitorRow): JobResult => ({
   ...changedResult(row),
   changed_from: JSON.stringify(auditOf(row, row.group_id)),
-  kept: JSON.stringify(toKept(row)),
+  kept: JSON.stringify(snapshotOf(row)),
 })
 
 const unchanged = (row: MonitorRow): JobResult => ({

@@ -23,7 +23,7 @@ export type Replacement = { value: string; replacement: string }
 
 const HOUR_MS = 60 * 60_000
 /** How long after its end a job can be undone. */
-export const UNDO_MS = 24 * HOUR_MS
+const UNDO_MS = 24 * HOUR_MS
 
 /** What the schema cannot judge. Fields of the wrong type are passed over, because the schema reports them. Pure. */
 export function refusalsOf(given: NewJob): FieldErrors {

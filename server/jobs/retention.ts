@@ -9,8 +9,8 @@ const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 10 * 60_000
 const KEPT_MS = 7 * DAY_MS
 /** Of one organization; older ones go first. */
-export const MOST_JOBS = 200
-export const MOST_RESULTS = 2_000_000
+const MOST_JOBS = 200
+const MOST_RESULTS = 2_000_000
 
 /** Deletes jobs that ended long ago, a little at a time. Runs until `stop`. */
 export async function runJobRetention(deps: JobRetentionDeps, stop: AbortSignal): Promise<void> {

@@ -144,7 +144,7 @@ const MINUTE_MS = 60_000
 const DELAYS_MS = [1, 5, 15, 60, 240, 480, 960, 1_440].map((minutes) => minutes * MINUTE_MS)
 
 /** When to try again after `attempts` tries that were put off; null when it is enough. */
-export function nextTryAt(attempts: number, now: number): number | null {
+function nextTryAt(attempts: number, now: number): number | null {
   const delay = DELAYS_MS[attempts - 1]
   return delay === undefined ? null : now + delay
 }

@@ -81,7 +81,7 @@ export class Numbers {
 type Buckets = { labels: Labels; counts: number[]; sum: number }
 
 /** Measures durations. */
-export class Histogram {
+class Histogram {
   readonly #about: About
   readonly #bounds: readonly number[]
   readonly #labels: readonly string[]

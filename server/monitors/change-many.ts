@@ -8,7 +8,7 @@ import { leaveIncidents } from './left-incidents.ts'
 import type { MonitorRow } from './monitor.ts'
 import { cancelPlannedChanges } from './planned-change.ts'
 import { nextDueAt } from './schedule.ts'
-import { restartLooks } from './waits.ts'
+import { restartWaits } from './waits.ts'
 
 /** `groupId`: where it moves to, if it does. `checkAt`: when a check that the change starts is due. */
 export type ManyChanged = { row: MonitorRow; changed: Changed; groupId?: string | undefined; checkAt: number }
@@ -68,7 +68,7 @@ export async function changeMonitors(
     now,
   )
   const asked = changes.filter(({ changed }) => changed.isNewQuestion).map(({ row }) => row.id)
-  await restartLooks(db, organizationId, asked, now)
+  await restartWaits(db, organizationId, asked, now)
   await cancelPlannedChanges(db, tenant, asked, now)
   const counts = new Map<string, number>()
   const count = (id: string, difference: number) => counts.set(id, (counts.get(id) ?? 0) + difference)

@@ -66,9 +66,9 @@ export async function deleteMonitors(
 }
 
 /** What restores a deleted monitor: all but its events and the evidence of its last check. */
-export type KeptMonitor = Omit<MonitorRow, 'organization_id' | 'slot' | 'diagnosis' | 'rotation'>
+export type MonitorSnapshot = Omit<MonitorRow, 'organization_id' | 'slot' | 'diagnosis' | 'rotation'>
 
-export const toKept = ({ organization_id, slot, diagnosis, rotation, ...kept }: MonitorRow): KeptMonitor => kept
+export const snapshotOf = ({ organization_id, slot, diagnosis, rotation, ...kept }: MonitorRow): MonitorSnapshot => kept
 
 /**
  * Makes deleted monitors again, with their ids and the state that they were in, so that what has not changed since is reported to
@@ -77,7 +77,7 @@ export const toKept = ({ organization_id, slot, diagnosis, rotation, ...kept }: 
 export async function restoreMonitors(
   db: Database,
   tenant: Tenant,
-  restored: readonly { kept: KeptMonitor; checkAt: number }[],
+  restored: readonly { kept: MonitorSnapshot; checkAt: number }[],
   now: number,
 ): Promise<void> {
   const { organizationId: organization_id } = tenant

@@ -17,7 +17,7 @@ import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
 import { cancelPlannedChanges } from './planned-change.ts'
 import { replan } from './schedule.ts'
 import { lockMonitor } from './store.ts'
-import { deadlineOf, findWait, restartLooks, startWaits, stopWait } from './waits.ts'
+import { deadlineOf, findWait, restartWaits, startWaits, stopWait } from './waits.ts'
 
 /** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
 export async function updateMonitor(
@@ -57,7 +57,7 @@ export async function updateMonitor(
     await updatePlace(transaction, row, changed, now)
     if (columns.is_active === 0 || changed.isNewQuestion) await leaveIncidents(transaction, organizationId, [id], now)
     if (changed.isNewQuestion) {
-      await restartLooks(transaction, organizationId, [id], now)
+      await restartWaits(transaction, organizationId, [id], now)
       await cancelPlannedChanges(transaction, context, [id], now)
     }
     if (columns.tags !== undefined || columns.metadata !== undefined) {

@@ -141,7 +141,7 @@ export async function stopWait(
 }
 
 /** What was seen answers another question now, and so does a look that is in progress: there is another one at once. */
-export async function restartLooks(
+export async function restartWaits(
   db: Database,
   organizationId: string,
   monitorIds: readonly string[],

@@ -4,7 +4,7 @@ import { type Database, engineOf } from '../database/database.ts'
 /** A count stops here, so that reading it costs the same however much is due. */
 export const MOST_COUNTED = 10_000
 /** A check that has been due for longer than this is overdue. */
-export const OVERDUE_MS = 60_000
+const OVERDUE_MS = 60_000
 
 /** What is due over all organizations. Counts of `MOST_COUNTED` mean that many or more; ages are in milliseconds. */
 export type Backlog = {

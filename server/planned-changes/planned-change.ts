@@ -62,7 +62,7 @@ const isOld = (answer: Seen['answer']) => answer === 'old' || answer === 'mixed'
 const isNew = ({ answer }: Seen) => answer === 'new'
 
 /** Whether every server that was asked answers the new values, and no cache can hold others. */
-export function isEverywhere({ seen, cachesUntil, movedAt }: Progress, now: number): boolean {
+function isEverywhere({ seen, cachesUntil, movedAt }: Progress, now: number): boolean {
   if (movedAt === null || cachesUntil === null || now < cachesUntil) return false
   const isByZone = seen.some(({ kind, answer }) => kind === 'name_server' && answer === 'new')
   return seen.every((one) => isNew(one) || (!isByZone && one.kind === 'name_server'))

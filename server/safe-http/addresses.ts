@@ -73,7 +73,7 @@ export function refusalOfUrl(
 }
 
 /** The port that is connected to, with the scheme's own where the URL names none. */
-export function portOf(url: URL): number {
+function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80
 }

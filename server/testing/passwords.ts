@@ -20,9 +20,6 @@ export function createCheapPasswords(): Passwords & { hashed: number } {
   return passwords
 }
 
-/** For what is not an app, and counts nothing. */
-export const cheapPasswords: Passwords = createCheapPasswords()
-
 export function cheapHash(password: string): string {
   return `${CHEAP}${createHash('sha256').update(password).digest('hex')}`
 }

@@ -119,4 +119,4 @@ export async function readBody(
 }
 
 /** Requests of tests tell themselves apart by their ids, also to receivers. */
-export const isTestId = (requestId: string): boolean => requestId.startsWith('req_test_')
+const isTestId = (requestId: string): boolean => requestId.startsWith('req_test_')

@@ -71,7 +71,7 @@ export async function readNextAttempts(
  * The instant of the next attempt, in the past for one that is in progress or as soon as there is capacity; null while the
  * webhook is paused or disabled, where nobody knows. Pure.
  */
-export function nextAttemptOf(waiting: Selectable<DueRequestsTable>, queue: EndpointQueue, now: number): number | null {
+function nextAttemptOf(waiting: Selectable<DueRequestsTable>, queue: EndpointQueue, now: number): number | null {
   const { due_at, claimed_by, by_hand, request_id } = waiting
   if (due_at === null) return null
   if (claimed_by !== null && due_at > now) return due_at - LEASE_MS

@@ -19,7 +19,7 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 const JITTER_MS = 10_000
 
 /** A receiver cannot put a request off for longer than the schedule's own longest delay. */
-export const RETRY_AFTER_LIMIT_MS = 24 * HOUR_MS
+const RETRY_AFTER_LIMIT_MS = 24 * HOUR_MS
 
 /** From an attempt to the next one, whatever the schedule or the receiver says. */
 export const LONGEST_WAIT_MS = RETRY_AFTER_LIMIT_MS + JITTER_MS

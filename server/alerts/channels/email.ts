@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { EMAIL } from '#contract/agents.ts'
 import { Settings } from './channel.ts'
 
-export const MOST_ADDRESSES = 20
+const MOST_ADDRESSES = 20
 
 /** Sent by the mail server of this Zonewatch; server/alerts/mail.ts sends it, to each recipient a mail of its own. */
 export const email = {

@@ -31,7 +31,7 @@ export function knowableAt(world: World, period: Period): number {
 }
 
 /** A resolver goes on giving the old answer, or the absence of one. */
-export function cacheTime(world: World, period: Period): number {
+function cacheTime(world: World, period: Period): number {
   return Math.max(world.ttl, period.from === 0 ? 0 : 60) * 1_000
 }
 

@@ -19,7 +19,7 @@ const RECHECK_MS = 30_000
 /** How long before a page opened its stream it may have read what it shows. */
 const OVERLAP_MS = 10_000
 export const MOST_OF_ONE = 8
-export const MOST_OF_ORGANIZATION = 100
+const MOST_OF_ORGANIZATION = 100
 const MOST_IN_ALL = 1_000
 /** Octets that wait for a page which does not read; beyond that it is cut off and comes again. */
 const MOST_WAITING = 64 * 1024

@@ -114,8 +114,8 @@ async function becomes(stage: Stage, id: string, isSo: (monitor: Diagnosed) => b
 }
 
 function evidenceCells({ server, transport, rcode, ms, outcome }: DiagnosisPath): string[] {
-  const said = outcome?.kind === 'answer' ? outcome.rrset.values.join(', ') : (outcome?.kind ?? 'truncated')
-  return [server, transport, rcode ?? '-', said, `${ms.toFixed(1)} ms`.padStart(8)]
+  const answer = outcome?.kind === 'answer' ? outcome.rrset.values.join(', ') : (outcome?.kind ?? 'truncated')
+  return [server, transport, rcode ?? '-', answer, `${ms.toFixed(1)} ms`.padStart(8)]
 }
 
 function nameOf({ domain, subdomain }: { domain: string; subdomain: string }): string {
