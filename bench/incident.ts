@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
+import { sql } from 'kysely'
 import { evaluateSoon } from '../server/alerts/evaluate.ts'
 import { runAlertWorker, runEvaluation } from '../server/alerts/worker.ts'
 import { systemClock } from '../server/clock.ts'
@@ -52,6 +53,9 @@ async function measure({ deps, url, key }: World) {
   const channel = await call('/channels', { name: 'Receiver', type: 'http', settings })
   await call('/alert-rules', { name: 'Receiver', channels: [channel.id], delay: 0 })
 
+  await sql`update monitors set domain = ${ZONE}, subdomain = substr(owner, 1, length(owner) - ${ZONE.length + 1})`.execute(
+    db,
+  )
   const alone = await record(db, organizationId, 'VALID', ALONE)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: NEVER }
@@ -190,6 +194,7 @@ async function measurePages(call: (path: string) => Promise<any>, stop: AbortSig
     await timed('GET /monitors/{monitor}/alert-rules', `/monitors/${data[0].id}/alert-rules`)
     await timed('GET /monitors', '/monitors?limit=25')
     await timed('GET /events', '/events?limit=25')
+    await timed('GET /monitors/counts', '/monitors/counts')
     await systemClock.sleep(PAGES_EVERY_MS)
   }
   return times

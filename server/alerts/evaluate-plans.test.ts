@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { openMemberships, recover } from './memberships.ts'
+import { countLeft, openMemberships, recover } from './memberships.ts'
 import { openIncidents } from './open-incidents.ts'
 
 const event = {
@@ -29,4 +29,12 @@ test('on SQLite an evaluation does not read all monitors that fail, nor the inci
   expect([places.length, incidents.length]).toEqual([2, 3])
   for (const plan of places) expect(plan).toContain('failing_monitors (organization_id=? AND monitor_id=?)')
   for (const plan of incidents) expect(plan).toMatch(/\(organization_id=\? AND (cause|id)=\?\)/)
+})
+
+test('on SQLite an incident that ends is counted without reading those that recovered', async () => {
+  const { db, plansOf } = await givenRecordingDatabase('sqlite')
+  const plans = await plansOf(() => countLeft(db, 'org_1', 'inc_1'))
+  expect(plans.map(({ plan }) => plan)).toEqual([
+    'SEARCH incident_monitors USING COVERING INDEX left_monitors_of_incident (organization_id=? AND incident_id=? AND left_at>?)',
+  ])
 })

@@ -40,20 +40,21 @@ export async function evaluateSoon(db: Database, organizationIds: readonly strin
     .execute()
 }
 
-/** Claims organizations with new events, and turns some events of each into incidents and alerts. Returns how many it took. */
+/** Claims organizations with new events, and turns some events of each into incidents and alerts. `isBehind`: there were more than one pass takes. */
 export async function evaluateDue(
   db: Database,
   options: { now: number; process: number; limit: number },
-): Promise<number> {
+): Promise<{ count: number; isBehind: boolean }> {
   const claims = await claimDue(db, 'due_evaluations', options)
-  for (const claim of claims) await evaluate(db, claim, options.now)
-  return claims.length
+  let isBehind = false
+  for (const claim of claims) if (await evaluate(db, claim, options.now)) isBehind = true
+  return { count: claims.length, isBehind }
 }
 
-/** One thing at a time, so that locks are taken in one order: incidents, monitors, their places, then `due_evaluations`. */
-async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: number): Promise<void> {
+/** Returns whether there were more events than it took. One thing at a time, so that locks are taken in one order: incidents, monitors, their places, then `due_evaluations`. */
+async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: number): Promise<boolean> {
   const { organization_id: organizationId } = claim
-  await inTransaction(db, async (transaction) => {
+  return await inTransaction(db, async (transaction) => {
     const { left, returned, events } = await workOf(transaction, claim)
     let last: string | undefined
     let isAtEnd = false
@@ -67,6 +68,7 @@ async function evaluate(db: Database, claim: Claim<'due_evaluations'>, now: numb
     const set = { due_at: isAtEnd ? null : now, after_event_id: last ?? claim.after_event_id }
     const held = await reschedule(transaction, 'due_evaluations', [{ claim, set }])
     if (held.length === 0) throw new Error('The lease of an evaluation expired. Another process does it.')
+    return events.length === MOST_EVENTS
   })
 }
 

@@ -187,7 +187,7 @@ export async function recover(
 /** How many monitors of an incident did not recover, but were disabled, deleted or changed. */
 export async function countLeft(db: Database, organizationId: string, incidentId: string): Promise<number> {
   const { count } = await db
-    .selectFrom('incident_monitors')
+    .selectFrom(fromIndex(db, 'incident_monitors', 'left_monitors_of_incident'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('organization_id', '=', organizationId)
     .where('incident_id', '=', incidentId)

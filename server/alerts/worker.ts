@@ -22,6 +22,9 @@ export type AlertWorkerDeps = WorkerDeps & {
 
 /** Organizations whose events one pass looks at. */
 const EVALUATED_AT_ONCE = 8
+/** Meanwhile the events of several batches of checks come together, so that the checks wait for fewer transactions. */
+const GATHERING_REST_MS = 25
+const BEHIND_REST_MS = 5
 /** Alerts in progress, and how many of them one pass claims. */
 const MOST_IN_FLIGHT = 64
 const BATCH = 16
@@ -40,9 +43,9 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
     repair: (self) => repairAfterClockStep(db, 'due_evaluations', self, { longestMs: sql.raw(String(LEASE_MS)) }),
     held: () => new Set(), // a pass ends with all of its claims
     pass: async () => {
-      const count = await evaluateDue(db, { now: clock.now(), process, limit: EVALUATED_AT_ONCE })
+      const { count, isBehind } = await evaluateDue(db, { now: clock.now(), process, limit: EVALUATED_AT_ONCE })
       if (count > 0) wakeUps.alerts.send()
-      return { restMs: 0, isIdle: count === 0 }
+      return { restMs: count === 0 ? 0 : isBehind ? BEHIND_REST_MS : GATHERING_REST_MS, isIdle: count === 0 }
     },
   })
 }

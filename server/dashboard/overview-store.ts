@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { FAILING_STATES } from '#contract/alert-states.ts'
 import type { CauseReason } from '#contract/causes.ts'
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
@@ -16,18 +17,50 @@ const byIndex = (db: Database, table: string, index: string) =>
 /** Monitors of one registrable domain that fail in the same way. */
 export type Trouble = { state: MonitorState; domain: string; count: number }
 
+/** Domains of one state that are counted one by one. With more of them all that fails is read and grouped. */
+const FEW_DOMAINS = 200
+
 /** The largest of them, and how many there are. */
 export async function largestTroubles(
   db: Database,
   { organizationId }: Tenant,
   limit: number,
 ): Promise<{ troubles: Trouble[]; all: number }> {
+  const few = await troublesOneByOne(db, organizationId)
+  if (few) return { troubles: few.slice(0, limit), all: few.length }
   const { rows } = await sql<Trouble & { all_of_them: number }>`
     select state, domain, count(*) as count, count(*) over () as all_of_them
-      from ${byIndex(db, 'monitors', 'monitors_failing')}
+      from ${byIndex(db, 'monitors', 'monitors_failing_counted')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state, domain
       order by count(*) desc, max(id) desc limit ${limit}`.execute(db)
   return { troubles: rows.map(({ all_of_them: _, ...trouble }) => trouble), all: rows[0]?.all_of_them ?? 0 }
+}
+
+/** Steps from one domain to the next, so that the 100,000 monitors of one are only counted. Undefined where there are many domains. */
+async function troublesOneByOne(db: Database, organizationId: string): Promise<Trouble[] | undefined> {
+  const failing = (what: string, of: string, more = sql``) => sql`(select ${sql.raw(what)}
+    from ${byIndex(db, 'monitors', 'monitors_failing_counted')}
+    where organization_id = ${organizationId} and ${IS_FAILING} and monitors.state = ${sql.ref(`${of}.state`)} ${more})`
+  const ofDomain = sql`and monitors.domain = steps.domain`
+  const states = sql.join(
+    FAILING_STATES.map((state) => sql`select ${state} as state`),
+    sql` union all `,
+  )
+  const { rows } = await sql<Trouble & { place: number; newest: string }>`
+    with recursive states as (${states}), steps as (
+      select state, ${failing('min(domain)', 'states')} as domain, 1 as place from states
+      union all
+      select state, ${failing('min(domain)', 'steps', sql`and monitors.domain > steps.domain`)}, place + 1
+        from steps where domain is not null and place <= ${FEW_DOMAINS}
+    )
+    select state, domain, place, ${failing('count(*)', 'steps', ofDomain)} as count,
+        ${failing('max(id)', 'steps', ofDomain)} as newest
+      from steps where domain is not null`.execute(db)
+  if (rows.some(({ place }) => place > FEW_DOMAINS)) return undefined
+  return rows
+    .map(({ place: _, ...trouble }) => trouble)
+    .sort((one, other) => other.count - one.count || (one.newest < other.newest ? 1 : -1))
+    .map(({ newest: _, ...trouble }) => trouble)
 }
 
 type NamedTrouble = Pick<Trouble, 'state' | 'domain'>
@@ -41,7 +74,7 @@ export async function troublesOf(
   if (named.length === 0) return []
   const each = named.map(
     (trouble) => sql`select ${trouble.state} as state, ${trouble.domain} as domain, count(*) as count
-      from ${byIndex(db, 'monitors', 'monitors_failing')} where ${isOf(organizationId, trouble)}`,
+      from ${byIndex(db, 'monitors', 'monitors_failing_counted')} where ${isOf(organizationId, trouble)}`,
   )
   const { rows } = await sql<Trouble>`${sql.join(each, sql` union all `)}`.execute(db)
   return rows.filter(({ count }) => count > 0)
@@ -77,7 +110,7 @@ export async function failingMonitors(
             select occurred_at, old_state, new_state from ${byIndex(db, 'events', 'events_by_monitor')}
               where monitor_id = monitors.id order by occurred_at desc, id desc limit ${EVENTS_LOOKED_AT}
           ) as latest where old_state <> new_state and new_state = monitors.state) as since
-        from ${byIndex(db, 'monitors', 'monitors_failing')}
+        from ${byIndex(db, 'monitors', 'monitors_failing_counted')}
         where ${isOf(organizationId, trouble)} order by id desc limit ${limit}) as newest`,
   )
   const { rows } = await sql<FailingMonitor>`${sql.join(each, sql` union all `)}`.execute(db)

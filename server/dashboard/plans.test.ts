@@ -44,6 +44,11 @@ onBothEngines('what the dashboard asks', (_fresh, engine) => {
     })
     expect(plans.length).toBeGreaterThan(10)
     for (const { plan } of plans) expectIndexes(engine, plan)
+    if (engine === 'postgres') return
+    // The wide rows of 100,000 monitors of one zone take a second.
+    const counted = plans.filter(({ sql }) => /select '(all|NOT_FOUND)'|with recursive/.test(sql))
+    expect(counted).toHaveLength(2)
+    for (const { plan } of counted) expect(plan.replaceAll('COVERING INDEX', '')).not.toContain('monitors USING INDEX')
   })
 })
 

@@ -22,6 +22,7 @@ import { undeliveredRequests } from './migrations/0018-undelivered-requests.ts'
 import { search } from './migrations/0020-search.ts'
 import { groupCounts } from './migrations/0021-group-counts.ts'
 import { views } from './migrations/0022-views.ts'
+import { largeIncidents } from './migrations/0023-large-incidents.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
   search,
   groupCounts,
   views,
+  largeIncidents,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

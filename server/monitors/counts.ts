@@ -27,7 +27,7 @@ export async function countStates(db: Database, { organizationId }: Tenant): Pro
   const { rows } = await sql<{ what: string; state: string; count: number }>`
     select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
       from groups where organization_id = ${organizationId}
-    union all select 'failing', state, count(*) from ${byIndex(db, 'monitors_failing')}
+    union all select 'failing', state, count(*) from ${byIndex(db, 'monitors_failing_counted')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state
     union all select 'disabled', state, count(*) from ${byIndex(db, 'monitors_disabled')}
       where organization_id = ${organizationId} and is_active = 0 group by state

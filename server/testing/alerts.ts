@@ -23,7 +23,7 @@ export function givenAlerting(world: AppWorld) {
   let processes = 1
 
   async function evaluate(): Promise<void> {
-    while ((await evaluateDue(db, { now: clock.now(), process: 1, limit: 8 })) > 0);
+    while ((await evaluateDue(db, { now: clock.now(), process: 1, limit: 8 })).count > 0);
   }
 
   return {
