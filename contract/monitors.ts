@@ -371,7 +371,7 @@ export const MonitorQuery = Exactly(
   withMetadataFilters,
 )
 /** Counting ends there. */
-export const MOST_COUNTED = 10_000
+export const MOST_COUNTED = 5_000
 export const MonitorCounts = Exactly(
   {
     states: Type.Record(Type.String(), Type.Integer(), {

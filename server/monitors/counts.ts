@@ -6,7 +6,7 @@ import { type IndexedFilter, narrowestFilter, withIndex } from '../database/inde
 import { countByGroup, countsOf } from '../groups/counts.ts'
 import { isMet, type MonitorFilter, parseFilter } from './filter.ts'
 import { amongThose, indexedFiltersOf } from './list-indexes.ts'
-import { countedIds, isFoundFew } from './search.ts'
+import { countedIds, isExact, isFoundFew, withRareTrigrams } from './search.ts'
 
 // In the words of the migration, so that the partial index is used.
 const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
@@ -77,10 +77,10 @@ export async function countMonitors(db: Database, tenant: Tenant, query: Monitor
 
 /** Exact where one of the filters alone leaves fewer than `MOST_COUNTED`; else so many are looked at. */
 async function countSome(db: Database, tenant: Tenant, filter: MonitorFilter): Promise<MonitorCounts> {
-  const rows = await firstRows(db, tenant, filter)
+  const { rows, left } = await firstRows(db, tenant, filter)
   const looked = rows
     .select(['monitors.state', 'monitors.is_active'])
-    .select(sql<0 | 1>`case when ${isMet(tenant, filter)} then 1 else 0 end`.as('is_met'))
+    .select(sql<0 | 1>`case when ${isMet(tenant, left)} then 1 else 0 end`.as('is_met'))
     .limit(MOST_COUNTED)
   const counted = await db
     .selectFrom(looked.as('looked'))
@@ -91,16 +91,22 @@ async function countSome(db: Database, tenant: Tenant, filter: MonitorFilter): P
   return countsOf(met, sumOf(counted.map(({ count }) => count)) >= MOST_COUNTED)
 }
 
-/** What the filter leaves that the fewest monitors meet. */
+/** What the filter leaves that the fewest monitors meet. `left`: what is still to be looked at. */
 async function firstRows(db: Database, tenant: Tenant, filter: MonitorFilter) {
   const { organizationId } = tenant
   const chosen = await narrowestFilter(db, 'monitors', indexedFiltersOf(db, tenant, filter), MOST_COUNTED)
-  const { search } = filter
+  const search = filter.search && (await withRareTrigrams(db, tenant, filter.search))
   const isNarrow =
     chosen && (chosen.isFew || (chosen.count < MOST_COUNTED && search && !(await isFoundFew(db, tenant, search))))
-  if (search && !isNarrow) return amongThose(db, await countedIds(db, tenant, search, MOST_COUNTED))
+  if (search && !isNarrow) {
+    const left = isExact(search) ? { ...filter, search: undefined } : filter
+    return { rows: amongThose(db, await countedIds(db, tenant, search, MOST_COUNTED)), left }
+  }
   const all = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
-  return chosen ? rowsOf(db, tenant, chosen.filter) : all
+  if (!chosen) return { rows: all, left: filter }
+  const { table, values } = chosen.filter
+  const labels = table === 'monitor_labels' ? filter.labels.filter((label) => label !== values[1]) : filter.labels
+  return { rows: rowsOf(db, tenant, chosen.filter), left: { ...filter, labels } }
 }
 
 function rowsOf(db: Database, { organizationId }: Tenant, { table, index, columns, values, where }: IndexedFilter) {

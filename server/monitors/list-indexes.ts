@@ -5,7 +5,7 @@ import { type IndexedFilter, narrowestFilter } from '../database/index-hints.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Order } from '../http/keyset-query.ts'
 import { type MonitorFilter, NO_FILTER } from './filter.ts'
-import { foundIds, isFoundFew, type Search } from './search.ts'
+import { foundIds, isFoundFew, type Search, withRareTrigrams } from './search.ts'
 
 /** What each `order_by` of a list of monitors stands for; the first is the default. */
 export const ORDERS = {
@@ -63,12 +63,13 @@ const MOST_COMPARED = 20_000
 async function planSearch(
   db: Database,
   tenant: Tenant,
-  search: Search,
+  given: Search,
   order: Order,
   filters: readonly IndexedFilter[],
 ): Promise<ListPlan> {
   const chosen = await narrowestFilter(db, 'monitors', filters, MOST_COMPARED)
   if (chosen?.isFew) return along(tenant, chosen.filter, order)
+  const search = await withRareTrigrams(db, tenant, given)
   const found = lookedUp(order, foundIds(db, tenant, search), false, true)
   const isCompared = chosen !== undefined && chosen.count < MOST_COMPARED && !(await isFoundFew(db, tenant, search))
   const sparse = isCompared ? along(tenant, chosen.filter, order) : found
@@ -133,11 +134,16 @@ function byColumns({ organizationId }: Tenant, { equals, states }: MonitorFilter
     ...any,
     ...Object.entries(equals).map(([column, value]) =>
       column === 'group_id'
-        ? { index: 'monitors_by_group', columns: [column], values: [value] }
+        ? { index: 'monitors_by_group', columns: [column], values: [value], count: inGroup(organizationId, value) }
         : byColumn(organizationId, column, value),
     ),
   ]
 }
+
+const inGroup = (organizationId: string, groupId: unknown) =>
+  sql<{
+    count: number
+  }>`select monitors as count from groups where organization_id = ${organizationId} and id = ${groupId}`
 
 const byColumn = (organizationId: string, column: string, value: unknown): IndexedFilter => ({
   index: `monitors_by_${column}`,

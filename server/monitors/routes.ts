@@ -90,7 +90,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Count monitors by state',
           tags,
           description:
-            'Takes the filters of `GET /monitors`. The numbers are exact without a filter, for one group, and if one of the filters alone leaves fewer than 10,000 monitors. Otherwise `is_partial` is true and they are lower bounds.',
+            'Takes the filters of `GET /monitors`. The numbers are exact without a filter, for one group, and if one of the filters alone leaves fewer than 5,000 monitors. Otherwise `is_partial` is true and they are lower bounds.',
           querystring: CountsQuery,
           response: Answers(200, MonitorCounts),
         },

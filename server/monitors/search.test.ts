@@ -13,6 +13,7 @@ import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
 import { NOTHING } from './monitor.ts'
 import { deleteMonitor } from './remove.ts'
+import { parseSearch, withRareTrigrams } from './search.ts'
 import { fillSome } from './search-fill.ts'
 
 const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
@@ -283,6 +284,28 @@ onBothEngines('counts', (_fresh, engine) => {
     })
     for (const text of ['Ärzte', 'rzte', '"m"', 'x\\y']) expect([text, await search(text)]).toEqual([text, ['a']])
   })
+})
+
+test('trigrams that most texts have are not looked up, and the search finds the same (postgres)', async () => {
+  const world = await givenApp('postgres')
+  const { db } = world.deps
+  const { id: organizationId } = await world.organization()
+  const monitors = Array.from({ length: 120 }, (_, at) => ({ ...A, domain: `shop-${at}.example` }))
+  await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+  const lookedUp = async (text: string) => {
+    const { trigrams } = await withRareTrigrams(db, { organizationId }, parseSearch(text))
+    return trigrams!.get(text)!.split(',').length
+  }
+  expect(await lookedUp('shop-77.example')).toBe('shop-77.example'.length - 2)
+  await sql`analyze monitor_texts`.execute(db)
+  expect([await lookedUp('shop-77.example'), await lookedUp('example')]).toEqual([
+    'p-7 -77 77. 7.e'.split(' ').length,
+    1,
+  ])
+  expect(await found(world, 'shop-77.example')).toEqual(['shop-77.example'])
+  expect(await found(world, 'hop-7 ample')).toEqual(
+    [7, ...Array.from({ length: 10 }, (_, at) => 70 + at)].map((at) => `shop-${at}.example`),
+  )
 })
 
 test('monitors of a version before are added also while one of them is deleted (postgres)', async () => {

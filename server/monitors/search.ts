@@ -15,7 +15,13 @@ type NameRange = readonly [from: string, to: string]
  * Every word is in the text of a monitor, in one of its forms, and `value` in its expected values. `names`: where no word is long
  * enough for the index, names begin with it.
  */
-export type Search = { words: readonly (readonly string[])[]; names?: NameRange; value?: string }
+export type Search = {
+  words: readonly (readonly string[])[]
+  names?: NameRange
+  value?: string
+  /** What PostgreSQL's index is asked for, by the form of a word: all its trigrams, unless known. */
+  trigrams?: ReadonlyMap<string, string>
+}
 
 /** Sorts behind every character of a stored name. */
 const LAST = '\u007f'
@@ -113,10 +119,11 @@ export function foundIds(db: Database, tenant: Tenant, search: Search, most?: nu
   const limit = most === undefined ? sql`` : sql`limit ${most}`
   if (search.names && search.value === undefined) return idsByName(db, tenant, search.names, limit)
   const { organizationId } = tenant
-  const words = search.value === undefined ? search.words : [...search.words, [search.value]]
+  const words = lookedUp(search)
   if (engineOf(db) === 'postgres') {
     return sql`(select monitor_id as id from monitor_texts as texts
-      where texts.organization_id = ${organizationId} and ${hasTrigrams(organizationId, words)} and ${contains(search)} ${limit})`
+      where texts.organization_id = ${organizationId} and ${hasTrigrams(tenant, search.trigrams, words)}
+        and ${contains(search)} ${limit})`
   }
   // The numbers of the organization bound what is walked of each trigram's list.
   const bound = (which: 'min' | 'max') =>
@@ -127,20 +134,42 @@ export function foundIds(db: Database, tenant: Tenant, search: Search, most?: nu
       and texts.number = monitor_search.rowid and texts.organization_id = ${organizationId} and ${contains(search)} ${limit})`
 }
 
+const lookedUp = ({ words, value }: Search): Search['words'] => (value === undefined ? words : [...words, [value]])
+
 /** In the words of the migration, so that the index is used. */
-const hasTrigrams = (organizationId: string, words: Search['words']) =>
-  sql.join(
-    indexed(words).map(
-      (forms) =>
-        sql`(${sql.join(
-          forms.map(
-            (form) => sql`search_trigrams(organization_id, text) @> search_trigrams(${organizationId}, ${form})`,
-          ),
-          sql` or `,
-        )})`,
-    ),
-    sql` and `,
+function hasTrigrams({ organizationId }: Tenant, known: Search['trigrams'], words: Search['words']) {
+  const has = (form: string) => {
+    const trigrams = known?.get(form)
+    const all = trigrams === undefined ? sql`search_trigrams(${organizationId}, ${form})` : sql`${trigrams}::bigint[]`
+    return sql`search_trigrams(organization_id, text) @> ${all}`
+  }
+  const terms = indexed(words).map((forms) => sql`(${sql.join(forms.map(has), sql` or `)})`)
+  return sql.join(terms, sql` and `)
+}
+
+/** A trigram that more of all monitors have leaves so many that to look it up takes longer than it saves. */
+const COMMON = 0.5
+
+/**
+ * The search without the trigrams that nearly every text has ("com", "ple"), by PostgreSQL's statistics of the index: their lists are the
+ * longest. At least the rarest of a word stays. Without statistics all stay.
+ */
+export async function withRareTrigrams(db: Database, { organizationId }: Tenant, search: Search): Promise<Search> {
+  if (engineOf(db) === 'sqlite' || (search.names && search.value === undefined)) return search
+  const forms = indexed(lookedUp(search)).flat()
+  const { rows } = await sql<{ form: string; trigrams: string }>`
+    with common as materialized (
+      select trigram, frequency from pg_stats, unnest(most_common_elems::text::bigint[], most_common_elem_freqs) as each (trigram, frequency)
+        where schemaname = any(current_schemas(false)) and tablename = 'monitor_texts_by_trigram' and frequency > ${COMMON}),
+    own as (
+      select form, trigram, frequency, row_number() over (partition by form order by frequency nulls first) as place
+        from unnest(${forms}::text[]) as form, unnest(search_trigrams(${organizationId}, form)) as trigram
+        left join common using (trigram))
+    select form, array_agg(trigram)::text as trigrams from own where place = 1 or frequency is null group by form`.execute(
+    db,
   )
+  return { ...search, trigrams: new Map(rows.map(({ form, trigrams }) => [form, trigrams])) }
+}
 
 /** The expression of FTS5. Its trigrams are characters. */
 const matchOf = (words: Search['words']): string =>
