@@ -170,39 +170,40 @@ export const EventQuery = Exactly({
 })
 export type EventQuery = Static<typeof EventQuery>
 
+const envelope = {
+  id: Type.String({
+    description: 'The id of this request (`req_…`), the same for all attempts. Use it to detect duplicates.',
+  }),
+  webhook_id: Type.String(),
+  created: Instant('When the request was created.'),
+}
+const monitor = Type.Optional(
+  Exactly(
+    {
+      external_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      tags: Type.Optional(Type.Array(Type.String())),
+      metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+      group: Type.Optional(
+        Exactly({
+          id: Type.String(),
+          slug: Type.String(),
+          name: Type.String(),
+          external_id: Type.Union([Type.String(), Type.Null()]),
+        }),
+      ),
+      reason: Type.Optional(Type.Union([VerdictReasonAnswer, Type.Null()])),
+      difference: Type.Optional(Type.Union([Difference, Type.Null()])),
+    },
+    {
+      description:
+        'The fields in `payload_includes` of the webhook, with their values when the event occurred. Absent if it has none.',
+    },
+  ),
+)
+
 /** What a webhook receives. */
 export const Delivery = Exactly(
-  {
-    id: Type.String({
-      description: 'The id of this request (`req_…`), the same for all attempts. Use it to detect duplicates.',
-    }),
-    webhook_id: Type.String(),
-    event: Event,
-    created: Instant('When the request was created.'),
-    monitor: Type.Optional(
-      Exactly(
-        {
-          external_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-          tags: Type.Optional(Type.Array(Type.String())),
-          metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
-          group: Type.Optional(
-            Exactly({
-              id: Type.String(),
-              slug: Type.String(),
-              name: Type.String(),
-              external_id: Type.Union([Type.String(), Type.Null()]),
-            }),
-          ),
-          reason: Type.Optional(Type.Union([VerdictReasonAnswer, Type.Null()])),
-          difference: Type.Optional(Type.Union([Difference, Type.Null()])),
-        },
-        {
-          description:
-            'The fields in `payload_includes` of the webhook, with their values when the event occurred. Absent if it has none.',
-        },
-      ),
-    ),
-  },
+  { id: envelope.id, webhook_id: envelope.webhook_id, event: Event, created: envelope.created, monitor },
   {
     title: 'Delivery',
     examples: [
@@ -216,3 +217,35 @@ export const Delivery = Exactly(
   },
 )
 export type Delivery = Static<typeof Delivery>
+
+/** Events that one request may have, and how long one may wait for others. */
+export const MOST_BATCHED = 100
+export const LONGEST_BATCH_WAIT_SECONDS = 60
+
+/** What a webhook with `batch` receives. */
+export const DeliveryBatch = Exactly(
+  {
+    id: envelope.id,
+    webhook_id: envelope.webhook_id,
+    events: Type.Array(Exactly({ event: Event, monitor }), {
+      minItems: 1,
+      maxItems: MOST_BATCHED,
+      description:
+        'The events, in the order in which they were recorded, each with what a request of its own would have.',
+    }),
+    created: envelope.created,
+  },
+  {
+    title: 'DeliveryBatch',
+    description: 'The body of a request of a webhook with `batch`.',
+    examples: [
+      {
+        id: 'req_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        webhook_id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
+        events: [{ event: exampleOf(Event) }],
+        created: '2026-11-21T09:30:00.000Z',
+      },
+    ],
+  },
+)
+export type DeliveryBatch = Static<typeof DeliveryBatch>

@@ -10,7 +10,10 @@ import {
   Time,
   TimeFilter,
 } from './common.ts'
-import { Delivery } from './events.ts'
+import { Delivery, DeliveryBatch, LONGEST_BATCH_WAIT_SECONDS, MOST_BATCHED } from './events.ts'
+
+/** Where a caller leaves a value out. */
+export const BATCH_DEFAULTS = { max_events: MOST_BATCHED, max_wait_seconds: 5 }
 
 export const Webhook = Exactly(
   {
@@ -43,6 +46,12 @@ export const Webhook = Exactly(
         description:
           'True if the webhook receives the changes of all groups, not only of those in `groups`. Absent otherwise.',
       }),
+    ),
+    batch: Type.Optional(
+      Exactly(
+        { max_events: Type.Integer(), max_wait_seconds: Type.Integer() },
+        { description: 'Present if the webhook receives several events in one request.' },
+      ),
     ),
   },
   {
@@ -107,6 +116,33 @@ const all_groups = Type.Boolean({
     'Whether the webhook receives the changes of all groups, also of groups that are created later. `groups` and the `webhooks` of a group stay as they are. Default: false.',
 })
 
+const batch = Exactly(
+  {
+    max_events: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MOST_BATCHED,
+        default: BATCH_DEFAULTS.max_events,
+        description: 'The most events that one request has. One with so many is sent at once.',
+      }),
+    ),
+    max_wait_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: LONGEST_BATCH_WAIT_SECONDS,
+        default: BATCH_DEFAULTS.max_wait_seconds,
+        description:
+          'How many seconds an event waits for others at most. 0: only events recorded together share a request.',
+      }),
+    ),
+  },
+  {
+    description:
+      'Send several events in one request (DeliveryBatch). Default: null, one request for each event (Delivery).',
+    examples: [BATCH_DEFAULTS],
+  },
+)
+
 const elsewhere = {
   id: GIVEN_BY_SERVER,
   created: GIVEN_BY_SERVER,
@@ -123,6 +159,7 @@ export const NewWebhook = Exactly(
     groups: Type.Optional(groups),
     payload_includes: Type.Optional(payload_includes),
     all_groups: Type.Optional(all_groups),
+    batch: Type.Optional(Nullable(batch)),
   },
   {
     title: 'NewWebhook',
@@ -143,6 +180,7 @@ export const WebhookChange = Exactly(
     groups: Type.Optional(Nullable(groups)),
     payload_includes: Type.Optional(Nullable(payload_includes)),
     all_groups: Type.Optional(all_groups),
+    batch: Type.Optional(Nullable(batch)),
     is_active: Type.Optional(
       Type.Boolean({ description: 'Whether the webhook is enabled, as with /enable and /disable.' }),
     ),
@@ -187,7 +225,7 @@ export const REQUEST_STATUSES = ['PENDING', 'DELIVERED', 'RETRYING', 'FAILED'] a
 const request = {
   id: Type.String({ description: 'Begins with `req_`.' }),
   webhook_id: Type.String(),
-  event_id: Nullable(Type.String({ description: 'Null for a test.' })),
+  event_id: Nullable(Type.String({ description: 'Null for a test. Of a batch, its first event.' })),
   created: Instant('When the request was created.'),
   status: Type.Enum(REQUEST_STATUSES),
   retries: Type.Integer({
@@ -204,6 +242,10 @@ const request = {
     ),
   ),
 }
+/** Present for a batch only. */
+const events = Type.Optional(
+  Type.Integer({ description: 'The number of events in the request. Absent unless it was created as a batch.' }),
+)
 const example = {
   id: 'req_01kaj3x7v8q2n5m4r6t9w0y1zb',
   webhook_id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
@@ -218,11 +260,14 @@ const example = {
   last_attempt: '2026-11-21T09:30:01.000Z',
   next_attempt: '2026-11-21T09:35:01.000Z',
 }
-export const WebhookRequest = Exactly(request, {
-  title: 'WebhookRequest',
-  description: 'One delivery of one event to one webhook.',
-  examples: [example],
-})
+export const WebhookRequest = Exactly(
+  { ...request, events },
+  {
+    title: 'WebhookRequest',
+    description: 'One delivery to one webhook: of one event, or of a batch.',
+    examples: [example],
+  },
+)
 export type WebhookRequest = Static<typeof WebhookRequest>
 
 export const WebhookAttempt = Exactly(
@@ -252,7 +297,8 @@ export const WebhookAttempt = Exactly(
 export const WebhookRequestInFull = Exactly(
   {
     ...request,
-    payload: Delivery,
+    events,
+    payload: Type.Union([Delivery, DeliveryBatch]),
     attempts: Type.Array(WebhookAttempt, { description: 'The latest 200, oldest first.' }),
   },
   {

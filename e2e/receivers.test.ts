@@ -9,7 +9,7 @@ import { systemClock } from '#server/clock.ts'
 import { parseNetworks } from '#server/safe-http/addresses.ts'
 import { createSafeFetch } from '#server/safe-http/safe-fetch.ts'
 import { attempt } from '#server/webhooks/attempt.ts'
-import { newPayload } from '#server/webhooks/payload.ts'
+import { newBatchBody, newPayload } from '#server/webhooks/payload.ts'
 import { newWebhookSecret, signatureHeaders } from '#server/webhooks/signature.ts'
 
 const secret = newWebhookSecret()
@@ -80,6 +80,14 @@ describe.each(runnable)('the receiver in $language', (example) => {
       statusCode: 204,
     })
     await safeFetch.close()
+  })
+
+  test('accepts a batch', async () => {
+    const { event } = JSON.parse(body.toString())
+    const events = [1, 2].map(() => Buffer.from(JSON.stringify({ event })))
+    const batch = newBatchBody({ requestId: 'req_test_1', webhookId: 'whk_1', createdAt: 0, events })
+    const headers = signatureHeaders({ requestId: 'req_test_1', body: batch, secret, sentAt: Date.now() })
+    expect(await statusOf(headers, batch)).toBe(204)
   })
 
   test.each([-290_000, 290_000])('accepts a clock that differs by %i ms', async (ms) => {

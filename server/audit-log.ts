@@ -56,7 +56,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
   },
   webhook: {
     ...{ url: true, groups: true, is_active: true, headers: (headers) => Object.keys(headers ?? {}) },
-    ...{ payload_includes: true, all_groups: true },
+    ...{ payload_includes: true, all_groups: true, batch: true },
     ...{ grace_hours: true, request_id: true, since: true, until: true, status: true },
   },
   channel: { name: true, type: true, is_active: true, settings: (settings) => Object.keys(settings ?? {}) },

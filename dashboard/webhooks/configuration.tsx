@@ -54,6 +54,11 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
             ))
           )}
         </Fact>
+        {webhook.batch && (
+          <Fact name="Batches">
+            up to {webhook.batch.max_events} changes, after {webhook.batch.max_wait_seconds} s at the latest
+          </Fact>
+        )}
         <Fact name="Made">
           <Time at={webhook.created} isExact />
         </Fact>

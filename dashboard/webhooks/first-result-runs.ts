@@ -11,8 +11,8 @@ export function linesOf(
   requests: readonly LoggedRequest[],
   eventOf: (event: string) => Pick<NotifiedEvent, 'old_state'> | undefined,
 ): LogLine[] {
-  const isFirst = ({ event_id, status }: LoggedRequest) =>
-    status === 'DELIVERED' && event_id !== null && eventOf(event_id)?.old_state === 'UNSET'
+  const isFirst = ({ event_id, status, events }: LoggedRequest) =>
+    status === 'DELIVERED' && events === undefined && event_id !== null && eventOf(event_id)?.old_state === 'UNSET'
   const lines: LogLine[] = []
   for (let at = 0; at < requests.length; ) {
     let end = at

@@ -32,6 +32,20 @@ test('only what differs is sent', () => {
   })
 })
 
+test('batches are sent only where they are wanted or were', () => {
+  const batch = { max_events: 100, max_wait_seconds: 5 }
+  const form = formOf(webhook)
+  expect(changeOf(webhook, { ...form, isBatched: true })).toEqual({ batch })
+  expect(changeOf(webhook, { ...form, batch: { max_events: '7', max_wait_seconds: '0' } })).toEqual({})
+  const batched = { ...webhook, batch }
+  expect(changeOf(batched, formOf(batched))).toEqual({})
+  expect(changeOf(batched, { ...formOf(batched), isBatched: false })).toEqual({ batch: null })
+  const typed = { ...formOf(batched), batch: { max_events: '7', max_wait_seconds: '0' } }
+  expect(changeOf(batched, typed)).toEqual({ batch: { max_events: 7, max_wait_seconds: 0 } })
+  expect(newWebhookOf({ ...typed, isBatched: false })).not.toHaveProperty('batch')
+  expect(newWebhookOf(typed).batch).toEqual({ max_events: 7, max_wait_seconds: 0 })
+})
+
 test('header lines without a name are not sent, and no secret is sent where the server makes it', () => {
   const form = { ...emptyForm(['grp_1']), url: 'https://a.example', headers: [{ key: 0, name: ' ', value: 'x' }] }
   expect(newWebhookOf(form)).toEqual({ url: 'https://a.example', groups: ['grp_1'], headers: {} })

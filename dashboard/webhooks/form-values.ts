@@ -1,4 +1,4 @@
-import type { NewWebhook, Webhook, WebhookChange } from '#contract/webhooks.ts'
+import { BATCH_DEFAULTS, type NewWebhook, type Webhook, type WebhookChange } from '#contract/webhooks.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 
 /** The values of the form. A header without a name is an empty line. */
@@ -7,33 +7,46 @@ export type WebhookForm = {
   groups: string[]
   isOfAll: boolean
   headers: HeaderLine[]
+  isBatched: boolean
+  /** Numbers as they are typed. */
+  batch: { max_events: string; max_wait_seconds: string }
   /** Undefined: one is made by the server. */
   secret: string | undefined
 }
 export type HeaderLine = { key: number; name: string; value: string }
+
+const textsOf = ({ max_events, max_wait_seconds }: typeof BATCH_DEFAULTS) => ({
+  max_events: String(max_events),
+  max_wait_seconds: String(max_wait_seconds),
+})
 
 export const emptyForm = (groups: string[]): WebhookForm => ({
   url: '',
   groups,
   isOfAll: false,
   headers: [],
+  isBatched: false,
+  batch: textsOf(BATCH_DEFAULTS),
   secret: undefined,
 })
 
-export const formOf = ({ url, groups, all_groups, headers }: Webhook): WebhookForm => ({
+export const formOf = ({ url, groups, all_groups, headers, batch }: Webhook): WebhookForm => ({
   url,
   groups,
   isOfAll: all_groups ?? false,
   headers: Object.entries(headers).map(([name, value], key) => ({ key, name, value })),
+  isBatched: batch !== undefined,
+  batch: textsOf(batch ?? BATCH_DEFAULTS),
   secret: undefined,
 })
 
-export const newWebhookOf = ({ url, groups, isOfAll, headers, secret }: WebhookForm): NewWebhook => ({
-  url: url.trim(),
-  groups,
-  ...(isOfAll ? { all_groups: true } : {}),
-  headers: headersOf(headers),
-  ...(secret === undefined ? {} : { secret }),
+export const newWebhookOf = (form: WebhookForm): NewWebhook => ({
+  url: form.url.trim(),
+  groups: form.groups,
+  ...(form.isOfAll ? { all_groups: true } : {}),
+  headers: headersOf(form.headers),
+  ...(form.isBatched ? { batch: batchOf(form) } : {}),
+  ...(form.secret === undefined ? {} : { secret: form.secret }),
 })
 
 /** `groupName`: of an id. */
@@ -45,6 +58,12 @@ export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm>
     label: 'Headers',
     text: (lines) => headerLines(lines).join('\n'),
     same: (one, other) => sameSet(headerLines(one), headerLines(other)),
+  },
+  isBatched: { label: 'Send changes in batches', text: (isBatched) => (isBatched ? 'yes' : 'no') },
+  batch: {
+    label: 'Batches',
+    text: ({ max_events, max_wait_seconds }) => `${max_events} changes, ${max_wait_seconds} seconds`,
+    same: (one, other) => one.max_events === other.max_events && one.max_wait_seconds === other.max_wait_seconds,
   },
   // Is changed by rotating it.
   secret: { label: 'Secret', text: () => '', same: () => true },
@@ -59,8 +78,16 @@ export function changeOf(before: Webhook, form: WebhookForm): WebhookChange {
     ...(isSame(fields, 'groups', was, form) ? {} : { groups: form.groups }),
     ...(isSame(fields, 'isOfAll', was, form) ? {} : { all_groups: form.isOfAll }),
     ...(isSame(fields, 'headers', was, form) ? {} : { headers: headersOf(form.headers) }),
+    ...(isSame(fields, 'isBatched', was, form) && (!form.isBatched || isSame(fields, 'batch', was, form))
+      ? {}
+      : { batch: form.isBatched ? batchOf(form) : null }),
   }
 }
+
+const batchOf = ({ batch }: WebhookForm) => ({
+  max_events: Number(batch.max_events),
+  max_wait_seconds: Number(batch.max_wait_seconds),
+})
 
 const headerLines = (lines: readonly HeaderLine[]): string[] =>
   Object.entries(headersOf(lines)).map(([name, value]) => `${name}: ${value}`)

@@ -22,7 +22,12 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   // Until groups are chosen it is the default one, which may still be on its way while an address is typed.
   const [chosen, setChosen] = useState<string[]>()
   const form = { ...given, groups: chosen ?? standardOf(groups) }
-  const isTouched = chosen !== undefined || given.url !== '' || given.headers.length > 0 || given.secret !== undefined
+  const isTouched =
+    chosen !== undefined ||
+    given.url !== '' ||
+    given.headers.length > 0 ||
+    given.isBatched ||
+    given.secret !== undefined
   const change = (next: WebhookForm) => {
     setGiven(next)
     if (next.groups !== form.groups) setChosen(next.groups)

@@ -4,6 +4,7 @@ import type { Event } from '#contract/events.ts'
 import type { Group } from '#contract/groups.ts'
 import type { KeptRequests, Webhook, WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
 import { api, type Page, type Query } from '../api.ts'
+import { eventsIn } from './events-in.ts'
 
 const PAGE = 25
 
@@ -148,7 +149,9 @@ export function payloadsQuery(requests: readonly WebhookRequest[]) {
       const read = ({ webhook_id, id }: WebhookRequest) =>
         api.get<WebhookRequestInFull>(`/webhooks/${webhook_id}/requests/${id}`, {}, signal)
       const found = await Promise.all(requests.map(read))
-      return new Map<string, NotifiedEvent>(found.map(({ payload: { event } }) => [event.id, event]))
+      return new Map<string, NotifiedEvent>(
+        found.flatMap(({ payload }) => eventsIn(payload).map((event) => [event.id, event])),
+      )
     },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,

@@ -12,6 +12,7 @@ import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { Attempts } from './attempts.tsx'
+import { eventsIn } from './events-in.ts'
 import { Payload } from './payload.tsx'
 import { requestQuery } from './queries.ts'
 import { useOutcome } from './use-outcome.ts'
@@ -60,6 +61,7 @@ export function RequestDialog({
             {outcome.attempt && (outcome.attempt.error === null ? 'Delivered.' : `Failed: ${outcome.attempt.error}.`)}
           </p>
           <About request={data} />
+          <Batch request={data} />
           <Attempts attempts={data.attempts} isUnderWay={outcome.isUnderWay} />
           <Payload webhook={webhook} request={request} />
         </div>
@@ -86,19 +88,26 @@ function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
   return { after, isStarting: send.isPending, problem: send.error, start: () => send.mutate() }
 }
 
-const titleOf = ({ event_id, payload: { event } }: WebhookRequestInFull): string =>
-  event_id === null ? 'Test' : `${nameOf(event.domain)} ${event.domain.record_type}`
+function titleOf({ event_id, payload }: WebhookRequestInFull): string {
+  const [event, ...others] = eventsIn(payload)
+  if (event_id === null || !event) return 'Test'
+  return others.length > 0
+    ? `Batch of ${others.length + 1} changes`
+    : `${nameOf(event.domain)} ${event.domain.record_type}`
+}
 
 function About({ request }: { request: WebhookRequestInFull }) {
   const { status, created, delivered, next_attempt, event_id, payload } = request
+  const events = event_id === null ? [] : eventsIn(payload)
+  const [event] = events.length === 1 ? events : []
   return (
     <Facts>
       <Fact name="Status">
         <StatusBadge status={status} />
       </Fact>
-      {event_id && (
+      {event && (
         <Fact name="Change">
-          <StateChange event={payload.event} />
+          <StateChange event={event} />
         </Fact>
       )}
       <Fact name="Created">
@@ -112,12 +121,12 @@ function About({ request }: { request: WebhookRequestInFull }) {
       {next_attempt && (
         <Fact name="Next attempt">{Date.parse(next_attempt) <= Date.now() ? 'now' : <Time at={next_attempt} />}</Fact>
       )}
-      {event_id && (
+      {event && (
         <Fact name="Monitor">
           <Link
             to="/monitors/$monitor"
-            params={{ monitor: payload.event.monitor_id }}
-            search={{ event: event_id }}
+            params={{ monitor: event.monitor_id }}
+            search={{ event: event.id }}
             className="rounded-sm text-accent-ink hover:underline"
           >
             Open the monitor
@@ -125,5 +134,41 @@ function About({ request }: { request: WebhookRequestInFull }) {
         </Fact>
       )}
     </Facts>
+  )
+}
+
+/** The changes of a batch, each with its monitor. */
+function Batch({ request: { event_id, payload } }: { request: WebhookRequestInFull }) {
+  const events = eventsIn(payload)
+  if (event_id === null || events.length < 2) return null
+  return (
+    <section>
+      <h3 className="mb-2 text-sm font-semibold">
+        Changes <span className="font-normal text-faint tabular-nums">{events.length}</span>
+      </h3>
+      <section
+        aria-label="Changes"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+        tabIndex={0}
+        className="max-h-64 overflow-y-auto rounded-md border border-line"
+      >
+        <ul className="divide-y divide-line">
+          {events.map((event) => (
+            <li key={event.id} className="flex flex-wrap items-center gap-x-3 gap-y-0.5 px-3 py-2 text-sm">
+              <Link
+                to="/monitors/$monitor"
+                params={{ monitor: event.monitor_id }}
+                search={{ event: event.id }}
+                className="min-w-0 rounded-sm hover:underline"
+              >
+                <Code className="font-medium">{nameOf(event.domain)}</Code>{' '}
+                <span className="text-xs text-faint">{event.domain.record_type}</span>
+              </Link>
+              <StateChange event={event} />
+            </li>
+          ))}
+        </ul>
+      </section>
+    </section>
   )
 }

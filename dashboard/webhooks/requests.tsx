@@ -188,6 +188,9 @@ function Row({ request, eventOf, onOpen }: RowProps) {
 
 export function Change({ request, event }: { request: WebhookRequest; event: NotifiedEvent | undefined }) {
   if (request.event_id === null) return <span className="font-medium">Test</span>
+  if (request.events !== undefined && request.events > 1) {
+    return <span className="font-medium">Batch of {request.events} changes</span>
+  }
   if (!event) return <Code className="text-faint">{request.event_id}</Code>
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-0.5">

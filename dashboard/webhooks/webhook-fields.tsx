@@ -1,4 +1,5 @@
 import { Plus, X } from 'lucide-react'
+import { LONGEST_BATCH_WAIT_SECONDS, MOST_BATCHED } from '#contract/events.ts'
 import { Button } from '../ui/button.tsx'
 import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
@@ -6,7 +7,7 @@ import type { HeaderLine, WebhookForm } from './form-values.ts'
 import { GroupChoice } from './group-choice.tsx'
 
 /** Fields whose problems are shown here. */
-export const WEBHOOK_FIELDS = ['url', 'groups', 'headers', 'secret']
+export const WEBHOOK_FIELDS = ['url', 'groups', 'headers', 'batch.max_events', 'batch.max_wait_seconds', 'secret']
 
 type FieldsProps = { form: WebhookForm; onChange: (form: WebhookForm) => void; problem: unknown; isNew?: boolean }
 
@@ -42,6 +43,7 @@ export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
         onChange={(headers) => set({ headers })}
         error={fieldError(problem, 'headers')}
       />
+      <BatchFields form={form} onChange={set} problem={problem} />
       {isNew && <SecretField secret={form.secret} onChange={(secret) => set({ secret })} problem={problem} />}
     </div>
   )
@@ -109,6 +111,56 @@ function HeaderFields({
         </Button>
       )}
     </fieldset>
+  )
+}
+
+/** Off unless the receiver is made for it: the body has another form. */
+function BatchFields({
+  form: { isBatched, batch },
+  onChange,
+  problem,
+}: {
+  form: WebhookForm
+  onChange: (change: Partial<WebhookForm>) => void
+  problem: unknown
+}) {
+  return (
+    <div className="flex flex-col gap-3">
+      <Checkbox
+        label="Send changes in batches"
+        hint="Your endpoint receives several changes in one request, in the field events."
+        isChecked={isBatched}
+        onChange={(isBatched) => onChange({ isBatched })}
+      />
+      {isBatched && (
+        <div className="grid gap-3 sm:grid-cols-2">
+          <Field label="Changes per request" hint="1 to 100." error={fieldError(problem, 'batch.max_events')}>
+            <Input
+              type="number"
+              required
+              min={1}
+              max={MOST_BATCHED}
+              value={batch.max_events}
+              onChange={(event) => onChange({ batch: { ...batch, max_events: event.target.value } })}
+            />
+          </Field>
+          <Field
+            label="Longest wait in seconds"
+            hint="0 to 60. A full request is sent at once."
+            error={fieldError(problem, 'batch.max_wait_seconds')}
+          >
+            <Input
+              type="number"
+              required
+              min={0}
+              max={LONGEST_BATCH_WAIT_SECONDS}
+              value={batch.max_wait_seconds}
+              onChange={(event) => onChange({ batch: { ...batch, max_wait_seconds: event.target.value } })}
+            />
+          </Field>
+        </div>
+      )}
+    </div>
   )
 }
 

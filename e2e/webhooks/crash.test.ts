@@ -35,7 +35,7 @@ for (const [engine, processes] of [
 
 async function killAgainAndAgain(engine: Engine, processes: number): Promise<void> {
   const random = givenRandom()
-  const { db, settings, receiver, events } = await givenRequests(engine)
+  const { db, settings, receiver, events, written } = await givenRequests(engine)
   // Time in which a process can die with a request in progress, and some that fail.
   receiver.answers(async ({ body }) => {
     await systemClock.sleep(body.length % 23)
@@ -55,9 +55,9 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
 
   const rows = await db
     .selectFrom('webhook_requests')
-    .select(['id', 'body', 'event_at', 'event_id', 'attempts'])
+    .select(['id', 'body', 'event_at', 'event_id', 'attempts', 'events'])
     .execute()
-  expect(rows).toHaveLength(KILLS * EVENTS_EACH * WEBHOOKS)
+  expect(rows.filter(({ events }) => events === null)).toHaveLength(KILLS * EVENTS_EACH * WEBHOOKS)
   const arrived = Map.groupBy(receiver.received, ({ headers }) => String(headers['webhook-id']))
   for (const row of rows) {
     const { id } = row
@@ -65,6 +65,11 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
     expect(new Set(bodies), id).toEqual(new Set([(await readBody(db, row)).toString()]))
   }
   expect(arrived.size).toBe(rows.length)
+  const batches = rows
+    .filter(({ events }) => events !== null)
+    .map(({ body }) => JSON.parse(Buffer.from(body).toString()))
+  const batched = batches.flatMap(({ events }) => events.map(({ event }: { event: { id: string } }) => event.id))
+  expect(batched.toSorted()).toEqual(written())
   console.log(`${engine}: ${rows.length} requests, ${receiver.received.length - rows.length} sent more than once`)
 }
 
@@ -82,9 +87,13 @@ async function givenRequests(engine: Engine) {
     const webhook = { url: `${receiver.url}/${index}`, groups: [groupId] }
     await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), webhook)
   }
+  const batching = { url: `${receiver.url}/batches`, groups: [groupId], batch: { max_events: 5, max_wait_seconds: 1 } }
+  await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), batching)
   let made = 0
+  const idOf = (number: number) => `evt_${String(number).padStart(6, '0')}`
+  const written = () => Array.from({ length: made }, (_, at) => idOf(at + 1))
   const newEvent = () => ({
-    id: `evt_${String(++made).padStart(6, '0')}`,
+    id: idOf(++made),
     monitor_id: 'mon_1',
     occurred: new Date(systemClock.now()).toISOString(),
     current_value: ['192.0.2.1'.padEnd(10 + (made % 13), '0')],
@@ -104,7 +113,7 @@ async function givenRequests(engine: Engine) {
     await db.transaction().execute((transaction) => insertRequests(transaction, reported, systemClock.now()))
   }
   // Two processes in each server, as on a machine with three cores.
-  return { db, settings: { ...settings, ROLES: 'delivery', WORKERS: '2' }, receiver, events }
+  return { db, settings: { ...settings, ROLES: 'delivery', WORKERS: '2' }, receiver, events, written }
 }
 
 /** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
@@ -124,7 +133,8 @@ async function everythingIsDelivered(db: Database): Promise<void> {
     await comeBack(db)
     const queue = await db.selectFrom('due_requests').selectAll().execute()
     const undelivered = db.selectFrom('webhook_requests').select(['id', 'status']).where('status', '!=', 'DELIVERED')
-    return [...queue, ...(await undelivered.execute())]
+    const waiting = db.selectFrom('batched_events').select('event_id').where('request_id', 'is', null)
+    return [...queue, ...(await undelivered.execute()), ...(await waiting.execute())]
   }
   await eventually(left, (rows) => rows.length === 0)
 }

@@ -37,5 +37,8 @@ if (!is_genuine($timestamp, $signature, $body, $secret)) {
 
 $delivery = json_decode($body, true);
 // The same id can come again: do the work once per id, and soon, because the sender waits 30 seconds.
-error_log("received {$delivery['id']}: {$delivery['event']['new_state']}");
+// A webhook with `batch` sends several changes in `events`, any other one sends one in `event`.
+foreach ($delivery['events'] ?? [$delivery] as $item) {
+    error_log("received {$delivery['id']}: {$item['event']['new_state']}");
+}
 http_response_code(204);

@@ -34,7 +34,9 @@ class Receiver(BaseHTTPRequestHandler):
             return self.answer(401)
         delivery = json.loads(body)
         # The same id can come again: do the work once per id, and soon, because the sender waits 30 seconds.
-        print(delivery["id"], delivery["event"]["domain"]["domain"], delivery["event"]["new_state"], flush=True)
+        # A webhook with `batch` sends several changes in `events`, any other one sends one in `event`.
+        for item in delivery.get("events", [delivery]):
+            print(delivery["id"], item["event"]["domain"]["domain"], item["event"]["new_state"], flush=True)
         self.answer(204)
 
     def answer(self, status: int):

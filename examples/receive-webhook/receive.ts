@@ -18,9 +18,12 @@ const server = createServer(async (request, response) => {
   const body = Buffer.concat(chunks) // the octets as they came: parse only what was verified
   if (!isGenuine(request.headers, body, SECRET)) return response.writeHead(401).end()
 
-  const { id, event } = JSON.parse(body.toString())
+  // A webhook with `batch` sends several changes in `events`, any other one sends one in `event`.
+  const { id, event, events = [{ event }] } = JSON.parse(body.toString())
   // The same id can come again: do the work once per id, and soon, because the sender waits 30 seconds.
-  console.log(`${id}: ${event.domain.record_type} of ${event.domain.domain} is ${event.new_state}`)
+  for (const { event } of events) {
+    console.log(`${id}: ${event.domain.record_type} of ${event.domain.domain} is ${event.new_state}`)
+  }
   response.writeHead(204).end()
 })
 

@@ -3,11 +3,12 @@ import { JUMP_MS } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Columns, deleteEach, updateEach } from './bulk.ts'
 import { type Database, inTransaction, skipLocked } from './database.ts'
-import type { DueChecksTable, DueRequestsTable, Tables } from './schema.ts'
+import type { DueChecksTable, Tables } from './schema.ts'
 import type { DueAlertsTable, DueEvaluationsTable } from './schema-alerts.ts'
 import type { DueJobsTable } from './schema-jobs.ts'
 import type { DueMailsTable } from './schema-people.ts'
 import type { DueWaitsTable } from './schema-setup.ts'
+import type { DueRequestsTable } from './schema-webhooks.ts'
 
 /**
  * Work that waits in tables `due_<things>`, for all who do some. A row is due when its `due_at` has come. A claim is a lease:

@@ -23,6 +23,7 @@ import { search } from './migrations/0020-search.ts'
 import { groupCounts } from './migrations/0021-group-counts.ts'
 import { views } from './migrations/0022-views.ts'
 import { largeIncidents } from './migrations/0023-large-incidents.ts'
+import { webhookBatches } from './migrations/0024-webhook-batches.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -71,6 +72,7 @@ export const MIGRATIONS: readonly Migration[] = [
   groupCounts,
   views,
   largeIncidents,
+  webhookBatches,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

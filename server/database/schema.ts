@@ -4,6 +4,7 @@ import type * as jobs from './schema-jobs.ts'
 import type * as people from './schema-people.ts'
 import type * as requests from './schema-requests.ts'
 import type * as setup from './schema-setup.ts'
+import type * as webhooks from './schema-webhooks.ts'
 
 /**
  * Every table, as both engines hold it. Instants are UTC epoch milliseconds, truth values 0 or 1, lists and objects JSON
@@ -21,16 +22,17 @@ export type Tables = {
   due_checks: DueChecksTable
   events: EventsTable
   last_event_times: LastEventTimesTable
-  webhooks: WebhooksTable
-  group_webhooks: GroupWebhooksTable
-  webhook_requests: WebhookRequestsTable
-  webhook_attempts: WebhookAttemptsTable
-  due_requests: DueRequestsTable
-  due_webhooks: DueWebhooksTable
-  removed_webhooks: RemovedWebhooksTable
-  event_bodies: EventBodiesTable
-  fan_outs: FanOutsTable
-  webhook_storage: WebhookStorageTable
+  webhooks: webhooks.WebhooksTable
+  group_webhooks: webhooks.GroupWebhooksTable
+  webhook_requests: webhooks.WebhookRequestsTable
+  webhook_attempts: webhooks.WebhookAttemptsTable
+  batched_events: webhooks.BatchedEventsTable
+  due_requests: webhooks.DueRequestsTable
+  due_webhooks: webhooks.DueWebhooksTable
+  removed_webhooks: webhooks.RemovedWebhooksTable
+  event_bodies: webhooks.EventBodiesTable
+  fan_outs: webhooks.FanOutsTable
+  webhook_storage: webhooks.WebhookStorageTable
   people: people.PeopleTable
   sessions: people.SessionsTable
   account_tokens: people.AccountTokensTable
@@ -246,131 +248,6 @@ export type EventsTable = {
 export type LastEventTimesTable = {
   organization_id: Once<string>
   last_at: number
-}
-
-export type WebhooksTable = {
-  id: Once<string>
-  organization_id: Once<string>
-  created_at: Once<number>
-  url: string
-  secret: Buffer
-  /** The secret before a rotation, while its grace lasts. */
-  previous_secret: Buffer | null
-  previous_secret_until: number | null
-  headers: Buffer
-  is_active: Truth
-  state: 'active' | 'paused'
-  last_error: string | null
-  last_executed_at: number | null
-  version: Generated<number>
-  /** One more with every change of what is sent or whether: url, headers, secret, `is_active`, `state`. */
-  target_version: Generated<number>
-  /** Waiting requests that were removed because they were too many, too old or too large. */
-  dropped: Generated<number>
-  /** What a payload has beside the specification's fields: names of `PAYLOAD_INCLUDES`. */
-  payload_includes: Generated<Json>
-  /** Whether it receives the changes of all groups, beside those that it is linked to. */
-  all_groups: Generated<Truth>
-}
-
-export type GroupWebhooksTable = {
-  organization_id: Once<string>
-  group_id: Once<string>
-  webhook_id: Once<string>
-}
-
-export type WebhookRequestsTable = {
-  id: Once<string>
-  organization_id: Once<string>
-  webhook_id: Once<string>
-  event_id: Once<string | null>
-  monitor_id: Once<string | null>
-  created_at: Once<number>
-  /** The bytes to send, or those around the event's (`event_bodies`), which go in at `event_at`. */
-  body: Once<Buffer>
-  event_at: ColumnType<number | null, number | null | undefined, never>
-  status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
-  attempts: number
-  /** Of the schedule's nine; a probe of a paused webhook uses none up. */
-  retries: number
-  delivered_at: number | null
-  status_code: number | null
-  error: string | null
-  response_body: string | null
-  last_attempt_at: number | null
-  /** Of the last attempt. */
-  timings: Json | null
-  /** The schedule's next time; null once the request is done with. */
-  next_attempt_at: number | null
-}
-
-/** Attempts before a request's last one, which is in the row of the request. */
-export type WebhookAttemptsTable = {
-  /** Empty where a program of the version before wrote it. */
-  organization_id: Once<string>
-  request_id: Once<string>
-  number: Once<number>
-  attempted_at: Once<number>
-  status_code: number | null
-  error: string | null
-  response_body: string | null
-  timings: Json
-}
-
-/**
- * What is due to be sent, clustered by webhook so that each webhook has a queue of its own. A request has a row here until it
- * is delivered or given up.
- */
-export type DueRequestsTable = {
-  webhook_id: Once<string>
-  request_id: Once<string>
-  due_at: number | null
-  claimed_by: number | null
-  /** Asked for by a person: one attempt at once, whatever the state of the webhook. */
-  by_hand: Truth
-}
-
-/** For each webhook, when it must be looked at next: finding work does not walk one webhook's backlog. */
-export type DueWebhooksTable = {
-  webhook_id: Once<string>
-  due_at: number | null
-  /** When a paused webhook is probed next. */
-  probe_at: number | null
-  /** After a pause what was kept is sent in the order of its ids: those after the first, up to the second. */
-  drain_after: string | null
-  drain_to: string | null
-}
-
-/** Webhooks that are gone, but not all of their requests yet. */
-export type RemovedWebhooksTable = {
-  webhook_id: Once<string>
-  removed_at: Once<number>
-}
-
-/** The event as JSON, once for all requests that carry it; `requests` counts them, and its unfinished fan-out as one. */
-export type EventBodiesTable = {
-  event_id: Once<string>
-  organization_id: Once<string>
-  octets: Once<Buffer>
-  requests: number
-}
-
-/** Events whose requests are not all written yet: those for the webhooks with ids after `after_webhook` are missing. */
-export type FanOutsTable = {
-  organization_id: Once<string>
-  event_id: Once<string>
-  monitor_id: Once<string>
-  /** JSON: the ids of those that the event's own transaction left, in their order. */
-  webhooks: Once<string>
-  after_webhook: string
-  /** What payloads can include of the monitor; null where no webhook asks for it. */
-  monitor: ColumnType<Json | null, Json | null | undefined, never>
-}
-
-/** How much is stored of what an organization's webhooks were sent and answered. */
-export type WebhookStorageTable = {
-  organization_id: Once<string>
-  octets: number
 }
 
 /** The processes that share this database, so that the leases of a dead one are known. */

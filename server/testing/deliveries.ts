@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino'
 import { onTestFinished } from 'vitest'
+import type { NewWebhook } from '#contract/webhooks.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
@@ -146,11 +147,12 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       clock.moveTo(end)
       await settle()
     },
-    async webhook({ linked = true } = {}) {
+    async webhook({ linked = true, ...more }: { linked?: boolean } & Partial<NewWebhook> = {}) {
       const url = `https://receiver-${answers.size}.example/`
       answers.set(url, () => 200)
       const groups = linked ? [groupId] : []
-      const { id, secret } = await insertWebhook(db, seal, systemContext(organization.id, clock.now()), { url, groups })
+      const context = systemContext(organization.id, clock.now())
+      const { id, secret } = await insertWebhook(db, seal, context, { url, groups, ...more })
       return {
         id,
         url,

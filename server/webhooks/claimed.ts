@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { deleteEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import type { WebhookRequestsTable } from '../database/schema.ts'
+import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import type { Seal } from '../seal.ts'
 import type { RequestClaim } from './claims.ts'
 import { joinedBody } from './payload.ts'
@@ -73,7 +73,8 @@ export async function readClaimed(db: Database, claims: readonly RequestClaim[])
   return { requests, events: await readEventBodies(db, [...new Set(eventIds)]), targets }
 }
 
-async function readEventBodies(db: Database, ids: readonly string[]) {
+/** Of events that several requests share. */
+export async function readEventBodies(db: Database, ids: readonly string[]) {
   if (ids.length === 0) return []
   return await db
     .selectFrom('event_bodies')

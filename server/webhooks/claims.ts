@@ -3,8 +3,10 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction, skipLocked } from '../database/database.ts'
 import { claimRows, type Lease } from '../database/lease-queue.ts'
 import type { Seal } from '../seal.ts'
+import { type BatchQueue, planBatched, writeBatches } from './batches.ts'
 import { type ClaimedRequest, opened, type ReadClaims, readClaimed } from './claimed.ts'
 import { type EndpointQueue, modeOf } from './queue-mode.ts'
+import { countStored } from './storage.ts'
 import { type Occasion, PROBE_MS } from './transition.ts'
 
 /** A request that this process holds: nobody else has it before `due_at`, and `claimed_by` says whose it is. */
@@ -73,6 +75,7 @@ type Claiming = {
 /** In one transaction with what is read: what cannot be read now must not stay claimed. */
 async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadClaims; full: string[] }> {
   const queues = await lockQueues(db, Object.keys(claiming.capacities))
+  const { next, stored } = await writeBatches(db, queues, claiming.now)
   const ids = queues.map(({ webhook_id }) => webhook_id)
   const asked = await findDue(db, ids, { limit: MOST_MANUAL, now: claiming.now, isManual: true })
   const { found, full } = await findInTurn(db, queues, claiming)
@@ -81,17 +84,25 @@ async function claimOf(db: Database, claiming: Claiming): Promise<{ read: ReadCl
   const claims = await claimRows(db, 'due_requests', [...asked, ...others], claiming)
   await planOpen(db, queues, claiming.now)
   await planOthers(db, queues, claiming.now)
-  return { read: await readClaimed(db, claims), full }
+  await planBatched(db, next)
+  const read = await readClaimed(db, claims)
+  await countStored(db, stored)
+  return { read, full }
 }
 
 /**
  * Locked against other processes that look, and against writers of new requests, until both see what the other did. Those
  * that another process looks at now are left to it.
  */
-async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<EndpointQueue[]> {
+async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<(EndpointQueue & BatchQueue)[]> {
   const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
-  const { rows } =
-    await sql<EndpointQueue>`select due_webhooks.webhook_id, is_active, state, probe_at, drain_after, drain_to
+  const { rows } = await sql<
+    EndpointQueue & BatchQueue
+  >`select due_webhooks.webhook_id, organization_id, is_active, state, probe_at, drain_after, drain_to,
+      batch_max_events, batch_max_wait_seconds, (
+        select added_at from batched_events where batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
+        order by event_id limit 1
+      ) as waiting_since
     from due_webhooks join webhooks on webhooks.id = due_webhooks.webhook_id
     where ${isOneOf(db, 'due_webhooks.webhook_id', webhookIds)} ${locked}`.execute(db)
   return rows

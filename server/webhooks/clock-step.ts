@@ -19,19 +19,28 @@ export async function repairRequests(db: Database, self: { now: number; process:
     for (const { id, waits } of webhooks) {
       if (waits) await repairAfterClockStep(db, 'due_requests', self, waitsOf(db, id))
     }
-    const planned = webhooks.filter(({ due_at }) => due_at !== null && due_at > self.now).map(({ id }) => id)
+    const planned = webhooks
+      .filter(({ due_at, is_batched }) => is_batched || (due_at !== null && due_at > self.now))
+      .map(({ id }) => id)
     await lookAgain(db, planned, self.now)
     if (webhooks.length < WEBHOOKS_AT_ONCE) return
     after = webhooks.at(-1)!.id
   }
 }
 
-/** `waits`: it has a request that is not due yet. */
+/** `waits`: it has a request that is not due yet. `is_batched`: it has events that a process of the version before does not see. */
 async function readWebhooks(db: Database, after: string, now: number) {
-  const { rows } = await sql<{ id: string; due_at: number | null; waits: number | boolean }>`
+  const { rows } = await sql<{
+    id: string
+    due_at: number | null
+    waits: number | boolean
+    is_batched: number | boolean
+  }>`
     select webhook_id as id, due_at, exists (
       select 1 from due_requests where due_requests.webhook_id = due_webhooks.webhook_id and due_requests.due_at > ${now}
-    ) as waits
+    ) as waits, exists (
+      select 1 from batched_events where batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
+    ) as is_batched
     from due_webhooks where webhook_id > ${after} order by webhook_id limit ${WEBHOOKS_AT_ONCE}`.execute(db)
   return rows
 }

@@ -1,9 +1,19 @@
 import { type Selectable, sql } from 'kysely'
-import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
+import type { PayloadMonitor } from '#contract/webhooks.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction, skipLocked } from '../database/database.ts'
-import type { FanOutsTable } from '../database/schema.ts'
-import { included, insertAll, type NewRequest, newRequest, readIncludes, storedBy } from './new-requests.ts'
+import type { FanOutsTable } from '../database/schema-webhooks.ts'
+import { readEventBodies } from './claimed.ts'
+import {
+  included,
+  insertAll,
+  newRequest,
+  newWaiting,
+  RECEIVER,
+  type Receiver,
+  readReceiver,
+  storedBy,
+} from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'
 
 /** Requests written in one transaction: a few milliseconds, after which other transactions can run. */
@@ -62,27 +72,26 @@ export async function writeSlice(db: Database, { organizations, now }: Slice): P
       if (left === 0) break
       const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
       const next = missing.slice(0, left)
-      const exists = await existing(db, next)
-      const ids = next.filter((id) => exists.has(id))
-      written.push({ row, ids, includes: exists, after: next.at(-1)!, isDone: next.length === missing.length })
+      const receivers = await existing(db, next)
+      written.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
       left -= next.length
     }
   }
   const requests = written.flatMap((each) => requestsOf(each, now))
+  const waiting = await waitingOf(db, written, now)
   await writeProgress(db, written)
-  await insertAll(db, requests, now)
+  await insertAll(db, { requests, waiting }, now)
   const done = written.filter(({ isDone }) => isDone)
   const released = await releaseBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
   await countStored(db, [...storedBy(requests), ...released])
-  return requests.length
+  return requests.length + waiting.length
 }
 
 type Row = Selectable<FanOutsTable>
 /** What a slice does for one event. */
 type Written = {
   row: Row
-  ids: string[]
-  includes: ReadonlyMap<string, PayloadInclude[]>
+  receivers: readonly Receiver[]
   after: string
   isDone: boolean
 }
@@ -99,27 +108,40 @@ async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]>
 }
 
 /** Those that the group had when the event happened. One that was deleted since then is left out, with its log. */
-async function existing(db: Database, ids: readonly string[]): Promise<ReadonlyMap<string, PayloadInclude[]>> {
+async function existing(db: Database, ids: readonly string[]): Promise<Receiver[]> {
   const rows = await db
     .selectFrom('webhooks')
-    .select(['id', 'payload_includes'])
+    .select(['id', ...RECEIVER])
     .where(isOneOf(db, 'id', ids))
+    .orderBy('id')
     .execute()
-  return new Map(rows.map(({ id, payload_includes }) => [id, readIncludes(payload_includes)]))
+  return rows.map(readReceiver)
 }
 
-function requestsOf({ row, ids, includes }: Written, now: number): NewRequest[] {
-  const { organization_id: organizationId, event_id: eventId, monitor_id: monitorId } = row
+const requestsOf = (written: Written, now: number) =>
+  written.receivers.filter(({ isBatched }) => !isBatched).map((receiver) => newRequest(givenOf(written, receiver), now))
+
+/** For webhooks that want batches, with the bodies of their events. */
+async function waitingOf(db: Database, written: readonly Written[], now: number) {
+  const wanted = written.flatMap((each) => each.receivers.flatMap((to) => (to.isBatched ? [{ each, to }] : [])))
+  if (wanted.length === 0) return []
+  const bodies = await readEventBodies(db, [...new Set(wanted.map(({ each }) => each.row.event_id))])
+  const octets = new Map(bodies.map((body) => [body.event_id, body.octets]))
+  return wanted.map(({ each, to }) => newWaiting(givenOf(each, to), octets.get(each.row.event_id)!, now))
+}
+
+function givenOf({ row }: Written, { id, includes }: Receiver) {
   const described: PayloadMonitor | undefined = row.monitor === null ? undefined : JSON.parse(row.monitor)
-  return ids.map((webhookId) => {
-    const monitor = included(described, includes.get(webhookId)!)
-    return newRequest({ organizationId, webhookId, eventId, monitorId, monitor }, now)
-  })
+  const of = { organizationId: row.organization_id, eventId: row.event_id, monitorId: row.monitor_id }
+  return { ...of, webhookId: id, monitor: included(described, includes) }
 }
 
 async function writeProgress(db: Database, written: readonly Written[]): Promise<void> {
   const key = { organization_id: 'text', event_id: 'text' } as const
-  const uses = written.map(({ row, ids }) => ({ event_id: row.event_id, new_requests: ids.length }))
+  const uses = written.map(({ row, receivers }) => ({
+    event_id: row.event_id,
+    new_requests: receivers.filter(({ isBatched }) => !isBatched).length,
+  }))
   await updateEach(db, { table: 'event_bodies', key: { event_id: 'text' }, add: { requests: 'bigint' } }, uses)
   const done = written.filter(({ isDone }) => isDone).map(({ row }) => row)
   await deleteEach(db, { table: 'fan_outs', key }, done)

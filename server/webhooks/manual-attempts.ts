@@ -2,7 +2,7 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { insertTest, readIncludes } from './new-requests.ts'
+import { insertTest, readReceiver } from './new-requests.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import { getRequestRow } from './request-store.ts'
 
@@ -10,10 +10,9 @@ import { getRequestRow } from './request-store.ts'
 export async function requestTest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    const { url, payload_includes } = await getTenantRow(transaction, 'webhooks', context, webhookId)
-    const includes = readIncludes(payload_includes)
-    const id = await insertTest(transaction, { organizationId, webhookId, includes }, now)
-    const audited = { object: { id: webhookId, label: url }, after: { request_id: id } }
+    const row = await getTenantRow(transaction, 'webhooks', context, webhookId)
+    const id = await insertTest(transaction, { organizationId, ...readReceiver(row) }, now)
+    const audited = { object: { id: webhookId, label: row.url }, after: { request_id: id } }
     await recordAudit(transaction, context, { action: 'webhook.tested', ...audited })
     return id
   })

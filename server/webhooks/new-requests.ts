@@ -6,7 +6,15 @@ import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
-import { type EventPayload, eventOctets, joinedBody, newEnvelope, newPayload } from './payload.ts'
+import {
+  batchedOctets,
+  type EventPayload,
+  eventOctets,
+  joinedBody,
+  newBatchBody,
+  newEnvelope,
+  newPayload,
+} from './payload.ts'
 import { countStored, REQUEST_OCTETS } from './storage.ts'
 
 /** An event in its form on the wire, and whose it is. */
@@ -19,7 +27,8 @@ const MOST_AT_ONCE = 500
 /**
  * Writes what each webhook of the events' groups is to be sent, in the transaction that writes the events, and makes it due
  * at once. Where that is much, the rest is noted in the same transaction and written afterwards, slice by slice
- * (`fan-out.ts`). A paused webhook's requests are kept until it is active again; one that is disabled gets none.
+ * (`fan-out.ts`). A paused webhook's requests are kept until it is active again; one that is disabled gets none. For a webhook
+ * that wants batches the event waits until it is put into one (`batches.ts`).
  */
 export async function insertRequests(
   db: Database,
@@ -36,33 +45,33 @@ export async function insertRequests(
   const asked = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
   const monitors = asked.length > 0 ? await describe(db, asked) : new Map<string, PayloadMonitor>()
   const rows: NewRequest[] = []
+  const waiting: WaitingEvent[] = []
   const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
   const rest: FanOut[] = []
   for (const { organizationId, groupId, event } of reported) {
     const its = webhooks.get(groupId) ?? []
     if (its.length === 0) continue
-    const taken = its.slice(0, Math.min(MOST_OF_EVENT, MOST_AT_ONCE - rows.length))
+    const taken = its.slice(0, Math.min(MOST_OF_EVENT, MOST_AT_ONCE - rows.length - waiting.length))
     const isAll = taken.length === its.length
     const of = { organizationId, eventId: event.id, monitorId: event.monitor_id }
     const monitor = monitors.get(event.monitor_id)
     const toWebhook = ({ id, includes }: Receiver) => ({ ...of, webhookId: id, monitor: included(monitor, includes) })
-    if (its.length === 1 && isAll) {
+    const octets = eventOctets(event)
+    const single = taken.filter(({ isBatched }) => !isBatched)
+    for (const webhook of taken) if (webhook.isBatched) waiting.push(newWaiting(toWebhook(webhook), octets, now))
+    if (single.length === 1 && isAll) {
       // Most events have one request: it holds them whole, which saves a row and its look-up.
-      rows.push(newWhole({ ...toWebhook(its[0]!), event }, now))
+      rows.push(newWhole(toWebhook(single[0]!), octets, now))
       continue
     }
-    rows.push(...taken.map((webhook) => newRequest(toWebhook(webhook), now)))
-    bodies.push({
-      event_id: event.id,
-      organization_id: organizationId,
-      octets: eventOctets(event),
-      requests: taken.length + (isAll ? 0 : 1),
-    })
+    rows.push(...single.map((webhook) => newRequest(toWebhook(webhook), now)))
+    const requests = single.length + (isAll ? 0 : 1)
+    if (requests > 0) bodies.push({ event_id: event.id, organization_id: organizationId, octets, requests })
     if (!isAll) rest.push({ ...of, webhooks: its.slice(taken.length).map(({ id }) => id), monitor })
   }
   await insertEach(db, 'event_bodies', BODY, bodies)
   await insertEach(db, 'fan_outs', FAN_OUT, rest.map(fanOutRow))
-  await insertAll(db, rows, now)
+  await insertAll(db, { requests: rows, waiting }, now)
   const stored = bodies.map(({ organization_id, octets }) => [organization_id, octets.byteLength] as const)
   await countStored(db, [...stored, ...storedBy(rows)])
 }
@@ -70,7 +79,8 @@ export async function insertRequests(
 /** What payloads can include of monitors, by their ids. */
 export type Describe = (db: Database, monitorIds: readonly string[]) => Promise<Map<string, PayloadMonitor>>
 
-type Receiver = { id: string; includes: PayloadInclude[] }
+/** `isBatched`: several events in one request. */
+export type Receiver = { id: string; includes: PayloadInclude[]; isBatched: boolean }
 
 /** What a webhook asks for; undefined where that is nothing, so that the payload is the specification's. */
 export function included(
@@ -81,7 +91,17 @@ export function included(
   return Object.fromEntries(includes.map((name) => [name, monitor[name]]))
 }
 
-export const readIncludes = (json: string): PayloadInclude[] => (json === '[]' ? [] : JSON.parse(json))
+export const RECEIVER = ['payload_includes', 'batch_max_events'] as const
+
+export const readReceiver = (row: {
+  id: string
+  payload_includes: string
+  batch_max_events: number | null
+}): Receiver => ({
+  id: row.id,
+  includes: row.payload_includes === '[]' ? [] : JSON.parse(row.payload_includes),
+  isBatched: row.batch_max_events !== null,
+})
 
 /** The enabled webhooks of each group and those of all groups, in the order of their ids. `groups`: their organizations by their ids. */
 async function webhooksOf(
@@ -91,7 +111,7 @@ async function webhooksOf(
   const linked = await db
     .selectFrom('group_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'group_webhooks.webhook_id')
-    .select(['group_id', 'webhook_id as id', 'payload_includes'])
+    .select(['group_id', 'webhook_id as id', ...RECEIVER])
     .where(isOneOf(db, 'group_id', [...groups.keys()]))
     .where('is_active', '=', 1)
     .where('all_groups', '=', 0)
@@ -99,7 +119,7 @@ async function webhooksOf(
     .execute()
   const ofAll = await db
     .selectFrom('webhooks')
-    .select(['organization_id', 'id', 'payload_includes'])
+    .select(['organization_id', 'id', ...RECEIVER])
     .where(isOneOf(db, 'organization_id', [...new Set(groups.values())]))
     .where('all_groups', '=', sql.lit(1))
     .where('is_active', '=', 1)
@@ -111,7 +131,7 @@ async function webhooksOf(
     [...groups].map(([groupId, organizationId]) => {
       const its = [...(byGroup.get(groupId) ?? []), ...(byOrganization.get(organizationId) ?? [])]
       const inOrder = its.sort((one, other) => (one.id < other.id ? -1 : 1))
-      return [groupId, inOrder.map(({ id, payload_includes }) => ({ id, includes: readIncludes(payload_includes) }))]
+      return [groupId, inOrder.map(readReceiver)]
     }),
   )
 }
@@ -122,7 +142,7 @@ async function webhooksOf(
  */
 export async function insertTest(
   db: Database,
-  { organizationId, webhookId, includes }: { organizationId: string; webhookId: string; includes: PayloadInclude[] },
+  { organizationId, id: webhookId, includes, isBatched }: Receiver & { organizationId: string },
   now: number,
 ): Promise<string> {
   const testId = (prefix: 'req' | 'evt' | 'mon') => newId(prefix, now).replace('_', '_test_')
@@ -144,16 +164,20 @@ export async function insertTest(
     },
   }
   const id = testId('req')
+  const monitor = included(TESTED, includes)
+  const request = { requestId: id, webhookId, createdAt: now }
+  const events = [batchedOctets(eventOctets(event), monitor)]
   const asked: NewRequest = {
     ...newRequest({ organizationId, webhookId, eventId: null, monitorId: null }, now),
     id,
     request_id: id,
-    body: newPayload({ requestId: id, webhookId, event, createdAt: now, monitor: included(TESTED, includes) }),
+    body: isBatched ? newBatchBody({ ...request, events }) : newPayload({ ...request, event, monitor }),
     event_at: null,
     by_hand: 1,
+    events: isBatched ? 1 : null,
   }
   await inTransaction(db, async (transaction) => {
-    await insertAll(transaction, [asked], now)
+    await insertAll(transaction, { requests: [asked], waiting: [] }, now)
     await countStored(transaction, storedBy([asked]))
   })
   return id
@@ -207,21 +231,57 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
     request_id: id,
     due_at: now,
     by_hand: 0,
+    events: null as number | null,
   }
 }
 
-function newWhole({ event, ...given }: Given & { event: EventPayload }, now: number): NewRequest {
+function newWhole(given: Given, octets: Buffer, now: number): NewRequest {
   const request = newRequest(given, now)
   const envelope = { body: request.body, eventAt: request.event_at! }
-  return { ...request, body: joinedBody(envelope, eventOctets(event)), event_at: null }
+  return { ...request, body: joinedBody(envelope, octets), event_at: null }
+}
+
+/** `events`: in their form in a batch. `eventId`: of the first. */
+export function newBatch(
+  { events, ...given }: Omit<Given, 'monitor' | 'monitorId'> & { events: readonly Buffer[] },
+  now: number,
+): NewRequest {
+  const request = newRequest({ ...given, monitorId: null }, now)
+  const body = newBatchBody({ requestId: request.id, webhookId: given.webhookId, events, createdAt: now })
+  return { ...request, body, event_at: null, events: events.length }
+}
+
+/** `octets`: of the event. */
+export function newWaiting(
+  { organizationId, webhookId, eventId, monitorId, monitor }: Given,
+  octets: Uint8Array,
+  now: number,
+): WaitingEvent {
+  const ids = { organization_id: organizationId, webhook_id: webhookId, event_id: eventId!, monitor_id: monitorId! }
+  return { ...ids, added_at: now, octets: batchedOctets(octets, monitor) }
 }
 
 export type NewRequest = ReturnType<typeof newRequest>
 
-export async function insertAll(db: Database, rows: readonly NewRequest[], now: number): Promise<void> {
-  await insertEach(db, 'webhook_requests', REQUEST, rows)
-  await insertEach(db, 'due_requests', DUE, rows)
-  await wakeDispatcher(db, [...new Set(rows.map(({ webhook_id }) => webhook_id))], now)
+type WaitingEvent = {
+  organization_id: string
+  webhook_id: string
+  event_id: string
+  monitor_id: string
+  added_at: number
+  octets: Buffer
+}
+
+/** `waiting`: events that wait for a batch. */
+export async function insertAll(
+  db: Database,
+  { requests, waiting }: { requests: readonly NewRequest[]; waiting: readonly WaitingEvent[] },
+  now: number,
+): Promise<void> {
+  await insertEach(db, 'webhook_requests', REQUEST, requests)
+  await insertEach(db, 'due_requests', DUE, requests)
+  await insertEach(db, 'batched_events', WAITING, waiting)
+  await wakeDispatcher(db, [...new Set([...requests, ...waiting].map(({ webhook_id }) => webhook_id))], now)
 }
 
 export const storedBy = (rows: readonly NewRequest[]) =>
@@ -238,6 +298,16 @@ const REQUEST = {
   event_at: 'bigint',
   status: 'text',
   next_attempt_at: 'bigint',
+  events: 'bigint',
+} as const
+
+const WAITING = {
+  organization_id: 'text',
+  webhook_id: 'text',
+  event_id: 'text',
+  monitor_id: 'text',
+  added_at: 'bigint',
+  octets: 'bytea',
 } as const
 
 const DUE = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', by_hand: 'bigint' } as const

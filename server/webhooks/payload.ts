@@ -79,6 +79,29 @@ export function newPayload(request: {
   return joinedBody(newEnvelope(request), eventOctets(request.event))
 }
 
+/** An event in a batch: what a request of its own would have of it. */
+export function batchedOctets(event: Uint8Array, monitor?: Partial<PayloadMonitor>): Buffer {
+  const more = monitor ? `,"monitor":${JSON.stringify(monitor)}` : ''
+  return Buffer.concat([Buffer.from('{"event":'), event, Buffer.from(`${more}}`)])
+}
+
+/** Receivers accept 1 MiB: what the events of one batch may take of it, with a comma each. One event always fits. */
+export const BATCH_OCTETS = 1024 * 1024 - 1024
+
+/** The whole body of a batch. */
+export function newBatchBody(request: {
+  requestId: string
+  webhookId: string
+  events: readonly Buffer[]
+  createdAt: number
+}): Buffer {
+  const id = JSON.stringify({ id: request.requestId, webhook_id: request.webhookId })
+  const events = request.events.flatMap((event, at) => (at === 0 ? [event] : [Buffer.from(','), event]))
+  const created = JSON.stringify(new Date(request.createdAt).toISOString())
+  const head = Buffer.from(`${id.slice(0, -1)},"events":[`)
+  return Buffer.concat([head, ...events, Buffer.from(`],"created":${created}}`)])
+}
+
 /** The body of a request: stored octets joined, so that every attempt and every replay sends the same ones. */
 export function joinedBody({ body, eventAt }: Envelope, event: Uint8Array): Buffer {
   return Buffer.concat([body.subarray(0, eventAt), event, body.subarray(eventAt)])

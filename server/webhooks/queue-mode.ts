@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
-import type { DueRequestsTable } from '../database/schema.ts'
+import type { DueRequestsTable } from '../database/schema-webhooks.ts'
 
 /** A webhook's requests, as the dispatcher sees them when it looks: a queue of its own. */
 export type EndpointQueue = {

@@ -14,6 +14,7 @@ import type { Order } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
+import { inBatches } from './batches.ts'
 import { readNextAttempts } from './queue-mode.ts'
 import { LISTED, type ListedRow, toRequest } from './request-store.ts'
 
@@ -24,6 +25,7 @@ const ORDERS = {
 type OrderName = keyof typeof ORDERS
 
 const EQUALITIES = ['status', 'status_code', 'monitor_id', 'event_id'] as const
+type Equality = (typeof EQUALITIES)[number]
 
 /** Throws `not_found` for the webhook, a 400 for a filter or cursor that cannot be used. */
 export async function listRequests(
@@ -35,7 +37,8 @@ export async function listRequests(
   await getTenantRow(db, 'webhooks', { organizationId }, webhookId)
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const times = timesOf(query)
-  const filters = indexedFiltersOf(webhookId, query)
+  const batched = await batchedOf(db, { organizationId, webhookId }, query)
+  const filters = indexedFiltersOf(webhookId, query).filter(({ columns }) => !batched.has(columns[1] as Equality))
   const index = await indexFor(db, filters, orderBy)
   const table = index === undefined ? 'webhook_requests' : withIndex('webhook_requests', { index })
   let rows = db
@@ -46,7 +49,9 @@ export async function listRequests(
   for (const { where } of filters) if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   for (const field of EQUALITIES) {
     const wanted = query[field]
-    if (wanted !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${wanted}`)
+    const ids = batched.get(field)
+    if (ids) rows = rows.where('webhook_requests.id', 'in', ids)
+    else if (wanted !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${wanted}`)
   }
   for (const [column, { above, below }] of Object.entries(times)) {
     const ref = sql.ref(`webhook_requests.${column}`)
@@ -63,6 +68,17 @@ export async function listRequests(
   })
   const next = await readNextAttempts(db, { organizationId }, page.data, now)
   return { ...page, data: page.data.map((row) => toRequest(row, next)) }
+}
+
+/** What is also found in batches. */
+async function batchedOf(db: Database, webhook: Tenant & { webhookId: string }, query: WebhookRequestQuery) {
+  const found = new Map<Equality, NonNullable<Awaited<ReturnType<typeof inBatches>>>>()
+  for (const field of ['event_id', 'monitor_id'] as const) {
+    const wanted = query[field]
+    const ids = wanted === undefined ? undefined : await inBatches(db, webhook, field, wanted)
+    if (ids) found.set(field, ids)
+  }
+  return found
 }
 
 /** What was not delivered, of all webhooks. Throws a 400 for a filter or cursor that cannot be used. */

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import type { WebhookRequestsTable } from '../database/schema.ts'
+import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { notFound } from '../problem.ts'
@@ -25,6 +25,7 @@ export const LISTED = [
   'error',
   'response_body',
   'last_attempt_at',
+  'events',
 ] as const
 
 /** Throws `not_found`, also for another webhook's request. */
@@ -126,5 +127,6 @@ export function toRequest(row: ListedRow, next: NextAttempts): WebhookRequest {
     response_body: row.response_body,
     last_attempt: isoOrNull(row.last_attempt_at),
     next_attempt: isoOrNull(next.get(row.id) ?? null),
+    ...(row.events === null ? {} : { events: row.events }),
   }
 }

@@ -4,6 +4,7 @@ import { inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
+import { deleteWaiting } from './batches.ts'
 import { type DropDeps, dropWaiting, makeRoom } from './drop.ts'
 import { deleteRequests } from './storage.ts'
 
@@ -48,6 +49,8 @@ export async function deleteRemoved({ db, clock }: RetentionDeps, stop: AbortSig
     .execute()
   for (const { webhook_id, removed_at } of removed) {
     await deleteInBatches(clock, stop, () => removeRequests(db, someOf(db, webhook_id)))
+    if (stop.aborted) return
+    await deleteInBatches(clock, stop, () => deleteWaiting(db, webhook_id))
     if (stop.aborted) return
     if (clock.now() < removed_at + LATE_MS) continue
     await db.deleteFrom('due_requests').where('webhook_id', '=', webhook_id).execute()

@@ -38,6 +38,10 @@ export async function deleteRequests(db: Database, ids: readonly string[]): Prom
     .where(isOneOf(db, 'request_id', ids))
     .execute()
   await db
+    .deleteFrom('batched_events')
+    .where(isOneOf(db, 'request_id', ids))
+    .execute()
+  await db
     .deleteFrom('webhook_requests')
     .where(isOneOf(db, 'id', ids))
     .execute()

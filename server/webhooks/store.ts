@@ -11,7 +11,7 @@ import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
 import type { Seal } from '../seal.ts'
 import { newWebhookSecret } from './signature.ts'
-import { headersContext, openedHeaders, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
+import { batchColumns, headersContext, openedHeaders, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
 import { groupsOf, linkGroups, refuseMoreOfAllGroups } from './webhook-groups.ts'
 
 const ORDERS = {
@@ -98,6 +98,7 @@ export async function insertWebhook(
         state: 'active',
         payload_includes: JSON.stringify([...new Set(given.payload_includes ?? [])]),
         all_groups: given.all_groups ? 1 : 0,
+        ...batchColumns(given.batch),
       })
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()

@@ -1,4 +1,4 @@
-import type { WebhookRequestsTable } from '../database/schema.ts'
+import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import type { AttemptResult } from './attempt.ts'
 import { nextAttemptAt } from './retry-schedule.ts'
 

@@ -10,7 +10,7 @@ import type { Seal } from '../seal.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
 import { NEXT_VERSION, probeSoon, wakeDispatcher } from './pause-and-resume.ts'
 import { newWebhookSecret } from './signature.ts'
-import { auditOf, headersContext, openedHeaders, secretContext } from './webhook.ts'
+import { auditOf, batchColumns, headersContext, openedHeaders, secretContext } from './webhook.ts'
 import { groupsOf, linkGroups, refuseMoreOfAllGroups } from './webhook-groups.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -21,7 +21,7 @@ export async function updateWebhook(
   seal: Seal,
   context: RequestContext,
   id: string,
-  { url, headers, groups, is_active, payload_includes, all_groups }: WebhookChange,
+  { url, headers, groups, is_active, payload_includes, all_groups, batch }: WebhookChange,
   limits: LinkLimits,
   match?: Match,
 ): Promise<void> {
@@ -41,6 +41,7 @@ export async function updateWebhook(
       ...(headers !== undefined && { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
       ...(payload_includes !== undefined && { payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]) }),
       ...(all_groups !== undefined && { all_groups: all_groups ? (1 as const) : (0 as const) }),
+      ...(batch !== undefined && batchColumns(batch)),
     }
     if (groups !== undefined || Object.keys(set).length > 0) {
       await transaction
@@ -52,6 +53,8 @@ export async function updateWebhook(
     }
     if (groups !== undefined)
       await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
+    // What waits goes by the new settings.
+    if (batch !== undefined) await wakeDispatcher(transaction, [id], now)
     if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
     if (isNew && row.state === 'paused') await probeSoon(transaction, id, now)
     const changed = await getTenantRow(transaction, 'webhooks', context, id)

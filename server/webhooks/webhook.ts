@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { MOST_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
-import type { WebhooksTable } from '../database/schema.ts'
+import { BATCH_DEFAULTS, MOST_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
+import type { WebhooksTable } from '../database/schema-webhooks.ts'
 import { withVersion } from '../database/versions.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
@@ -53,6 +53,18 @@ export const auditOf = (row: WebhookRow, groups: string[], seal: Seal) => ({
   is_active: row.is_active === 1,
   ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) as string[] }),
   ...(row.all_groups === 1 && { all_groups: true }),
+  ...(row.batch_max_events !== null && { batch: batchOf(row) }),
+})
+
+const batchOf = ({ batch_max_events, batch_max_wait_seconds }: WebhookRow) => ({
+  max_events: batch_max_events!,
+  max_wait_seconds: batch_max_wait_seconds!,
+})
+
+/** As it is stored; null turns it off. */
+export const batchColumns = (batch: NewWebhook['batch']) => ({
+  batch_max_events: batch ? (batch.max_events ?? BATCH_DEFAULTS.max_events) : null,
+  batch_max_wait_seconds: batch ? (batch.max_wait_seconds ?? BATCH_DEFAULTS.max_wait_seconds) : null,
 })
 
 /** `secret` is shown in full only when it was just made. */
@@ -71,6 +83,7 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     last_executed: isoOrNull(row.last_executed_at),
     ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) }),
     ...(row.all_groups === 1 && { all_groups: true }),
+    ...(row.batch_max_events !== null && { batch: batchOf(row) }),
   }
   if (shown.secret === undefined) return withVersion(webhook, row.version)
   return withVersion({ ...webhook, secret: shown.secret }, row.version, webhook)

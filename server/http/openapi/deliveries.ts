@@ -1,3 +1,6 @@
+import { exampleOf } from '#contract/common.ts'
+import { Delivery, DeliveryBatch } from '#contract/events.ts'
+
 const header = (name: string, type: 'string' | 'integer', description: string) => ({
   name,
   in: 'header',
@@ -37,7 +40,14 @@ export const webhooks = {
       ],
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Delivery' } } },
+        content: {
+          'application/json': {
+            schema: {
+              anyOf: [{ $ref: '#/components/schemas/Delivery' }, { $ref: '#/components/schemas/DeliveryBatch' }],
+            },
+            examples: { change: { value: exampleOf(Delivery) }, batch: { value: exampleOf(DeliveryBatch) } },
+          },
+        },
       },
       responses: {
         '2XX': { description: 'It was received.' },
