@@ -39,6 +39,7 @@ export const ServerStatus = Exactly({
     paused_webhooks: Type.Integer(),
     oldest_ms: Ms,
   }),
+  alerts: Exactly({ due: Type.Integer(), oldest_ms: Ms }),
   mails: Exactly({ pending: Type.Integer(), oldest_ms: Ms }),
   /** The last minute of all instances. `failed`: without a readable response. */
   upstreams: Type.Array(

@@ -66,9 +66,9 @@ function Findings({ status }: Props) {
   )
 }
 
-function Backlog({ status: { checks, deliveries, mails } }: Props) {
+function Backlog({ status: { checks, deliveries, alerts, mails } }: Props) {
   return (
-    <div className="grid grid-cols-2 gap-4 lg:grid-cols-4">
+    <div className="grid grid-cols-2 gap-4 *:first:col-span-2 lg:grid-cols-5 lg:*:first:col-span-1">
       <Figure label="Oldest due check" value={age(checks.oldest_ms)} tone={checks.oldest_ms > 60_000 ? 'bad' : 'idle'}>
         {countText(checks.due)} due, {countText(checks.overdue)} overdue
       </Figure>
@@ -81,6 +81,13 @@ function Backlog({ status: { checks, deliveries, mails } }: Props) {
       </Figure>
       <Figure label="Pending webhook requests" value={countText(deliveries.pending)}>
         {countText(deliveries.paused_webhooks)} webhooks paused
+      </Figure>
+      <Figure
+        label="Oldest due alert"
+        value={age(alerts.oldest_ms)}
+        tone={alerts.oldest_ms > 120_000 ? 'warn' : 'idle'}
+      >
+        {countText(alerts.due)} due
       </Figure>
       <Figure label="Pending emails" value={countText(mails.pending)}>
         {mails.oldest_ms > 0 ? `oldest due for ${durationText(mails.oldest_ms)}` : 'none overdue'}

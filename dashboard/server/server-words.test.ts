@@ -24,6 +24,7 @@ const healthy: ServerStatus = {
   instances: [instance],
   checks: { due: 0, overdue: 0, oldest_ms: 0 },
   deliveries: { due_webhooks: 0, pending: 0, paused_webhooks: 0, oldest_ms: 0 },
+  alerts: { due: 0, oldest_ms: 0 },
   mails: { pending: 0, oldest_ms: 0 },
   upstreams: [{ address: '192.0.2.53:53', queries: 100, failed: 1, average_ms: 4, set_aside: 0 }],
   database: { engine: 'sqlite', octets: 5_000_000, log: 0, sizes: [] },
@@ -43,6 +44,7 @@ test.each<[Partial<ServerStatus>, string]>([
   [{ checks: { due: 3, overdue: 3, oldest_ms: 61_000 } }, 'Checks are late.'],
   [{ upstreams: [{ ...healthy.upstreams[0]!, failed: 21 }] }, 'The resolver 192.0.2.53:53 leaves queries unanswered.'],
   [{ deliveries: { ...healthy.deliveries, oldest_ms: 121_000 } }, 'Webhook requests are late.'],
+  [{ alerts: { due: 3, oldest_ms: 121_000 } }, 'Alerts are late.'],
   [{ backup: { tried_at: AT, error: 'disk full', made_at: null, octets: null } }, 'The last backup failed.'],
   [
     { backup: { tried_at: AT, error: null, made_at: '2026-05-01T12:00:00.000Z', octets: 1 } },

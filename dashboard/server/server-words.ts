@@ -11,7 +11,7 @@ const BACKUP_STALE_MS = 2 * DAY_MS
 
 /** What an operator should do something about, the worst first. */
 export function findingsOf(status: ServerStatus): Finding[] {
-  const { instances, checks, deliveries, upstreams, backup } = status
+  const { instances, checks, deliveries, alerts, upstreams, backup } = status
   const alive = instances.filter((instance) => instance.alive)
   const found: Finding[] = []
   const add = (tone: Finding['tone'], title: string, remedy: string) => found.push({ tone, title, remedy })
@@ -34,6 +34,8 @@ export function findingsOf(status: ServerStatus): Finding[] {
   }
   if (deliveries.oldest_ms > 2 * LATE_MS)
     add('warn', 'Webhook requests are late.', 'Raise DELIVERY_CONCURRENCY or add a node.')
+  if (alerts.oldest_ms > 2 * LATE_MS)
+    add('warn', 'Alerts are late.', 'Read the log of the nodes with delivery in ROLES, or add a node.')
   if (backup?.error) add('warn', 'The last backup failed.', backup.error)
   else if (backup?.made_at && Date.parse(status.at) - Date.parse(backup.made_at) > BACKUP_STALE_MS)
     add(

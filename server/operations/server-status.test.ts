@@ -12,7 +12,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   test(`an owner of the first organization sees the whole server on ${engine}, secrets hidden`, async () => {
     const world = await givenApp(engine)
     const { db, clock } = world.deps
-    await world.organization('First')
+    const { id: organizationId } = await world.organization('First')
     const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
     const upstream = { address: '192.0.2.53:53', queries: 10, failed: 2, average_ms: 4, set_aside: true }
     const report = (queries: number): InstanceReport => ({
@@ -36,6 +36,13 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await db.insertInto('processes').values(rows).execute()
     const made = { at: clock.now(), path: '/backups/one', octets: 5, durationMs: 1 }
     await recordMadeBackup(db, made)
+    const alert = { organization_id: organizationId, id: 'alr_1', created_at: clock.now() - 7_000, channel_id: 'chn_1' }
+    await db
+      .insertInto('alerts')
+      .values({ ...alert, kind: 'test', status: 'PENDING' })
+      .execute()
+    const due = { organization_id: organizationId, alert_id: alert.id, due_at: clock.now() - 7_000 }
+    await db.insertInto('due_alerts').values(due).execute()
 
     const { status, body } = await owner.call(PATH)
 
@@ -52,6 +59,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       [1, true, ['checker']],
     ])
     expect(body.upstreams).toEqual([{ address: '192.0.2.53:53', queries: 40, failed: 4, average_ms: 7, set_aside: 2 }])
+    expect(body.alerts).toEqual({ due: 1, oldest_ms: Date.parse(body.at) - due.due_at })
     expect(body.backup).toMatchObject({ error: null, octets: 5 })
     expect(body.database).toMatchObject({ engine, octets: expect.any(Number) })
     expect(body.database.octets).toBeGreaterThan(10_000)

@@ -32,6 +32,7 @@ export async function readServerStatus({
       paused_webhooks: backlog.paused_webhooks,
       oldest_ms: backlog.webhook_age,
     },
+    alerts: { due: backlog.due_alerts, oldest_ms: backlog.alert_age },
     mails: { pending: backlog.pending_mails, oldest_ms: backlog.mail_age },
     upstreams: upstreamsOf(alive),
     database: {
