@@ -21,7 +21,8 @@ RUN npm prune --omit=dev --omit=peer --ignore-scripts --no-audit --no-fund \
  && mv bin build node_modules package.json CHANGELOG.md LICENSE SECURITY.md /app/
 
 # No RUN from here on, so that an image for another architecture needs no emulation.
-FROM ${NODE_IMAGE}
+# The platform is the default, but Buildah 1.28 takes that of the stage above.
+FROM --platform=${TARGETPLATFORM} ${NODE_IMAGE}
 COPY --from=build /app /app
 COPY --from=build /commands /usr/local/bin
 COPY --from=build --chown=10001:10001 /empty /data

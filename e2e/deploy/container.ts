@@ -2,8 +2,15 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import type { Monitor } from '#contract/monitors.ts'
+import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
+import { createApi } from '#server/testing/api.ts'
+import { startDnsServer } from '#server/testing/dns-server.ts'
+import { startReceiver } from '#server/testing/receiver.ts'
 import { freePort, run, type Settings } from '#server/testing/server-process.ts'
+import { ADMIN, ADMIN_KEY, settingsOf } from '#server/testing/server-world.ts'
 import { type Architecture, buildImage, storageOptions } from '../../scripts/container-image.ts'
 
 /** For one that hangs: an emulated start takes minutes. */
@@ -122,4 +129,37 @@ export function givenImage(architecture?: Architecture): Image {
       rmSync(storage, { recursive: true, force: true })
     },
   }
+}
+
+/** A monitor whose change is reported, the dashboard, a command, and the end, in a container with a read-only root. */
+export async function doesMainJob(image: Image): Promise<{ volume: string; architecture: string }> {
+  const { dns, receiver, settings } = await givenNetwork()
+  const container = await image.start(settings)
+  const api = createApi(container.url, ADMIN_KEY)
+  expect((await container.exec(['sh', '-c', 'id -u; touch /app/x || touch /tmp/x'])).code).not.toBe(0)
+
+  await api.post<Webhook>('/webhooks', { url: receiver.url, groups: ['default'] })
+  const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+  const { id } = (await api.post<Monitor>('/monitors', monitor)).body
+  await receiver.waitFor(1)
+  dns.set('www.example.com', 'A', ['192.0.2.99'])
+  await api.post(`/monitors/${id}/check`)
+  const [, changed] = await receiver.waitFor(2)
+  expect(JSON.parse(changed!.body.toString()).event).toMatchObject({ current_value: ['192.0.2.99'] })
+
+  expect(await (await fetch(`${container.url}/dashboard`)).text()).toContain('<script type="module"')
+  expect((await container.command(['keys', 'list'])).stdout).toContain('First key')
+  const architecture = (await container.exec(['node', '-p', 'process.arch'])).stdout.trim()
+  expect(await container.stop()).toBe(0)
+  return { volume: container.volume, architecture }
+}
+
+export async function givenNetwork() {
+  const [dns, receiver] = await Promise.all([startDnsServer(), startReceiver()])
+  onTestFinished(async () => {
+    await Promise.all([dns.close(), receiver.close()])
+  })
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const { DATA_DIR: _, DATABASE_URL: __, SECRET: ___, ...settings } = settingsOf({ dns, databaseUrl: '', folder: '' })
+  return { dns, receiver, settings: { ...settings, ...ADMIN, HOST: '127.0.0.1' } }
 }
