@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { Ajv } from 'ajv'
+import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
 import { readConfig } from '#server/config/config.ts'
@@ -63,6 +65,100 @@ test('their statements use only labels that the metrics have', () => {
     const selected = [...statement.matchAll(/[{,]\s*(\w+)(?==~?"|!=")/g)].map(([, label]) => label!)
     for (const label of [...grouped, ...selected]) expect([...always, ...known], statement).toContain(label)
   }
+})
+
+/** Of Grafana's JSON model, the fields that our dashboard uses. A field that is not here is not used yet, or misspelt. */
+const exactly = <T extends Parameters<typeof Type.Object>[0]>(fields: T) =>
+  Type.Object(fields, { additionalProperties: false })
+const Source = exactly({ type: Type.Literal('prometheus'), uid: Type.String({ pattern: String.raw`^\$\{datasource\}$` }) })
+const Cells = (most: number) => Type.Integer({ minimum: 0, maximum: most })
+const position = { id: Type.Integer({ minimum: 1 }), title: Type.String({ minLength: 1 }) }
+const GridPos = exactly({ x: Cells(23), y: Cells(200), w: Cells(24), h: Cells(30) })
+const FieldConfig = exactly({
+  defaults: exactly({
+    unit: Type.Enum(['short', 's', 'bytes', 'ops', 'reqps', 'percentunit', 'dtdurations', 'none']),
+    min: Type.Number(),
+    max: Type.Optional(Type.Number()),
+    thresholds: exactly({
+      mode: Type.Enum(['absolute', 'percentage']),
+      steps: Type.Array(exactly({ color: Type.String(), value: Type.Union([Type.Null(), Type.Number()]) })),
+    }),
+  }),
+  overrides: Type.Array(Type.Never()),
+})
+const drawn = {
+  ...position,
+  description: Type.String(),
+  gridPos: GridPos,
+  datasource: Source,
+  fieldConfig: FieldConfig,
+  targets: Type.Array(
+    exactly({
+      expr: Type.String({ minLength: 1 }),
+      legendFormat: Type.String(),
+      refId: Type.String({ pattern: '^[A-Z]$' }),
+      datasource: Source,
+    }),
+    { minItems: 1 },
+  ),
+}
+const Panel = Type.Union([
+  exactly({
+    ...{ ...position, gridPos: GridPos, type: Type.Literal('row') },
+    collapsed: Type.Literal(false),
+    panels: Type.Array(Type.Never()),
+  }),
+  exactly({
+    ...{ ...drawn, type: Type.Literal('stat') },
+    options: exactly({
+      reduceOptions: exactly({ calcs: Type.Array(Type.Literal('lastNotNull')) }),
+      colorMode: Type.Enum(['value', 'background', 'none']),
+      graphMode: Type.Enum(['area', 'none']),
+    }),
+  }),
+  exactly({
+    ...{ ...drawn, type: Type.Literal('timeseries') },
+    options: exactly({
+      legend: exactly({
+        displayMode: Type.Enum(['list', 'table', 'hidden']),
+        placement: Type.Enum(['bottom', 'right']),
+      }),
+      tooltip: exactly({ mode: Type.Enum(['single', 'multi', 'none']), sort: Type.Enum(['none', 'asc', 'desc']) }),
+    }),
+  }),
+])
+const Variable = exactly({
+  name: Type.String(),
+  label: Type.String(),
+  type: Type.Enum(['datasource', 'query']),
+  query: Type.Union([Type.Literal('prometheus'), exactly({ query: Type.String(), refId: Type.String() })]),
+  datasource: Type.Optional(Source),
+  /** 2: when the time range changes. */
+  refresh: Type.Optional(Type.Enum([0, 1, 2])),
+  multi: Type.Optional(Type.Boolean()),
+  includeAll: Type.Optional(Type.Boolean()),
+  current: Type.Partial(exactly({ text: Type.String(), value: Type.String() })),
+})
+const Dashboard = exactly({
+  title: Type.String(),
+  uid: Type.String({ pattern: '^[\\w-]{1,40}$' }),
+  /** That of Grafana 11. A newer Grafana migrates it. */
+  schemaVersion: Type.Literal(39),
+  version: Type.Integer(),
+  editable: Type.Boolean(),
+  tags: Type.Array(Type.String()),
+  timezone: Type.Enum(['browser', 'utc', '']),
+  refresh: Type.String({ pattern: '^\\d+[smh]$' }),
+  time: exactly({ from: Type.String({ pattern: '^now-\\d+[mhd]$' }), to: Type.Literal('now') }),
+  annotations: exactly({ list: Type.Array(Type.Never()) }),
+  templating: exactly({ list: Type.Array(Variable) }),
+  panels: Type.Array(Panel, { minItems: 1 }),
+})
+
+test('the dashboard has the fields that Grafana documents', () => {
+  const isValid = new Ajv({ allErrors: true, strict: false }).compile(Dashboard)
+  isValid(JSON.parse(readFileSync('deploy/grafana/zonewatch.json', 'utf8')))
+  expect(isValid.errors ?? []).toEqual([])
 })
 
 test('the panels of the dashboard have ids of their own, and none covers another', () => {

@@ -9,6 +9,7 @@ import { until } from './until.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/zonewatch.rules.yml', import.meta.url))
+const DASHBOARD = fileURLToPath(new URL('../../deploy/grafana/zonewatch.json', import.meta.url))
 /** A bound for what hangs, on a machine that has other things to do. */
 const PATIENCE_MS = 150_000
 const API_KEY = `zw_${'Interop'.repeat(7).slice(0, 43)}`
@@ -113,6 +114,34 @@ test('Prometheus scrapes a live server, as OpenMetrics too', { timeout: 2 * PATI
   expect((await query('sum(process_cpu_seconds_total)'))[0]).toBeGreaterThan(0)
 })
 
+test('each panel of the Grafana dashboard shows what the server exports', { timeout: 2 * PATIENCE_MS }, async () => {
+  const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8')) as { panels: Panel[] }
+  const targets = panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
+  expect(targets.length).toBeGreaterThan(30)
+  const text = await (await fetch(`${metricsUrl}/metrics`)).text()
+  const exported = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!))
+  const hasSamples = (name: string) => text.includes(`\n${name}{`) || text.includes(`\n${name} `)
+  let shown = 0
+  for (const { title, expr, legendFormat } of targets) {
+    const names = [...expr.matchAll(/\b(?:zonewatch|process|nodejs)_\w+/g)].map(([name]) => name)
+    for (const name of names) expect([...exported], title).toContain(name.replace(/_(bucket|sum|count)$/, ''))
+    // As Grafana writes it.
+    const asked = expr.replaceAll('$job', 'zonewatch|other').replaceAll('$__rate_interval', '1m')
+    if (!names.every(hasSamples) || /> 0|quantile/.test(expr)) {
+      await select(asked)
+      continue
+    }
+    const found = async () => ((await select(asked)).length > 0 ? await select(asked) : undefined)
+    const series = await until(found, { withinMs: PATIENCE_MS, otherwise: () => `${title} shows nothing: ${asked}` })
+    for (const [, label] of legendFormat.matchAll(/{{(\w+)}}/g))
+      expect(Object.keys(series[0]!.metric), title).toContain(label)
+    shown++
+  }
+  expect(shown).toBeGreaterThan(15)
+})
+
+type Panel = { title: string; targets?: { expr: string; legendFormat: string }[] }
+
 test('an alert fires when checks fall behind, and one when nobody checks', { timeout: 2 * PATIENCE_MS }, async () => {
   // A minute passes at once.
   const db = openDatabase(`sqlite:${join(dataDir, 'zonewatch.db')}`)
@@ -170,8 +199,14 @@ async function answers(url: string): Promise<void> {
   await until(isUp, { withinMs: PATIENCE_MS, otherwise: () => `${url} does not answer\n${started.at(-1)!.output()}` })
 }
 
-async function query(expression: string): Promise<number[]> {
+type Sample = { metric: Record<string, string>; value: [number, string] }
+
+const query = async (expression: string) => (await select(expression)).map(({ value }) => Number(value[1]))
+
+/** Throws if Prometheus cannot parse or evaluate it. */
+async function select(expression: string): Promise<Sample[]> {
   const answer = await fetch(`${prometheusUrl}/api/v1/query?query=${encodeURIComponent(expression)}`)
-  const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } }
-  return data.result.map(({ value }) => Number(value[1]))
+  const { error, data } = (await answer.json()) as { error?: string; data?: { result: Sample[] } }
+  if (!data) throw new Error(`${expression}: ${error}`)
+  return data.result
 }
