@@ -23,7 +23,8 @@ test.each(globSync('docs/tutorials/*.md').filter((path) => readFileSync(path, 'u
 const NOT_RUN: Record<string, string> = {
   'npm ci': 'installs the project, which runs this test',
   'npm pack': 'e2e/package.test.ts builds and starts the package',
-  'docker compose': 'needs Docker; npm run test:image builds and starts the image',
+  'docker compose': 'needs Docker; npm run test:image runs it with Podman',
+  'podman network create': 'needs Podman; npm run test:image runs it',
   'apt-get install': 'needs root and systemd; npm run test:image starts the unit',
   'systemctl stop': 'needs root and systemd; e2e/backup.test.ts restores a backup',
   'DATA_DIR=./restored': 'names a backup of another day; e2e/backup.test.ts restores one',

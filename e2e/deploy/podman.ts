@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ended, PROJECT, run } from '#server/testing/server-process.ts'
@@ -8,9 +8,24 @@ import { buildImage, storageOptions } from '../../scripts/container-image.ts'
 /** Podman with storage and networks of its own, in a network namespace: what it publishes is seen by `curl` here alone. */
 export type Podman = {
   call(...args: string[]): Promise<Ended>
+  /** Runs a block of a guide in the project, where `docker compose` is podman-compose. */
+  sh(script: string, input?: string): Promise<Ended>
   curl(...args: string[]): Promise<Ended>
   remove(): Promise<void>
 }
+
+/** The lines that podman-compose adds to the output of a command are those of `exec` too, so podman runs it. */
+const DOCKER = `#!/bin/sh
+shift
+if [ "$3" = exec ]; then
+  shift 3
+  [ "$1" != -T ] || shift
+  name=deploy_$1_1
+  shift
+  exec podman exec --interactive "$name" "$@"
+fi
+exec podman-compose "$@"
+`
 
 /** The image of the Compose files, and substitutes for the others that they name. */
 export function givenPodman(settings: Record<string, string>): Podman {
@@ -38,12 +53,16 @@ export function givenPodman(settings: Record<string, string>): Podman {
     CONTAINERS_STORAGE_CONF: at('storage.conf'),
     // Without a systemd of this machine podman has no timers: the tests run the health checks.
     DISABLE_HC_SYSTEMD: 'true',
-    PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
+    PATH: `${at('commands')}:${process.env.PATH}:/usr/sbin:/sbin`,
   }
-  writeFileSync(at('podman'), `#!/bin/sh\nexec nsenter --net=${at('namespace')} podman "$@"\n`, { mode: 0o755 })
-  const call = (...args: string[]) => run([at('podman'), ...args], env).ended
+  mkdirSync(at('commands'))
+  const podman = `#!/bin/sh\nexec nsenter --net=${at('namespace')} /usr/bin/podman "$@"\n`
+  for (const [name, script] of Object.entries({ podman, docker: DOCKER }))
+    writeFileSync(at(`commands/${name}`), script, { mode: 0o755 })
+  const call = (...args: string[]) => run([at('commands/podman'), ...args], env).ended
   return {
     call,
+    sh: (script, input = '') => run(['sh', '-euc', script], env, { input }).ended,
     curl: (...args) => run(['nsenter', `--net=${at('namespace')}`, 'curl', '-sS', '-m', '10', ...args], env).ended,
     async remove() {
       await call('pod', 'rm', '--all', '--force', '--time', '0')
