@@ -70,7 +70,10 @@ test('their statements use only labels that the metrics have', () => {
 /** Of Grafana's JSON model, the fields that our dashboard uses. A field that is not here is not used yet, or misspelt. */
 const exactly = <T extends Parameters<typeof Type.Object>[0]>(fields: T) =>
   Type.Object(fields, { additionalProperties: false })
-const Source = exactly({ type: Type.Literal('prometheus'), uid: Type.String({ pattern: String.raw`^\$\{datasource\}$` }) })
+const Source = exactly({
+  type: Type.Literal('prometheus'),
+  uid: Type.String({ pattern: String.raw`^\$\{datasource\}$` }),
+})
 const Cells = (most: number) => Type.Integer({ minimum: 0, maximum: most })
 const position = { id: Type.Integer({ minimum: 1 }), title: Type.String({ minLength: 1 }) }
 const GridPos = exactly({ x: Cells(23), y: Cells(200), w: Cells(24), h: Cells(30) })
