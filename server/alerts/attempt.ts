@@ -49,17 +49,41 @@ export async function attempt(
   return await httpAttempt(deps, channel, notice, signal)
 }
 
+type HttpType = keyof typeof HTTP_MEDIA
+
 const MOST_LOGGED = 4000
 const LEAST_SECRET = 4
 
+/** What no recovery follows is closed right after it: it must not stay open where somebody is on call. */
 async function httpAttempt(
   deps: SendingDeps,
   channel: ChannelRow,
   notice: Notice,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
+  const sent = await sendOnce(deps, channel, notice, signal)
+  const isOpen = HTTP_MEDIA[channel.type as HttpType].resolves && (notice.kind === 'test' || notice.kind === 'summary')
+  if (sent.kind !== 'sent' || !isOpen) return sent
+  const closed = await sendOnce(deps, channel, { ...notice, kind: 'recovered' }, signal)
+  const both = (one: string | null, other: string | null) => `${one ?? ''}\n\n${other ?? ''}`.trim()
+  return {
+    ...closed,
+    at: sent.at,
+    error: closed.error === null ? null : `it was sent, but not closed: ${closed.error}`,
+    request: both(sent.request, closed.request),
+    response: both(sent.response, closed.response),
+    totalMs: sent.totalMs + closed.totalMs,
+  }
+}
+
+async function sendOnce(
+  deps: SendingDeps,
+  channel: ChannelRow,
+  notice: Notice,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
   const { seal, safeFetch, clock } = deps
-  const medium = HTTP_MEDIA[channel.type as keyof typeof HTTP_MEDIA]
+  const medium = HTTP_MEDIA[channel.type as HttpType]
   const settings = openedSettings(channel, seal)
   const outgoing = medium.request(notice, settings)
   // Who reads the log could acknowledge with it, also a viewer.

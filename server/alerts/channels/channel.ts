@@ -19,7 +19,7 @@ export type HttpMedium<S extends TObject = TObject> = {
   request(notice: Notice, settings: Static<S>): Outgoing
   /** Statuses after which no retry can succeed: a wrong token, a channel that was deleted. Others are retried. */
   permanent: readonly number[]
-  /** Whether a recovery closes what the failure opened there. */
+  /** Whether a recovery closes what the failure opened there. What no recovery follows is closed at once, as a recovery would. */
   resolves?: true
   /** The error in the body of a 2xx response. `status`: that of the provider's own service, where the body says it. */
   errorIn?(response: Response): { error: string; status?: number } | undefined

@@ -116,6 +116,49 @@ test.each([
   expect(result).toMatchObject({ kind, error: expect.stringContaining(error) })
 })
 
+test.each([
+  ['pagerduty', ['trigger', 'resolve']],
+  ['opsgenie', ['/v2/alerts', '/v2/alerts/alr_1/close?identifierType=alias']],
+] as const)('what no recovery follows is closed at once by %s', async (type, requests) => {
+  const { deps, call } = await givenApp('sqlite')
+  const receiver = await startReceiver()
+  const settings = CONTRACTS[type].settings(receiver.url)
+  const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
+  const channel = await deps.db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const sent = (notice: keyof typeof NOTICES) =>
+    attempt({ ...deps, post: null }, channel, NOTICES[notice]!, { signal: AbortSignal.timeout(5000) })
+  const received = () =>
+    receiver.received.map(({ path, body }) => (type === 'opsgenie' ? path : JSON.parse(body.toString()).event_action))
+  for (const notice of ['test', 'summary', 'digest'] as const) {
+    receiver.reset()
+    receiver.answers(CONTRACTS[type].accepts)
+    expect((await sent(notice)).kind).toBe('sent')
+    expect(received()).toEqual(requests)
+  }
+  receiver.reset()
+  receiver.answers(CONTRACTS[type].accepts)
+  expect((await sent('failing')).kind).toBe('sent')
+  expect(received()).toEqual(requests.slice(0, 1))
+
+  receiver.reset()
+  receiver.answers(() => CONTRACTS[type][receiver.received.length === 1 ? 'accepts' : 'limited'])
+  expect(await sent('summary')).toMatchObject({
+    kind: 'retry',
+    error: expect.stringContaining('was sent, but not closed'),
+  })
+})
+
+test('an SMS is sent from a number, or by a Messaging Service', () => {
+  const { settings } = CONTRACTS.twilio
+  const sentWith = (from: string) => {
+    const { body } = HTTP_MEDIA.twilio.request(NOTICES.failing!, { ...settings('http://127.0.0.1'), from })
+    return Object.fromEntries(new URLSearchParams(body))
+  }
+  const service = `MG${'0'.repeat(32)}`
+  expect(sentWith(service)).toEqual({ MessagingServiceSid: service, To: '+15557654321', Body: expect.any(String) })
+  expect(sentWith('+15551234567')).toMatchObject({ From: '+15551234567' })
+})
+
 test('a secret that is masked or left out is kept, another one replaces it', async () => {
   const world = await givenApp('sqlite')
   const receiver = await startReceiver()

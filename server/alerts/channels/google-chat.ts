@@ -1,9 +1,9 @@
 import { buttonsOf, cut, httpMedium, SecretUrl, Settings } from './channel.ts'
 
-/** A message has at most 32,000 octets. */
-const TEXT = 2000
+/** A message has at most 32,000 octets: title, cause, five facts and the remedy, in which a character may become five octets. */
+const TEXT = 700
 
-/** Webhooks of a space. Messages about one incident share a thread. 429: more than one message in a second. */
+/** Webhooks of a space. Messages about one incident share a thread. 429: more than one message in a second, of all webhooks of the space. */
 export const googleChat = httpMedium({
   type: 'google_chat',
   name: 'Google Chat',

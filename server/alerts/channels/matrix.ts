@@ -2,11 +2,12 @@ import { type Notice, textWithoutLink } from '../notice.ts'
 import { at, buttonsOf, cut, httpMedium, jsonOf, Secret, Settings, Text, Url } from './channel.ts'
 
 /** An event has at most 65,536 octets. */
-const TEXT = 8000
+const TEXT = 4000
 
 /**
  * Client-Server API: PUT with a transaction id, by which the server knows an attempt that it took already. 401 and 403: the token
- * is wrong or the user is not in the room; 404: no such room; 429 with `retry_after_ms`.
+ * is wrong or the user is not in the room; 404: no such room; 413: too large; 429 with `Retry-After`, of older servers with
+ * `retry_after_ms`.
  */
 export const matrix = httpMedium({
   type: 'matrix',
@@ -17,7 +18,7 @@ export const matrix = httpMedium({
     access_token: Secret('Access token', { pattern: '^[\\x21-\\x7e]*$', examples: ['syt_xxxx'] }),
     room_id: Text('Room id', { pattern: '^![^\\s]+$', examples: ['!xxxx:example.org'] }),
   }),
-  permanent: [400, 401, 403, 404],
+  permanent: [400, 401, 403, 404, 413],
   request: (notice, { homeserver, access_token, room_id }) => ({
     method: 'PUT',
     url: at(
@@ -55,7 +56,7 @@ function html(notice: Notice): string {
   return lines.join('<br>')
 }
 
-const PART = 1000
+const PART = 500
 const part = (text: string): string =>
   cut(text, PART)
     .replaceAll('&', '&amp;')

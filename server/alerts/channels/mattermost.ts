@@ -1,7 +1,7 @@
 import { textWithoutLink } from '../notice.ts'
 import { cut, errorOf, httpMedium, jsonOf, SecretUrl, Settings, withoutMarkdown } from './channel.ts'
 
-/** Incoming webhooks of Mattermost and Rocket.Chat, which share a format. A text has at most 16,383 characters; 5,000 is Rocket.Chat's. */
+/** Incoming webhooks of Mattermost and Rocket.Chat, which share a format. 400 and 404: unknown; 501: switched off. A text has at most 16,383 characters; 5,000 is Rocket.Chat's. */
 const TEXT = 4000
 
 export const mattermost = httpMedium({
@@ -11,7 +11,7 @@ export const mattermost = httpMedium({
   settings: Settings({
     webhook_url: SecretUrl('Webhook URL', { examples: ['https://chat.example.com/hooks/xxxx'] }),
   }),
-  permanent: [400, 401, 403, 404],
+  permanent: [400, 401, 403, 404, 501],
   // Rocket.Chat's, with 200 in some versions.
   errorIn: ({ body }) => (jsonOf(body)?.success === false ? errorOf('Rocket.Chat', body, 'error') : undefined),
   request: (notice, { webhook_url }) => ({

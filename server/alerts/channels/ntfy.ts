@@ -2,12 +2,12 @@ import { Type } from 'typebox'
 import { plainText } from '../notice.ts'
 import { ApiUrl, buttonsOf, cut, httpMedium, Secret, Settings, Text } from './channel.ts'
 
-/** A message has at most 4,096 octets; longer ones become attachments. */
+/** A message has at most 4,096 octets; longer ones become attachments. A title has 1,024, tags 512. */
 const MESSAGE = 1000
 const TITLE = 250
 const API = 'https://ntfy.sh'
 
-/** JSON to the root of the server. 401 and 403: the token is wrong or missing; 429: too many messages. */
+/** JSON to the root of the server. 401 and 403: the token is wrong or missing; 413: too large; 429: too many messages. */
 export const ntfy = httpMedium({
   type: 'ntfy',
   name: 'ntfy',
@@ -17,7 +17,7 @@ export const ntfy = httpMedium({
     token: Type.Optional(Secret('Access token', { examples: ['tk_xxxx'] })),
     api_url: ApiUrl(API),
   }),
-  permanent: [400, 401, 403, 404],
+  permanent: [400, 401, 403, 404, 413],
   request: (notice, { topic, token, api_url = API }) => ({
     url: api_url,
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },

@@ -4,7 +4,7 @@ import { ApiUrl, at, cut, httpMedium, Secret, Settings } from './channel.ts'
 const SUMMARY = 1024
 const API = 'https://events.pagerduty.com'
 
-/** Events API v2, which answers 202. `dedup_key` makes one alert of all that is sent about an incident; `resolve` closes it. */
+/** Events API v2, which answers 202. `dedup_key` makes one alert of all that is sent about an incident; `resolve` closes it. 400: a wrong key. */
 export const pagerduty = httpMedium({
   type: 'pagerduty',
   name: 'PagerDuty',

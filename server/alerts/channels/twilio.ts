@@ -5,6 +5,7 @@ import { ApiUrl, at, httpMedium, Secret, Settings, Text } from './channel.ts'
 const SMS = 160
 const API = 'https://api.twilio.com'
 const NUMBER = '^\\+[1-9][0-9]{6,14}$'
+const FROM = '^(?:\\+[1-9][0-9]{6,14}|MG[0-9a-fA-F]{32})$'
 
 /** The Messages resource, which answers 201. 400: a wrong number; 401: a wrong token; 429: too many at once. */
 export const twilio = httpMedium({
@@ -15,8 +16,9 @@ export const twilio = httpMedium({
     account_sid: Text('Account SID', { pattern: '^AC[0-9a-fA-F]{32}$', examples: [`AC${'0'.repeat(32)}`] }),
     auth_token: Secret('Auth token'),
     from: Text('From', {
-      pattern: NUMBER,
-      description: 'A number of yours, as +15551234567.',
+      pattern: FROM,
+      description:
+        'A number of yours, as +15551234567, or the SID of a Messaging Service, as MG and 32 hexadecimal digits.',
       examples: ['+15551234567'],
     }),
     to: Text('To', { pattern: NUMBER, description: 'A number, as +15557654321.', examples: ['+15557654321'] }),
@@ -30,7 +32,11 @@ export const twilio = httpMedium({
         authorization: `Basic ${Buffer.from(`${account_sid}:${auth_token}`).toString('base64')}`,
         'content-type': 'application/x-www-form-urlencoded',
       },
-      body: new URLSearchParams({ From: from, To: to, Body: textOf(notice) }).toString(),
+      body: new URLSearchParams({
+        [from.startsWith('MG') ? 'MessagingServiceSid' : 'From']: from,
+        To: to,
+        Body: textOf(notice),
+      }).toString(),
     }
   },
 })
