@@ -19,8 +19,8 @@ export type Search = {
   words: readonly (readonly string[])[]
   names?: NameRange
   value?: string
-  /** What PostgreSQL's index is asked for, by the form of a word: all its trigrams, unless known. */
-  trigrams?: ReadonlyMap<string, string>
+  /** What the index is asked for, by the form of a word; all its trigrams unless given. */
+  trigrams?: ReadonlyMap<string, readonly string[]>
 }
 
 /** Sorts behind every character of a stored name. */
@@ -119,62 +119,62 @@ export function foundIds(db: Database, tenant: Tenant, search: Search, most?: nu
   const limit = most === undefined ? sql`` : sql`limit ${most}`
   if (search.names && search.value === undefined) return idsByName(db, tenant, search.names, limit)
   const { organizationId } = tenant
-  const words = lookedUp(search)
   if (engineOf(db) === 'postgres') {
     return sql`(select monitor_id as id from monitor_texts as texts
-      where texts.organization_id = ${organizationId} and ${hasTrigrams(tenant, search.trigrams, words)}
-        and ${contains(search)} ${limit})`
+      where texts.organization_id = ${organizationId} and ${hasTrigrams(tenant, search)} and ${contains(search)} ${limit})`
   }
   // The numbers of the organization bound what is walked of each trigram's list.
   const bound = (which: 'min' | 'max') =>
     sql`(select ${sql.raw(which)}(number) from monitor_texts where organization_id = ${organizationId})`
   return sql`(select texts.monitor_id as id from monitor_search cross join monitor_texts as texts
-    where monitor_search match ${matchOf(words)}
+    where monitor_search match ${matchOf(search)}
       and monitor_search.rowid >= ${bound('min')} and monitor_search.rowid <= ${bound('max')}
       and texts.number = monitor_search.rowid and texts.organization_id = ${organizationId} and ${contains(search)} ${limit})`
 }
 
 const lookedUp = ({ words, value }: Search): Search['words'] => (value === undefined ? words : [...words, [value]])
 
-/** In the words of the migration, so that the index is used. */
-function hasTrigrams({ organizationId }: Tenant, known: Search['trigrams'], words: Search['words']) {
-  const has = (form: string) => {
-    const trigrams = known?.get(form)
-    const all = trigrams === undefined ? sql`search_trigrams(${organizationId}, ${form})` : sql`${trigrams}::bigint[]`
-    return sql`search_trigrams(organization_id, text) @> ${all}`
-  }
-  const terms = indexed(words).map((forms) => sql`(${sql.join(forms.map(has), sql` or `)})`)
+/** In the words of the migration, so that the index is used. Numbers of a trigram are those of its octets. */
+function hasTrigrams({ organizationId }: Tenant, search: Search) {
+  const numbersOf = (trigram: string) => sql`search_trigrams(${organizationId}, ${trigram})`
+  const has = (form: string) =>
+    sql`search_trigrams(organization_id, text) @> (${sql.join(trigramsFor(search, form).map(numbersOf), sql` || `)})`
+  const terms = indexed(lookedUp(search)).map((forms) => sql`(${sql.join(forms.map(has), sql` or `)})`)
   return sql.join(terms, sql` and `)
 }
 
-/** A trigram that more of all monitors have leaves so many that to look it up takes longer than it saves. */
+/** Texts that say how common a trigram is: the oldest, and as many of the newest. */
+const SAMPLED = 100
+/** A trigram that a larger part of the texts has leaves so many that to look it up takes longer than it saves. */
 const COMMON = 0.5
 
 /**
- * The search without the trigrams that nearly every text has ("com", "ple"), by PostgreSQL's statistics of the index: their lists are the
- * longest. At least the rarest of a word stays. Without statistics all stay.
+ * The search without the trigrams that most texts of the organization have ("com", "ple"): their lists in the index are the longest. The
+ * rarest of a word stays.
  */
 export async function withRareTrigrams(db: Database, { organizationId }: Tenant, search: Search): Promise<Search> {
-  if (engineOf(db) === 'sqlite' || (search.names && search.value === undefined)) return search
+  if (search.names && search.value === undefined) return search
+  const sample = (way: 'asc' | 'desc') => sql`select text from (select text from monitor_texts
+    where organization_id = ${organizationId} order by monitor_id ${sql.raw(way)} limit ${SAMPLED}) as ${sql.ref(way)}`
+  const { rows } = await sql<{ text: string }>`${sample('asc')} union all ${sample('desc')}`.execute(db)
+  const rareOf = (form: string) => {
+    const counted = trigramsOf(form).map((trigram) => {
+      return { trigram, count: rows.filter(({ text }) => text.includes(trigram)).length }
+    })
+    const rare = counted.filter(({ count }) => count <= rows.length * COMMON)
+    const kept = rare.length > 0 ? rare : counted.sort((one, other) => one.count - other.count).slice(0, 1)
+    return kept.map(({ trigram }) => trigram)
+  }
   const forms = indexed(lookedUp(search)).flat()
-  const { rows } = await sql<{ form: string; trigrams: string }>`
-    with common as materialized (
-      select trigram, frequency from pg_stats, unnest(most_common_elems::text::bigint[], most_common_elem_freqs) as each (trigram, frequency)
-        where schemaname = any(current_schemas(false)) and tablename = 'monitor_texts_by_trigram' and frequency > ${COMMON}),
-    own as (
-      select form, trigram, frequency, row_number() over (partition by form order by frequency nulls first) as place
-        from unnest(${forms}::text[]) as form, unnest(search_trigrams(${organizationId}, form)) as trigram
-        left join common using (trigram))
-    select form, array_agg(trigram)::text as trigrams from own where place = 1 or frequency is null group by form`.execute(
-    db,
-  )
-  return { ...search, trigrams: new Map(rows.map(({ form, trigrams }) => [form, trigrams])) }
+  return { ...search, trigrams: new Map(forms.map((form) => [form, rareOf(form)])) }
 }
 
+const trigramsFor = ({ trigrams }: Search, form: string) => trigrams?.get(form) ?? trigramsOf(form)
+
 /** The expression of FTS5. Its trigrams are characters. */
-const matchOf = (words: Search['words']): string =>
-  indexed(words)
-    .map((forms) => `(${forms.map((form) => `(${trigramsOf(form).map(quoted).join(' AND ')})`).join(' OR ')})`)
+const matchOf = (search: Search): string =>
+  indexed(lookedUp(search))
+    .map((forms) => `(${forms.map((form) => `(${trigramsFor(search, form).map(quoted).join(' AND ')})`).join(' OR ')})`)
     .join(' AND ')
 
 const trigramsOf = (form: string) => {
