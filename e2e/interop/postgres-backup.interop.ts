@@ -5,9 +5,11 @@ import type { Delivery, Event } from '#contract/events.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
+import type { Finding } from '#server/doctor/finding.ts'
 import { createApi } from '#server/testing/api.ts'
 import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Received, type Receiver, startReceiver } from '#server/testing/receiver.ts'
+import { runCommand } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, settingsOf } from '#server/testing/server-world.ts'
 import { folderFor, newPlace, type Place } from './place.ts'
 import { giveToPostgres, Postgres } from './postgres.ts'
@@ -71,6 +73,10 @@ test('the guide: a dump, and the way back to a moment; events, requests and secr
 
   await sh(dump)
   await sh(takeBase)
+  const findings = JSON.parse((await runCommand(['doctor', '--json'], settings)).stdout) as Finding[]
+  expect(findings.find(({ check }) => check === 'backup')?.detail).toMatch(
+    /^PostgreSQL archives its log, the last at 20/,
+  )
   dns.set(NAME, 'A', [SECOND])
   await post(`/monitors/${id}/check`)
   await reported('/up', SECOND)

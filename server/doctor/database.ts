@@ -35,6 +35,10 @@ export async function findDatabase({ db, config, clock }: DatabaseDeps): Promise
   if (found.at(-1)!.status === 'failure') return found
   found.push(...(await findingsOf('durability', () => findDurability(db))))
   if (engine === 'sqlite') found.push(...(await findingsOf('backup', () => findBackup({ db, config, clock }))))
+  else {
+    found.push(...(await findingsOf('free disk', () => findSize(db, clock))))
+    found.push(...(await findingsOf('backup', () => findArchiving(db))))
+  }
   found.push(...(await findingsOf('clocks', () => findClocks(db, clock))))
   return found
 }
@@ -168,6 +172,42 @@ export function onSync(fsync: string, commit: string): Finding {
   if (fsync !== 'on') return failure('durability', 'fsync is off', 'Set fsync = on: a crash can destroy the database.')
   if (commit !== 'off') return ok('durability', `fsync on, synchronous_commit ${commit}`)
   return warning('durability', 'synchronous_commit is off', 'Set it on: a crash loses the last changes.')
+}
+
+const DAY_MS = 24 * 60 * 60_000
+
+/** PostgreSQL has no statement for the free space of its disk. */
+async function findSize(db: Database, clock: Clock): Promise<Finding[]> {
+  const { rows } = await sql<{ octets: number; measured_at: number | null; first: number | null }>`
+    select pg_database_size(current_database()) as octets, measured_at, first from (values (1)) as one
+    left join (select measured_at, octets as first from database_sizes order by measured_at limit 1) as oldest on true`.execute(
+    db,
+  )
+  const { octets, measured_at, first } = rows[0]!
+  const days = Math.floor((clock.now() - (measured_at ?? clock.now())) / DAY_MS)
+  const growth = days < 1 ? '' : `, ${shownOctets(first!)} ${days} d ago`
+  const rest = 'PostgreSQL does not report its free disk, so monitor it on that machine'
+  return [ok('free disk', `the database takes ${shownOctets(octets)}${growth}; ${rest}`)]
+}
+
+export type Archiving = { mode: string; archivedAt: number | null; failedAt: number | null; failed: string | null }
+
+async function findArchiving(db: Database): Promise<Finding[]> {
+  const { rows } = await sql<Archiving>`select current_setting('archive_mode') as mode, last_failed_wal as failed,
+    (extract(epoch from last_archived_time) * 1000)::bigint as "archivedAt",
+    (extract(epoch from last_failed_time) * 1000)::bigint as "failedAt" from pg_stat_archiver`.execute(db)
+  return [onArchiving(rows[0]!)]
+}
+
+export function onArchiving({ mode, archivedAt, failedAt, failed }: Archiving): Finding {
+  const check = 'backup'
+  if (mode === 'off') return ok(check, 'PostgreSQL does not archive its log; dumps and copies are not visible here')
+  if (failedAt !== null && (archivedAt === null || failedAt > archivedAt)) {
+    const remedy = 'Check archive_command and the log of PostgreSQL: it keeps its log until the disk is full.'
+    return failure(check, `PostgreSQL cannot archive its log file ${failed}`, remedy)
+  }
+  if (archivedAt === null) return ok(check, 'PostgreSQL archives its log; none was complete yet')
+  return ok(check, `PostgreSQL archives its log, the last at ${new Date(archivedAt).toISOString()}`)
 }
 
 async function findBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { onConnections } from './connections.ts'
 import {
+  type Archiving,
+  onArchiving,
   onChecksums,
   onClocks,
   onDatabaseClock,
@@ -13,6 +15,7 @@ import type { Finding } from './finding.ts'
 import { onFreeDisk, onOwners } from './places.ts'
 
 const GiB = 1_024 ** 3
+const archiving: Archiving = { mode: 'on', archivedAt: 2_000, failedAt: 1_000, failed: '0001' }
 
 test.each<[string, Finding | Finding[], RegExp]>([
   [
@@ -56,6 +59,22 @@ test.each<[string, Finding | Finding[], RegExp]>([
     /^ok: fsync on, synchronous_commit on$/,
   ],
   ['commits that do not wait', onSync('on', 'off'), /^warning: synchronous_commit is off/],
+  [
+    'a log that is archived',
+    onArchiving(archiving),
+    /^ok: PostgreSQL archives its log, the last at 1970-01-01T00:00:02/,
+  ],
+  [
+    'a log that is not archived any more',
+    onArchiving({ ...archiving, failedAt: 3_000 }),
+    /^failure: PostgreSQL cannot archive its log file 0001$/,
+  ],
+  [
+    'a log that was never archived',
+    onArchiving({ ...archiving, archivedAt: null }),
+    /^failure: PostgreSQL cannot archive its log file 0001$/,
+  ],
+  ['no archive', onArchiving({ ...archiving, mode: 'off' }), /^ok: PostgreSQL does not archive its log/],
   [
     'an instance a little behind',
     onClocks([{ machine: 'm', offMs: -1_500 }])[1]!,
