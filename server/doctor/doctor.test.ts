@@ -236,23 +236,7 @@ onBothEngines('the database', (fresh, engine) => {
     const findings = await lines(await fresh())
     const bad = findings.filter(({ status }) => status !== 'ok').map(({ check }) => check)
     expect(bad).toEqual(engine === 'sqlite' ? ['backup', 'instances'] : ['durability', 'instances'])
-    if (engine === 'postgres') {
-      expect(lineOf(findings, 'free disk')).toMatch(
-        /^ok: the database takes \d+\.\d [KM]iB; PostgreSQL does not report its/,
-      )
-      expect(lineOf(findings, 'backup')).toMatch(/^ok: PostgreSQL does not archive its log/)
-    }
     expect(lineOf(findings, 'database')).toMatch(engine === 'sqlite' ? /^ok: SQLite 3\./ : /^ok: PostgreSQL \d+/)
-  })
-
-  test('the size of a database on PostgreSQL, and what it was', async () => {
-    const db = await fresh()
-    if (engine === 'sqlite') return expect(lineOf(await lines(db), 'free disk')).toBe('no line free disk')
-    const row = { measured_at: systemClock.now() - 7.5 * 24 * 60 * 60_000, octets: 3 * 1_024 ** 2 }
-    await db.insertInto('database_sizes').values(row).execute()
-    expect(lineOf(await lines(db), 'free disk')).toMatch(
-      /^ok: the database takes \d+\.\d [KM]iB, 3\.0 MiB 7 d ago; Post/,
-    )
   })
 
   test('migrations that did not run, or that are not known, are failures', async () => {

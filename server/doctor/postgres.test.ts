@@ -40,3 +40,20 @@ test('connections: enough, too few for the pools of all processes, none left', a
     /^failure: too many connections for role .*Raise max_connections/,
   )
 })
+
+test('the size of a database and what it was, and that nothing is archived', async () => {
+  const { url, drop } = await migratedDatabaseUrl('postgres')
+  const db = openDatabase(url)
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  const config = readConfig({ DATABASE_URL: url, SECRET: 's'.repeat(40) })
+  const line = async (name: string) =>
+    lineOf((await findDatabase({ db, config, clock: systemClock })).filter(({ check }) => check === name))
+  expect(await line('free disk')).toMatch(/^ok: the database takes \d+\.\d [KM]iB; PostgreSQL does not report its/)
+  expect(await line('backup')).toMatch(/^ok: PostgreSQL does not archive its log/)
+  const row = { measured_at: systemClock.now() - 7.5 * 24 * 60 * 60_000, octets: 3 * 1_024 ** 2 }
+  await db.insertInto('database_sizes').values(row).execute()
+  expect(await line('free disk')).toMatch(/^ok: the database takes \d+\.\d [KM]iB, 3\.0 MiB 7 d ago; Post/)
+})
