@@ -139,6 +139,15 @@ export const PAGES: readonly Shown[] = [
       await page.getByText('DELIVERED').or(page.getByText('Delivered')).first().waitFor()
     },
   },
+  {
+    name: 'webhook-new',
+    path: '/dashboard/webhooks',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'New webhook' }).first().click()
+      await page.getByRole('checkbox', { name: 'Send changes in batches' }).click()
+      await page.getByLabel('Changes per request').scrollIntoViewIfNeeded()
+    },
+  },
   { name: 'team', path: '/dashboard/team' },
   { name: 'settings', path: '/dashboard/settings' },
   { name: 'settings-keys', path: '/dashboard/settings?tab=keys' },
