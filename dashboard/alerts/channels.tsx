@@ -1,6 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { CircleAlert, CircleCheck, Ellipsis, PauseCircle, Pencil, PlayCircle, Plus, Send, Trash2 } from 'lucide-react'
+import {
+  CircleAlert,
+  CircleCheck,
+  Ellipsis,
+  PauseCircle,
+  Pencil,
+  PlayCircle,
+  Plus,
+  RotateCw,
+  Send,
+  Trash2,
+} from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { Channel } from '#contract/alerts.ts'
 import type { AlertInFull } from '#contract/incidents.ts'
@@ -20,6 +31,7 @@ import { Attempts } from './alert-log.tsx'
 import { channelsQuery, channelTypesQuery } from './queries.ts'
 
 const route = getRouteApi('/inside/alerts')
+const ReplayAlerts = lazy(async () => ({ default: (await import('./replay-alerts.tsx')).ReplayAlerts }))
 const ChannelDialog = lazy(async () => ({ default: (await import('./channel-dialog.tsx')).ChannelDialog }))
 
 export function Channels() {
@@ -135,7 +147,7 @@ function ChannelBadge({ channel: { is_active, last_error } }: { channel: Channel
 }
 
 function ChannelMenu({ channel }: { channel: Channel }) {
-  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const [open, setOpen] = useState<'edit' | 'replay' | 'delete'>()
   const queries = useQueryClient()
   const toast = useToast()
   const refresh = () => void queries.invalidateQueries({ queryKey: ['channels'] })
@@ -170,12 +182,18 @@ function ChannelMenu({ channel }: { channel: Channel }) {
         >
           {channel.is_active ? 'Disable' : 'Enable'}
         </MenuItem>
+        <MenuItem icon={RotateCw} onSelect={() => setOpen('replay')}>
+          Replay alerts
+        </MenuItem>
         <MenuLine />
         <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
           Delete
         </MenuItem>
       </Menu>
-      <Suspense>{open === 'edit' && <ChannelDialog channel={channel} onClose={() => setOpen(undefined)} />}</Suspense>
+      <Suspense>
+        {open === 'edit' && <ChannelDialog channel={channel} onClose={() => setOpen(undefined)} />}
+        {open === 'replay' && <ReplayAlerts channel={channel} onClose={() => setOpen(undefined)} />}
+      </Suspense>
       <Confirm
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}

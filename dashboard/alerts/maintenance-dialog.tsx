@@ -9,6 +9,7 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { instantOf, localOf, nextHours, viewerZone } from './local-time.ts'
+import { MonitorPicker } from './monitor-picker.tsx'
 import { Several } from './several.tsx'
 
 type Repeats = 'once' | 'FREQ=DAILY' | 'FREQ=WEEKLY' | 'FREQ=MONTHLY' | 'custom'
@@ -26,11 +27,12 @@ type Form = {
   to: string
   repeats: Repeats
   rrule: string
+  monitors: string[]
   groups: string[]
   name_pattern: string
 }
 
-const FIELDS = ['name', 'from', 'to', 'rrule', 'groups', 'name_pattern']
+const FIELDS = ['name', 'from', 'to', 'rrule', 'monitors', 'groups', 'name_pattern']
 
 /** Makes a maintenance window, or changes one. */
 export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWindow; onClose: () => void }) {
@@ -128,11 +130,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
         <Field
           label="Name pattern"
           isOptional
-          hint={
-            window?.monitors
-              ? `The ${window.monitors.length} monitors set by the API are kept.`
-              : '* stands for any characters.'
-          }
+          hint="* stands for any characters."
           error={fieldError(problem, 'name_pattern')}
         >
           <Input
@@ -143,6 +141,13 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
             onChange={(event) => set({ name_pattern: event.target.value })}
           />
         </Field>
+        <div className="sm:col-span-2">
+          <MonitorPicker
+            chosen={form.monitors}
+            onChange={(monitors) => set({ monitors })}
+            error={fieldError(problem, 'monitors')}
+          />
+        </div>
         <div aria-live="polite" className="empty:hidden sm:col-span-2">
           {problem && <ProblemNote problem={problem} fields={FIELDS} />}
         </div>
@@ -155,6 +160,7 @@ const formOf = (window?: MaintenanceWindow): Form => ({
   name: window?.name ?? '',
   ...(window ? { from: localOf(window.from), to: localOf(window.to) } : nextHours(2)),
   ...repeatsOf(window?.rrule ?? null),
+  monitors: window?.monitors ?? [],
   groups: window?.groups ?? [],
   name_pattern: window?.name_pattern ?? '',
 })
@@ -165,13 +171,14 @@ function repeatsOf(rrule: string | null): Pick<Form, 'repeats' | 'rrule'> {
   return { repeats: known?.value ?? 'custom', rrule }
 }
 
-function bodyOf({ name, from, to, repeats, rrule, groups, name_pattern }: Form, timezone: string) {
+function bodyOf({ name, from, to, repeats, rrule, monitors, groups, name_pattern }: Form, timezone: string) {
   const body: NewMaintenanceWindow = {
     name,
     from: instantOf(from),
     to: instantOf(to),
     rrule: repeats === 'once' ? null : repeats === 'custom' ? rrule : repeats,
     timezone,
+    monitors: monitors.length === 0 ? null : monitors,
     groups: groups.length === 0 ? null : groups,
     name_pattern: name_pattern.trim() === '' ? null : name_pattern.trim(),
   }

@@ -1,18 +1,13 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Search } from 'lucide-react'
-import { useDeferredValue, useEffect, useRef, useState } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
-import { api, type Page } from '../api.ts'
+import { useDeferredValue, useRef, useState } from 'react'
+import { useMonitorSearch } from '../monitors/use-monitor-search.ts'
 import { useSession } from '../session.tsx'
 import { cx } from '../ui/class.ts'
 import { Spinner } from '../ui/spinner.tsx'
 import { useCommands, useRemembered } from './palette-commands.ts'
 import { type Command, type CommandGroup, isMeant, parseRecent, withRecent } from './palette-items.ts'
-
-const TYPING_MS = 150
-const MOST_FOUND = 8
 
 /** Everything by keyboard: monitors by name, pages, and what can be done. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -104,7 +99,7 @@ function useFound(typed: string): { groups: CommandGroup[]; isAsking: boolean } 
   const { places, actions, monitor } = useCommands()
   const remembered = useRemembered()
   const { recent } = useRecent()
-  const { found, isAsking } = useMonitors(useDeferredValue(typed))
+  const { found, isAsking } = useMonitorSearch(useDeferredValue(typed))
   const own = [...places, ...actions]
   if (typed === '') {
     const lately = recent.flatMap((kept) => own.find(({ id }) => id === kept.id) ?? remembered(kept) ?? [])
@@ -130,24 +125,6 @@ function useFound(typed: string): { groups: CommandGroup[]; isAsking: boolean } 
 }
 
 const filled = (groups: CommandGroup[]) => groups.filter(({ items }) => items.length > 0)
-
-function useMonitors(typed: string): { found: MonitorAnswer[]; isAsking: boolean } {
-  const [asked, setAsked] = useState(typed)
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(typed), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [typed])
-  const { organization } = useSession()
-  const { data, isFetching } = useQuery({
-    queryKey: ['monitors', 'palette', organization.id, asked],
-    queryFn: ({ signal }) =>
-      api.get<Page<MonitorAnswer>>('/monitors', { search: asked, limit: MOST_FOUND, order_by: 'domain' }, signal),
-    enabled: asked !== '',
-    placeholderData: keepPreviousData,
-  })
-  const found = typed === '' || asked === '' ? [] : (data?.data ?? [])
-  return { found, isAsking: typed !== '' && (isFetching || asked !== typed) }
-}
 
 /** Per organization: its monitors are named in it. */
 function useRecent() {

@@ -6,20 +6,14 @@ import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Checkbox, Field, Input } from '../ui/field.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { Checkbox } from '../ui/field.tsx'
+import { instantOf, lastDay, PeriodFields } from '../ui/period.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
 import { replayCountsQuery } from './queries.ts'
-import { instantOf, localMinutes } from './replay-period.ts'
 import { STATUSES, type Status } from './words.tsx'
 
-const HOUR = 3_600_000
 // The contract's own constant would bring its schemas into the page.
 const MOST_COUNTED = 10_000
-const SPANS = [
-  ['Last hour', HOUR],
-  ['24 hours', 24 * HOUR],
-  ['7 days', 168 * HOUR],
-] as const
 
 /** Not delivered first; those are chosen at the start. */
 const ORDER = ['FAILED', 'RETRYING', 'PENDING', 'DELIVERED'] as const
@@ -29,10 +23,9 @@ const NOT_DELIVERED: readonly Status[] = ['FAILED', 'RETRYING', 'PENDING']
 export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const queries = useQueryClient()
   const formId = useId()
-  const [since, setSince] = useState(() => localMinutes(Date.now() - 24 * HOUR))
-  const [until, setUntil] = useState('')
+  const [local, setLocal] = useState(lastDay)
   const [statuses, setStatuses] = useState(NOT_DELIVERED)
-  const period = { since: instantOf(since), until: instantOf(until) }
+  const period = { since: instantOf(local.since), until: instantOf(local.until) }
   const { data: counts, error: notCounted } = useQuery(replayCountsQuery(webhook.id, period.since, period.until))
   const chosen = ORDER.filter((status) => statuses.includes(status))
   const count = counts && chosen.reduce((sum, status) => sum + counts[status], 0)
@@ -74,28 +67,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
       <div aria-live="polite">{send.data && <Taken count={send.data.count} webhook={webhook} />}</div>
       {!send.data && (
         <form id={formId} onSubmit={submit} className="flex flex-col gap-4">
-          <div className="flex flex-wrap gap-2">
-            {SPANS.map(([label, ms]) => (
-              <Button
-                key={label}
-                size="sm"
-                onClick={() => {
-                  setSince(localMinutes(Date.now() - ms))
-                  setUntil('')
-                }}
-              >
-                {label}
-              </Button>
-            ))}
-          </div>
-          <div className="grid gap-4 sm:grid-cols-2">
-            <Field label="Created from" error={fieldError(problem, 'since')}>
-              <Input type="datetime-local" required value={since} onChange={(event) => setSince(event.target.value)} />
-            </Field>
-            <Field label="Until" isOptional hint="Leave empty for now." error={fieldError(problem, 'until')}>
-              <Input type="datetime-local" value={until} onChange={(event) => setUntil(event.target.value)} />
-            </Field>
-          </div>
+          <PeriodFields period={local} onChange={setLocal} problem={problem} />
           <fieldset className="flex flex-col gap-2">
             <legend className="mb-1.5 text-sm font-medium">Requests</legend>
             {ORDER.map((status) => (

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis, History, KeyRound, PauseCircle, Pencil, PlayCircle, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
@@ -9,8 +9,9 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { EditWebhook } from './edit-webhook.tsx'
-import { ReplayRequests } from './replay.tsx'
 import { RotateSecret } from './rotate-secret.tsx'
+
+const ReplayRequests = lazy(async () => ({ default: (await import('./replay.tsx')).ReplayRequests }))
 
 /** What can be done to a webhook beside testing it. */
 export function WebhookMenu({ webhook }: { webhook: Webhook }) {
@@ -76,7 +77,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
       </Menu>
       {open === 'edit' && <EditWebhook webhook={webhook} onClose={close} />}
       {open === 'rotate' && <RotateSecret webhook={webhook} onClose={close} />}
-      {open === 'replay' && <ReplayRequests webhook={webhook} onClose={close} />}
+      <Suspense>{open === 'replay' && <ReplayRequests webhook={webhook} onClose={close} />}</Suspense>
       <Confirm
         isOpen={open === 'disable'}
         onClose={close}

@@ -42,11 +42,11 @@ test('a maintenance window is created in its form, which says what to correct', 
   await page.getByRole('button', { name: 'New window' }).first().click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name', { exact: true }).fill('Move')
-  await dialog.getByLabel('From').fill(`${day}T10:00`)
-  await dialog.getByLabel('To').fill(`${day}T09:00`)
+  await dialog.getByLabel('From', { exact: true }).fill(`${day}T10:00`)
+  await dialog.getByLabel('To', { exact: true }).fill(`${day}T09:00`)
   await dialog.getByRole('button', { name: 'Create window' }).click()
   await dialog.getByText('Must be later than from.').waitFor()
-  await dialog.getByLabel('To').fill(`${day}T12:00`)
+  await dialog.getByLabel('To', { exact: true }).fill(`${day}T12:00`)
   await dialog.getByLabel('Name pattern').fill('*.example.com')
   await dialog.getByRole('button', { name: 'Create window' }).click()
   await dialog.waitFor({ state: 'detached' })
@@ -54,4 +54,65 @@ test('a maintenance window is created in its form, which says what to correct', 
   const answer = await page.request.get('/maintenance-windows')
   const { data } = (await answer.json()) as { data: object[] }
   expect(data).toMatchObject([{ name: 'Move', name_pattern: '*.example.com', groups: null, rrule: null }])
+})
+
+test('a maintenance window takes single monitors, found by typing, and is edited', async () => {
+  const { page, server } = await givenOwner()
+  const headers = { origin: server.url }
+  const post = async (path: string, data: object) =>
+    (await (await page.request.post(path, { data, headers })).json()) as { id: string }
+  const monitor = (full_domain: string) =>
+    post('/monitors', { full_domain, record_type: 'A', expected_value: ['192.0.2.1'] })
+  const [www, mail] = [await monitor('www.shop.example'), await monitor('mail.shop.example')]
+  const day = new Date(systemClock.now() + DAY_MS).toISOString().slice(0, 10)
+  const [from, to] = [`${day}T10:00:00.000Z`, `${day}T12:00:00.000Z`]
+  const { id } = await post('/maintenance-windows', { name: 'Move', from, to, monitors: [www.id] })
+  await page.goto('/dashboard/alerts?tab=maintenance')
+  await page.getByRole('button', { name: 'More actions for Move' }).click()
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('www.shop.example A').waitFor()
+  await dialog.getByLabel('Monitors').fill('mail')
+  await page.getByRole('option', { name: 'mail.shop.example A' }).click()
+  await dialog.getByRole('button', { name: 'Remove www.shop.example A' }).click()
+  await dialog.getByLabel('Name', { exact: true }).fill('Move the mail')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByText('Move the mail', { exact: true }).waitFor()
+  const saved = (await (await page.request.get(`/maintenance-windows/${id}`)).json()) as object
+  expect(saved).toMatchObject({ name: 'Move the mail', monitors: [mail.id], from, to })
+})
+
+test('alerts of a channel are sent again, of a period or one by one', async () => {
+  const { page, server, receiver, dns } = await givenOwner()
+  const headers = { origin: server.url }
+  const post = async (path: string, data: object) =>
+    (await (await page.request.post(path, { data, headers })).json()) as { id: string }
+  dns.set('www.shop.example', 'A', ['192.0.2.1'])
+  const settings = { endpoint: `${receiver.url}/alerts` }
+  const channel = await post('/channels', { name: 'Receiver', type: 'http', settings })
+  await post('/alert-rules', { name: 'All', channels: [channel.id], delay: 0, first_results: true })
+  receiver.answers(410)
+  await post('/monitors', { full_domain: 'www.shop.example', record_type: 'A', expected_value: ['192.0.2.9'] })
+  await receiver.waitFor(1)
+  receiver.answers(200)
+  await page.goto('/dashboard/alerts?tab=channels')
+  const row = page.getByRole('row').filter({ hasText: 'Receiver' })
+  await row.getByText('HTTP request responded with 410').waitFor()
+  await page.getByRole('button', { name: 'More actions for Receiver' }).click()
+  await page.getByRole('menuitem', { name: 'Replay alerts' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Replay alerts' })
+  expect(await dialog.getByRole('checkbox', { name: 'Sent' }).isChecked()).toBe(false)
+  await dialog.getByRole('button', { name: 'Send again' }).click()
+  await dialog.getByText('1 alert is being sent again.').waitFor()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await receiver.waitFor(2)
+
+  await page.goto('/dashboard/alerts?tab=log')
+  await page.getByRole('button', { name: 'www.shop.example A: Mismatch' }).click()
+  const log = page.getByRole('dialog')
+  await log.getByText('status 200').waitFor()
+  await log.getByText('status 410').waitFor()
+  await log.getByRole('button', { name: 'Send again' }).click()
+  await receiver.waitFor(3)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { instantOf, localMinutes } from './replay-period.ts'
+import { instantOf, localMinutes } from './period.tsx'
 
 const instant = Date.parse('2026-03-29T01:30:45.000Z')
 

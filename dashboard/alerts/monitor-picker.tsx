@@ -1,0 +1,114 @@
+import { Combobox } from '@base-ui/react/combobox'
+import { useQuery } from '@tanstack/react-query'
+import { X } from 'lucide-react'
+import { useState } from 'react'
+import type { MonitorAnswer } from '#contract/monitors.ts'
+import { api } from '../api.ts'
+import { nameOf } from '../events/event-change.tsx'
+import { useMonitorSearch } from '../monitors/use-monitor-search.ts'
+import { Field } from '../ui/field.tsx'
+
+type Choice = { value: string; label: string }
+
+const choiceOf = (monitor: MonitorAnswer): Choice => ({
+  value: monitor.id,
+  label: `${nameOf(monitor)} ${monitor.record_type}`,
+})
+
+type PickerProps = { chosen: readonly string[]; onChange: (chosen: string[]) => void; error: string | undefined }
+
+/** Single monitors, found by typing a part of their names. */
+export function MonitorPicker({ chosen, onChange, error }: PickerProps) {
+  const [typed, setTyped] = useState('')
+  const { found, isAsking } = useMonitorSearch(typed.trim())
+  const [picked, setPicked] = useState<Choice[]>([])
+  const named = useNames(chosen.filter((id) => !picked.some(({ value }) => value === id)))
+  const value = chosen.map(
+    (id) => [...picked, ...named].find((choice) => choice.value === id) ?? { value: id, label: id },
+  )
+  const choose = (next: Choice[]) => {
+    setPicked(next)
+    setTyped('')
+    onChange(next.map((choice) => choice.value))
+  }
+  return (
+    <Field label="Monitors" isOptional hint="Type a part of a name. None chosen: every monitor." error={error}>
+      <Combobox.Root
+        multiple
+        items={found.map(choiceOf)}
+        filter={null}
+        value={value}
+        onValueChange={choose}
+        inputValue={typed}
+        onInputValueChange={setTyped}
+        isItemEqualToValue={(one, other) => one.value === other.value}
+        autoHighlight
+      >
+        <Combobox.InputGroup className="rounded-md border border-edge bg-surface focus-within:outline-2 focus-within:outline-accent hover:border-soft">
+          <Combobox.Chips className="flex max-h-36 flex-wrap gap-1.5 overflow-y-auto p-1.5">
+            {value.map((choice) => (
+              <Combobox.Chip
+                key={choice.value}
+                className="flex min-w-0 items-center gap-1 rounded bg-sunken pl-2 font-mono text-xs data-[highlighted]:outline-2 data-[highlighted]:outline-accent"
+              >
+                <span className="truncate">{choice.label}</span>
+                <Combobox.ChipRemove
+                  aria-label={`Remove ${choice.label}`}
+                  className="grid size-6 shrink-0 place-items-center rounded text-soft hover:text-ink"
+                >
+                  <X className="size-3.5" aria-hidden="true" />
+                </Combobox.ChipRemove>
+              </Combobox.Chip>
+            ))}
+            <Combobox.Input
+              placeholder={value.length === 0 ? 'www.example.com' : undefined}
+              spellCheck={false}
+              autoCapitalize="off"
+              className="h-6 min-w-32 flex-1 bg-transparent px-1.5 font-mono text-sm outline-none placeholder:text-faint"
+            />
+          </Combobox.Chips>
+        </Combobox.InputGroup>
+        <Combobox.Portal>
+          <Combobox.Positioner sideOffset={4} className="z-50">
+            <Combobox.Popup className="popup max-h-60 w-(--anchor-width) overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-pop">
+              <Combobox.Status className="px-2.5 py-1.5 text-sm text-faint empty:hidden">
+                {typed.trim() === ''
+                  ? 'Type a part of a name.'
+                  : isAsking
+                    ? 'Searching…'
+                    : found.length === 0
+                      ? 'No monitor has this name.'
+                      : null}
+              </Combobox.Status>
+              <Combobox.List>
+                {(choice: Choice) => (
+                  <Combobox.Item
+                    key={choice.value}
+                    value={choice}
+                    className="cursor-default rounded-md px-2.5 py-1.5 font-mono text-sm break-all select-none data-[highlighted]:bg-sunken data-[selected]:text-faint"
+                  >
+                    {choice.label}
+                  </Combobox.Item>
+                )}
+              </Combobox.List>
+            </Combobox.Popup>
+          </Combobox.Positioner>
+        </Combobox.Portal>
+      </Combobox.Root>
+    </Field>
+  )
+}
+
+/** A window has at most 100 monitors. Those that were deleted keep their ids. */
+function useNames(ids: readonly string[]): Choice[] {
+  const { data } = useQuery({
+    queryKey: ['monitors', 'names', ids],
+    queryFn: async ({ signal }) => {
+      const answers = await Promise.allSettled(ids.map((id) => api.get<MonitorAnswer>(`/monitors/${id}`, {}, signal)))
+      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [choiceOf(answer.value)] : []))
+    },
+    enabled: ids.length > 0,
+    placeholderData: (before) => before,
+  })
+  return data ?? []
+}
