@@ -150,7 +150,10 @@ export const ALERT_STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED', 'CANCELE
 const alert = {
   id: Type.String({ description: 'Begins with `alr_`.' }),
   created: Instant('When the alert was created.'),
-  kind: Type.Enum(['failing', 'recovered', 'summary', 'test'], { type: 'string' }),
+  kind: Type.Enum(['failing', 'recovered', 'information', 'summary', 'test'], {
+    type: 'string',
+    description: '`information`: how a planned change or a wait ended.',
+  }),
   title: Nullable(Type.String({ description: 'The title of the message; null until the first attempt.' })),
   status: Type.Enum(ALERT_STATUSES, {
     type: 'string',

@@ -28,6 +28,7 @@ const STATUSES: Record<Alert['status'], { word: string; tone: Tone; icon: Lucide
 const KINDS: Record<Alert['kind'], string> = {
   failing: 'Failure',
   recovered: 'Recovery',
+  information: 'Information',
   summary: 'Summary',
   test: 'Test',
 }

@@ -303,7 +303,7 @@ async function isBeingSent(db: Database, { organization_id, id }: AlertRow, now:
 const toAlert = (row: AlertRow): Alert => ({
   id: row.id,
   created: isoOf(row.created_at),
-  kind: row.kind,
+  kind: row.information === null ? row.kind : 'information',
   title: row.title,
   status: row.status,
   channel_id: row.channel_id,

@@ -277,9 +277,9 @@ async function releaseHeld(db: Database, summary: AlertRow, channel: ChannelRow,
     .where('summary_id', '=', id)
     .returning(['id', 'kind', 'incident_id', 'rule_id', 'title'])
     .execute()
-  const entries = released.map(({ id: alertId, incident_id, title }) => {
+  const entries = released.flatMap(({ id: alertId, incident_id, title }) => {
     const common = { kind: 'sent' as const, alertId, channelId, actor: channel.name }
-    return { ...common, incidentId: incident_id!, detail: title }
+    return incident_id === null ? [] : [{ ...common, incidentId: incident_id, detail: title }]
   })
   await insertEntries(db, organizationId, entries, now)
   await repeatReleased(db, organizationId, released, now)

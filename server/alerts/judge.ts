@@ -12,6 +12,7 @@ import { activeWindows } from './maintenance-store.ts'
 import { countLeft } from './memberships.ts'
 import {
   type Common,
+  informationNotice,
   type Notice,
   type NoticedIncident,
   type NoticedMonitor,
@@ -43,8 +44,9 @@ type RuleRow = Selectable<AlertRulesTable>
 /** Reads what it is about as it is now: monitors recover, people acknowledge and rules change while an alert waits. */
 export async function judge(db: Database, alert: AlertRow, channel: ChannelRow, common: Common): Promise<Judged> {
   if (alert.kind === 'summary') return await judgeSummary(db, alert, common)
-  const row = await incidentOf(db, alert)
   const rule = await ruleOf(db, alert)
+  if (alert.information !== null) return judgeInformation(alert, rule, channel, common)
+  const row = await incidentOf(db, alert)
   if (!row || !rule) return { kind: 'cancel', reason: 'the alert rule was deleted' }
   const incident = noticedOf(row)
   if (alert.kind === 'recovered') return await judgeRecovery(db, alert, { incident, rule, channel, common })
@@ -175,6 +177,15 @@ async function judgeRecovery(
   const left = await countLeft(db, alert.organization_id, incident.id)
   const notice = noticeOfIncident('recovered', incident, monitors, { ...common, resolves, left })
   if (alert.asked_at !== null || closes(channel)) return { kind: 'send', notice }
+  return whenAllowed(notice, rule, common.now)
+}
+
+/** Nobody on call is woken by it. */
+function judgeInformation(alert: AlertRow, rule: RuleRow | undefined, channel: ChannelRow, common: Common): Judged {
+  if (closes(channel)) return { kind: 'cancel', reason: 'the channel is for failures only' }
+  const notice = informationNotice(JSON.parse(alert.information!), { ...common, now: alert.created_at })
+  if (alert.asked_at !== null) return { kind: 'send', notice }
+  if (rule?.is_active !== 1) return { kind: 'cancel', reason: 'the alert rule was deleted or is not active' }
   return whenAllowed(notice, rule, common.now)
 }
 

@@ -178,6 +178,58 @@ function severalOf({ monitors: count, zone, causeKind = 'zone', causeValue }: No
   }
 }
 
+/** How a planned change or a wait for a customer's record ended. `before`: the old values of a change. */
+export type Information = {
+  what: 'change_done' | 'record_found' | 'wait_timed_out'
+  monitorId: string
+  name: string
+  recordType: string
+  expected: string[]
+  before?: string[]
+}
+
+const ENDS: Record<Information['what'], { title: string; text: string; remedy: string | null }> = {
+  change_done: {
+    title: 'change done',
+    text: 'The planned change is done. The monitor expects the new values from now on.',
+    remedy: null,
+  },
+  record_found: {
+    title: 'record found',
+    text: 'The record that Zonewatch waited for exists. Only the regular checks continue.',
+    remedy: null,
+  },
+  wait_timed_out: {
+    title: 'not found in time',
+    text: 'The record that Zonewatch waited for was not found in time. Only the regular checks continue.',
+    remedy: 'Ask your customer about the record. Then wait again from the page of the monitor.',
+  },
+}
+
+export function informationNotice(information: Information, common: Common): Notice {
+  const { id, messageId = id, organization, baseUrl, now } = common
+  const { what, monitorId, name, recordType, expected, before } = information
+  const { title, text, remedy } = ENDS[what]
+  return {
+    kind: 'summary',
+    id,
+    messageId,
+    key: id,
+    organization,
+    title: `${name} ${recordType}: ${title}`,
+    text,
+    facts: [
+      { name: 'Expected', value: valuesOf(expected) },
+      ...(before ? [{ name: 'Before', value: valuesOf(before) }] : []),
+      { name: 'Time', value: timeOf(now) },
+    ],
+    remedy,
+    link: { label: 'Open the monitor', href: `${baseUrl}/dashboard/monitors/${monitorId}` },
+    acknowledge: null,
+    at: now,
+  }
+}
+
 /** Alerts of a digest, and those that were held because the channel had its limit for an hour. */
 export function summaryNotice(
   titles: readonly string[],
@@ -230,7 +282,7 @@ export function testNotice(common: Common): Notice {
 }
 
 /** Facts that are record data or names, which people compare character by character. */
-export const DATA_FACTS: ReadonlySet<string> = new Set(['Expected', 'Found', 'Monitors'])
+export const DATA_FACTS: ReadonlySet<string> = new Set(['Expected', 'Found', 'Before', 'Monitors'])
 
 /** The whole message as plain text, for media without structure. */
 export const plainText = (notice: Notice): string => `${textWithoutLink(notice)}\n${notice.link.href}`

@@ -119,6 +119,11 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
       const rows = await db.selectFrom('webhook_requests').select('event_id').where(tenantOf(tenant)).execute()
       return rows.map(({ event_id }) => event_id)
     },
+    /** What people are told, by channel. */
+    information: async () => {
+      const rows = await db.selectFrom('alerts').select('information').where(tenantOf(tenant)).execute()
+      return rows.map((row) => JSON.parse(row.information!))
+    },
     wait: () => db.selectFrom('waits').selectAll().where(tenantOf(tenant)).executeTakeFirstOrThrow(),
     monitorRow: () => db.selectFrom('monitors').selectAll().where(tenantOf(tenant)).executeTakeFirstOrThrow(),
   }
@@ -161,6 +166,8 @@ onBothEngines('a monitor that waits', (fresh) => {
     world.pass(MINUTE_MS)
     expect(await world.look()).toBe(1)
     expect(await world.wait()).toMatchObject({ result: 'valid' })
+    const about = { monitorId: world.monitor.id, name: NAME, recordType: 'CNAME', expected: [TARGET] }
+    expect(await world.information()).toEqual([{ what: 'record_found', ...about }])
     expect(await world.dueAt('due_waits')).toBeUndefined()
   })
 
@@ -184,6 +191,7 @@ onBothEngines('a monitor that waits', (fresh) => {
     expect(await world.monitorRow()).toMatchObject({ incidence_count: 1, is_active: 1 })
     world.pass(HOUR_MS)
     expect(await world.look()).toBe(0)
+    expect(await world.information()).toMatchObject([{ what: 'wait_timed_out', name: NAME }])
   })
 
   test('shows several SPF records, which are no valid answer, and no values of a CNAME loop', async () => {
@@ -222,7 +230,7 @@ onBothEngines('a monitor that waits', (fresh) => {
     await world.look()
     expect(world.zone.reduce((sum, server) => sum + server.asked.total, 0)).toBe(asked)
     expect(await world.wait()).toMatchObject({ result: 'timed_out' })
-    expect(await world.requests()).toEqual([])
+    expect([await world.requests(), await world.information()]).toEqual([[], []])
   })
 })
 

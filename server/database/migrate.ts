@@ -24,6 +24,7 @@ import { groupCounts } from './migrations/0021-group-counts.ts'
 import { views } from './migrations/0022-views.ts'
 import { largeIncidents } from './migrations/0023-large-incidents.ts'
 import { webhookBatches } from './migrations/0024-webhook-batches.ts'
+import { information } from './migrations/0025-information.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -73,6 +74,7 @@ export const MIGRATIONS: readonly Migration[] = [
   views,
   largeIncidents,
   webhookBatches,
+  information,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

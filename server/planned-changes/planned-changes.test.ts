@@ -55,7 +55,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
       reason: { code: 'as_expected' },
     })
     await send()
-    expect(titles()).toEqual([])
+    expect(titles()).toEqual(['www.example.test A: change done'])
     expect((await events()).every(({ new_state }) => new_state === 'VALID')).toBe(true)
     const { key } = await world.key('admin')
     const { data } = (await world.call('/audit-log?action=monitor.updated', { key })).body

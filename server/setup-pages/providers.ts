@@ -92,7 +92,8 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: 'OVHcloud',
-    nameServers: /\.(ovh\.(net|ca)|anycast\.me)$/,
+    // Rented servers have names such as ns3000952.ovh.net, and sdns2.ovh.net is a secondary for them.
+    nameServers: /^d?ns\d{1,3}\.(ovh\.(net|ca)|anycast\.me)$/,
     url: 'https://www.ovh.com/manager/#/web/domain',
     host: { label: 'Sub-domain', apex: '' },
     apexCname: NO_APEX_CNAME,

@@ -287,9 +287,29 @@ test('providers are recognized by the name of a name server, and by no part of o
     'dns200.anycast.me': 'OVHcloud',
     'hydrogen.ns.hetzner.com': 'Hetzner',
     'ns2.digitalocean.com': 'DigitalOcean',
+    'ns200.anycast.me': 'OVHcloud',
+    'helium.ns.hetzner.de': 'Hetzner',
+    'nsd1.squarespacedns.com': 'Squarespace or Google Cloud DNS',
+    'ns2-01.azure-dns.net': 'Azure DNS',
+    'curitiba.ns.porkbun.com': 'Porkbun',
+    'ns4.dnsimple-edge.org': 'DNSimple',
+    'ns1.vercel-dns.com': 'Vercel',
+    'ns8.wixdns.net': 'Wix',
+    'ns1cny.name.com': 'name.com',
+    'shades01.rzone.de': 'STRATO',
+    'ns3.inwx.eu': 'INWX',
+    'ns11.infomaniak.ch': 'Infomaniak',
+    'ns2.transip.eu': 'TransIP',
   }
   for (const [nameServer, name] of Object.entries(known)) expect(providerOf([nameServer])?.name).toBe(name)
-  for (const stranger of ['ns.cloudflare.com.evil.example', 'ns1.example.com', 'xgandi.net']) {
+  expect(new Set(Object.values(known))).toEqual(new Set(PROVIDERS.map(({ name }) => name)))
+  for (const stranger of [
+    'ns.cloudflare.com.evil.example',
+    'ns1.example.com',
+    'xgandi.net',
+    'ns3000952.ovh.net',
+    'sdns2.ovh.net',
+  ]) {
     expect(providerOf([stranger])).toBeUndefined()
   }
   expect(new Set(PROVIDERS.map(({ name }) => name)).size).toBe(PROVIDERS.length)

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import type { Engine } from '../database/database.ts'
+import { givenReceiver, monitorOf as newMonitor } from '../testing/alerts.ts'
+import { CONTRACTS } from '../testing/channel-contracts.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { informPeople } from './information.ts'
+
+const FOUND = { what: 'record_found' as const, expected: ['192.0.2.1'] }
+
+async function givenInformation(engine: Engine, filters: object = {}) {
+  const given = await givenReceiver(engine, filters)
+  const { db } = given.world.deps
+  const monitorOf = async (name: string) => {
+    const id = await newMonitor(given.world, name)
+    return await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  }
+  return { ...given, monitorOf }
+}
+
+onBothEngines('information', (_fresh, engine) => {
+  test('is sent once to each channel, by the rules that are about the monitor', async () => {
+    const { world, receiver, channel, monitorOf, send } = await givenInformation(engine)
+    const rule = (body: object) =>
+      world.call('/alert-rules', { method: 'POST', body: { channels: [channel], ...body } })
+    await rule({ name: 'The same channel' })
+    await rule({ name: 'Other names', name_pattern: '*.example.org' })
+    const monitor = await monitorOf('shop.example.com')
+    await informPeople(world.deps.db, monitor, FOUND, world.deps.clock.now())
+    await send()
+    expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
+    const { data } = (await world.call(`/alerts?channel_id=${channel}`)).body
+    expect(data).toMatchObject([{ kind: 'information', status: 'SENT', incident_id: null }])
+
+    for (const { id } of (await world.call('/alert-rules')).body.data)
+      await world.call(`/alert-rules/${id}`, { method: 'PATCH', body: { notify_recovery: false } })
+    await informPeople(world.deps.db, monitor, FOUND, world.deps.clock.now())
+    expect((await world.call(`/alerts?channel_id=${channel}`)).body.data).toHaveLength(1)
+  })
+
+  test('is part of the digest of its rule, and is sent again by a replay', async () => {
+    const { world, receiver, channel, monitorOf, send } = await givenInformation(engine, { digest: 'hourly' })
+    const { db, clock } = world.deps
+    const monitor = await monitorOf('shop.example.com')
+    const before = { what: 'change_done' as const, expected: ['192.0.2.2'], before: ['192.0.2.1'] }
+    await informPeople(db, monitor, before, clock.now())
+    await send()
+    expect(receiver.titles()).toEqual([])
+    world.pass(60 * 60_000)
+    await send()
+    expect(receiver.titles()).toEqual(['Digest: 1 alert'])
+    const since = new Date(clock.now() - 2 * 60 * 60_000).toISOString()
+    await world.call(`/channels/${channel}/replay`, { method: 'POST', body: { since } })
+    world.pass(3 * 60_000)
+    await send()
+    expect(receiver.titles()).toEqual(['Digest: 1 alert', 'shop.example.com A: change done'])
+  })
+
+  test('wakes nobody who is on call', async () => {
+    const { world, receiver, monitorOf, send } = await givenInformation(engine)
+    const settings = CONTRACTS.pagerduty.settings(receiver.url)
+    const body = { name: 'On call', type: 'pagerduty', settings }
+    const { id } = (await world.call('/channels', { method: 'POST', body })).body
+    await world.call('/alert-rules', { method: 'POST', body: { name: 'On call', channels: [id] } })
+    await informPeople(world.deps.db, await monitorOf('shop.example.com'), FOUND, world.deps.clock.now())
+    await send()
+    expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
+    expect((await world.call(`/alerts?channel_id=${id}`)).body.data).toMatchObject([
+      { status: 'CANCELED', error: 'the channel is for failures only' },
+    ])
+  })
+})
