@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, pageQuery } from './common.ts'
 import { withMetadataFilters } from './labels.ts'
-import { MONITOR_ORDERS, MonitorAnswer, monitorFilters } from './monitors.ts'
+import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
+import { MonitorAnswer } from './monitors.ts'
 
 /** `GET /monitors/export`. */
 export const EXPORT_FORMATS = ['json', 'csv', 'zone'] as const

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
 import { changedLabels, labelFilters, newLabels, shownLabels, withMetadataFilters } from './labels.ts'
-import { MonitorCounts } from './monitors.ts'
+import { MonitorCounts } from './monitor-list.ts'
 
 export const Group = Exactly(
   {

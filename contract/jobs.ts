@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './common.ts'
 import { MOST_TAGS, Tags, withMetadataFilters } from './labels.ts'
-import { MonitorChange, monitorFilters } from './monitors.ts'
+import { monitorFilters } from './monitor-list.ts'
+import { MonitorChange } from './monitors.ts'
 import { UndeliveredQuery } from './webhooks.ts'
 
 export const JOB_ACTIONS = [

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
 import { METADATA_PARAMETER, withMetadataFilters } from './labels.ts'
-import { MONITOR_ORDERS, monitorFilters } from './monitors.ts'
+import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 
 /** Views of an organization. */
 export const MOST_VIEWS = 200

@@ -5,15 +5,15 @@ import { operatorContext } from './context.ts'
 import { insertGroup } from './groups/store.ts'
 import { givenSignedIn } from './testing/accounts.ts'
 import { type AppWorld, givenApp } from './testing/app-world.ts'
+import { WITH_THE_API } from './testing/audited.ts'
+import { FROM_THE_START, givenEmptyServer, WITH_AN_ACCOUNT } from './testing/audited-accounts.ts'
 import {
   type AuditedRequest,
   type AuditWorld,
   givenAuditWorld,
   KEY_ADDRESS,
   OWNER_ADDRESS,
-  WITH_THE_API,
-} from './testing/audited.ts'
-import { FROM_THE_START, givenEmptyServer, WITH_AN_ACCOUNT } from './testing/audited-accounts.ts'
+} from './testing/audited-world.ts'
 import { onBothEngines } from './testing/database.ts'
 import { routesOf } from './testing/routes.ts'
 import { givenShop } from './testing/shop.ts'

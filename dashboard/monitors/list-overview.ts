@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Overview } from '#contract/dashboard.ts'
-import type { MonitorCounts } from '#contract/monitors.ts'
+import type { MonitorCounts } from '#contract/monitor-list.ts'
 import { api } from '../api.ts'
 import { type ListSearch, otherFilters } from './list-query.ts'
 

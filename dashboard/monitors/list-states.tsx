@@ -1,6 +1,6 @@
 import { PauseCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { MonitorCounts } from '#contract/monitors.ts'
+import type { MonitorCounts } from '#contract/monitor-list.ts'
 import { cx } from '../ui/class.ts'
 import { STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { type ListSearch, severalOf, withStates } from './list-query.ts'

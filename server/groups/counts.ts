@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { MOST_COUNTED, type MonitorCounts } from '#contract/monitors.ts'
+import { MOST_COUNTED, type MonitorCounts } from '#contract/monitor-list.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { EventQuery } from '#contract/events.ts'
-import type { MonitorQuery } from '#contract/monitors.ts'
+import type { MonitorQuery } from '#contract/monitor-list.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'

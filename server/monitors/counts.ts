@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { MOST_COUNTED, type MonitorCounts, type MonitorFilters, type MonitorState } from '#contract/monitors.ts'
+import { MOST_COUNTED, type MonitorCounts, type MonitorFilters } from '#contract/monitor-list.ts'
+import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type IndexedFilter, narrowestFilter, withIndex } from '../database/index-hints.ts'

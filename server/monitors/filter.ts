@@ -1,6 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { type MonitorFilters, type MonitorState, STATES } from '#contract/monitors.ts'
+import type { MonitorFilters } from '#contract/monitor-list.ts'
+import { type MonitorState, STATES } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'

@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
-import type { MonitorQuery } from '#contract/monitors.ts'
+import type { MonitorQuery } from '#contract/monitor-list.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'

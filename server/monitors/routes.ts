@@ -1,13 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { exampleOf, PageOf } from '#contract/common.ts'
+import { CountsQuery, MonitorCounts, MonitorQuery } from '#contract/monitor-list.ts'
 import {
-  CountsQuery,
   GroupMonitorsChange,
   Include,
   MonitorAnswer,
   MonitorChange,
-  MonitorCounts,
-  MonitorQuery,
   NewMonitor,
   NewMonitors,
 } from '#contract/monitors.ts'

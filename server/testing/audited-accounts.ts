@@ -3,7 +3,7 @@ import { setupToken } from '../accounts/setup-link.ts'
 import type { Engine } from '../database/database.ts'
 import { codeNow, nextCode, PASSWORD } from './accounts.ts'
 import { givenApp } from './app-world.ts'
-import { type AuditedRequest, type AuditWorld, type ExpectedEntry, OWNER_ADDRESS } from './audited.ts'
+import { type AuditedRequest, type AuditWorld, type ExpectedEntry, OWNER_ADDRESS } from './audited-world.ts'
 import { openBrowser } from './browser.ts'
 import { linkTo } from './mails.ts'
 

@@ -1,4 +1,4 @@
-import type { AuditedRequest } from './audited.ts'
+import type { AuditedRequest } from './audited-world.ts'
 import { insertEndedJob } from './jobs.ts'
 
 const UPDATE = { action: 'update', filter: { domain: 'example.com' }, change: { frequency: 60 } }

@@ -1,4 +1,4 @@
-import type { AuditedRequest } from './audited.ts'
+import type { AuditedRequest } from './audited-world.ts'
 
 /** In this order. */
 export const OF_KEYS: AuditedRequest[] = [

@@ -1,4 +1,4 @@
-import type { AuditedRequest, AuditWorld } from './audited.ts'
+import type { AuditedRequest, AuditWorld } from './audited-world.ts'
 
 const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 const NAME = 'www.example.com A'

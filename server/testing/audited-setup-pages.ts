@@ -1,4 +1,4 @@
-import type { AuditedRequest } from './audited.ts'
+import type { AuditedRequest } from './audited-world.ts'
 
 const SHOP = { full_domain: 'shop.example.com', record_type: 'CNAME', expected_value: 'stores.pages.example' }
 
