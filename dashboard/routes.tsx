@@ -63,7 +63,7 @@ const signUp = createRoute({
 })
 const setup = createRoute({
   ...page('setup/$token'),
-  component: lazy(() => import('./account/setup-page.tsx'), 'SetupPage'),
+  component: lazy(() => import('./account/first-owner-page.tsx'), 'FirstOwnerPage'),
 })
 const forgot = createRoute({
   ...page('forgot'),

@@ -10,7 +10,7 @@ import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { instantOf, localOf, nextHours, viewerZone } from './local-time.ts'
 import { MonitorPicker } from './monitor-picker.tsx'
-import { Several } from './several.tsx'
+import { MultipleChoice } from './multiple-choice.tsx'
 
 type Repeats = 'once' | 'FREQ=DAILY' | 'FREQ=WEEKLY' | 'FREQ=MONTHLY' | 'custom'
 const REPEATS: { value: Repeats; label: string }[] = [
@@ -119,7 +119,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
         ) : (
           <span className="hidden sm:block" />
         )}
-        <Several
+        <MultipleChoice
           label="Groups"
           hint="None chosen: every group."
           options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}

@@ -14,8 +14,8 @@ import { Select } from '../ui/select.tsx'
 import { STATE_LOOKS } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
+import { MultipleChoice } from './multiple-choice.tsx'
 import { channelsQuery } from './queries.ts'
-import { Several } from './several.tsx'
 
 type Form = {
   name: string
@@ -108,14 +108,14 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
             onChange={(event) => set({ delay: event.target.value })}
           />
         </Field>
-        <Several
+        <MultipleChoice
           label="Send to"
           options={channels?.data.map(({ id, name }) => ({ value: id, label: name }))}
           chosen={form.channels}
           onChange={(chosen) => set({ channels: chosen })}
           error={fieldError(problem, 'channels')}
         />
-        <Several
+        <MultipleChoice
           label="Groups"
           hint="Leave empty for all groups."
           options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
@@ -123,7 +123,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
           onChange={(chosen) => set({ groups: chosen })}
           error={fieldError(problem, 'groups')}
         />
-        <Several
+        <MultipleChoice
           label="States"
           hint="Leave empty for all failures."
           options={FAILING_STATES.map((state) => ({ value: state, label: STATE_LOOKS[state].word }))}
@@ -131,7 +131,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
           onChange={(chosen) => set({ states: chosen })}
           error={fieldError(problem, 'states')}
         />
-        <Several
+        <MultipleChoice
           label="Record types"
           hint="Leave empty for all types."
           options={RECORD_TYPES.map((type) => ({ value: type, label: type }))}

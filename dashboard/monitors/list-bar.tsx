@@ -20,7 +20,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
 import { sentenceOf } from '../ui/problem.tsx'
-import { ACTS, type Act, monitorsText, type Run } from './list-acts.ts'
+import { ACTIONS, type Action, monitorsText, type Run } from './list-actions.ts'
 import { useIsWide } from './list-media.ts'
 import { ownerOf } from './list-query.ts'
 
@@ -31,7 +31,7 @@ type BarProps = {
   /** After a tick for all loaded rows, where there are more: selects those too. */
   rest: Rest | undefined
   run: Run | undefined
-  onAct: (act: Act) => void
+  onAction: (act: Action) => void
   onMove: () => void
   onFrequency: () => void
   onDelete: () => void
@@ -71,7 +71,7 @@ export function ListBar(props: BarProps) {
   )
 }
 
-function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onJob, onClear }: BarProps) {
+function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onClear }: BarProps) {
   const isWide = useIsWide()
   return (
     <>
@@ -80,15 +80,15 @@ function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onJob, onClear }
       </Button>
       <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">{chosen} selected</span>
       <Line />
-      <Button look="quiet" size="sm" onClick={() => onAct(ACTS.check)}>
+      <Button look="quiet" size="sm" onClick={() => onAction(ACTIONS.check)}>
         <RotateCw /> Check now
       </Button>
       {isWide && (
         <>
-          <Button look="quiet" size="sm" onClick={() => onAct(ACTS.enable)}>
+          <Button look="quiet" size="sm" onClick={() => onAction(ACTIONS.enable)}>
             <CirclePlay /> Enable
           </Button>
-          <Button look="quiet" size="sm" onClick={() => onAct(ACTS.disable)}>
+          <Button look="quiet" size="sm" onClick={() => onAction(ACTIONS.disable)}>
             <CirclePause /> Disable
           </Button>
         </>
@@ -102,10 +102,10 @@ function Chosen({ chosen, onAct, onMove, onFrequency, onDelete, onJob, onClear }
       >
         {!isWide && (
           <>
-            <MenuItem icon={CirclePlay} onSelect={() => onAct(ACTS.enable)}>
+            <MenuItem icon={CirclePlay} onSelect={() => onAction(ACTIONS.enable)}>
               Enable
             </MenuItem>
-            <MenuItem icon={CirclePause} onSelect={() => onAct(ACTS.disable)}>
+            <MenuItem icon={CirclePause} onSelect={() => onAction(ACTIONS.disable)}>
               Disable
             </MenuItem>
           </>

@@ -3,12 +3,12 @@ import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { Select } from '../ui/select.tsx'
-import { ACTS, type Act, checkEvery, monitorsText, moveTo } from './list-acts.ts'
+import { ACTIONS, type Action, checkEvery, monitorsText, moveTo } from './list-actions.ts'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
 
 export type Asking = 'move' | 'frequency' | 'delete'
 
-type AskProps = { count: number; onClose: () => void; onAct: (act: Act) => void }
+type AskProps = { count: number; onClose: () => void; onAction: (act: Action) => void }
 
 /** What has to be known, or meant, before it is done to `count` monitors. */
 export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | undefined }) {
@@ -22,7 +22,7 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
         title={`Delete ${monitorsText(rest.count)}?`}
         act={`Delete ${monitorsText(rest.count)}`}
         isDangerous
-        onConfirm={async () => rest.onAct(ACTS.delete)}
+        onConfirm={async () => rest.onAction(ACTIONS.delete)}
       >
         {rest.count === 1
           ? 'Zonewatch stops checking it and deletes its event history.'
@@ -33,7 +33,7 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
   )
 }
 
-function Move({ count, onClose, onAct }: AskProps) {
+function Move({ count, onClose, onAction }: AskProps) {
   const form = useId()
   const groups = useGroups() ?? []
   const [chosen, setChosen] = useState('')
@@ -41,7 +41,7 @@ function Move({ count, onClose, onAct }: AskProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!group) return
-    onAct(moveTo(group.slug, group.name))
+    onAction(moveTo(group.slug, group.name))
     onClose()
   }
   return (
@@ -65,7 +65,7 @@ function Move({ count, onClose, onAct }: AskProps) {
   )
 }
 
-function Frequency({ count, onClose, onAct }: AskProps) {
+function Frequency({ count, onClose, onAction }: AskProps) {
   const form = useId()
   const least = useShortestFrequency()
   const [text, setText] = useState('10')
@@ -74,7 +74,7 @@ function Frequency({ count, onClose, onAct }: AskProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isRight) return
-    onAct(checkEvery(minutes))
+    onAction(checkEvery(minutes))
     onClose()
   }
   return (

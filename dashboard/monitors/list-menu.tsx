@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
-import { ACTS, type Act } from './list-acts.ts'
+import { ACTIONS, type Action } from './list-actions.ts'
 import { ownerOf } from './list-query.ts'
 
 export type RowMenu = { monitor: MonitorAnswer; anchor: HTMLElement }
@@ -12,12 +12,12 @@ type RowMenuProps = {
   menu: RowMenu | undefined
   canChange: boolean
   onClose: () => void
-  onAct: (act: Act, monitor: MonitorAnswer) => void
+  onAction: (act: Action, monitor: MonitorAnswer) => void
   onDelete: (monitor: MonitorAnswer) => void
 }
 
 /** The menu of the row that opened it. */
-export function ListMenu({ menu, canChange, onClose, onAct, onDelete }: RowMenuProps) {
+export function ListMenu({ menu, canChange, onClose, onAction, onDelete }: RowMenuProps) {
   const monitor = menu?.monitor
   return (
     <Base.Root open={menu !== undefined} onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -43,16 +43,16 @@ export function ListMenu({ menu, canChange, onClose, onAct, onDelete }: RowMenuP
                     <MenuItem
                       icon={RotateCw}
                       isDisabled={!monitor.is_active}
-                      onSelect={() => onAct(ACTS.check, monitor)}
+                      onSelect={() => onAction(ACTIONS.check, monitor)}
                     >
                       Check now
                     </MenuItem>
                     {monitor.is_active ? (
-                      <MenuItem icon={CirclePause} onSelect={() => onAct(ACTS.disable, monitor)}>
+                      <MenuItem icon={CirclePause} onSelect={() => onAction(ACTIONS.disable, monitor)}>
                         Disable
                       </MenuItem>
                     ) : (
-                      <MenuItem icon={CirclePlay} onSelect={() => onAct(ACTS.enable, monitor)}>
+                      <MenuItem icon={CirclePlay} onSelect={() => onAction(ACTIONS.enable, monitor)}>
                         Enable
                       </MenuItem>
                     )}

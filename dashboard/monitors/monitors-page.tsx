@@ -1,16 +1,16 @@
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { FileUp, ListChecks, Plus } from 'lucide-react'
 import { lazy, Suspense, useCallback, useState } from 'react'
-import type { MonitorAnswer, MonitorCounts } from '#contract/monitors.ts'
+import type { MonitorCounts } from '#contract/monitor-list.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
 import type { JobAct } from '../jobs/job-dialog.tsx'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { ACTS, type Act, useRun } from './list-acts.ts'
+import { ACTIONS, type Action, useRun } from './list-actions.ts'
 import { ListBar, type Rest } from './list-bar.tsx'
-import { ListBones } from './list-bones.tsx'
 import { type Asking, ListDialogs } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
 import { ExportMenu } from './list-export.tsx'
@@ -23,6 +23,7 @@ import { useCounts, useOverview } from './list-overview.ts'
 import { isFiltered, jobTarget, type ListSearch, severalOf, withoutFilters } from './list-query.ts'
 import { useMonitorList } from './list-rows.ts'
 import { afterRun, NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
+import { ListSkeleton } from './list-skeleton.tsx'
 import { ListStates } from './list-states.tsx'
 import { ListTable } from './list-table.tsx'
 import { ViewsMenu } from './list-views-menu.tsx'
@@ -57,7 +58,7 @@ export function MonitorsPage() {
   )
   const onMenu = useCallback((monitor: MonitorAnswer, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
   const chosen = single ? [single] : rows.filter(({ id }) => selection.ids.has(id))
-  const onAct = (act: Act) => {
+  const onAction = (act: Action) => {
     const asJob = JOBS.get(act)
     if (selection.isMatching && asJob) return setJob(asJob)
     setAsking(undefined)
@@ -116,7 +117,7 @@ export function MonitorsPage() {
             ) : isEmpty ? (
               <NothingFound search={search} onClear={() => onSearch(withoutFilters(search))} />
             ) : rows.length === 0 ? (
-              <ListBones />
+              <ListSkeleton />
             ) : (
               <div
                 className={list.isLoading ? 'opacity-60 transition-opacity delay-200' : undefined}
@@ -153,7 +154,7 @@ export function MonitorsPage() {
         menu={menu}
         canChange={canChange}
         onClose={() => setMenu(undefined)}
-        onAct={(act, monitor) => void begin(act, [monitor])}
+        onAction={(act, monitor) => void begin(act, [monitor])}
         onDelete={(monitor) => {
           setSingle(monitor)
           setAsking('delete')
@@ -164,7 +165,7 @@ export function MonitorsPage() {
         chosen={selection.isMatching ? (total ?? 'All matching monitors') : selection.ids.size.toLocaleString()}
         rest={rest}
         run={run}
-        onAct={onAct}
+        onAction={onAction}
         onMove={() => ask('move')}
         onFrequency={() => ask('frequency')}
         onDelete={() => ask('delete')}
@@ -176,7 +177,7 @@ export function MonitorsPage() {
       <ListDialogs
         asking={asking}
         count={chosen.length}
-        onAct={onAct}
+        onAction={onAction}
         onClose={() => {
           setAsking(undefined)
           setSingle(undefined)
@@ -198,10 +199,10 @@ export function MonitorsPage() {
   )
 }
 
-const JOBS = new Map<Act, JobAct>([
-  [ACTS.check, 'check'],
-  [ACTS.enable, 'enable'],
-  [ACTS.disable, 'disable'],
+const JOBS = new Map<Action, JobAct>([
+  [ACTIONS.check, 'check'],
+  [ACTIONS.enable, 'enable'],
+  [ACTIONS.disable, 'disable'],
 ])
 
 /** How many monitors the list has, as text; undefined where that is not known. */

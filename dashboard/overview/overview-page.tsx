@@ -10,9 +10,9 @@ import { Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Attention } from './attention.tsx'
 import { Changes } from './changes.tsx'
+import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { troublesIn } from './overview-words.ts'
-import { Standing } from './standing.tsx'
 
 /** Checks that change nothing are in no stream: that the last one has just ended is asked for. */
 const ASK_MS = 5_000
@@ -53,7 +53,7 @@ export function OverviewPage() {
             <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem] lg:grid-rows-[auto_1fr]">
               <Attention overview={data} asOf={dataUpdatedAt} problem={error} />
               <div className="flex flex-col gap-4 lg:col-start-2 lg:row-span-2 lg:row-start-1">
-                <Standing overview={data} isCurrent={!isLost && !error} />
+                <Figures overview={data} isCurrent={!isLost && !error} />
               </div>
               <Changes events={data.changes} firstResults={data.first_results} />
             </div>

@@ -5,9 +5,9 @@ import { Bones, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
+import { BillingPortal } from './billing-portal.tsx'
 import { Invoices } from './invoices.tsx'
 import { Plans } from './plans.tsx'
-import { Portal } from './portal.tsx'
 import { plansQuery, subscriptionQuery } from './queries.ts'
 import { Usage } from './usage.tsx'
 
@@ -33,7 +33,7 @@ export function PlanAndUsage() {
       <Section
         title="Usage"
         hint={<PlanLine subscription={subscription} plan={all.find(({ id }) => id === subscription.plan)} />}
-        actions={me.server.takes_payments && subscription.current_period_end && <Portal />}
+        actions={me.server.takes_payments && subscription.current_period_end && <BillingPortal />}
       >
         <Usage subscription={subscription} />
       </Section>

@@ -5,9 +5,9 @@ import { type Tab, Tabs } from '../ui/tabs.tsx'
 import { AuditLog } from './audit-log.tsx'
 import { BillingDetails } from './billing-details.tsx'
 import { Keys } from './keys.tsx'
-import { Notices } from './notices.tsx'
 import { OrganizationSettings } from './organization-settings.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
+import { RecentEmails } from './recent-emails.tsx'
 
 const route = getRouteApi('/inside/settings')
 
@@ -25,7 +25,7 @@ export function SettingsPage() {
     ...(can('manage')
       ? ([
           { value: 'keys', label: 'API keys', content: <Keys /> },
-          { value: 'emails', label: 'Emails', content: <Notices /> },
+          { value: 'emails', label: 'Emails', content: <RecentEmails /> },
           { value: 'audit-log', label: 'Audit log', content: <AuditLog /> },
         ] as const)
       : []),

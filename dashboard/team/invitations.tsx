@@ -13,7 +13,7 @@ import { Badge, type Tone } from '../ui/state.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { PassOn } from './pass-on.tsx'
+import { PassOnInvitation } from './pass-on-invitation.tsx'
 import { invitationsQuery } from './queries.ts'
 import { mayChange, roleLabel } from './roles.ts'
 
@@ -141,7 +141,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
           Revoke
         </MenuItem>
       </Menu>
-      {open === 'link' && <PassOn email={email} onClose={() => setOpen(undefined)} />}
+      {open === 'link' && <PassOnInvitation email={email} onClose={() => setOpen(undefined)} />}
       <Confirm
         isOpen={open === 'revoke'}
         onClose={() => setOpen(undefined)}

@@ -9,7 +9,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { PassOn } from './pass-on.tsx'
+import { PassOnInvitation } from './pass-on-invitation.tsx'
 import { givenBy } from './roles.ts'
 
 /** Invites somebody; where the server sends no mail, the link is shown to be passed on. */
@@ -29,7 +29,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       onClose()
     },
   })
-  if (invite.data && !me.server.sends_mail) return <PassOn email={invite.data.email} onClose={onClose} />
+  if (invite.data && !me.server.sends_mail) return <PassOnInvitation email={invite.data.email} onClose={onClose} />
   const submit = (event: FormEvent) => {
     event.preventDefault()
     invite.mutate()

@@ -12,8 +12,8 @@ import { isoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import { storedLimits } from './api-key-limits.ts'
+import { touchIn } from './last-used.ts'
 import { randomBase62 } from './random-base62.ts'
-import { touchIn } from './touch.ts'
 
 export type KeyRole = ApiKeysTable['role']
 export type ApiKeyRow = Omit<Selectable<ApiKeysTable>, 'hash' | 'previous_hash'>

@@ -8,8 +8,8 @@ import type { AgentsTable } from '../database/schema-people.ts'
 import type { Deps } from '../deps.ts'
 import { unauthorized } from '../problem.ts'
 import type { KeyRole } from './api-keys.ts'
+import { touchIn } from './last-used.ts'
 import { isOperator } from './operators.ts'
-import { touchIn } from './touch.ts'
 
 export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'name' | 'last_seen_at'>
 

@@ -20,7 +20,7 @@ import {
   rememberDevice,
   subjectOf,
 } from './attempts.ts'
-import { confirmEmail, resetPassword, sendResetLink } from './links.ts'
+import { confirmEmail, resetPassword, sendResetLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { type Account, findAccount, lockAccount } from './people.ts'
 import { confirmSecondFactor, noSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { countLeft, openMemberships, recover } from './memberships.ts'
+import { countLeft, openMemberships, recover } from './incident-monitors.ts'
 import { openIncidents } from './open-incidents.ts'
 
 const event = {

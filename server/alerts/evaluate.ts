@@ -14,7 +14,7 @@ import {
   type Recovered,
   recover,
   returnedMonitors,
-} from './memberships.ts'
+} from './incident-monitors.ts'
 import { failureOf, openIncidents } from './open-incidents.ts'
 import { matcherOf, tagsOf } from './rule.ts'
 

@@ -7,9 +7,9 @@ import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.
 import type { AlertRow } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { MEDIA } from './channels/channels.ts'
+import { countLeft } from './incident-monitors.ts'
 import { inAnyWindow, includesMonitor } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
-import { countLeft } from './memberships.ts'
 import {
   type Common,
   informationNotice,

@@ -13,7 +13,7 @@ import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './c
 import { readFingerprint } from './fingerprint.ts'
 import { askZone, type Lookup, lookupFor, type Watched } from './lookup.ts'
 import { isGood } from './outcomes.ts'
-import { seenBy } from './spread.ts'
+import { seenBy } from './propagation.ts'
 import { decide, isAsRecorded } from './state-machine.ts'
 import { judge } from './verdict.ts'
 

@@ -33,8 +33,8 @@ import { evidenceOf, newDiagnosis, shortReason, withLatest } from './evidence.ts
 import { type ExpectedChange, eitherOf } from './expected-change.ts'
 import { readFingerprint, writtenFingerprint } from './fingerprint.ts'
 import { isGood } from './outcomes.ts'
+import { isOfValues } from './propagation.ts'
 import { reportEvents, type ToReport } from './report.ts'
-import { isOfValues } from './spread.ts'
 import { conclude, judge } from './verdict.ts'
 
 type MonitorRow = Selectable<MonitorsTable>

@@ -7,8 +7,8 @@ import type { DnsClient } from '../dns/client.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Tracing } from '../metrics/tracing.ts'
 import type { WakeUps } from '../wake-up.ts'
+import { observeChecks, spanOf } from './check-metrics.ts'
 import { runCheck } from './driver.ts'
-import { observeChecks, spanOf } from './observe.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
 
 export type SchedulerDeps = WorkerDeps & {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { PROBE_HEADER, SEEN_HEADER, type Seen } from '../http/seen.ts'
+import { PROBE_HEADER, SEEN_HEADER, type Seen } from '../http/doctor-probe.ts'
 import type { Signer } from '../seal.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 

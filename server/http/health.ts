@@ -2,9 +2,9 @@ import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { ErrorBody, Exactly } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
+import { SEEN_HEADER, seenOf } from './doctor-probe.ts'
 import { readinessProblems } from './readiness.ts'
 import { asItIs } from './routes.ts'
-import { SEEN_HEADER, seenOf } from './seen.ts'
 
 const Healthy = Exactly(
   { status: Type.Literal('ok') },

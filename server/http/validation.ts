@@ -4,7 +4,7 @@ import { EMAIL } from '#contract/agents.ts'
 import { NAME, ONE_LINE, type SchemaOptions, SLUG } from '#contract/common.ts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
-import { oncePerSchema } from './compiled.ts'
+import { oncePerSchema } from './once-per-schema.ts'
 import { findOversized } from './payload-limits.ts'
 
 const compile = oncePerSchema<ValidateFunction>((schema) => ajv.compile(schema))

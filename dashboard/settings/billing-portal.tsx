@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { useToast } from '../ui/toast.tsx'
 
 /** Leads to the payment provider's own pages. */
-export function Portal() {
+export function BillingPortal() {
   const { can } = useSession()
   const toast = useToast()
   const open = useMutation({

@@ -11,7 +11,7 @@ import { Time } from '../ui/time.tsx'
 import { statesIn } from './overview-words.ts'
 
 /** Monitors by state, checks in time, webhooks at work: numbers, and where they lead. `isCurrent` false: as last known. */
-export function Standing({ overview, isCurrent }: { overview: Overview; isCurrent: boolean }) {
+export function Figures({ overview, isCurrent }: { overview: Overview; isCurrent: boolean }) {
   return (
     <>
       <States overview={overview} isCurrent={isCurrent} />

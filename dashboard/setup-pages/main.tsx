@@ -1,11 +1,11 @@
 import '../style.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { ConnectPage } from './page.tsx'
+import { PublicSetupPage } from './page.tsx'
 
 // A page of its own, without the dashboard around it: the person who opens it has no account.
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <ConnectPage statePath={`${location.pathname.replace(/\/$/, '')}/state`} />
+    <PublicSetupPage statePath={`${location.pathname.replace(/\/$/, '')}/state`} />
   </StrictMode>,
 )

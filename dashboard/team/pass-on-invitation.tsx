@@ -8,7 +8,7 @@ import { linkFor } from './invitation-link.ts'
 import { mailsQuery } from './queries.ts'
 
 /** The link of an invitation, where the server does not send it. */
-export function PassOn({ email, onClose }: { email: string; onClose: () => void }) {
+export function PassOnInvitation({ email, onClose }: { email: string; onClose: () => void }) {
   const { data, error } = useQuery({ ...mailsQuery, staleTime: 0 })
   const link = data && linkFor(email, data.data)
   return (

@@ -3,10 +3,10 @@ import { type ReactNode, useEffect } from 'react'
 import type { PublicPage, PublicRecord } from '#contract/setup-pages.ts'
 import { Spinner } from '../ui/spinner.tsx'
 import { RecordCard } from './record.tsx'
-import { usePublicPage } from './use-state-of-page.ts'
+import { usePublicPage } from './use-public-page.ts'
 
 /** What a customer sees who was sent the link: which records to create, where, and whether they are there. */
-export function ConnectPage({ statePath }: { statePath: string }) {
+export function PublicSetupPage({ statePath }: { statePath: string }) {
   const answer = usePublicPage(statePath)
   useEffect(() => {
     if (answer.kind === 'page') document.title = `${headingOf(answer.page)} · ${answer.page.organization}`

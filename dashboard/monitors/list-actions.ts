@@ -8,24 +8,24 @@ import { useToast } from '../ui/toast.tsx'
 import { type Progress, runEach } from './list-run.ts'
 
 /** What can be done to many monitors. `doing` and `done` are for sentences: "Disabling 3 monitors", "3 monitors disabled". */
-export type Act = { doing: string; done: string; on: (id: string) => Promise<unknown> }
+export type Action = { doing: string; done: string; on: (id: string) => Promise<unknown> }
 
 const post = (verb: string) => (id: string) => api.post(`/monitors/${id}/${verb}`)
 const patch = (change: object) => (id: string) => api.patch(`/monitors/${id}`, change)
 
-export const ACTS = {
+export const ACTIONS = {
   check: { doing: 'Checking', done: 'queued for a check', on: post('check') },
   enable: { doing: 'Enabling', done: 'enabled', on: post('enable') },
   disable: { doing: 'Disabling', done: 'disabled', on: post('disable') },
   delete: { doing: 'Deleting', done: 'deleted', on: (id) => api.delete(`/monitors/${id}`).catch(unlessGone) },
-} satisfies Record<string, Act>
+} satisfies Record<string, Action>
 
-export const moveTo = (group: string, name: string): Act => ({
+export const moveTo = (group: string, name: string): Action => ({
   doing: 'Moving',
   done: `moved to ${name}`,
   on: patch({ group }),
 })
-export const checkEvery = (frequency: number): Act => ({
+export const checkEvery = (frequency: number): Action => ({
   doing: 'Changing the check interval of',
   done: `set to ${frequency} minutes`,
   on: patch({ frequency }),
@@ -36,7 +36,7 @@ function unlessGone(problem: unknown): void {
   if (!(problem instanceof ApiProblem && problem.status === 404)) throw problem
 }
 
-export type Run = { act: Act; total: number; progress: Progress<MonitorAnswer>; isEnded: boolean }
+export type Run = { act: Action; total: number; progress: Progress<MonitorAnswer>; isEnded: boolean }
 
 /** Ids of what was deleted, and of those among many that failed. */
 export type Ended = { gone: readonly string[]; failed: readonly string[] }
@@ -48,7 +48,7 @@ export function useRun(onDone: (ended: Ended) => void) {
   const [run, setRun] = useState<Run>()
   const stopping = useRef<AbortController>(undefined)
   useEffect(() => () => stopping.current?.abort(), [])
-  const begin = async (act: Act, monitors: readonly MonitorAnswer[]) => {
+  const begin = async (act: Action, monitors: readonly MonitorAnswer[]) => {
     const stop = new AbortController()
     stopping.current = stop
     const total = monitors.length
@@ -71,7 +71,7 @@ export function useRun(onDone: (ended: Ended) => void) {
         toast.done(done === total ? `${monitorsText(done)} ${act.done}.` : `Stopped: ${done} of ${total} ${act.done}.`)
     } else tell(progress, true)
     const failed = failures.map(({ item }) => item.id)
-    onDone({ gone: act === ACTS.delete ? monitors.map(({ id }) => id) : [], failed: total > 1 ? failed : [] })
+    onDone({ gone: act === ACTIONS.delete ? monitors.map(({ id }) => id) : [], failed: total > 1 ? failed : [] })
   }
   return {
     run,

@@ -10,7 +10,7 @@ import { PERSON_FIELDS, PersonFields } from './new-account-fields.tsx'
 
 const route = getRouteApi('/setup/$token')
 
-export function SetupPage() {
+export function FirstOwnerPage() {
   const { token } = route.useParams()
   const enter = useEnter()
   const { isBusy, problem, onSubmit } = useSubmit(async (given) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { oncePerSchema } from './compiled.ts'
+import { oncePerSchema } from './once-per-schema.ts'
 
 test('a schema is compiled when it is first used', () => {
   let count = 0

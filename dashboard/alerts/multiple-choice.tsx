@@ -1,7 +1,7 @@
 import { Checkbox } from '../ui/field.tsx'
 import { Bones } from '../ui/page.tsx'
 
-type SeveralProps = {
+type MultipleChoiceProps = {
   label: string
   hint?: string
   options: readonly { value: string; label: string }[] | undefined
@@ -11,7 +11,7 @@ type SeveralProps = {
 }
 
 /** Some of a list. `options`: undefined while they load. */
-export function Several({ label, hint, options, chosen, onChange, error }: SeveralProps) {
+export function MultipleChoice({ label, hint, options, chosen, onChange, error }: MultipleChoiceProps) {
   return (
     <fieldset className="min-w-0">
       <legend className="mb-1.5 text-sm font-medium">{label}</legend>

@@ -1,5 +1,5 @@
 /** The shape of the first rows, in their place. */
-export function ListBones() {
+export function ListSkeleton() {
   return (
     <div role="status" aria-label="Loading monitors">
       <div className="hidden h-9 border-b border-line md:block" />

@@ -20,7 +20,7 @@ const STATES: Record<Notice['status'], { word: string; tone: Tone; icon: LucideI
 }
 
 /** What the server wrote to people: invitations, and how webhooks fare. */
-export function Notices() {
+export function RecentEmails() {
   const { me } = useSession()
   const { data, error, refetch } = useQuery(mailsQuery)
   return (
