@@ -3,12 +3,7 @@ import { JUMP_MS } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Columns, deleteEach, updateEach } from './bulk.ts'
 import { type Database, inTransaction, skipLocked } from './database.ts'
-import type { DueChecksTable, Tables } from './schema.ts'
-import type { DueAlertsTable, DueEvaluationsTable } from './schema-alerts.ts'
-import type { DueJobsTable } from './schema-jobs.ts'
-import type { DueMailsTable } from './schema-people.ts'
-import type { DueWaitsTable } from './schema-setup.ts'
-import type { DueRequestsTable } from './schema-webhooks.ts'
+import type { Tables } from './schema.ts'
 
 /**
  * Work that waits in tables `due_<things>`, for all who do some. A row is due when its `due_at` has come. A claim is a lease:
@@ -18,16 +13,9 @@ import type { DueRequestsTable } from './schema-webhooks.ts'
  */
 export const LEASE_MS = 60_000
 
-type DueTables = {
-  due_checks: Selectable<DueChecksTable>
-  due_requests: Selectable<DueRequestsTable>
-  due_mails: Selectable<DueMailsTable>
-  due_alerts: Selectable<DueAlertsTable>
-  due_evaluations: Selectable<DueEvaluationsTable>
-  due_jobs: Selectable<DueJobsTable>
-  due_waits: Selectable<DueWaitsTable>
-}
-export type DueTable = keyof DueTables
+/** Nothing is claimed from `due_webhooks`: it says when to look for requests. */
+export type DueTable = Exclude<keyof Tables & `due_${string}`, 'due_webhooks'>
+type DueTables = { [T in DueTable]: Selectable<Tables[T]> }
 
 /** `key` names a row; `read` is what a claim needs to know besides; `write` is what else may change with the next due time. */
 type Queue = { key: Columns; read: Columns; write: Columns }

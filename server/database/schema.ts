@@ -194,7 +194,7 @@ export type MonitorsTable = {
  * What is due to be checked, in a narrow table in the order of `slot`. Due times follow the slot, so rows that fall due together
  * lie together, and a row is found by its monitor without an index that moves.
  */
-export type DueChecksTable = {
+type DueChecksTable = {
   slot: Once<number>
   monitor_id: Once<string>
   organization_id: Once<string>
