@@ -124,9 +124,11 @@ export function indexedFiltersOf(db: Database, tenant: Tenant, filter: MonitorFi
 
 function byColumns({ organizationId }: Tenant, { equals, states }: MonitorFilter): IndexedFilter[] {
   const { group_id, state, ...others } = equals
-  if (group_id !== undefined && state !== undefined && state !== 'VALID' && state !== 'UNSET') {
+  const wanted = state === undefined ? states : [state]
+  const isFailing = wanted.length > 0 && !wanted.includes('VALID') && !wanted.includes('UNSET')
+  if (group_id !== undefined && isFailing) {
     const columns = ['group_id', 'state']
-    const both = { index: 'monitors_failing_in_group', columns, values: [group_id, state], where: IS_FAILING }
+    const both = { index: 'monitors_failing_in_group', columns, values: [group_id, state ?? states], where: IS_FAILING }
     return [both, ...byColumns({ organizationId }, { ...NO_FILTER, equals: others })]
   }
   const any = states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]

@@ -154,9 +154,11 @@ const COMMON = 0.5
  */
 export async function withRareTrigrams(db: Database, { organizationId }: Tenant, search: Search): Promise<Search> {
   if (search.names && search.value === undefined) return search
-  const sample = (way: 'asc' | 'desc') => sql`select text from (select text from monitor_texts
-    where organization_id = ${organizationId} order by monitor_id ${sql.raw(way)} limit ${SAMPLED}) as ${sql.ref(way)}`
-  const { rows } = await sql<{ text: string }>`${sample('asc')} union all ${sample('desc')}`.execute(db)
+  const texts = db.selectFrom('monitor_texts').select('text').where('organization_id', '=', organizationId)
+  const [oldest, newest] = await Promise.all(
+    (['asc', 'desc'] as const).map((way) => texts.orderBy('monitor_id', way).limit(SAMPLED).execute()),
+  )
+  const rows = [...oldest!, ...newest!]
   const rareOf = (form: string) => {
     const counted = trigramsOf(form).map((trigram) => {
       return { trigram, count: rows.filter(({ text }) => text.includes(trigram)).length }
