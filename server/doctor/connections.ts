@@ -1,3 +1,4 @@
+import { plural } from '#contract/wording.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
@@ -81,7 +82,7 @@ async function supplyOf(url: string): Promise<Supply> {
 
 export function onConnections(check: string, { processes, connections }: Demand, supply: Supply): Finding {
   const { allowed, others, isPooled } = supply
-  const wanted = `${processes} processes open up to ${connections}`
+  const wanted = `${plural(processes, '1 process opens', (count) => `${count} processes open`)} up to ${connections}`
   if (isPooled) return ok(check, `${wanted} to a pooler, whose max_client_conn must not be less`)
   const what = `${wanted}; PostgreSQL allows ${allowed}, and other programs use ${others}`
   if (connections + others <= allowed) return ok(check, what)

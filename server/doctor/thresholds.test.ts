@@ -34,6 +34,11 @@ test.each<[string, Finding | Finding[], RegExp]>([
     /^ok: 8 processes open up to 87; PostgreSQL allows 97, and other programs use 10$/,
   ],
   [
+    'one process',
+    onConnections('connections', { processes: 1, connections: 10 }, { allowed: 97, others: 1, isPooled: false }),
+    /^ok: 1 process opens up to 10; PostgreSQL allows 97, and other programs use 1$/,
+  ],
+  [
     'too few connections',
     onConnections('connections', { processes: 8, connections: 88 }, { allowed: 97, others: 10, isPooled: false }),
     /^warning: 8 processes open up to 88; PostgreSQL allows 97/,
