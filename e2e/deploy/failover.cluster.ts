@@ -8,6 +8,7 @@ import { ADMIN, ADMIN_KEY, settingsOf } from '#server/testing/server-world.ts'
 import { type Daemon, HUB, type Lab, type Machine, startLab } from './lab.ts'
 import {
   type DatabaseNode,
+  PASSWORD,
   type PostgresCluster,
   startPostgresCluster,
   startProxies,
@@ -20,7 +21,7 @@ const chosen = process.env.FAULTS?.split(',')
 /** From the new primary on, until a write is acknowledged, checked and reported again. */
 const RESUMED_MS = 30_000
 
-const DIRECT = `postgres://postgres@${HUB}:5000/zonewatch`
+const DIRECT = `postgres://postgres:${PASSWORD}@${HUB}:5000/zonewatch`
 /** PgBouncer in transaction mode. */
 const POOLED = `postgres://postgres@${HUB}:6432/zonewatch`
 

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 import { systemClock } from '#server/clock.ts'
+import { PROJECT } from '#server/testing/server-process.ts'
 import { type Daemon, HUB, type Lab, type Machine, machineAddress, mountDisk } from './lab.ts'
 
 /** PostgreSQL on three machines, each with Patroni and etcd. One is the primary, one of the others has all that is committed. */
@@ -30,6 +32,7 @@ const NODES = [1, 2, 3]
  */
 const HAS_SAFE_LOCK = isAtLeast([3, 0, 3], execFileSync('patroni', ['--version'], { encoding: 'utf8' }))
 const DISK_MB = 600
+export const PASSWORD = 'SyntheticPassword'
 
 export async function startPostgresCluster(lab: Lab): Promise<PostgresCluster> {
   const nodes = NODES.map((number) => startNode(lab, number))
@@ -80,26 +83,12 @@ function startNode(lab: Lab, number: number): DatabaseNode {
   execFileSync('chown', ['postgres', folder])
   const disk = join(folder, 'disk')
   mountDisk(disk, DISK_MB, 'postgres')
-  const url = (port: number, address = machine.address) => `http://${address}:${port}`
-  const etcd = machine.service(
-    `etcd ${name}`,
-    [
-      ...['etcd', '--name', name, '--data-dir', join(folder, 'etcd'), '--log-level', 'warn'],
-      ...['--listen-client-urls', url(2379), '--advertise-client-urls', url(2379)],
-      ...['--listen-peer-urls', url(2380), '--initial-advertise-peer-urls', url(2380)],
-      ...[
-        '--initial-cluster',
-        NODES.map((each) => `n${each}=${url(2380, machineAddress(each))}`).join(),
-        '--initial-cluster-state',
-        'new',
-      ],
-      ...['--heartbeat-interval', '250', '--election-timeout', '2500'],
-      ...(HAS_SAFE_LOCK ? [] : ['--enable-v2=true']),
-    ],
-    { user: 'postgres' },
-  )
+  const etcd = machine.service(`etcd ${name}`, ['etcd', '--data-dir', join(folder, 'etcd'), '--log-level', 'warn'], {
+    user: 'postgres',
+    env: environmentIn(fileFor('etcd', number)),
+  })
   const file = join(folder, 'patroni.yaml')
-  writeFileSync(file, JSON.stringify(patroniSettings(name, machine.address, disk, folder), null, 2))
+  writeFileSync(file, JSON.stringify(patroniSettings(number, disk, folder), null, 2))
   const patroni = machine.service(`patroni ${name}`, ['patroni', file], { user: 'postgres' })
   const filler = join(disk, 'filler')
   return {
@@ -112,57 +101,34 @@ function startNode(lab: Lab, number: number): DatabaseNode {
   }
 }
 
-/** As JSON, which is YAML. Times are the shortest that Patroni takes, so that a test waits for a failover as little as it can. */
-function patroniSettings(name: string, address: string, disk: string, folder: string) {
+/** A file of deploy/ as the guide fills it in, on the lab's network. */
+function fileFor(path: string, number: number): string {
+  const values: Record<string, string> = { NAME: `n${number}`, ADDRESS: machineAddress(number), PASSWORD }
+  return readFileSync(join(PROJECT, 'deploy/postgres-cluster', path), 'utf8')
+    .replaceAll(/@([A-Z]+)@/g, (_, name: string) => values[name]!)
+    .replaceAll('10.0.0.', '10.99.0.')
+}
+
+const environmentIn = (text: string) =>
+  Object.fromEntries([...text.matchAll(/^([A-Z_0-9]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
+
+/** As JSON, which is YAML: the file of deploy/ with the folders of the test and a small disk. */
+function patroniSettings(number: number, disk: string, folder: string) {
   const [version] = readdirSync('/usr/lib/postgresql').sort((a, b) => Number(b) - Number(a))
-  const dcs = {
-    ttl: 20,
-    loop_wait: 2,
-    retry_timeout: 5,
-    master_start_timeout: 0,
-    // A write is acknowledged when a standby has it too, and only that standby can become the primary.
-    synchronous_mode: true,
-    // etcd may be gone for a while: as long as all nodes see each other, the primary stays.
-    failsafe_mode: true,
-    postgresql: {
-      use_pg_rewind: true,
-      parameters: {
-        max_connections: 200,
-        shared_buffers: '64MB',
-        max_wal_size: '128MB',
-        min_wal_size: '32MB',
-        wal_keep_size: '64MB',
-        wal_log_hints: 'on',
-        wal_sender_timeout: '5s',
-        wal_receiver_timeout: '5s',
-        hot_standby_feedback: 'on',
-      },
-    },
-  }
-  const user = { username: 'postgres', password: 'postgres' }
-  return {
-    scope: 'zonewatch',
-    name,
-    restapi: { listen: `${address}:8008`, connect_address: `${address}:8008` },
-    [HAS_SAFE_LOCK ? 'etcd3' : 'etcd']: { hosts: NODES.map((number) => `${machineAddress(number)}:2379`) },
-    bootstrap: { dcs, initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'data-checksums'] },
-    postgresql: {
-      listen: `${address}:5432`,
-      connect_address: `${address}:5432`,
-      bin_dir: `/usr/lib/postgresql/${version}/bin`,
-      data_dir: join(disk, 'data'),
-      pgpass: join(folder, 'pgpass'),
-      pg_hba: ['local all all trust', 'host all all 10.99.0.0/24 trust', 'host replication all 10.99.0.0/24 trust'],
-      authentication: {
-        superuser: user,
-        replication: { username: 'replicator', password: 'replicator' },
-        rewind: user,
-      },
-      parameters: { unix_socket_directories: folder },
-      remove_data_directory_on_rewind_failure: true,
-      remove_data_directory_on_diverged_timelines: true,
-    },
-  }
+  const { etcd, ...given } = parse(fileFor('patroni.yml', number))
+  Object.assign(given.bootstrap.dcs.postgresql.parameters, {
+    shared_buffers: '64MB',
+    max_wal_size: '128MB',
+    min_wal_size: '32MB',
+    wal_keep_size: '64MB',
+  })
+  Object.assign(given.postgresql, {
+    bin_dir: `/usr/lib/postgresql/${version}/bin`,
+    data_dir: join(disk, 'data'),
+    pgpass: join(folder, 'pgpass'),
+    parameters: { unix_socket_directories: folder },
+  })
+  return { ...given, [HAS_SAFE_LOCK ? 'etcd3' : 'etcd']: etcd }
 }
 
 function isAtLeast(least: readonly number[], text: string): boolean {
@@ -173,25 +139,9 @@ function isAtLeast(least: readonly number[], text: string): boolean {
 
 /** At the hub: port 5000 leads to the primary, 5001 to a standby, 8080 to a Zonewatch that is ready. 6432 is PgBouncer. */
 export function startProxies(lab: Lab, apis: readonly number[]): { haproxy: Daemon; pgbouncer: Daemon } {
-  const databases = NODES.map((number) => `  server n${number} ${machineAddress(number)}:5432 check port 8008`).join(
-    '\n',
-  )
-  const listenOn = (port: number, path: string) => `listen postgres-${port}
-  bind ${HUB}:${port}
-  option httpchk GET ${path}
-  http-check expect status 200
-  default-server inter 1s fastinter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-${databases}`
   writeFileSync(
     join(lab.folder, 'haproxy.cfg'),
-    `defaults
-  mode tcp
-  timeout connect 2s
-  timeout check 1s
-  timeout client 30m
-  timeout server 30m
-${listenOn(5000, '/primary')}
-${listenOn(5001, '/replica')}
+    `${fileFor('haproxy.cfg', 0).replaceAll('127.0.0.1', HUB)}
 listen zonewatch
   mode http
   bind ${HUB}:8080
@@ -206,7 +156,7 @@ ${apis.map((port) => `  server api${port} ${HUB}:${port} check`).join('\n')}
   writeFileSync(
     join(lab.folder, 'pgbouncer.ini'),
     `[databases]
-* = host=${HUB} port=5000 user=postgres
+* = host=${HUB} port=5000 user=postgres password=${PASSWORD}
 [pgbouncer]
 listen_addr = ${HUB}
 listen_port = 6432

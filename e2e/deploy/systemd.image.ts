@@ -3,13 +3,15 @@ import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, wr
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createApi } from '#server/testing/api.ts'
 import { freePort, PROJECT, run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
 
 const CA = '/etc/npm-ca.pem'
-const guide = readFileSync(join(PROJECT, 'docs/guides/install.md'), 'utf8')
-const blockWith = (text: string) =>
-  [...guide.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, block = '']) => block).find((block) => block.includes(text))!
+const blockWith = (text: string, guide = 'install') =>
+  [...readFileSync(join(PROJECT, `docs/guides/${guide}.md`), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)]
+    .map(([, block = '']) => block)
+    .find((block) => block.includes(text))!
 
 let machine: string
 let init: string
@@ -42,9 +44,12 @@ beforeAll(async () => {
     await ended
   }
   const children = `/proc/${nspawn.pid}/task/${nspawn.pid}/children`
-  init = await eventually(async () => readFileSync(children, 'utf8').trim().split(' ')[0]!, Boolean)
   await eventually(
-    () => inside('systemctl is-system-running'),
+    async () => {
+      // Its first child prepares the machine and ends; then there is the one that boots it.
+      init = readFileSync(children, 'utf8').trim().split(' ')[0]!
+      return await inside('systemctl is-system-running')
+    },
     ({ stdout }) => stdout.trim() === 'running',
   )
 })
@@ -103,6 +108,7 @@ test('the guide installs the service: ready when systemd says so, confined, back
     (count) => count === '1',
   )
   await eventually(isServed, Boolean)
+  await restoresByTheGuide()
   await inside('systemctl stop zonewatch')
   expect([await show('Result'), await show('ExecMainStatus')]).toEqual(['success', '0'])
   expect(
@@ -110,3 +116,17 @@ test('the guide installs the service: ready when systemd says so, confined, back
   ).toBe(0)
   expect(await isServed()).toBe(true)
 })
+
+/** A monitor that was created after the backup is gone, and the service runs on what is restored. */
+async function restoresByTheGuide(): Promise<void> {
+  const api = createApi(url, ADMIN_KEY)
+  await api.post('/monitors', { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' })
+  const count = async () => (await api.get<{ data: object[] }>('/monitors')).body.data.length
+  expect(await count()).toBe(1)
+  const [backup = ''] = (await inside('ls /var/lib/zonewatch/backups')).stdout.split('\n')
+  const block = blockWith('zonewatch restore', 'back-up-and-restore').replace(/zonewatch-\w+\.backup/, backup)
+  const restored = await inside(`set -e\n${blockWith('zonewatch() (')}\n${block}`)
+  expect(restored.code, restored.stdout + restored.stderr).toBe(0)
+  expect(await isServed()).toBe(true)
+  expect(await count()).toBe(0)
+}
