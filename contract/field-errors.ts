@@ -241,6 +241,9 @@ const ALERTS = {
     'The quiet hours begin and end at the same time.',
     'must differ from the start of the quiet hours.',
   ),
+  invalid_image: entry('The data URL is no such image, or too large.', ['max'], ({ max }) => {
+    return `must be a PNG, JPEG or WebP image of at most ${max} bytes.`
+  }),
   no_recipients: plain('The channel has no recipients.', 'must have at least one address, unless owners is true.'),
   too_many_unconfirmed: entry('Too many addresses are not confirmed yet.', ['max'], ({ max }) => {
     return `would leave more than ${max} addresses unconfirmed. Wait until some are confirmed.`

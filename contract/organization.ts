@@ -2,6 +2,9 @@ import { type Static, Type } from 'typebox'
 import { Email } from './agents.ts'
 import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, Slug } from './common.ts'
 
+/** Octets of an image in a data URL, which has a third more characters. */
+export const MOST_LOGO_OCTETS = 32_768
+
 const settings = {
   timezone: Type.String({ description: 'An IANA name.', examples: ['Europe/Berlin'], maxLength: 64 }),
   event_retention_days: Nullable(
@@ -14,6 +17,14 @@ const settings = {
   alert_emails: Type.Array(Type.String(), {
     description: 'Addresses that are notified when a webhook is paused, in addition to the owners.',
   }),
+  logo: Nullable(
+    Type.String({
+      maxLength: 44_000,
+      pattern: '^data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$',
+      description: `An image that public setup pages show, as a data URL: PNG, JPEG or WebP of at most ${MOST_LOGO_OCTETS / 1024} KiB.`,
+      examples: ['data:image/png;base64,iVBORw0KGgo='],
+    }),
+  ),
 }
 
 export const Organization = Exactly(
@@ -32,7 +43,12 @@ export const Organization = Exactly(
         name: 'Example',
         slug: 'example',
         created: '2026-11-20T08:00:00.000Z',
-        settings: { timezone: 'Europe/Berlin', event_retention_days: 365, alert_emails: ['dns@example.com'] },
+        settings: {
+          timezone: 'Europe/Berlin',
+          event_retention_days: 365,
+          alert_emails: ['dns@example.com'],
+          logo: null,
+        },
       },
     ],
   },
@@ -48,6 +64,7 @@ export const OrganizationChange = Exactly(
         timezone: Type.Optional(settings.timezone),
         event_retention_days: Type.Optional(settings.event_retention_days),
         alert_emails: Type.Optional(Nullable(Type.Array(Email, { maxItems: 20 }))),
+        logo: Type.Optional(settings.logo),
       }),
     ),
   },
@@ -60,6 +77,7 @@ export const OrganizationChange = Exactly(
       timezone: 'belongs inside `settings`.',
       event_retention_days: 'belongs inside `settings`.',
       alert_emails: 'belongs inside `settings`.',
+      logo: 'belongs inside `settings`.',
       billing: 'is changed with PATCH /organization/billing.',
       plan: 'is changed with PUT /organization/subscription.',
     },

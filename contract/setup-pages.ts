@@ -115,6 +115,7 @@ export type PublicRecord = Static<typeof PublicRecord>
 export const PublicPage = Exactly(
   {
     organization: Type.String(),
+    logo: Nullable(Type.String({ description: 'A data URL.' })),
     ttl: Type.Integer({ description: 'Seconds; a suggestion.' }),
     is_done: Type.Boolean(),
     records: Type.Array(PublicRecord),

@@ -77,7 +77,7 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
   api_key: { ...ACCESS, expires: true, limits: true, previous_expires: true },
   agent: { ...ACCESS, email: true, notification_email: true },
   invitation: { email: true, role: true },
-  organization: { name: true, slug: true, timezone: true, event_retention_days: true, alert_emails: true },
+  organization: { name: true, slug: true, timezone: true, event_retention_days: true, alert_emails: true, logo: true },
   billing: {
     ...{ name: true, email: true, line1: true, line2: true, zipcode: true, city: true, state: true, country: true },
     ...{ vat: true, currency: true },

@@ -56,6 +56,7 @@ const FIELDS: Record<string, string> = {
   new_value: 'new value',
   event_retention_days: 'event retention',
   alert_emails: 'alert addresses',
+  logo: 'logo',
   notification_email: 'notification address',
   vat: 'VAT number',
   line1: 'address',

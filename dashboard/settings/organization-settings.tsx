@@ -15,12 +15,13 @@ import { Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { addressesOf } from './addresses.ts'
+import { LogoField } from './logo-field.tsx'
 import { OnlyReading } from './only-reading.tsx'
 
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
-const PATHS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days']
+const PATHS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days', 'settings.logo']
 
-type Values = { name: string; slug: string; timezone: string; days: string; emails: string }
+type Values = { name: string; slug: string; timezone: string; days: string; emails: string; logo: string }
 const FIELDS: Fields<Values> = {
   name: { label: 'Name', text: (name) => name },
   slug: { label: 'Short name', text: (slug) => slug },
@@ -31,6 +32,7 @@ const FIELDS: Fields<Values> = {
     text: (emails) => addressesOf(emails).join(', '),
     same: (one, other) => sameSet(addressesOf(one), addressesOf(other)),
   },
+  logo: { label: 'Logo', text: (logo) => (logo === '' ? 'none' : 'an image') },
 }
 
 export function OrganizationSettings() {
@@ -133,6 +135,12 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
           onChange={(event) => set({ emails: event.target.value })}
         />
       </Field>
+      <LogoField
+        value={form.logo}
+        onChange={(logo) => set({ logo })}
+        error={fieldError(problem, 'settings.logo')}
+        isDisabled={mayNot}
+      />
       {problem !== undefined && <ProblemNote problem={problem} fields={[...PATHS, ...emailFields(sent)]} />}
       {!mayNot && (
         <div className="flex justify-end">
@@ -162,6 +170,7 @@ const formOf = ({ name, slug, settings }: Organization): Values => ({
   timezone: settings.timezone,
   days: settings.event_retention_days?.toString() ?? '',
   emails: settings.alert_emails.join('\n'),
+  logo: settings.logo ?? '',
 })
 
 function changeOf(organization: Organization, form: Values): OrganizationChange {
@@ -171,6 +180,7 @@ function changeOf(organization: Organization, form: Values): OrganizationChange 
     ...(differs('timezone') ? { timezone: form.timezone } : {}),
     ...(differs('days') ? { event_retention_days: form.days === '' ? null : Number(form.days) } : {}),
     ...(differs('emails') ? { alert_emails: addressesOf(form.emails) } : {}),
+    ...(differs('logo') ? { logo: form.logo === '' ? null : form.logo } : {}),
   }
   return {
     ...(differs('name') ? { name: form.name } : {}),

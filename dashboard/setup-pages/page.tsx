@@ -34,11 +34,12 @@ export function PublicSetupPage({ statePath }: { statePath: string }) {
 }
 
 function Shown({ page, isStale }: { page: PublicPage; isStale: boolean }) {
-  const { organization, records, ttl, is_done } = page
+  const { organization, logo, records, ttl, is_done } = page
   const providers = [...Map.groupBy(records, ({ zone }) => zone).values()].map(([first]) => first!)
   return (
     <Frame>
       <header>
+        {logo && <img src={logo} alt="" className="mb-3 max-h-12 max-w-48 rounded dark:bg-white dark:p-1.5" />}
         <p className="text-sm font-medium text-soft">{organization}</p>
         <h1 className="mt-1 text-xl font-semibold tracking-tight break-words">{headingOf(page)}</h1>
         {!is_done && (

@@ -116,3 +116,32 @@ test('alerts of a channel are sent again, of a period or one by one', async () =
   await log.getByRole('button', { name: 'Send again' }).click()
   await receiver.waitFor(3)
 })
+
+/** Of 2 by 1 pixels. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAAD0lEQVR4nGP4z8DA8J8BAAf/Af8Bf4mnAAAAAElFTkSuQmCC'
+
+test('the logo that is chosen in the settings is on the public setup page', async () => {
+  const { page, server, browse } = await givenOwner()
+  await page.goto('/dashboard/settings')
+  const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(PNG, 'base64') }
+  await page.getByLabel('Logo file').setInputFiles(file)
+  await page.getByRole('img', { name: 'Current logo' }).waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Settings saved.').waitFor()
+
+  const data = { full_domain: 'shop.customer.example', record_type: 'A', expected_value: ['192.0.2.1'], until: 'valid' }
+  const answer = await page.request.post('/monitors', { data, headers: { origin: server.url } })
+  const { wait } = (await answer.json()) as { wait: { setup_page: { url: string } } }
+  const customer = (await browse()).page
+  await customer.goto(new URL(wait.setup_page.url).pathname)
+  const logo = customer.locator('header img')
+  await logo.waitFor()
+  expect(await logo.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(2)
+
+  await page.getByRole('button', { name: 'Remove logo' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('img', { name: 'Current logo' }).waitFor({ state: 'detached' })
+  await customer.reload()
+  await customer.getByRole('heading', { name: 'Connect shop.customer.example' }).waitFor()
+  expect(await logo.count()).toBe(0)
+})

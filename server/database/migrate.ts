@@ -25,6 +25,7 @@ import { views } from './migrations/0022-views.ts'
 import { largeIncidents } from './migrations/0023-large-incidents.ts'
 import { webhookBatches } from './migrations/0024-webhook-batches.ts'
 import { information } from './migrations/0025-information.ts'
+import { logo } from './migrations/0026-logo.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -75,6 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
   largeIncidents,
   webhookBatches,
   information,
+  logo,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -114,6 +114,8 @@ export type OrganizationsTable = {
   /** Days; null: as long as the plan allows. */
   event_retention_days: number | null
   alert_emails: Generated<Json>
+  /** A data URL of a PNG, JPEG or WebP. */
+  logo: Generated<string | null>
   version: Generated<number>
 }
 

@@ -229,7 +229,12 @@ export async function getPageByToken(db: Database, token: string, now: number) {
   const page = await db
     .selectFrom('setup_pages')
     .innerJoin('organizations', 'organizations.id', 'setup_pages.organization_id')
-    .select(['setup_pages.organization_id', 'setup_pages.id', 'organizations.name as organization'])
+    .select([
+      'setup_pages.organization_id',
+      'setup_pages.id',
+      'organizations.name as organization',
+      'organizations.logo',
+    ])
     .where('setup_pages.token_hash', '=', hashOfPageToken(token))
     .where('setup_pages.expires_at', '>', now)
     .executeTakeFirst()

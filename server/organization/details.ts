@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import type { Organization, OrganizationChange } from '#contract/organization.ts'
+import { MOST_LOGO_OCTETS, type Organization, type OrganizationChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -21,9 +22,28 @@ export async function getOrganizationDetails(db: Database, { organizationId }: T
 
 /** What the schema cannot judge; it may be called with what the schema refuses. */
 export function refusalsOfOrganization({ settings }: OrganizationChange): FieldErrors {
-  const timezone = settings?.timezone
-  if (typeof timezone !== 'string' || findTimeZone(timezone) !== undefined) return {}
-  return { 'settings.timezone': fieldError('invalid_time_zone') }
+  const { timezone, logo } = settings ?? {}
+  const errors: FieldErrors = {}
+  if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
+    errors['settings.timezone'] = fieldError('invalid_time_zone')
+  if (typeof logo === 'string' && !isImage(logo))
+    errors['settings.logo'] = fieldError('invalid_image', { max: MOST_LOGO_OCTETS })
+  return errors
+}
+
+/** How such files begin. No format with scripts or references, as SVG is. */
+const SIGNATURES: Record<string, (octets: Buffer) => boolean> = {
+  png: (octets) => octets.toString('latin1', 1, 4) === 'PNG',
+  jpeg: (octets) => octets.toString('hex', 0, 3) === 'ffd8ff',
+  webp: (octets) => octets.toString('latin1', 8, 12) === 'WEBP',
+}
+
+/** Public pages show it to strangers. */
+function isImage(dataUrl: string): boolean {
+  const [, type, base64 = ''] = /^data:image\/(png|jpeg|webp);base64,(.*)$/.exec(dataUrl) ?? []
+  const octets = Buffer.from(base64, 'base64')
+  if (type === undefined || octets.length > MOST_LOGO_OCTETS) return false
+  return SIGNATURES[type]!(octets)
 }
 
 /** `change`: judged already. What is absent stays. Throws 409 when the slug is taken, 402 when the plan keeps events for a shorter time. */
@@ -55,6 +75,7 @@ export async function updateOrganization(
       event_retention_days:
         settings.event_retention_days === undefined ? row.event_retention_days : settings.event_retention_days,
       alert_emails: alerts === undefined ? row.alert_emails : JSON.stringify([...new Set(alerts ?? [])]),
+      logo: settings.logo === undefined ? row.logo : settings.logo,
     }
     await transaction
       .updateTable('organizations')
@@ -62,11 +83,16 @@ export async function updateOrganization(
       .where('id', '=', organizationId)
       .execute()
     const [before, after] = [row, { ...row, ...set, version: row.version + 1 }].map(toOrganization)
+    const audited = (organization: Organization) => {
+      const { logo, ...others } = organization.settings
+      // Which one, without the image.
+      return { ...organization, ...others, logo: logo === null ? null : hash('sha256', logo, 'hex').slice(0, 16) }
+    }
     await recordAudit(transaction, context, {
       action: 'organization.updated',
       object: { id: organizationId, label: row.name },
-      before: { ...before, ...before!.settings },
-      after: { ...after, ...after!.settings },
+      before: audited(before!),
+      after: audited(after!),
     })
     return after!
   })
@@ -82,6 +108,7 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
       timezone: row.timezone,
       event_retention_days: row.event_retention_days,
       alert_emails: JSON.parse(row.alert_emails),
+      logo: row.logo,
     },
   }
   return withVersion(organization, row.version)

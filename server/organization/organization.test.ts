@@ -13,7 +13,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       name: 'First',
       slug: 'first',
       created: expect.stringMatching(/Z$/),
-      settings: { timezone: 'UTC', event_retention_days: null, alert_emails: [] },
+      settings: { timezone: 'UTC', event_retention_days: null, alert_emails: [], logo: null },
     })
   })
 
@@ -33,7 +33,41 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       timezone: 'Europe/Berlin',
       event_retention_days: null,
       alert_emails: [],
+      logo: null,
     })
+  })
+
+  test('the logo is a small image that runs nothing, and the audit log says only which', async () => {
+    const world = await givenApp(engine)
+    const change = async (logo: unknown) =>
+      (await world.call('/organization', { method: 'PATCH', body: { settings: { logo } } })).body
+    const dataUrl = (type: string, octets: Buffer) => `data:image/${type};base64,${octets.toString('base64')}`
+    const png = (length: number) => Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(length)])
+    const logo = dataUrl('png', png(100))
+    expect((await change(logo)).settings.logo).toBe(logo)
+
+    const refused = {
+      'too large': dataUrl('png', png(32_768)),
+      'another format': dataUrl('webp', png(100)),
+      'a page': dataUrl('png', Buffer.from('<html><script>alert(1)</script>')),
+      SVG: dataUrl('svg+xml', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')),
+      'an address elsewhere': 'https://tracker.example/logo.png',
+      'a second part': `${logo}" onerror="alert(1)`,
+    }
+    for (const [what, wrong] of Object.entries(refused))
+      expect([what, (await change(wrong)).errors]).toEqual([what, { 'settings.logo': expect.any(String) }])
+    expect((await change('data:image/png;base64,AAAA')).errors['settings.logo']).toBe(
+      'must be a PNG, JPEG or WebP image of at most 32768 bytes.',
+    )
+    expect((await change(null)).settings.logo).toBeNull()
+    const { key } = await world.key('admin')
+    const { body, text } = await world.call('/audit-log?action=organization.updated&order_way=asc', { key })
+    expect(text).not.toContain('base64')
+    const image = { logo: expect.stringMatching(/^[0-9a-f]{16}$/) }
+    expect(body.data).toMatchObject([
+      { before: { logo: null }, after: image },
+      { before: image, after: { logo: null } },
+    ])
   })
 
   test('all that is wrong is named at once, each with what is allowed', async () => {
@@ -53,7 +87,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
       'settings.timezone': 'must be an IANA time zone, like UTC or Europe/Berlin.',
       'settings.event_retention_days': 'must be from 1 to 36500, not 0.',
       'settings.alert_emails.1': 'must be an email address, not "nobody".',
-      'settings.colour': 'is unknown. Allowed: timezone, event_retention_days, alert_emails.',
+      'settings.colour': 'is unknown. Allowed: timezone, event_retention_days, alert_emails, logo.',
     })
   })
 

@@ -12,11 +12,11 @@ const MOST_FOUND = 20
 
 /** What the link shows: the name of the organization, and of its monitors those of this page. Throws `not_found`. */
 export async function readPublicPage(db: Database, token: string, now: number): Promise<PublicPage> {
-  const { organization_id, id, organization } = await getPageByToken(db, token, now)
+  const { organization_id, id, organization, logo } = await getPageByToken(db, token, now)
   const monitors = await monitorsOfPage(db, organization_id, id)
   if (monitors.length === 0) throw notFound()
   const records = monitors.map(toRecord)
-  return { organization, ttl: TTL, is_done: records.every(({ state }) => state === 'valid'), records }
+  return { organization, logo, ttl: TTL, is_done: records.every(({ state }) => state === 'valid'), records }
 }
 
 /** What the loop that asks the name servers wrote, or the regular checks after it ended. */

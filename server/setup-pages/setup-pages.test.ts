@@ -35,6 +35,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     const answer = await open(world, path)
     expect(answer.body).toEqual({
       organization: 'First',
+      logo: null,
       ttl: 3600,
       is_done: false,
       records: [
@@ -57,6 +58,20 @@ onBothEngines('setup pages', (_fresh, engine) => {
     const kept = JSON.stringify(await world.deps.db.selectFrom('setup_pages').selectAll().execute())
     expect(kept).not.toContain(path.split('/').at(-1))
     expect((await world.call(`/setup-pages/${page.id}`)).body).toMatchObject({ ...page, monitors: [monitor.id] })
+  })
+
+  test('a page shows the logo of its organization, and no other', async () => {
+    const world = await givenApp(engine)
+    const { path } = await givenPage(world)
+    const { key } = await world.organization('Second')
+    const logo = 'data:image/png;base64,iVBORw0KGgo='
+    const body = { settings: { logo } }
+    expect((await world.call('/organization', { method: 'PATCH', key, body })).status).toBe(200)
+    expect((await open(world, path)).body.logo).toBeNull()
+    expect((await world.call('/organization', { method: 'PATCH', body })).status).toBe(200)
+    const answer = await open(world, path)
+    expect(answer.body.logo).toBe(logo)
+    expect(answer.headers['content-security-policy']).toContain("img-src 'self' data:;")
   })
 
   test('a page does not say that records are absent when no name server answered', async () => {
