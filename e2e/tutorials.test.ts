@@ -30,6 +30,7 @@ const NOT_RUN: Record<string, string> = {
   'DATA_DIR=./restored': 'names a backup of another day; e2e/backup.test.ts restores one',
   'NAME=n1': 'needs three machines; npm run test:cluster runs these files on three',
   'apt-get install haproxy': 'needs root; npm run test:cluster runs this file',
+  'apt-get install prometheus': 'needs root; npm run test:interop runs Prometheus with these files',
   'psql -h': 'needs the cluster of the blocks before it',
   'npm run -s zonewatch -- doctor': 'finds that the addresses of the guides are made up; e2e/doctor.test.ts runs it',
   pg_dump: "needs PostgreSQL's programs; npm run test:interop backs up with them",
