@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Answer, givenAlerting, givenReceiver, monitorOf } from '../testing/alerts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenJobs } from '../testing/jobs.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -112,6 +113,38 @@ onBothEngines('incidents', (_fresh, engine) => {
       ...failures.map((kind, index) => ({ monitor: monitors[index]!, to: 'BAD_SETUP', paths: [path(kind)] })),
     )
     expect(await incidents()).toHaveLength(4)
+  })
+
+  test.each<[string, (world: AppWorld, id: string, group: string) => Promise<unknown>]>([
+    ['disabled', (world, id) => world.call(`/monitors/${id}/disable`, { method: 'POST' })],
+    [
+      'disabled by a job',
+      (world, id) => givenJobs(world).run({ action: 'update', monitors: [id], change: { is_active: false } }),
+    ],
+    [
+      'disabled with its group',
+      (world, _, group) => world.call(`/groups/${group}/monitors`, { method: 'PATCH', body: { is_active: false } }),
+    ],
+    ['deleted', (world, id) => world.call(`/monitors/${id}`, { method: 'DELETE' })],
+    ['deleted by a job', (world, id) => givenJobs(world).run({ action: 'delete', monitors: [id] })],
+    [
+      'deleted with its group',
+      (world, _, group) => world.call(`/groups/${group}?monitors=delete`, { method: 'DELETE' }),
+    ],
+    [
+      'expected to be something else',
+      (world, id) => world.call(`/monitors/${id}`, { method: 'PATCH', body: { expected_value: '192.0.2.7' } }),
+    ],
+  ])('a monitor that is %s leaves its incident, which goes on for the others', async (_, leave) => {
+    const { world, evaluate, incidentOf, change } = await givenReceiver(engine, { delay: 0 })
+    const group = (await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })).body.id
+    const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.com')]
+    await world.call(`/monitors/${shop}`, { method: 'PATCH', body: { group } })
+    await change({ monitor: shop, to: 'MISMATCH' }, { monitor: blog, to: 'MISMATCH' })
+    expect(await incidentOf()).toMatchObject({ monitors: 2, failing: 2 })
+    await leave(world, shop, group)
+    await evaluate()
+    expect(await incidentOf()).toMatchObject({ monitors: 2, failing: 1, resolved: null })
   })
 
   test('a cause that the version before left at a resolved incident stops nothing', async () => {

@@ -2,9 +2,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { type CheckDeps, runCheck } from '../checks/driver.ts'
 import { recordChecks, recordedLoader } from '../checks/store.ts'
+import { lookAfter } from '../checks/wait-worker.ts'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
+import { LoopHealth } from '../loop-health.ts'
 import { givenAlerting } from '../testing/alerts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -131,6 +133,26 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect((await events()).map(({ new_state }) => new_state)).toEqual(['VALID', 'MISMATCH', 'VALID', 'MISMATCH'])
   })
 
+  test('a monitor that waits for its record and has a planned change ends its wait and then the change, each with a message', async () => {
+    const { world, set, check, plan, read, send, titles, monitor } = await givenRecord(engine, { until: 'valid' })
+    const every = [...set.servers, ...set.resolvers]
+    for (const server of every) server.remove('www.example.test', 'A')
+    await check(6 * MINUTE_MS)
+    const { id } = await plan({ to: at(world, HOUR_MS) })
+    await check()
+    expect([(await monitor()).state, (await monitor('wait')).wait!.state]).toEqual(['NOT_FOUND', 'waiting'])
+    for (const server of every) server.set('www.example.test', 'A', [NEW!], { ttl: 60 })
+    await check(6 * MINUTE_MS)
+    expect((await monitor()).state).toBe('VALID')
+    await set.look()
+    expect((await monitor('wait')).wait!.state).toBe('valid')
+    await check(6 * MINUTE_MS)
+    expect([(await read(id)).state, (await monitor()).expected_value]).toEqual(['DONE', [NEW]])
+    await send()
+    const information = titles().filter((title) => /found$|done$/.test(title))
+    expect(information.sort()).toEqual(['www.example.test A: change done', 'www.example.test A: record found'])
+  })
+
   test('one that is deleted, or whose monitor expects something else, is not in progress any more', async () => {
     const { world, check, plan, read, monitor, call } = await givenRecord(engine)
     const first = await plan({ to: at(world, HOUR_MS) })
@@ -215,7 +237,20 @@ async function givenRecord(engine: Engine, more: object = {}) {
 
   return {
     ...{ world, call, check },
-    set: { servers, resolvers },
+    set: {
+      servers,
+      resolvers,
+      /** The quick check of a monitor that waits. */
+      async look(): Promise<void> {
+        const [claim] = await claimDue(db, 'due_waits', { now: clock.now(), process: 1, limit: 1 })
+        const { log, wakeUps } = world.deps
+        await lookAfter(
+          { ...deps, db, log, wakeUps, loopHealth: new LoopHealth(), process: 1 },
+          claim!,
+          new AbortController().signal,
+        )
+      },
+    },
     /** Sends what alerts are due. */
     send: async () => {
       world.pass(20_000)

@@ -1,5 +1,6 @@
 import { mailOf } from '../alerts/mail.ts'
 import {
+  informationNotice,
   type Notice,
   type NoticedIncident,
   type NoticedMonitor,
@@ -63,6 +64,20 @@ export const NOTICES: Record<string, Notice> = {
   }),
   digest: summaryNotice(TITLES, 12, { ...later, isDigest: true }),
   summary: summaryNotice(TITLES, 3, later),
+  change_done: informationNotice(
+    {
+      ...{ what: 'change_done', monitorId: 'mon_1', name: 'www.example.com', recordType: 'A' },
+      ...{ expected: ['192.0.2.7'], before: ['192.0.2.1'] },
+    },
+    later,
+  ),
+  wait_timed_out: informationNotice(
+    {
+      ...{ what: 'wait_timed_out', monitorId: 'mon_1', name: 'shop.example.com', recordType: 'CNAME' },
+      expected: ['stores.example.net'],
+    },
+    later,
+  ),
   test: testNotice(common),
 }
 
