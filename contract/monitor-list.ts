@@ -59,6 +59,7 @@ export const monitorFilters = {
 }
 export const MONITOR_ORDERS = [
   'created',
+  'name',
   'domain',
   'subdomain',
   'record_type',

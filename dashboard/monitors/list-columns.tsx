@@ -34,7 +34,7 @@ const FIELDS: Record<FieldColumn, Omit<Column, 'id'>> = {
   },
   name: {
     label: 'Name',
-    order: 'domain',
+    order: 'name',
     className: 'truncate px-3!',
     cell: ({ monitor, onOpen }) => (
       <a

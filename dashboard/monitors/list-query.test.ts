@@ -6,7 +6,7 @@ test('the address becomes the API’s parameters, by name unless it says otherwi
     search: 'www',
     record_type: 'MX',
     is_active: 'false',
-    order_by: 'domain',
+    order_by: 'name',
   })
   expect(listQuery({ order: 'state', way: 'desc' })).toMatchObject({ order_by: 'state', order_way: 'desc' })
 })
@@ -17,11 +17,11 @@ test('a second press on a column turns the order, a third turns it back', () => 
   expect(once).toEqual({ group: 'a', order: 'state' })
   expect(twice).toEqual({ group: 'a', order: 'state', way: 'desc' })
   expect(orderedBy(twice, 'state')).toEqual(once)
-  expect(orderedBy(twice, 'domain')).toEqual({ group: 'a', order: 'domain' })
+  expect(orderedBy(twice, 'name')).toEqual({ group: 'a', order: 'name' })
 })
 
 test('the column that is the order anyway turns at the first press', () => {
-  expect(orderedBy({}, 'domain')).toEqual({ order: 'domain', way: 'desc' })
+  expect(orderedBy({}, 'name')).toEqual({ order: 'name', way: 'desc' })
 })
 
 test('clearing the filters keeps the order', () => {

@@ -55,7 +55,7 @@ export const metadataOf = (search: ListSearch): [name: MetadataFilter, key: stri
 export type MonitorPage = Page<MonitorAnswer>
 
 const SEGMENT = 100
-export const ORDER = 'domain'
+export const ORDER = 'name'
 
 /** The API's names of the filters, without the state. */
 export const otherFilters = (given: ListSearch) => {

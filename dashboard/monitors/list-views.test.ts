@@ -27,7 +27,7 @@ test('a view keeps filters, order and columns, and the group by its id', () => {
     columns: ['name', 'tags', 'metadata.plan'],
   })
   expect(viewOf({}, { density: 'compact' }, groups)).toEqual({
-    ...{ filter: {}, order_by: 'domain', order_way: 'asc', columns: null },
+    ...{ filter: {}, order_by: 'name', order_way: 'asc', columns: null },
   })
 })
 

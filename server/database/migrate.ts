@@ -26,6 +26,7 @@ import { largeIncidents } from './migrations/0023-large-incidents.ts'
 import { webhookBatches } from './migrations/0024-webhook-batches.ts'
 import { information } from './migrations/0025-information.ts'
 import { logo } from './migrations/0026-logo.ts'
+import { nameOrders } from './migrations/0027-name-order.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -77,6 +78,7 @@ export const MIGRATIONS: readonly Migration[] = [
   webhookBatches,
   information,
   logo,
+  nameOrders,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

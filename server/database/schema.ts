@@ -18,7 +18,8 @@ export type Tables = {
   monitor_labels: MonitorLabelsTable
   group_labels: GroupLabelsTable
   monitor_texts: MonitorTextsTable
-  search_fill: SearchFillTable
+  search_fill: FillTable
+  name_order_fill: FillTable
   due_checks: DueChecksTable
   events: EventsTable
   last_event_times: LastEventTimesTable
@@ -153,7 +154,7 @@ export type MonitorTextsTable = {
 }
 
 /** One row while monitors of old have no text yet: the last one that got its own. */
-export type SearchFillTable = {
+export type FillTable = {
   number: Once<number>
   after_id: string
 }
@@ -190,6 +191,8 @@ export type MonitorsTable = {
   /** The monitor's place in `due_checks`, which no other monitor has. */
   slot: number
   version: Generated<number>
+  /** The labels of `owner` from the last to the first. Triggers write it; null where it is still missing. */
+  name_order: ColumnType<string | null, never, never>
 } & LabelColumns
 
 /**

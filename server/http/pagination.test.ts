@@ -172,7 +172,11 @@ async function givenOrganization(db: Database) {
 
 /** The ids that a query finds, in its order. */
 function inOrder(rows: Known[], { filter, order_by, order_way }: Query): string[] {
-  const value = (row: Known) => (order_by === 'created' ? row.id : row[order_by])
+  const value = (row: Known) => {
+    if (order_by === 'created') return row.id
+    const name = row.subdomain === '' ? row.domain : `${row.subdomain}.${row.domain}`
+    return order_by === 'name' ? name.split('.').toReversed().join(' ') : row[order_by]
+  }
   const sign = order_way === 'asc' ? 1 : -1
   const compare = (one: Known, other: Known): number => {
     const [a, b] = [value(one), value(other)]

@@ -16,7 +16,16 @@ const FILTERS = {
   'search=n&group=shop': ({ domain, group }) => domain.startsWith('n') && group === 'shop',
 } satisfies Record<string, (monitor: MonitorAnswer) => boolean>
 
-const ORDERS = ['created', 'domain', 'subdomain', 'record_type', 'state', 'last_checked', 'incidence_count'] as const
+const ORDERS = [
+  'created',
+  'name',
+  'domain',
+  'subdomain',
+  'record_type',
+  'state',
+  'last_checked',
+  'incidence_count',
+] as const
 const KEYS = { created: 'id' } as Partial<Record<(typeof ORDERS)[number], keyof MonitorAnswer>>
 const SUBSETS = Array.from({ length: 2 ** INCLUDES.length }, (_, bits) => INCLUDES.filter((_, at) => bits & (1 << at)))
 
@@ -48,8 +57,10 @@ async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorA
 
 function expected(all: MonitorAnswer[], filter: keyof typeof FILTERS, order: (typeof ORDERS)[number], isDown: boolean) {
   const key = KEYS[order] ?? (order as keyof MonitorAnswer)
+  const rankOf = (monitor: MonitorAnswer) =>
+    order === 'name' ? nameOrderOf(monitor) : (monitor[key] as string | number | null)
   const rank = (one: MonitorAnswer, other: MonitorAnswer) => {
-    const [left, right] = [one[key] as string | number | null, other[key] as string | number | null]
+    const [left, right] = [rankOf(one), rankOf(other)]
     if (left === null || right === null) return Number(left === null) - Number(right === null) // last both ways
     return compare(left, right) * (isDown ? -1 : 1)
   }
@@ -57,6 +68,10 @@ function expected(all: MonitorAnswer[], filter: keyof typeof FILTERS, order: (ty
     .filter(FILTERS[filter] as (monitor: MonitorAnswer) => boolean)
     .sort((one, other) => rank(one, other) || compare(one.id, other.id) * (isDown ? -1 : 1))
 }
+
+/** The labels from the last to the first, as in RFC 4034 section 6.1. */
+const nameOrderOf = ({ subdomain, domain }: Pick<MonitorAnswer, 'subdomain' | 'domain'>) =>
+  [...subdomain.split('.'), ...domain.split('.')].filter(Boolean).toReversed().join(' ')
 
 const compare = (left: string | number, right: string | number) => (left < right ? -1 : left > right ? 1 : 0)
 

@@ -10,6 +10,8 @@ import { foundIds, isFoundFew, type Search, withRareTrigrams } from './search.ts
 /** What each `order_by` of a list of monitors stands for; the first is the default. */
 export const ORDERS = {
   created: { column: 'monitors.id' },
+  // A monitor of a version before has none until it is filled.
+  name: { column: 'monitors.name_order', isNullable: true },
   domain: { column: 'monitors.domain' },
   subdomain: { column: 'monitors.subdomain' },
   record_type: { column: 'monitors.record_type' },
@@ -96,6 +98,7 @@ function along({ organizationId }: Tenant, { table, index, where, values }: Inde
 
 const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
   created: { table: 'monitors', index: 'monitors_by_created' },
+  name: { table: 'monitors', index: 'monitors_by_name' },
   domain: { table: 'monitors', index: 'monitors_by_domain' },
   subdomain: { table: 'monitors', index: 'monitors_by_subdomain' },
   record_type: { table: 'monitors', index: 'monitors_by_record_type' },

@@ -8,7 +8,8 @@ import { auditOfLabels } from '../groups/labels.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 
-export type MonitorRow = Selectable<MonitorsTable>
+/** Without what triggers write, where it was just made. */
+export type MonitorRow = Omit<Selectable<MonitorsTable>, 'name_order'> & { name_order?: string | null }
 
 /** What a representation is made of; the last three where they are asked for. */
 export type ShownMonitor = Pick<

@@ -66,9 +66,11 @@ export async function deleteMonitors(
 }
 
 /** What restores a deleted monitor: all but its events and the evidence of its last check. */
-export type MonitorSnapshot = Omit<MonitorRow, 'organization_id' | 'slot' | 'diagnosis' | 'rotation'>
+export type MonitorSnapshot = Omit<MonitorRow, 'organization_id' | 'slot' | 'diagnosis' | 'rotation' | 'name_order'>
 
-export const snapshotOf = ({ organization_id, slot, diagnosis, rotation, ...kept }: MonitorRow): MonitorSnapshot => kept
+export function snapshotOf({ organization_id, slot, diagnosis, rotation, name_order, ...kept }: MonitorRow): MonitorSnapshot {
+  return kept
+}
 
 /**
  * Makes deleted monitors again, with their ids and the state that they were in, so that what has not changed since is reported to

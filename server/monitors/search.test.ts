@@ -9,12 +9,12 @@ import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { parseMonitor } from './draft.ts'
+import { fillTexts } from './fill.ts'
 import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
 import { NOTHING } from './monitor.ts'
 import { deleteMonitor } from './remove.ts'
 import { parseSearch, withRareTrigrams } from './search.ts'
-import { fillSome } from './search-fill.ts'
 
 const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
 const found = async ({ call }: AppWorld, search: string, more = '') => {
@@ -146,9 +146,9 @@ onBothEngines('a search', (fresh, engine) => {
     await db.insertInto('search_fill').values({ number: 1, after_id: '' }).execute()
     await world.call('/monitors', { method: 'POST', body: { ...A, domain: 'new.example' } })
     expect(await found(world, 'example')).toEqual(['new.example'])
-    expect(await fillSome(db)).toBe(true)
-    expect(await fillSome(db)).toBe(false)
-    expect(await fillSome(db)).toBe(false)
+    expect(await fillTexts(db)).toBe(true)
+    expect(await fillTexts(db)).toBe(false)
+    expect(await fillTexts(db)).toBe(false)
     expect((await world.call('/monitors/counts?search=example')).body.active).toBe(102)
     expect(await db.selectFrom('search_fill').selectAll().execute()).toEqual([])
   })
@@ -316,7 +316,7 @@ test('monitors of a version before are added also while one of them is deleted (
   let filling: Promise<boolean> | undefined
   await db.transaction().execute(async (deletion) => {
     await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
-    filling = fillSome(db)
+    filling = fillTexts(db)
     await someoneWaits(db)
   })
   expect(await filling!).toBe(false)

@@ -1,8 +1,9 @@
 import type { Dialect, Migration } from '../migrate.ts'
+import { NEXT_NUMBER, searchText } from '../monitor-texts.ts'
 
 /**
  * What a search looks at, as one text for each monitor, and an index of its trigrams (docs/decisions/0018). Triggers keep both, so that a
- * program of the version before does too. `runSearchFill` adds the monitors that there are already.
+ * program of the version before does too. `monitors/fill.ts` adds the monitors that there are already.
  */
 export const search: Migration = {
   name: 'search',
@@ -14,20 +15,7 @@ export const search: Migration = {
   ],
 }
 
-/** Of a row of monitors: each field in lines of its own, without the escapes of JSON. */
-export const searchText = (row: string, { ENGINE }: Pick<Dialect, 'ENGINE'>) => {
-  const lists = ['tags', 'metadata', 'expected_values'].map((column) => `${row}.${column}`).join(` || '\n' || `)
-  const text = `${row}.owner || '\n' || coalesce(${row}.external_id, '') || '\n' || replace(replace(${lists}, '\\"', '"'), '\\\\', '\\')`
-  // Letters beyond ASCII keep their case on both engines.
-  return `substr(lower(${ENGINE === 'sqlite' ? text : `(${text}) collate "C"`}), 1, 2000)`
-}
-
 const SEARCHED = ['owner', 'external_id', 'tags', 'metadata', 'expected_values']
-
-/** The rows of one organization have numbers of one range, so that a search walks no others in the index. */
-export const NEXT_NUMBER = (organization: string) => `coalesce(
-  (select max(number) + 1 from monitor_texts where organization_id = ${organization}),
-  (((select coalesce(max(number), 0) from monitor_texts) >> 32) + 1) << 32)`
 
 const onSqlite = (words: Dialect) => [
   `create table monitor_texts (

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, forUpdate, inTransaction, runForEach } from '../database/database.ts'
-import { NEXT_NUMBER, searchText } from '../database/migrations/0020-search.ts'
+import { NEXT_NUMBER, nameOrder, searchText } from '../database/monitor-texts.ts'
 import { runEvery } from '../database/worker-loop.ts'
 
 type FillDeps = { db: Database; clock: Clock; log: Logger }
@@ -13,14 +14,14 @@ const AT_ONCE = 100
 const PAUSE_MS = 20
 const EVERY_MS = 60_000
 
-/** Makes monitors of a version before known to the search, in small batches, until all are. Runs until `stop`. */
-export async function runSearchFill(deps: FillDeps, stop: AbortSignal): Promise<void> {
+/** Adds to monitors of a version before what triggers add to others, in small batches, until all have it. Runs until `stop`. */
+export async function runFills(deps: FillDeps, stop: AbortSignal): Promise<void> {
   const filled = new AbortController()
   await runEvery(EVERY_MS, deps, AbortSignal.any([stop, filled.signal]), {
-    failure: 'Monitors could not be added to the search index. The next attempt is in a minute.',
+    failure: 'The search index or the order of names could not be completed. The next attempt is in a minute.',
     work: async () => {
       while (!stop.aborted && !filled.signal.aborted) {
-        if (await fillSome(deps.db)) await deps.clock.sleep(PAUSE_MS, stop)
+        if ((await fillTexts(deps.db)) || (await fillNameOrders(deps.db))) await deps.clock.sleep(PAUSE_MS, stop)
         else filled.abort()
       }
     },
@@ -28,25 +29,38 @@ export async function runSearchFill(deps: FillDeps, stop: AbortSignal): Promise<
 }
 
 /** False where none is left. */
-export async function fillSome(db: Database): Promise<boolean> {
+export const fillTexts = (db: Database) => fillSome(db, 'search_fill', insertTexts)
+
+/** False where none is left. */
+export const fillNameOrders = (db: Database) => fillSome(db, 'name_order_fill', writeNameOrders)
+
+type Fill = (db: Database, ids: readonly string[]) => Promise<void>
+
+async function fillSome(db: Database, table: 'search_fill' | 'name_order_fill', fill: Fill): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
-    const fill = transaction.selectFrom('search_fill').select('after_id').modifyEnd(forUpdate(db))
-    const at = await fill.executeTakeFirst()
+    const at = await transaction.selectFrom(table).select('after_id').modifyEnd(forUpdate(db)).executeTakeFirst()
     if (!at) return false
     // One that is being deleted would refuse its text.
     const kept = engineOf(db) === 'postgres' ? sql`for key share` : sql``
     const { rows } = await sql<{ id: string }>`select id from monitors where id > ${at.after_id}
       order by id limit ${AT_ONCE} ${kept}`.execute(transaction)
     const ids = rows.map(({ id }) => id)
-    if (ids.length > 0) await insertTexts(transaction, ids)
-    if (ids.length < AT_ONCE) await transaction.deleteFrom('search_fill').execute()
+    if (ids.length > 0) await fill(transaction, ids)
+    if (ids.length < AT_ONCE) await transaction.deleteFrom(table).execute()
     else
       await transaction
-        .updateTable('search_fill')
+        .updateTable(table)
         .set({ after_id: ids.at(-1)! })
         .execute()
     return ids.length === AT_ONCE
   })
+}
+
+async function writeNameOrders(db: Database, ids: readonly string[]): Promise<void> {
+  const order = sql.raw(nameOrder('owner', { ENGINE: engineOf(db) }))
+  await sql`update monitors set name_order = ${order} where ${isOneOf(db, 'id', ids)} and name_order is null`.execute(
+    db,
+  )
 }
 
 async function insertTexts(db: Database, ids: readonly string[]): Promise<void> {

@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { fillNameOrders } from './fill.ts'
+
+/** In the canonical order of RFC 4034 section 6.1: a zone, then what is below it, then the next one. */
+const IN_ORDER = [
+  'example.com',
+  '*.example.com',
+  '_dmarc.example.com',
+  'a.example.com',
+  'b.a.example.com',
+  'a-b.example.com',
+  'b.example.com',
+  'example-a.com',
+  'www.example-a.com',
+  'example.net',
+]
+
+const namesOf = async ({ call }: AppWorld, query = '') =>
+  (await call(`/monitors?order_by=name&limit=100${query}`)).body.data.map(
+    ({ subdomain, domain }: { subdomain: string; domain: string }) => [subdomain, domain].filter(Boolean).join('.'),
+  )
+
+async function givenMonitors(world: AppWorld, names: readonly string[]): Promise<Map<string, string>> {
+  const monitors = names.map((full_domain) => ({ full_domain, record_type: 'TXT', expected_value: ['text'] }))
+  const made = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).body
+  return new Map(names.map((name, at) => [name, made[at].id]))
+}
+
+onBothEngines('monitors ordered by name', (_fresh, engine) => {
+  test('are together by zone, in the order of their labels, both ways, page by page and after a new name', async () => {
+    const world = await givenApp(engine)
+    const ids = await givenMonitors(world, IN_ORDER.toSorted())
+    expect(await namesOf(world)).toEqual(IN_ORDER)
+    expect(await namesOf(world, '&order_way=desc')).toEqual(IN_ORDER.toReversed())
+    const first = (await world.call('/monitors?order_by=name&limit=4')).body
+    const second = (await world.call(`/monitors?order_by=name&limit=4&after=${first.after}`)).body
+    expect(second.data.map(({ id }: { id: string }) => id)).toEqual(IN_ORDER.slice(4, 8).map((name) => ids.get(name)))
+
+    const body = { full_domain: 'zz.example.net' }
+    await world.call(`/monitors/${ids.get('example.com')}`, { method: 'PATCH', body })
+    expect(await namesOf(world)).toEqual([...IN_ORDER.slice(1), 'zz.example.net'])
+  })
+
+  test('are last while those of a version before have no order yet, and take their place when it is added', async () => {
+    const world = await givenApp(engine)
+    const { db } = world.deps
+    await givenMonitors(world, IN_ORDER.toReversed())
+    await sql`update monitors set name_order = null where owner = 'example.com' or owner = 'a.example.com'`.execute(db)
+    const others = IN_ORDER.filter((name) => name !== 'example.com' && name !== 'a.example.com')
+    expect(await namesOf(world)).toEqual([...others, 'a.example.com', 'example.com'])
+    await sql`insert into name_order_fill (number, after_id) values (1, '') on conflict (number) do nothing`.execute(db)
+    expect(await fillNameOrders(db)).toBe(false)
+    expect(await namesOf(world)).toEqual(IN_ORDER)
+  })
+})
