@@ -258,10 +258,10 @@ onBothEngines('cursors', (_fresh, engine) => {
   test('an order that a list does not have is refused with those that it has', async () => {
     const world = await givenApp(engine)
     for (const [path, allowed] of [
-      ['/monitors', 'one of created, domain, subdomain, record_type, state, last_checked, incidence_count'],
+      ['/monitors', 'one of created, name, domain, subdomain, record_type, state, last_checked, incidence_count'],
       [
         '/groups/default/monitors',
-        'one of created, domain, subdomain, record_type, state, last_checked, incidence_count',
+        'one of created, name, domain, subdomain, record_type, state, last_checked, incidence_count',
       ],
       ['/groups', 'one of created, name, slug'],
       ['/events', 'one of occurred, recorded'],
