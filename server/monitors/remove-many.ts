@@ -68,7 +68,14 @@ export async function deleteMonitors(
 /** What restores a deleted monitor: all but its events and the evidence of its last check. */
 export type MonitorSnapshot = Omit<MonitorRow, 'organization_id' | 'slot' | 'diagnosis' | 'rotation' | 'name_order'>
 
-export function snapshotOf({ organization_id, slot, diagnosis, rotation, name_order, ...kept }: MonitorRow): MonitorSnapshot {
+export function snapshotOf({
+  organization_id,
+  slot,
+  diagnosis,
+  rotation,
+  name_order,
+  ...kept
+}: MonitorRow): MonitorSnapshot {
   return kept
 }
 
