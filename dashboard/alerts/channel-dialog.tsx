@@ -1,11 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { Channel, ChannelField, ChannelType } from '#contract/alerts.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { Bones } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
@@ -25,7 +24,6 @@ export function ChannelDialog({
 }) {
   const { me } = useSession()
   const queries = useQueryClient()
-  const formId = useId()
   const { data: types, error } = useQuery(channelTypesQuery)
   const [type, setType] = useState<ChannelType>(channel?.type ?? (me.server.sends_mail ? 'email' : 'slack'))
   const [name, setName] = useState(channel?.name ?? '')
@@ -44,33 +42,22 @@ export function ChannelDialog({
       onMade?.(made)
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
   const fields = ['name', 'type', ...(info?.fields.map((field) => `settings.${field.name}`) ?? [])]
   return (
-    <Dialog
-      isOpen
-      isKept={Object.keys(values).length > 0}
-      onClose={onClose}
+    <FormDialog
       title={channel ? 'Edit channel' : 'New channel'}
       description={info?.help}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={save.isPending} disabled={!info}>
-            {channel ? 'Save' : 'Create channel'}
-          </Button>
-        </>
-      }
+      act={channel ? 'Save' : 'Create channel'}
+      isBusy={save.isPending || !info}
+      onSave={() => save.mutate()}
+      onClose={onClose}
     >
       {error ? (
         <ProblemNote problem={error} />
       ) : !info ? (
         <Bones lines={4} />
       ) : (
-        <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
+        <div className="flex flex-col gap-5 sm:col-span-2">
           {!channel && (
             <Field label="Type">
               <Select
@@ -99,9 +86,9 @@ export function ChannelDialog({
             />
           ))}
           {save.error && <ProblemNote problem={save.error} fields={fields} />}
-        </form>
+        </div>
       )}
-    </Dialog>
+    </FormDialog>
   )
 }
 

@@ -1,10 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { MaintenanceWindow, NewMaintenanceWindow } from '#contract/maintenance.ts'
 import { api } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
@@ -37,7 +36,6 @@ const FIELDS = ['name', 'from', 'to', 'rrule', 'monitors', 'groups', 'name_patte
 /** Makes a maintenance window, or changes one. */
 export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWindow; onClose: () => void }) {
   const queries = useQueryClient()
-  const formId = useId()
   const { data: groups } = useQuery(groupsQuery)
   const [form, setForm] = useState<Form>(() => formOf(window))
   const set = (change: Partial<Form>) => setForm({ ...form, ...change })
@@ -52,107 +50,94 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
       onClose()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
   const problem = save.error
   return (
-    <Dialog
-      isOpen
-      isKept
+    <FormDialog
       isWide
-      onClose={onClose}
       title={window ? 'Edit maintenance window' : 'New maintenance window'}
       description="Alerts of these monitors wait until the window ends. Empty filters match every monitor."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
-            {window ? 'Save' : 'Create window'}
-          </Button>
-        </>
-      }
+      act={window ? 'Save' : 'Create window'}
+      isBusy={save.isPending}
+      onSave={() => save.mutate()}
+      onClose={onClose}
     >
-      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
-        <Field label="Name" className="sm:col-span-2" error={fieldError(problem, 'name')}>
-          <Input
-            required
-            maxLength={250}
-            placeholder="Weekly updates"
-            value={form.name}
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        </Field>
-        <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
-          <Input
-            type="datetime-local"
-            required
-            value={form.from}
-            onChange={(event) => set({ from: event.target.value })}
-          />
-        </Field>
-        <Field label="To" error={fieldError(problem, 'to')}>
-          <Input type="datetime-local" required value={form.to} onChange={(event) => set({ to: event.target.value })} />
-        </Field>
-        <Field
-          label="Repeats"
-          hint={
-            form.repeats === 'once'
-              ? undefined
-              : `At the same local time in ${timezone}, also after daylight saving time begins or ends.`
-          }
-        >
-          <Select value={form.repeats} options={REPEATS} onChange={(repeats) => set({ repeats })} />
-        </Field>
-        {form.repeats === 'custom' ? (
-          <Field label="Rule" hint="FREQ=MONTHLY;BYDAY=-1SU: the last Sunday." error={fieldError(problem, 'rrule')}>
-            <Input
-              isCode
-              required
-              maxLength={500}
-              placeholder="FREQ=MONTHLY;BYDAY=-1SU"
-              value={form.rrule}
-              onChange={(event) => set({ rrule: event.target.value })}
-            />
-          </Field>
-        ) : (
-          <span className="hidden sm:block" />
-        )}
-        <MultipleChoice
-          label="Groups"
-          hint="None chosen: every group."
-          options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
-          chosen={form.groups}
-          onChange={(chosen) => set({ groups: chosen })}
-          error={fieldError(problem, 'groups')}
+      <Field label="Name" className="sm:col-span-2" error={fieldError(problem, 'name')}>
+        <Input
+          required
+          maxLength={250}
+          placeholder="Weekly updates"
+          value={form.name}
+          onChange={(event) => set({ name: event.target.value })}
         />
-        <Field
-          label="Name pattern"
-          isOptional
-          hint="* stands for any characters."
-          error={fieldError(problem, 'name_pattern')}
-        >
+      </Field>
+      <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
+        <Input
+          type="datetime-local"
+          required
+          value={form.from}
+          onChange={(event) => set({ from: event.target.value })}
+        />
+      </Field>
+      <Field label="To" error={fieldError(problem, 'to')}>
+        <Input type="datetime-local" required value={form.to} onChange={(event) => set({ to: event.target.value })} />
+      </Field>
+      <Field
+        label="Repeats"
+        hint={
+          form.repeats === 'once'
+            ? undefined
+            : `At the same local time in ${timezone}, also after daylight saving time begins or ends.`
+        }
+      >
+        <Select value={form.repeats} options={REPEATS} onChange={(repeats) => set({ repeats })} />
+      </Field>
+      {form.repeats === 'custom' ? (
+        <Field label="Rule" hint="FREQ=MONTHLY;BYDAY=-1SU: the last Sunday." error={fieldError(problem, 'rrule')}>
           <Input
             isCode
-            maxLength={253}
-            placeholder="*.example.com"
-            value={form.name_pattern}
-            onChange={(event) => set({ name_pattern: event.target.value })}
+            required
+            maxLength={500}
+            placeholder="FREQ=MONTHLY;BYDAY=-1SU"
+            value={form.rrule}
+            onChange={(event) => set({ rrule: event.target.value })}
           />
         </Field>
-        <div className="sm:col-span-2">
-          <MonitorPicker
-            chosen={form.monitors}
-            onChange={(monitors) => set({ monitors })}
-            error={fieldError(problem, 'monitors')}
-          />
-        </div>
-        <div aria-live="polite" className="empty:hidden sm:col-span-2">
-          {problem && <ProblemNote problem={problem} fields={FIELDS} />}
-        </div>
-      </form>
-    </Dialog>
+      ) : (
+        <span className="hidden sm:block" />
+      )}
+      <MultipleChoice
+        label="Groups"
+        hint="None chosen: every group."
+        options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
+        chosen={form.groups}
+        onChange={(chosen) => set({ groups: chosen })}
+        error={fieldError(problem, 'groups')}
+      />
+      <Field
+        label="Name pattern"
+        isOptional
+        hint="* stands for any characters."
+        error={fieldError(problem, 'name_pattern')}
+      >
+        <Input
+          isCode
+          maxLength={253}
+          placeholder="*.example.com"
+          value={form.name_pattern}
+          onChange={(event) => set({ name_pattern: event.target.value })}
+        />
+      </Field>
+      <div className="sm:col-span-2">
+        <MonitorPicker
+          chosen={form.monitors}
+          onChange={(monitors) => set({ monitors })}
+          error={fieldError(problem, 'monitors')}
+        />
+      </div>
+      <div aria-live="polite" className="empty:hidden sm:col-span-2">
+        {problem && <ProblemNote problem={problem} fields={FIELDS} />}
+      </div>
+    </FormDialog>
   )
 }
 

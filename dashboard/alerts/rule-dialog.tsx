@@ -1,13 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import { FAILING_STATES } from '#contract/alert-states.ts'
 import type { AlertPreview, AlertRule, Channel, NewAlertRule } from '#contract/alerts.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch } from '../ui/field.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { Code } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
@@ -45,7 +45,6 @@ const FIELDS = [
 /** Makes an alert rule, or changes one. The preview shows what it would have sent. */
 export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () => void }) {
   const queries = useQueryClient()
-  const formId = useId()
   const { data: channels } = useQuery(channelsQuery)
   const { data: groups } = useQuery(groupsQuery)
   const [form, setForm] = useState<Form>(() => formOf(rule))
@@ -65,126 +64,115 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
       return api.post<AlertPreview>('/alert-rules/preview', filters)
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
   const problem = save.error ?? preview.error
   return (
-    <Dialog
-      isOpen
-      isKept
+    <FormDialog
       isWide
-      onClose={onClose}
       title={rule ? 'Edit alert rule' : 'New alert rule'}
       description="Which failures are sent to which channels. Empty filters match everything."
-      footer={
-        <>
-          <Button className="mr-auto" isBusy={preview.isPending} onClick={() => preview.mutate()}>
-            Preview
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
-            {rule ? 'Save' : 'Create rule'}
-          </Button>
-        </>
+      act={rule ? 'Save' : 'Create rule'}
+      isBusy={save.isPending}
+      aside={
+        <Button className="mr-auto" isBusy={preview.isPending} onClick={() => preview.mutate()}>
+          Preview
+        </Button>
       }
+      onSave={() => save.mutate()}
+      onClose={onClose}
     >
-      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
-        <Field label="Name" error={fieldError(problem, 'name')}>
-          <Input required maxLength={250} value={form.name} onChange={(event) => set({ name: event.target.value })} />
-        </Field>
-        <Field
-          label="Delay in minutes"
-          hint="The alert is sent if a monitor still fails after this time. 0 sends it at once."
-          error={fieldError(problem, 'delay')}
-        >
-          <Input
-            type="number"
-            required
-            min={0}
-            max={1440}
-            value={form.delay}
-            onChange={(event) => set({ delay: event.target.value })}
-          />
-        </Field>
-        <MultipleChoice
-          label="Send to"
-          options={channels?.data.map(({ id, name }) => ({ value: id, label: name }))}
-          chosen={form.channels}
-          onChange={(chosen) => set({ channels: chosen })}
-          error={fieldError(problem, 'channels')}
+      <Field label="Name" error={fieldError(problem, 'name')}>
+        <Input required maxLength={250} value={form.name} onChange={(event) => set({ name: event.target.value })} />
+      </Field>
+      <Field
+        label="Delay in minutes"
+        hint="The alert is sent if a monitor still fails after this time. 0 sends it at once."
+        error={fieldError(problem, 'delay')}
+      >
+        <Input
+          type="number"
+          required
+          min={0}
+          max={1440}
+          value={form.delay}
+          onChange={(event) => set({ delay: event.target.value })}
         />
-        <MultipleChoice
-          label="Groups"
-          hint="Leave empty for all groups."
-          options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
-          chosen={form.groups}
-          onChange={(chosen) => set({ groups: chosen })}
-          error={fieldError(problem, 'groups')}
+      </Field>
+      <MultipleChoice
+        label="Send to"
+        options={channels?.data.map(({ id, name }) => ({ value: id, label: name }))}
+        chosen={form.channels}
+        onChange={(chosen) => set({ channels: chosen })}
+        error={fieldError(problem, 'channels')}
+      />
+      <MultipleChoice
+        label="Groups"
+        hint="Leave empty for all groups."
+        options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
+        chosen={form.groups}
+        onChange={(chosen) => set({ groups: chosen })}
+        error={fieldError(problem, 'groups')}
+      />
+      <MultipleChoice
+        label="States"
+        hint="Leave empty for all failures."
+        options={FAILING_STATES.map((state) => ({ value: state, label: STATE_LOOKS[state].word }))}
+        chosen={form.states}
+        onChange={(chosen) => set({ states: chosen })}
+        error={fieldError(problem, 'states')}
+      />
+      <MultipleChoice
+        label="Record types"
+        hint="Leave empty for all types."
+        options={RECORD_TYPES.map((type) => ({ value: type, label: type }))}
+        chosen={form.record_types}
+        onChange={(chosen) => set({ record_types: chosen })}
+        error={fieldError(problem, 'record_types')}
+      />
+      <Field
+        label="Name pattern"
+        isOptional
+        hint="* stands for any characters."
+        error={fieldError(problem, 'name_pattern')}
+      >
+        <Input
+          isCode
+          maxLength={253}
+          placeholder="*.example.com"
+          value={form.name_pattern}
+          onChange={(event) => set({ name_pattern: event.target.value })}
         />
-        <MultipleChoice
-          label="States"
-          hint="Leave empty for all failures."
-          options={FAILING_STATES.map((state) => ({ value: state, label: STATE_LOOKS[state].word }))}
-          chosen={form.states}
-          onChange={(chosen) => set({ states: chosen })}
-          error={fieldError(problem, 'states')}
+      </Field>
+      <Field
+        label="Tags"
+        isOptional
+        hint="Separated by commas. A monitor must have all of them."
+        error={fieldError(problem, 'tags')}
+      >
+        <Input placeholder="prod" value={form.tags} onChange={(event) => set({ tags: event.target.value })} />
+      </Field>
+      <div className="flex flex-col gap-3">
+        <Switch
+          label="Send a message on recovery"
+          isOn={form.notify_recovery}
+          onChange={(notify_recovery) => set({ notify_recovery })}
         />
-        <MultipleChoice
-          label="Record types"
-          hint="Leave empty for all types."
-          options={RECORD_TYPES.map((type) => ({ value: type, label: type }))}
-          chosen={form.record_types}
-          onChange={(chosen) => set({ record_types: chosen })}
-          error={fieldError(problem, 'record_types')}
+        <Switch
+          label="Also monitors that were never valid"
+          isOn={form.first_results}
+          onChange={(first_results) => set({ first_results })}
         />
-        <Field
-          label="Name pattern"
-          isOptional
-          hint="* stands for any characters."
-          error={fieldError(problem, 'name_pattern')}
-        >
-          <Input
-            isCode
-            maxLength={253}
-            placeholder="*.example.com"
-            value={form.name_pattern}
-            onChange={(event) => set({ name_pattern: event.target.value })}
-          />
-        </Field>
-        <Field
-          label="Tags"
-          isOptional
-          hint="Separated by commas. A monitor must have all of them."
-          error={fieldError(problem, 'tags')}
-        >
-          <Input placeholder="prod" value={form.tags} onChange={(event) => set({ tags: event.target.value })} />
-        </Field>
-        <div className="flex flex-col gap-3">
-          <Switch
-            label="Send a message on recovery"
-            isOn={form.notify_recovery}
-            onChange={(notify_recovery) => set({ notify_recovery })}
-          />
-          <Switch
-            label="Also monitors that were never valid"
-            isOn={form.first_results}
-            onChange={(first_results) => set({ first_results })}
-          />
-        </div>
-        <Reminders
-          form={form}
-          set={set}
-          channels={channels?.data.filter(({ id }) => !form.channels.includes(id)) ?? []}
-          problem={problem}
-        />
-        <div aria-live="polite" className="sm:col-span-2">
-          {problem && <ProblemNote problem={problem} fields={FIELDS} />}
-          {preview.data && !problem && <Preview preview={preview.data} />}
-        </div>
-      </form>
-    </Dialog>
+      </div>
+      <Reminders
+        form={form}
+        set={set}
+        channels={channels?.data.filter(({ id }) => !form.channels.includes(id)) ?? []}
+        problem={problem}
+      />
+      <div aria-live="polite" className="sm:col-span-2">
+        {problem && <ProblemNote problem={problem} fields={FIELDS} />}
+        {preview.data && !problem && <Preview preview={preview.data} />}
+      </div>
+    </FormDialog>
   )
 }
 

@@ -1,11 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { instantOf, localOf, nextHours, viewerZone } from '../alerts/local-time.ts'
 import { api } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
+import { FormDialog } from '../ui/form-dialog.tsx'
 import { Code } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { type MonitorDetails, useRefresh } from './monitor-queries.ts'
@@ -19,7 +18,6 @@ type PlanProps = { monitor: MonitorDetails; change?: PlannedChange; onClose: () 
 export function PlanDialog({ monitor, change, onClose }: PlanProps) {
   const queries = useQueryClient()
   const refresh = useRefresh()
-  const formId = useId()
   const [values, setValues] = useState((change?.new_value ?? monitor.expected_value).join('\n'))
   const [period, setPeriod] = useState(() =>
     change ? { from: localOf(change.from), to: localOf(change.to) } : nextHours(4),
@@ -38,60 +36,47 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
       onClose()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
   const problem = save.error
   return (
-    <Dialog
-      isOpen
-      isKept
-      onClose={onClose}
+    <FormDialog
       title={change ? 'Edit planned change' : 'Plan a change'}
       description="During this period, the old values, the new ones and a mix of both are valid. If the new values have not arrived when it ends, the monitor fails."
-      footer={
-        <>
-          <Button onClick={onClose}>Close</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={save.isPending}>
-            {change ? 'Save' : 'Plan change'}
-          </Button>
-        </>
-      }
+      act={change ? 'Save' : 'Plan change'}
+      isBusy={save.isPending}
+      onSave={() => save.mutate()}
+      onClose={onClose}
     >
-      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
-        <p className="text-sm text-soft sm:col-span-2">
-          Expected now: <Code className="break-all">{monitor.expected_value.join(', ')}</Code>
-        </p>
-        <Field
-          label="New values"
-          hint={`One on each line, at most ${MOST_VALUES}.`}
-          className="sm:col-span-2"
-          error={fieldError(problem, 'new_value') ?? valueError(problem)}
-        >
-          <TextArea isCode required value={values} onChange={(event) => setValues(event.target.value)} />
-        </Field>
-        <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
-          <Input
-            type="datetime-local"
-            required
-            value={period.from}
-            onChange={(event) => setPeriod({ ...period, from: event.target.value })}
-          />
-        </Field>
-        <Field label="To" hint="At most 14 days later." error={fieldError(problem, 'to')}>
-          <Input
-            type="datetime-local"
-            required
-            value={period.to}
-            onChange={(event) => setPeriod({ ...period, to: event.target.value })}
-          />
-        </Field>
-        <div aria-live="polite" className="empty:hidden sm:col-span-2">
-          {problem && <ProblemNote problem={problem} fields={ALL_FIELDS} />}
-        </div>
-      </form>
-    </Dialog>
+      <p className="text-sm text-soft sm:col-span-2">
+        Expected now: <Code className="break-all">{monitor.expected_value.join(', ')}</Code>
+      </p>
+      <Field
+        label="New values"
+        hint={`One on each line, at most ${MOST_VALUES}.`}
+        className="sm:col-span-2"
+        error={fieldError(problem, 'new_value') ?? valueError(problem)}
+      >
+        <TextArea isCode required value={values} onChange={(event) => setValues(event.target.value)} />
+      </Field>
+      <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
+        <Input
+          type="datetime-local"
+          required
+          value={period.from}
+          onChange={(event) => setPeriod({ ...period, from: event.target.value })}
+        />
+      </Field>
+      <Field label="To" hint="At most 14 days later." error={fieldError(problem, 'to')}>
+        <Input
+          type="datetime-local"
+          required
+          value={period.to}
+          onChange={(event) => setPeriod({ ...period, to: event.target.value })}
+        />
+      </Field>
+      <div aria-live="polite" className="empty:hidden sm:col-span-2">
+        {problem && <ProblemNote problem={problem} fields={ALL_FIELDS} />}
+      </div>
+    </FormDialog>
   )
 }
 
