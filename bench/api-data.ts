@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { insertOrganization } from '../server/accounts/organizations.ts'
 import { systemContext } from '../server/context.ts'
 import type { Database } from '../server/database/database.ts'
-import { parseMonitor } from '../server/monitors/draft.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
+import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 
 const BATCH = 5_000
 const GROUPS = 100

@@ -1,7 +1,7 @@
 import { type FormEvent, useId, useState } from 'react'
 import { address, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/opened.tsx'
+import { Opened } from '../edit/loaded-form.tsx'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'

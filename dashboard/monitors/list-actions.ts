@@ -5,7 +5,7 @@ import { plural } from '#contract/wording.ts'
 import { ApiProblem, api, lastWindow } from '../api.ts'
 import { sentenceOf } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { type Progress, runEach } from './list-run.ts'
+import { type Progress, runEach } from './bulk-run.ts'
 
 /** What can be done to many monitors. `doing` and `done` are for sentences: "Disabling 3 monitors", "3 monitors disabled". */
 export type Action = { doing: string; done: string; on: (id: string) => Promise<unknown> }

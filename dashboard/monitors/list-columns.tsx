@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { METADATA_PREFIX } from '#contract/labels.ts'
 import { State } from '../ui/state.tsx'
-import { type ColumnId, columnsOf, type FieldColumn, isMetadata, type Look } from './list-look.ts'
+import { type ColumnId, columnsOf, type FieldColumn, isMetadata, type Look } from './list-appearance.ts'
 import { Name, Since, Values } from './list-parts.tsx'
 import { monitorHref, ownerOf } from './list-query.ts'
 import type { RowProps } from './list-row.tsx'

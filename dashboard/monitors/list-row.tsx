@@ -4,7 +4,7 @@ import type { MonitorAnswer } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { State } from '../ui/state.tsx'
 import type { Column } from './list-columns.tsx'
-import { useFlash } from './list-flash.ts'
+import { useFlash } from './list-highlight.ts'
 import { Name, Since, Tick } from './list-parts.tsx'
 import { monitorHref, ownerOf } from './list-query.ts'
 

@@ -2,7 +2,7 @@ import { type QueryClient, type UseQueryResult, useQueries, useQueryClient } fro
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { ApiProblem, api } from '../api.ts'
 import { useSession } from '../session.tsx'
-import { type Chain, chainOf, cursorsFor } from './list-chain.ts'
+import { type Chain, chainOf, cursorsFor } from './list-pages.ts'
 import { type ListSearch, listQuery, type MonitorPage } from './list-query.ts'
 
 const REFRESH_MS = 30_000

@@ -12,9 +12,9 @@ import {
   useState,
 } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { Look } from './list-appearance.ts'
 import { shownColumns, widthOf } from './list-columns.tsx'
 import { ListHead } from './list-head.tsx'
-import type { Look } from './list-look.ts'
 import { useIsWide } from './list-media.ts'
 import type { ListSearch } from './list-query.ts'
 import { Lines, Row, type RowProps } from './list-row.tsx'

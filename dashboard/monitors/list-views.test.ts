@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Group } from '#contract/groups.ts'
 import type { View } from '#contract/views.ts'
-import type { Look } from './list-look.ts'
+import type { Look } from './list-appearance.ts'
 import type { ListSearch } from './list-query.ts'
 import { isShown, lookOfView, searchOfView, viewOf } from './list-views.ts'
 

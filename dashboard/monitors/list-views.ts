@@ -2,7 +2,7 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Group } from '#contract/groups.ts'
 import type { NewView, View } from '#contract/views.ts'
 import { api, type Page } from '../api.ts'
-import { knownColumns, type Look } from './list-look.ts'
+import { knownColumns, type Look } from './list-appearance.ts'
 import { filterOf, type ListSearch, listSearchOf, ORDER } from './list-query.ts'
 
 const MOST = 100

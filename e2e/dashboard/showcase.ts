@@ -10,7 +10,7 @@ import { formatServer } from '#server/dns/servers.ts'
 import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, startServer } from '#server/testing/server-process.ts'
-import { writePast } from './past.ts'
+import { writePast } from './history.ts'
 import { setupPathOf } from './setup-path.ts'
 import { BESIDE, STORY, type Watched } from './story.ts'
 

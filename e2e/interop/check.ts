@@ -5,7 +5,7 @@ import { judge, type Verdict } from '#server/checks/verdict.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
-import { parseMonitor } from '#server/monitors/draft.ts'
+import { parseMonitor } from '#server/monitors/parse-monitor.ts'
 import { RDATA_FORMATS, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
 import type { Server } from './servers/server.ts'
 

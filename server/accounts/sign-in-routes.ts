@@ -19,7 +19,7 @@ import {
   guarded,
   rememberDevice,
   subjectOf,
-} from './attempts.ts'
+} from './guess-limit.ts'
 import { confirmEmail, resetPassword, sendResetLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { type Account, findAccount, lockAccount } from './people.ts'

@@ -10,9 +10,9 @@ import type { JobResultsTable } from '../database/schema-jobs.ts'
 import { findGroups, getDefaultGroup } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { acceptingChange } from '../monitors/accept.ts'
-import { type Changed, parseChange } from '../monitors/change.ts'
 import { changeMonitors, checkMonitors, lockManyMonitors, type ManyChanged } from '../monitors/change-many.ts'
 import { auditOf, type MonitorRow, nameOf } from '../monitors/monitor.ts'
+import { type Changed, parseChange } from '../monitors/parse-change.ts'
 import {
   countDeletable,
   deleteMonitors,

@@ -2,7 +2,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import { MOST_IN_BULK, type NewMonitor, type NewMonitors } from '#contract/monitors.ts'
 import type { FieldErrors } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { type MonitorDraft, parseMonitor } from './draft.ts'
+import { type MonitorDraft, parseMonitor } from './parse-monitor.ts'
 
 /** Items judged before the event loop is yielded. */
 const SLICE = 100

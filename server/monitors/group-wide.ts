@@ -4,9 +4,9 @@ import type { RequestContext } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import type { NamedGroup } from '../groups/resolve.ts'
-import type { Changed } from './change.ts'
 import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
 import { isFailing } from './left-incidents.ts'
+import type { Changed } from './parse-change.ts'
 
 /**
  * Changes all monitors of a group, slice by slice, so that nobody waits long. Repeating it changes nothing that is so

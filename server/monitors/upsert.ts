@@ -10,11 +10,11 @@ import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import type { Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { parseChange } from './change.ts'
 import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
-import type { MonitorDraft } from './draft.ts'
 import { insertMonitors } from './insert.ts'
 import type { MonitorRow } from './monitor.ts'
+import { parseChange } from './parse-change.ts'
+import type { MonitorDraft } from './parse-monitor.ts'
 import { updateMonitor } from './update.ts'
 
 /** `given`: what was sent. `draft`: the same as a monitor to make. */

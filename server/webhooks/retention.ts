@@ -5,7 +5,7 @@ import { runEvery } from '../database/worker-loop.ts'
 import { retentionDaysOf } from '../organization/usage.ts'
 import type { Plans } from '../plan.ts'
 import { deleteWaiting } from './batches.ts'
-import { type DropDeps, dropWaiting, makeRoom } from './drop.ts'
+import { type DropDeps, dropWaiting, makeRoom } from './queue-limits.ts'
 import { deleteRequests } from './storage.ts'
 
 export type RetentionDeps = DropDeps & { config: { plans: Plans } }

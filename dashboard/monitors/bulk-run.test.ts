@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiProblem } from '../api.ts'
-import { type Progress, runEach } from './list-run.ts'
+import { type Progress, runEach } from './bulk-run.ts'
 
 const items = Array.from({ length: 20 }, (_, at) => at)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { leadOf } from './list-lead.ts'
+import { leadOf } from './list-summary.ts'
 
 test.each([
   [{ active: 0, disabled: 0, states: {} }, 'The records you expect, and their current state.'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
-import { countAttempt, forgetAttempts, uncountAttempt } from './attempts.ts'
+import { countAttempt, forgetAttempts, uncountAttempt } from './guess-limit.ts'
 
 const ADA = { subject: 'account ada', free: 3 }
 const NOW = Date.UTC(2026, 0, 1)

@@ -4,9 +4,9 @@ import type { MonitorChange } from '#contract/monitors.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { labelColumnsOf } from '../groups/labels.ts'
 import type { FieldErrors } from '../problem.ts'
-import { type MonitorDraft, parseMonitor } from './draft.ts'
 import { isFailing } from './left-incidents.ts'
 import type { MonitorRow } from './monitor.ts'
+import { type MonitorDraft, parseMonitor } from './parse-monitor.ts'
 
 /** Of `monitors`; what never changes is not among them. */
 type Columns = Partial<Updateable<MonitorsTable>>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MonitorAnswer } from '#contract/monitors.ts'
-import { chainOf, cursorsFor } from './list-chain.ts'
+import { chainOf, cursorsFor } from './list-pages.ts'
 import type { MonitorPage } from './list-query.ts'
 
 describe('the chain of pages', () => {

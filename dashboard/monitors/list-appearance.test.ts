@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columnsOf, includeOf, type Look, parseLook, withColumn } from './list-look.ts'
+import { columnsOf, includeOf, type Look, parseLook, withColumn } from './list-appearance.ts'
 
 const USUAL: Look = { density: 'comfortable' }
 

@@ -5,8 +5,8 @@ import { METADATA_PREFIX } from '#contract/labels.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { COLUMN_IDS, columnsOf, isMetadata, type Look, withColumn } from './list-appearance.ts'
 import { fieldLabel, lookHere } from './list-columns.tsx'
-import { COLUMN_IDS, columnsOf, isMetadata, type Look, withColumn } from './list-look.ts'
 import { useIsWide } from './list-media.ts'
 
 type LookProps = { look: Look; onLook: (look: Look) => void }
