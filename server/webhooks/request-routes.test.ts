@@ -279,6 +279,14 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(await signatures()).toBe(1)
   })
 
+  test('a wrong time of the undelivered requests is refused together with the other wrong parameters', async () => {
+    const { world } = await givenWebhook(engine)
+    const refused = await world.call('/webhook-requests?since=soon&status=LOST&limit=0')
+    expect([refused.status, Object.keys(refused.body.errors).toSorted()]).toEqual([400, ['limit', 'since', 'status']])
+    expect((await world.call('/webhook-requests?since=soon')).body.errors).toHaveProperty('since')
+    expect((await world.call('/webhook-requests?status=LOST')).body.errors).toHaveProperty('status')
+  })
+
   test('next_attempt lies in the past while an attempt is in progress', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     receiver.hang()

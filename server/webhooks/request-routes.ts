@@ -49,9 +49,12 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       querystring: UndeliveredQuery,
       response: Answers(200, PageOf(WebhookRequest)),
     }
-    app.get('/webhook-requests', { schema: undelivered }, ({ query, context }) =>
-      deps.readList(context, (db) => listUndelivered(db, seal, context, query, clock.now())),
-    )
+    app.get('/webhook-requests', { attachValidation: true, schema: undelivered }, (request) => {
+      const { query, context } = request
+      // What the schema refuses and what only we can judge are reported together.
+      parseTimes(query, ['since'], schemaErrors(request))
+      return deps.readList(context, (db) => listUndelivered(db, seal, context, query, clock.now()))
+    })
 
     const read = {
       operationId: 'getWebhookRequest',
