@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Job } from '#contract/jobs.ts'
 import type { Monitor } from '#contract/monitors.ts'
+import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { createApi } from '#server/testing/api.ts'
@@ -10,19 +11,14 @@ import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/t
 const MONITORS = 3_000
 const AT_ONCE = 1_000
 
-test('a job and its undo, whose processes are killed in the middle, change each monitor exactly once', async () => {
-  const world = await givenWorld('sqlite')
-  const settings = { ...world.settings, ...ADMIN, PORT: String(await freePort()) }
-  const db = openDatabase(world.databaseUrl)
+/** A server whose jobs are killed in the middle, and what there is around it. */
+async function givenKills() {
+  const { settings: own, databaseUrl, receiver } = await givenWorld('sqlite')
+  const settings = { ...own, ...ADMIN, PORT: String(await freePort()) }
+  const db = openDatabase(databaseUrl)
   onTestFinished(() => db.destroy())
   let server = await givenServer(settings)
   const api = createApi(server.url, ADMIN_KEY)
-  for (let from = 0; from < MONITORS; from += AT_ONCE) {
-    const monitors = Array.from({ length: AT_ONCE }, (_, at) => ({
-      ...{ full_domain: `n${from + at}.example.com`, record_type: 'A', expected_value: '192.0.2.1', is_active: false },
-    }))
-    expect((await api.post<Monitor[]>('/monitors/bulk', { monitors })).status).toBe(201)
-  }
 
   async function killedAndEnded(start: () => Promise<{ body: Job }>): Promise<{ job: Job; doneAtKill: number }> {
     const { id } = (await start()).body
@@ -33,6 +29,17 @@ test('a job and its undo, whose processes are killed in the middle, change each 
     server = await givenServer(settings)
     const read = async () => (await api.get<Job>(`/jobs/${id}`)).body
     return { job: await eventually(read, ({ finished }) => finished !== null), doneAtKill }
+  }
+  return { db, api, receiver, killedAndEnded }
+}
+
+test('a job and its undo, whose processes are killed in the middle, change each monitor exactly once', async () => {
+  const { db, api, killedAndEnded } = await givenKills()
+  for (let from = 0; from < MONITORS; from += AT_ONCE) {
+    const monitors = Array.from({ length: AT_ONCE }, (_, at) => ({
+      ...{ full_domain: `n${from + at}.example.com`, record_type: 'A', expected_value: '192.0.2.1', is_active: false },
+    }))
+    expect((await api.post<Monitor[]>('/monitors/bulk', { monitors })).status).toBe(201)
   }
   const versions = () =>
     db
@@ -51,4 +58,45 @@ test('a job and its undo, whose processes are killed in the middle, change each 
   const undone = await killedAndEnded(() => api.post<Job>(`/jobs/${changed.job.id}/undo`))
   expect(undone.job).toMatchObject(all)
   expect(await versions()).toEqual([{ version: 3, expected_values: '["192.0.2.1"]', count: MONITORS }])
+})
+
+test('a job that sends requests again, whose processes are killed in the middle, queues each once with the same octets', async () => {
+  const { db, api, receiver, killedAndEnded } = await givenKills()
+  const { id: webhookId } = (await api.post<Webhook>('/webhooks', { url: receiver.url })).body
+  // Until the job has ended nothing is sent, so that what is queued can be counted.
+  await api.post(`/webhooks/${webhookId}/disable`)
+  const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+  const rows = Array.from({ length: MONITORS }, (_, at) => {
+    const id = `req_${String(at).padStart(26, '0')}`
+    const of = {
+      id,
+      organization_id: organizationId,
+      webhook_id: webhookId,
+      event_id: `evt_${at}`,
+      monitor_id: 'mon_1',
+    }
+    const tried = { status: 'FAILED' as const, attempts: 10, retries: 9, timings: '{}' }
+    const madeAt = systemClock.now()
+    return { ...of, ...tried, created_at: madeAt, last_attempt_at: madeAt, body: Buffer.from(JSON.stringify({ id })) }
+  })
+  for (let from = 0; from < MONITORS; from += 500) {
+    await db
+      .insertInto('webhook_requests')
+      .values(rows.slice(from, from + 500))
+      .execute()
+  }
+
+  const body = { action: 'retry_requests', requests: { status: 'FAILED' } }
+  const { job, doneAtKill } = await killedAndEnded(() => api.post<Job>('/jobs', body))
+  expect(job).toMatchObject({ state: 'finished', total: MONITORS, done: MONITORS, changed: MONITORS, failed: 0 })
+  expect(doneAtKill).toBeLessThan(MONITORS)
+  const queued = await db.selectFrom('due_requests').select('request_id').orderBy('request_id').execute()
+  expect(queued.map(({ request_id }) => request_id)).toEqual(rows.map(({ id }) => id))
+  await api.post(`/webhooks/${webhookId}/enable`)
+  await eventually(
+    () => db.selectFrom('due_requests').select('request_id').limit(1).execute(),
+    (left) => left.length === 0,
+  )
+  const arrived = receiver.received.map((request) => request.body.toString()).toSorted()
+  expect(arrived).toEqual(rows.map((row) => row.body.toString()))
 })
