@@ -4,7 +4,7 @@ import type { Accepted, OfferedInvitation } from '#contract/account.ts'
 import { ApiProblem, api } from '../api.ts'
 import { meQuery, rememberOrganization, useSignOut } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Card } from './card.tsx'
 import { useEnter } from './enter.ts'
@@ -23,7 +23,7 @@ export function InvitationPage() {
   if (offered.isPending || me.isPending) {
     return (
       <Card title="Invitation">
-        <Bones />
+        <Skeleton />
       </Card>
     )
   }

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Sessions as List } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
@@ -37,7 +37,7 @@ export function Sessions() {
         )
       }
     >
-      {list.isPending && <Bones className="p-4" />}
+      {list.isPending && <Skeleton className="p-4" />}
       {list.error && (
         <div className="p-4">
           <ProblemNote problem={list.error} />

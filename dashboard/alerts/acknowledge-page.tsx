@@ -6,7 +6,7 @@ import { Card } from '../account/card.tsx'
 import { useSubmit } from '../account/form.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 
 const route = getRouteApi('/alert-acknowledgement/$token')
@@ -28,7 +28,7 @@ export function AcknowledgePage() {
       {error ? (
         <ProblemNote problem={error} />
       ) : !shown ? (
-        <Bones lines={3} />
+        <Skeleton lines={3} />
       ) : (
         <div className="flex flex-col gap-4">
           <p className="font-medium break-words">{shown.title}</p>

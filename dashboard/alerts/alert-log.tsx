@@ -8,7 +8,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Code, Section } from '../ui/page.tsx'
+import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -48,7 +48,7 @@ export function AlertLog() {
     )
   return (
     <Section isFlush>
-      {!page ? <Bones lines={5} className="p-4" /> : <AlertList alerts={page.data} />}
+      {!page ? <Skeleton lines={5} className="p-4" /> : <AlertList alerts={page.data} />}
       <Pager
         page={page}
         onAfter={(after) => void navigate({ search: { tab: 'log', after } })}
@@ -147,7 +147,7 @@ function AlertDialog({ id, channel, onClose }: DialogProps) {
         )
       }
     >
-      {error && !alert ? <ProblemNote problem={error} /> : !alert ? <Bones lines={3} /> : <Attempts alert={alert} />}
+      {error && !alert ? <ProblemNote problem={error} /> : !alert ? <Skeleton lines={3} /> : <Attempts alert={alert} />}
       {again.error && <ProblemNote problem={again.error} />}
     </Dialog>
   )

@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
-import { Bones, Page } from '../ui/page.tsx'
+import { Page, Skeleton } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { AlertLog } from './alert-log.tsx'
 import { Channels } from './channels.tsx'
@@ -16,7 +16,7 @@ const route = getRouteApi('/inside/alerts')
 const TABS = ['incidents', 'rules', 'channels', 'maintenance', 'changes', 'log'] as const
 type Tab = (typeof TABS)[number]
 
-const within = (content: ReactNode) => <Suspense fallback={<Bones lines={3} />}>{content}</Suspense>
+const within = (content: ReactNode) => <Suspense fallback={<Skeleton lines={3} />}>{content}</Suspense>
 
 export function AlertsPage() {
   const search = route.useSearch()

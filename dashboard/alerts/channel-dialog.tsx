@@ -5,7 +5,7 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
 import { FormDialog } from '../ui/form-dialog.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { channelTypesQuery } from './queries.ts'
@@ -55,7 +55,7 @@ export function ChannelDialog({
       {error ? (
         <ProblemNote problem={error} />
       ) : !info ? (
-        <Bones lines={4} />
+        <Skeleton lines={4} />
       ) : (
         <div className="flex flex-col gap-5 sm:col-span-2">
           {!channel && (

@@ -20,7 +20,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { Badge } from '../ui/state.tsx'
@@ -63,7 +63,7 @@ export function Channels() {
         }
       >
         {!page ? (
-          <Bones lines={3} className="p-4" />
+          <Skeleton lines={3} className="p-4" />
         ) : page.data.length === 0 ? (
           <p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>
         ) : (

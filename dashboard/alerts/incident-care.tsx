@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Incident, IncidentChange, IncidentEntry } from '#contract/incidents.ts'
 import { agentsQuery } from '../team/queries.ts'
 import { Field } from '../ui/field.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { Time } from '../ui/time.tsx'
@@ -52,7 +52,7 @@ export function IncidentCare({ incident, onChange }: Props) {
 export function IncidentTimeline({ id }: { id: string }) {
   const { data, error } = useQuery(incidentEntriesQuery(id))
   if (error && !data) return <ProblemNote problem={error} />
-  if (!data) return <Bones lines={3} />
+  if (!data) return <Skeleton lines={3} />
   if (data.data.length === 0) return <p className="text-sm text-faint">Nothing is recorded about this incident.</p>
   return (
     <ol className="flex flex-col gap-2.5 border-l border-line pl-4 text-sm">

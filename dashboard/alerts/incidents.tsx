@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
-import { Bones, Code, Fact, Facts, Section } from '../ui/page.tsx'
+import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Badge, STATE_LOOKS, stateTitle } from '../ui/state.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -40,7 +40,7 @@ export function Incidents() {
     )
   return (
     <Section isFlush>
-      {!page ? <Bones lines={5} className="p-4" /> : <List incidents={page.data} />}
+      {!page ? <Skeleton lines={5} className="p-4" /> : <List incidents={page.data} />}
       <Pager
         page={page}
         onAfter={(after) => void navigate({ search: { after } })}
@@ -128,7 +128,7 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
       {error && !incident ? (
         <ProblemNote problem={error} />
       ) : !incident ? (
-        <Bones lines={4} />
+        <Skeleton lines={4} />
       ) : (
         <Details incident={incident} />
       )}
@@ -221,7 +221,7 @@ function Details({ incident }: { incident: Incident }) {
       <section>
         <h3 className="mb-2 text-sm font-semibold">Alerts</h3>
         {!alerts ? (
-          <Bones lines={2} />
+          <Skeleton lines={2} />
         ) : alerts.data.length === 0 ? (
           <p className="text-sm text-faint">No rule matches these monitors, so nobody is alerted.</p>
         ) : (

@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Bones, Code, Section } from '../ui/page.tsx'
+import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
@@ -46,7 +46,7 @@ export function MaintenanceWindows() {
         actions={make}
       >
         {!page ? (
-          <Bones lines={3} className="p-4" />
+          <Skeleton lines={3} className="p-4" />
         ) : page.data.length === 0 ? (
           <Empty icon={Wrench} title="No maintenance windows" action={make}>
             <p>Create one before planned work. Monitors that still fail when it ends send their alerts then.</p>

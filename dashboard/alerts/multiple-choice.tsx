@@ -1,5 +1,5 @@
 import { Checkbox } from '../ui/field.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 
 type MultipleChoiceProps = {
   label: string
@@ -17,7 +17,7 @@ export function MultipleChoice({ label, hint, options, chosen, onChange, error }
       <legend className="mb-1.5 text-sm font-medium">{label}</legend>
       <div className="flex max-h-36 flex-col gap-2 overflow-y-auto rounded-md border border-line p-3">
         {!options ? (
-          <Bones lines={2} />
+          <Skeleton lines={2} />
         ) : (
           options.map(({ value, label: text }) => (
             <Checkbox

@@ -6,7 +6,7 @@ import { nameOf } from '../events/event-change.tsx'
 import { ChangeState } from '../monitors/monitor-planned.tsx'
 import { monitorQuery } from '../monitors/monitor-queries.ts'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Code, Section } from '../ui/page.tsx'
+import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -26,7 +26,7 @@ export function PlannedChanges() {
       isFlush
     >
       {!page ? (
-        <Bones lines={3} className="p-4" />
+        <Skeleton lines={3} className="p-4" />
       ) : page.data.length === 0 ? (
         <Empty icon={CalendarClock} title="No planned changes">
           <p>

@@ -19,7 +19,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, STATE_LOOKS } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
@@ -54,7 +54,7 @@ export function Rules() {
         actions={make}
       >
         {!page ? (
-          <Bones lines={3} className="p-4" />
+          <Skeleton lines={3} className="p-4" />
         ) : page.data.length === 0 ? (
           <Empty icon={BellRing} title="No alert rules" action={make}>
             <p>Nobody is alerted. A rule says which failures are sent to which channels, and after which delay.</p>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Versioned } from '../api.ts'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { openedQuery } from './use-edit.ts'
 
@@ -11,5 +11,5 @@ type OpenedProps<Resource> = { path: string; children: (opened: Versioned<Resour
 export function Opened<Resource>({ path, children }: OpenedProps<Resource>) {
   const { data, error, refetch } = useQuery(openedQuery<Resource>(path))
   if (data) return children(data)
-  return error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Bones lines={8} />
+  return error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />
 }

@@ -59,7 +59,7 @@ type FeedProps = {
 function Feed({ search, onPage, onClear }: FeedProps) {
   const { data: page, error, isPending, isPlaceholderData, refetch } = useQuery(eventsQuery(search))
   const { isNew, sentence } = useNewcomers(isPlaceholderData ? undefined : page?.data, JSON.stringify(search))
-  if (isPending) return <FeedBones />
+  if (isPending) return <FeedSkeleton />
   if (!page) {
     return (
       <ProblemPage problem={error} onRetry={() => void refetch()}>
@@ -109,14 +109,14 @@ function useNewcomers(events: readonly Event[] | undefined, list: string) {
   return { isNew, sentence: count === 0 ? '' : plural(count, '1 new event.', (number) => `${number} new events.`) }
 }
 
-function FeedBones() {
+function FeedSkeleton() {
   return (
     <div role="status" aria-label="Loading" className="divide-y divide-line">
       {[0, 1, 2, 3, 4, 5, 6, 7].map((line) => (
         <div key={line} className="flex gap-4 px-4 py-3.5">
-          <div className="bone h-4 w-11" />
-          <div className="bone h-4 w-56" />
-          <div className="bone ml-auto h-4 w-64 max-sm:hidden" />
+          <div className="skeleton h-4 w-11" />
+          <div className="skeleton h-4 w-56" />
+          <div className="skeleton ml-auto h-4 w-64 max-sm:hidden" />
         </div>
       ))}
     </div>

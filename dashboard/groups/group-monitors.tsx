@@ -5,7 +5,7 @@ import type { Group } from '#contract/groups.ts'
 import { Name } from '../monitors/list-parts.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { State } from '../ui/state.tsx'
 import { countText, FIRST, groupMonitorsQuery } from './queries.ts'
@@ -56,7 +56,7 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
       ) : error ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : (
-        <Bones lines={FIRST} className="p-4" />
+        <Skeleton lines={FIRST} className="p-4" />
       )}
       {group.monitors > 0 && (
         <div className="border-t border-line px-4 py-2.5">

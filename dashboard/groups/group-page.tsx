@@ -5,7 +5,7 @@ import { lazy, Suspense, useState } from 'react'
 import type { GroupAnswer } from '#contract/groups.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { GroupDelete } from './group-delete.tsx'
@@ -25,7 +25,7 @@ export function GroupPage() {
   if (group) return <Known group={group} />
   return (
     <Page title="Group" back={BACK}>
-      {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Bones lines={6} />}
+      {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={6} />}
     </Page>
   )
 }

@@ -6,7 +6,7 @@ import type { Group } from '#contract/groups.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { ApiProblem, api } from '../api.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { Bones, Code, Section } from '../ui/page.tsx'
+import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -27,7 +27,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
           <ProblemNote problem={error} />
         </div>
       ) : !data ? (
-        <Bones lines={2} className="p-4" />
+        <Skeleton lines={2} className="p-4" />
       ) : attached.length === 0 ? (
         <p className="px-4 py-4 text-sm text-soft">
           No webhooks yet. Changes are recorded as events, but not sent to an endpoint.

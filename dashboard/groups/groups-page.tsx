@@ -8,7 +8,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
@@ -93,7 +93,7 @@ export function GroupsPage() {
         ) : error ? (
           <ProblemPage problem={error} onRetry={() => void refetch()} />
         ) : (
-          <Bones lines={4} className="p-4" />
+          <Skeleton lines={4} className="p-4" />
         )}
       </Section>
       {asking?.to === 'make' && <GroupDialog onClose={close} />}

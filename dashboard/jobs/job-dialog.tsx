@@ -7,7 +7,7 @@ import { useGroups, useShortestFrequency } from '../monitors/new-settings.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { JobProgress, JobResults } from './job-view.tsx'
@@ -210,7 +210,7 @@ function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
           <p className="text-sm text-soft tabular-nums">
             Preview: {job ? progressText(job) : findingText(wanted.action)}
           </p>
-          <Bones lines={4} />
+          <Skeleton lines={4} />
         </div>
       )}
       {isReady && (

@@ -5,7 +5,7 @@ import type { Job, JobResult } from '#contract/jobs.ts'
 import { diffOf } from '../events/value-diff.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Bones, Code } from '../ui/page.tsx'
+import { Code, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Pager } from '../ui/table.tsx'
@@ -133,7 +133,7 @@ export function JobResults({ job }: { job: Job }) {
         </div>
       )}
       {!page ? (
-        <Bones lines={4} />
+        <Skeleton lines={4} />
       ) : (
         <ul className="divide-y divide-line rounded-md border border-line" aria-label="Results">
           {page.data.map((result) => (

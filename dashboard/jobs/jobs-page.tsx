@@ -5,7 +5,7 @@ import type { Job } from '#contract/jobs.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Fact, Facts, Page, Section } from '../ui/page.tsx'
+import { Fact, Facts, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -31,7 +31,7 @@ export function JobsPage() {
       ) : (
         <Section isFlush>
           {!page ? (
-            <Bones lines={5} className="p-4" />
+            <Skeleton lines={5} className="p-4" />
           ) : page.data.length === 0 && search.after === undefined ? (
             <Empty
               icon={ListChecks}
@@ -111,7 +111,7 @@ function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
       {error && !job ? (
         <ProblemNote problem={error} />
       ) : !job ? (
-        <Bones lines={4} />
+        <Skeleton lines={4} />
       ) : (
         <div className="flex flex-col gap-5">
           <JobProgress job={job} onUndo={(undo) => void navigate({ search: { job: undo.id } })} />

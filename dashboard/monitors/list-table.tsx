@@ -104,7 +104,7 @@ export function ListTable({
               <Lines key={key} {...propsOf(monitor, index)} />
             ) : (
               <li key={key} style={{ height: size }} className="px-4 pt-5">
-                <div className="bone h-5 w-3/4" />
+                <div className="skeleton h-5 w-3/4" />
               </li>
             )
           })}
@@ -152,7 +152,7 @@ const BoneRow = ({ height, span }: { height: number; span: number }) => (
   <tr style={{ height }} className="border-b border-line">
     <td />
     <td colSpan={span} className="px-2">
-      <div className="bone h-5 w-4/5" />
+      <div className="skeleton h-5 w-4/5" />
     </td>
   </tr>
 )

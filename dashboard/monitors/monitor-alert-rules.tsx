@@ -4,7 +4,7 @@ import { BellOff, BellRing, TriangleAlert } from 'lucide-react'
 import type { MonitorRule } from '#contract/alerts.ts'
 import { STATE_WORDS } from '#contract/wording.ts'
 import { monitorRulesQuery } from '../alerts/queries.ts'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 
 /** Who is notified when the monitor fails, and why the other rules are not about it. */
@@ -28,7 +28,7 @@ export function MonitorAlertRules({ id }: { id: string }) {
           <ProblemNote problem={error} />
         </div>
       ) : !rules ? (
-        <Bones lines={2} className="p-4" />
+        <Skeleton lines={2} className="p-4" />
       ) : rules.length === 0 ? (
         <p className="px-4 py-6 text-sm text-faint">There are no alert rules, so nobody is notified.</p>
       ) : (

@@ -5,7 +5,7 @@ import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
+import { Code, Fact, Facts, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
@@ -38,7 +38,7 @@ export function MonitorEvent({ monitor }: { monitor: string }) {
       ) : error ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : (
-        <Bones lines={6} />
+        <Skeleton lines={6} />
       )}
     </Dialog>
   )

@@ -6,7 +6,7 @@ import { plural } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { historyQuery, type MonitorDetails } from './monitor-queries.ts'
@@ -19,7 +19,7 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
   const events = data?.pages.flatMap((page) => page.data) ?? []
   return (
     <Section title="History" hint={events.length > 0 && hintOf(monitor.incidence_count)} isFlush>
-      {isPending && <Bones lines={4} className="p-4" />}
+      {isPending && <Skeleton lines={4} className="p-4" />}
       {!data && error && <ProblemPage problem={error} onRetry={() => void refetch()} />}
       {data && events.length === 0 && (
         <Empty icon={History} title="No events yet">

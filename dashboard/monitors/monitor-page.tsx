@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { nameOf } from '../events/event-change.tsx'
-import { Bones, Page, Section } from '../ui/page.tsx'
+import { Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { MonitorActions } from './monitor-actions.tsx'
 import { MonitorAlertRules } from './monitor-alert-rules.tsx'
@@ -103,21 +103,21 @@ function Waiting() {
       heading={
         <>
           <span className="sr-only">Monitor</span>
-          <span className="bone inline-block h-7 w-64 max-w-full align-middle" />
+          <span className="skeleton inline-block h-7 w-64 max-w-full align-middle" />
         </>
       }
-      lead={<span className="bone inline-block h-4 w-96 max-w-full align-middle" />}
+      lead={<span className="skeleton inline-block h-4 w-96 max-w-full align-middle" />}
       back={back}
     >
       <div className="flex flex-col gap-4">
         <Section className="h-52">
-          <Bones lines={3} />
+          <Skeleton lines={3} />
         </Section>
         <Section className="h-36">
-          <Bones lines={2} />
+          <Skeleton lines={2} />
         </Section>
         <Section className="h-44">
-          <Bones lines={2} />
+          <Skeleton lines={2} />
         </Section>
       </div>
     </Page>

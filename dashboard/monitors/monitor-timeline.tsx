@@ -4,7 +4,7 @@ import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import { durationText, plural } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
@@ -39,7 +39,7 @@ export function MonitorTimeline({ monitor: { id, created } }: { monitor: Monitor
           <Course timeline={data} range={range} />
         </div>
       ) : isPending ? (
-        <Bones lines={3} className="h-28" />
+        <Skeleton lines={3} className="h-28" />
       ) : (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       )}

@@ -8,7 +8,7 @@ import { useSession } from '../session.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Field, Input } from '../ui/field.tsx'
-import { Bones, Page, Section } from '../ui/page.tsx'
+import { Page, Section, Skeleton } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { NewMonitorForm } from './new-monitor-form.tsx'
@@ -109,7 +109,7 @@ function Asking() {
       {given === '' && <Idea onChoose={(example) => setText(example)} />}
       {!isCurrent && isFetching && given !== '' && (
         <Section>
-          <Bones lines={5} />
+          <Skeleton lines={5} />
         </Section>
       )}
       {isCurrent && (

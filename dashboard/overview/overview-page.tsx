@@ -40,7 +40,7 @@ export function OverviewPage() {
         )
       }
     >
-      {isPending && <OverviewBones />}
+      {isPending && <OverviewSkeleton />}
       {!isPending && !data && <ProblemPage problem={error} onRetry={() => void refetch()} />}
       {data && (
         <div className="flex flex-col gap-4">
@@ -65,24 +65,24 @@ export function OverviewPage() {
 }
 
 /** The page's own shape, so that nothing jumps. */
-function OverviewBones() {
+function OverviewSkeleton() {
   return (
     <div role="status" aria-label="Loading" className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem]">
       <Section>
         <div className="flex flex-col gap-5">
           {[64, 80, 56, 72, 60].map((width) => (
             <div key={width} className="flex flex-col gap-2">
-              <div className="bone h-4" style={{ width: `${width}%` }} />
-              <div className="bone h-3 w-1/3" />
+              <div className="skeleton h-4" style={{ width: `${width}%` }} />
+              <div className="skeleton h-3 w-1/3" />
             </div>
           ))}
         </div>
       </Section>
       <Section>
         <div className="flex flex-col gap-3">
-          <div className="bone h-2" />
+          <div className="skeleton h-2" />
           {[0, 1, 2, 3].map((line) => (
-            <div key={line} className="bone h-4" />
+            <div key={line} className="skeleton h-4" />
           ))}
         </div>
       </Section>

@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Empty } from '../ui/empty.tsx'
 import { Field } from '../ui/field.tsx'
-import { Bones, Code, Fact, Facts, Section } from '../ui/page.tsx'
+import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { type Option, Select } from '../ui/select.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -49,7 +49,7 @@ export function AuditLog() {
         {error && !page ? (
           <ProblemPage problem={error} onRetry={() => void refetch()} />
         ) : !page ? (
-          <Bones lines={6} className="p-4" />
+          <Skeleton lines={6} className="p-4" />
         ) : page.data.length === 0 && isFiltered ? (
           <Empty icon={ListFilter} title="No entry matches" action={clear}>
             <p>No entry matches these filters. Entries are kept as long as events.</p>

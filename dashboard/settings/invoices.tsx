@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Invoice } from '#contract/subscription.ts'
 import type { Query } from '../api.ts'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -26,7 +26,7 @@ export function Invoices() {
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : !page ? (
-        <Bones lines={3} className="p-4" />
+        <Skeleton lines={3} className="p-4" />
       ) : page.data.length === 0 ? (
         <p className="px-4 py-8 text-center text-sm text-faint">No invoices yet.</p>
       ) : (

@@ -6,7 +6,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -40,7 +40,7 @@ export function Keys() {
         {error && !data ? (
           <ProblemPage problem={error} onRetry={() => void refetch()} />
         ) : !data ? (
-          <Bones lines={3} className="p-4" />
+          <Skeleton lines={3} className="p-4" />
         ) : live.length === 0 && !showsEnded ? (
           <Empty icon={KeyRound} title="No active keys" action={make}>
             <p>Create a key to use the API from scripts, deployments or your own tools.</p>

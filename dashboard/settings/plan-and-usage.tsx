@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Plan, Subscription } from '#contract/subscription.ts'
 import { useSession } from '../session.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
@@ -24,7 +24,9 @@ export function PlanAndUsage() {
   const { data: plans } = useQuery(plansQuery)
   if (!subscription) {
     return (
-      <Section>{error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Bones lines={8} />}</Section>
+      <Section>
+        {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
+      </Section>
     )
   }
   const all = plans?.data ?? []

@@ -5,7 +5,7 @@ import type { Mails } from '#contract/account.ts'
 import { useSession } from '../session.tsx'
 import { mailsQuery } from '../team/queries.ts'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
@@ -34,7 +34,7 @@ export function RecentEmails() {
         {error && !data ? (
           <ProblemPage problem={error} onRetry={() => void refetch()} />
         ) : !data ? (
-          <Bones lines={4} className="p-4" />
+          <Skeleton lines={4} className="p-4" />
         ) : data.data.length === 0 ? (
           <Empty icon={Mail} title="No emails yet">
             <p>Invitations and webhook alerts appear here.</p>

@@ -8,7 +8,7 @@ import { useLive } from '../live.ts'
 import { meQuery, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
-import { Bones, Page } from '../ui/page.tsx'
+import { Page, Skeleton } from '../ui/page.tsx'
 import { ConnectionNote } from './connection-note.tsx'
 import { PaletteProvider, usePalette } from './palette-provider.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -59,7 +59,7 @@ function Frame() {
             <Suspense
               fallback={
                 <Page title="Zonewatch">
-                  <Bones lines={6} />
+                  <Skeleton lines={6} />
                 </Page>
               }
             >

@@ -7,7 +7,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -32,7 +32,7 @@ export function Invitations() {
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : !page ? (
-        <Bones lines={2} className="p-4" />
+        <Skeleton lines={2} className="p-4" />
       ) : page.data.length === 0 ? (
         <p className="px-4 py-8 text-center text-sm text-faint">
           No invitations yet. People you invite receive a link that works once and expires in seven days.

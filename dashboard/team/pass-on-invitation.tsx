@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Button } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { linkFor } from './invitation-link.ts'
 import { mailsQuery } from './queries.ts'
@@ -31,7 +31,7 @@ export function PassOnInvitation({ email, onClose }: { email: string; onClose: (
       {error ? (
         <ProblemNote problem={error} />
       ) : !data ? (
-        <Bones lines={1} />
+        <Skeleton lines={1} />
       ) : link ? (
         <Snippet text={link} label="Copy link" />
       ) : (

@@ -6,7 +6,7 @@ import type { Query } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Bones, Section } from '../ui/page.tsx'
+import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -23,7 +23,7 @@ export function People() {
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : !page ? (
-        <Bones lines={3} className="p-4" />
+        <Skeleton lines={3} className="p-4" />
       ) : (
         <Table
           label="People"

@@ -97,11 +97,11 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
 }
 
 /** The shape of lines that are still being fetched: it keeps their place, so that nothing jumps. */
-export function Bones({ lines = 3, className }: { lines?: number; className?: string }) {
+export function Skeleton({ lines = 3, className }: { lines?: number; className?: string }) {
   return (
     <div role="status" aria-label="Loading" className={cx('flex flex-col gap-3', className)}>
       {Array.from({ length: lines }, (_, line) => (
-        <div key={line} className="bone h-5" style={{ width: `${92 - ((line * 17) % 40)}%` }} />
+        <div key={line} className="skeleton h-5" style={{ width: `${92 - ((line * 17) % 40)}%` }} />
       ))}
     </div>
   )

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { plural } from '#contract/wording.ts'
 import { Checkbox, Input } from '../ui/field.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { groupsQuery } from './queries.ts'
 
@@ -59,7 +59,7 @@ export function GroupChoice({
           {problem ? (
             <ProblemNote problem={problem} />
           ) : !data ? (
-            <Bones lines={2} />
+            <Skeleton lines={2} />
           ) : (
             shown.map(({ id, name, monitors }) => (
               <Checkbox

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Text } from './attempt.tsx'
 import { indented } from './indented.ts'
@@ -37,7 +37,7 @@ export function Payload({ webhook, request }: { webhook: string; request: string
       ) : error ? (
         <ProblemNote problem={error} />
       ) : (
-        <Bones lines={4} />
+        <Skeleton lines={4} />
       )}
     </section>
   )

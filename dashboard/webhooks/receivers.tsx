@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Copy, Snippet } from '../ui/copy.tsx'
-import { Bones } from '../ui/page.tsx'
+import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
 
@@ -67,7 +67,7 @@ function Receiver({ language, secret }: { language: Language; secret: string | u
           <p className="font-mono text-xs text-faint">{file}</p>
           {data && <Copy text={data} label="Copy code" isWordy />}
         </div>
-        {error ? <ProblemNote problem={error} /> : data ? <CodeBox text={data} label={file} /> : <Bones lines={6} />}
+        {error ? <ProblemNote problem={error} /> : data ? <CodeBox text={data} label={file} /> : <Skeleton lines={6} />}
       </div>
       <div>
         <p className="mb-1 text-xs text-faint">Run it</p>

@@ -8,7 +8,7 @@ import { nameOf, StateChange } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Bones, Code, Fact, Facts } from '../ui/page.tsx'
+import { Code, Fact, Facts, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { Attempts } from './attempts.tsx'
@@ -53,7 +53,7 @@ export function RequestDialog({
       {error && !data ? (
         <ProblemNote problem={error} />
       ) : !data ? (
-        <Bones lines={8} />
+        <Skeleton lines={8} />
       ) : (
         <div className="flex flex-col gap-6">
           {retry.problem && <ProblemNote problem={retry.problem} />}

@@ -6,7 +6,7 @@ import type { LoggedRequest } from '#contract/dashboard.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
 import { cx } from '../ui/class.ts'
-import { Bones, Code, Section } from '../ui/page.tsx'
+import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -30,7 +30,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
       {error && !page ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : !page ? (
-        <Bones lines={6} className="p-4" />
+        <Skeleton lines={6} className="p-4" />
       ) : page.data.length === 0 ? (
         <Nothing status={search.status} hasGroups={webhook.groups.length > 0} />
       ) : (

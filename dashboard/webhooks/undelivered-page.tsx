@@ -6,7 +6,7 @@ import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -86,7 +86,7 @@ export function UndeliveredPage() {
               }
             />
             {!page ? (
-              <Bones lines={6} className="p-4" />
+              <Skeleton lines={6} className="p-4" />
             ) : page.data.length === 0 ? (
               <p className="px-4 py-12 text-center text-sm text-faint">No requests match this filter.</p>
             ) : (

@@ -4,7 +4,7 @@ import { Send } from 'lucide-react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { Time } from '../ui/time.tsx'
@@ -28,7 +28,7 @@ export function WebhookPage() {
   if (webhook) return <Found key={id} webhook={webhook} />
   return (
     <Page title="Webhook" back={BACK}>
-      {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Bones lines={8} />}
+      {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
     </Page>
   )
 }

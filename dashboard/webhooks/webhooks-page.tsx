@@ -5,7 +5,7 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Bones, Code, Page, Section } from '../ui/page.tsx'
+import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { Cell, Head, Pager, Table } from '../ui/table.tsx'
@@ -78,7 +78,7 @@ export function WebhooksPage() {
           )}
           <Section isFlush>
             {!page ? (
-              <Bones lines={5} className="p-4" />
+              <Skeleton lines={5} className="p-4" />
             ) : page.data.length === 0 ? (
               <p className="px-4 py-10 text-center text-sm text-faint">No {search.state ?? ''} webhooks.</p>
             ) : (

@@ -60,7 +60,7 @@ describe('axe', () => {
       await page.emulateMedia({ colorScheme })
       await page.goto(typeof path === 'string' ? path : path(showcase))
       await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await page.locator('.bone').first().waitFor({ state: 'detached' })
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
       await prepare?.(page, showcase)
       await page.evaluate(await AXE)
       expect([colorScheme, await findingsOf(page, rules)]).toEqual([colorScheme, []])

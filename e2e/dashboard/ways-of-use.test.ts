@@ -64,7 +64,7 @@ test('no page is wider than the screen of a phone, nor of a small one', async ()
     if (isOpen || ofEmpty) continue
     await page.goto(typeof path === 'string' ? path : path(showcase))
     await page.getByRole('heading', { level: 1 }).first().waitFor()
-    await page.locator('.bone').first().waitFor({ state: 'detached' })
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
     await prepare?.(page, showcase)
     for (const phone of PHONES) {
       await page.setViewportSize(phone)
