@@ -137,7 +137,12 @@ async function givenOrganization(db: Database) {
     },
     async change(id: string, given: Values): Promise<void> {
       const { last_checked, ...columns } = given
-      await db.updateTable('monitors').set(columns).where('id', '=', id).execute()
+      const owner = ownerOf(given)
+      await db
+        .updateTable('monitors')
+        .set({ ...columns, owner })
+        .where('id', '=', id)
+        .execute()
       await db.updateTable('due_checks').set({ last_checked_at: last_checked }).where('monitor_id', '=', id).execute()
       known.set(id, { id, ...given })
     },
@@ -170,12 +175,14 @@ async function givenOrganization(db: Database) {
   return world
 }
 
+const ownerOf = ({ domain, subdomain }: Pick<Values, 'domain' | 'subdomain'>) =>
+  subdomain === '' ? domain : `${subdomain}.${domain}`
+
 /** The ids that a query finds, in its order. */
 function inOrder(rows: Known[], { filter, order_by, order_way }: Query): string[] {
   const value = (row: Known) => {
     if (order_by === 'created') return row.id
-    const name = row.subdomain === '' ? row.domain : `${row.subdomain}.${row.domain}`
-    return order_by === 'name' ? name.split('.').toReversed().join(' ') : row[order_by]
+    return order_by === 'name' ? ownerOf(row).split('.').toReversed().join(' ') : row[order_by]
   }
   const sign = order_way === 'asc' ? 1 : -1
   const compare = (one: Known, other: Known): number => {
