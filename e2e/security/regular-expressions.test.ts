@@ -90,7 +90,7 @@ test('no text makes a regular expression of the product take more than linear ti
 test('those that are made at run time are where none is made of a text from outside', () => {
   const places = sources.flatMap((path) => (patternsOf(path).made > 0 ? [path] : []))
   expect(places.sort()).toEqual([
-    'dashboard/monitors/list-look.ts',
+    'dashboard/monitors/list-appearance.ts',
     'dashboard/monitors/list-query.ts',
     'server/alerts/maintenance.ts',
     'server/dashboard/import/plan.ts',

@@ -40,7 +40,7 @@ onBothEngines('views', (_fresh, engine) => {
     expect(await refused({ filter: { group: 'none' } })).toHaveProperty(['filter.group'])
     expect(await refused({ filter: { search: ' ' } })).toHaveProperty(['filter.search'])
     expect(await refused({ filter: { limit: '5' } })).toHaveProperty(['filter.limit'])
-    expect(await refused({ order_by: 'name' })).toHaveProperty('order_by')
+    expect(await refused({ order_by: 'size' })).toHaveProperty('order_by')
     expect(await refused({ columns: ['<b>'] })).toHaveProperty(['columns.0'])
     expect(await refused({ name: ' ' })).toHaveProperty('name')
     const { id } = (await post(world, FAILING)).body
