@@ -155,10 +155,10 @@ const COMMON = 0.5
 export async function withRareTrigrams(db: Database, { organizationId }: Tenant, search: Search): Promise<Search> {
   if (search.names && search.value === undefined) return search
   const texts = db.selectFrom('monitor_texts').select('text').where('organization_id', '=', organizationId)
-  const [oldest, newest] = await Promise.all(
-    (['asc', 'desc'] as const).map((way) => texts.orderBy('monitor_id', way).limit(SAMPLED).execute()),
-  )
-  const rows = [...oldest!, ...newest!]
+  // One after the other: in a transaction of PostgreSQL there is one connection.
+  const oldest = await texts.orderBy('monitor_id').limit(SAMPLED).execute()
+  const newest = await texts.orderBy('monitor_id', 'desc').limit(SAMPLED).execute()
+  const rows = [...oldest, ...newest]
   const rareOf = (form: string) => {
     const counted = trigramsOf(form).map((trigram) => {
       return { trigram, count: rows.filter(({ text }) => text.includes(trigram)).length }
