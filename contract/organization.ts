@@ -21,7 +21,7 @@ const settings = {
     Type.String({
       maxLength: 44_000,
       pattern: '^data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$',
-      description: `An image that public setup pages show, as a data URL: PNG, JPEG or WebP of at most ${MOST_LOGO_OCTETS / 1024} KiB.`,
+      description: `a PNG, JPEG or WebP image of at most ${MOST_LOGO_OCTETS / 1024} KiB, as a data URL. Public setup pages show it.`,
       examples: ['data:image/png;base64,iVBORw0KGgo='],
     }),
   ),
