@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import type { AccountTokensTable } from '../database/schema-people.ts'
-import { hashOfToken } from '../mail/invitation-link.ts'
+import { hashOfToken } from '../mail/links.ts'
 import { lockAccount } from './people.ts'
 
 /** Links in mails, sign-ins that wait for their code, and browsers that need no code: each is kept as the hash of its token. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Invitation } from '#contract/agents.ts'
 import type { Engine } from '../database/database.ts'
-import { invitationToken } from '../mail/invitation-link.ts'
+import { invitationToken } from '../mail/links.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { givenAgent } from '../testing/people.ts'
 import { acceptInvitation, getOfferedInvitation } from './accept-invitation.ts'

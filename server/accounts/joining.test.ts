@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { invitationToken } from '../mail/invitation-link.ts'
+import { invitationToken } from '../mail/links.ts'
 import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { openBrowser } from '../testing/browser.ts'

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { isoOf } from '../http/times.ts'
 import { newId } from '../ids.ts'
-import { hashOfToken } from '../mail/invitation-link.ts'
+import { hashOfToken } from '../mail/links.ts'
 import { forbidden, notFound } from '../problem.ts'
 import { newToken } from './account-tokens.ts'
 

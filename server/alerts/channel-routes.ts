@@ -5,8 +5,8 @@ import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts
 import type { Deps } from '../deps.ts'
 import { inSteps, once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { schemaErrors } from '../http/schema-errors.ts'
 import { parseTimes } from '../http/times.ts'
+import { schemaErrors } from '../http/validation.ts'
 import { invalid, refuse } from '../problem.ts'
 import { getAlert } from './alert-store.ts'
 import {

@@ -8,7 +8,7 @@ import {
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { schemaErrors } from '../http/schema-errors.ts'
+import { schemaErrors } from '../http/validation.ts'
 import { deleteWindow, getWindow, insertWindow, listWindows, parseWindow, updateWindow } from './maintenance-store.ts'
 
 const tags = ['Alerts']

@@ -4,7 +4,7 @@ import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../databa
 import type { Database } from '../database/database.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
-import { retentionDaysOf } from '../organization/usage.ts'
+import { retentionDaysOf } from '../organization/quota.ts'
 
 export type AlertRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'> & { config: Pick<Config, 'plans'> }
 

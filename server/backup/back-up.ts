@@ -2,8 +2,15 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { basename, dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
-import { countRows, findDamage, finishArchive, readManifest, verifyArchive, writeManifest } from './archive.ts'
-import { shownOctets } from './octets.ts'
+import {
+  countRows,
+  findDamage,
+  finishArchive,
+  readManifest,
+  shownOctets,
+  verifyArchive,
+  writeManifest,
+} from './archive.ts'
 
 export type BackupOptions = {
   /** The SQLite file. A server may be using it. */

@@ -15,9 +15,8 @@ import { CliError } from '../cli-error.ts'
 import { forgetProcesses } from '../database/instances.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
-import { countRows, findDamage, type Manifest, readManifest, verifyArchive } from './archive.ts'
+import { countRows, findDamage, type Manifest, readManifest, shownOctets, verifyArchive } from './archive.ts'
 import { freeOctetsOf, isDiskFull, syncFolder } from './back-up.ts'
-import { shownOctets } from './octets.ts'
 
 export type RestoreOptions = {
   archive: string

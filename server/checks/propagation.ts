@@ -1,5 +1,5 @@
 import type { Outcome, ServerAddress } from '../dns/outcome.ts'
-import { OverloadError } from '../dns/overload-error.ts'
+import { OverloadError } from '../dns/semaphore.ts'
 import { formatServer } from '../dns/servers.ts'
 import type { Seen } from '../planned-changes/planned-change.ts'
 import type { Recorded, ZoneReply } from './check.ts'

@@ -15,7 +15,7 @@ import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { monitorsOfEvents, readSnapshot } from './live/store.ts'
+import { monitorsOfEvents, readSnapshot } from './live/snapshot.ts'
 import { readOverview } from './overview.ts'
 import { readTimeline } from './timeline-store.ts'
 

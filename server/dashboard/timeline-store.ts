@@ -7,7 +7,7 @@ import { withIndex } from '../database/index-hints.ts'
 import type { Deps } from '../deps.ts'
 import { NOTHING } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
-import { retentionDaysOf } from '../organization/usage.ts'
+import { retentionDaysOf } from '../organization/quota.ts'
 import { type StateChange, timelineOf } from './timeline.ts'
 
 const HOUR_MS = 60 * 60_000

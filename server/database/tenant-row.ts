@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { notFound } from '../problem.ts'
-import type { Database } from './database.ts'
+import { type Database, engineOf } from './database.ts'
 import type { Tables } from './schema.ts'
 
 type TenantTable = {
@@ -23,4 +23,13 @@ export async function getTenantRow<T extends TenantTable>(
     where organization_id = ${organizationId} and id = ${id} ${lock}`.execute(db)
   if (!rows[0]) throw notFound()
   return rows[0]
+}
+
+/**
+ * Lets one transaction at a time change what an organization may have only so much of. SQLite has one writer anyway;
+ * in PostgreSQL the lock leaves other rows that refer to the organization free to come and go.
+ */
+export async function lockOrganization(db: Database, organizationId: string): Promise<void> {
+  if (engineOf(db) === 'sqlite') return
+  await sql`select id from organizations where id = ${organizationId} for no key update`.execute(db)
 }

@@ -1,5 +1,4 @@
 import { CLASS_IN, rcodeName, TYPE_OPT } from './codes.ts'
-import { type Edns, readEdns } from './edns.ts'
 import type { ExtendedError, Question, QuestionType } from './outcome.ts'
 import { type RdataTypes, rdataText } from './rdata.ts'
 import { MalformedPacket, type Packet, readName, readQuestionName, readUint16, readUint32 } from './wire.ts'
@@ -22,7 +21,7 @@ export type Message = Header & {
 }
 
 /** `header` as far as there was one. */
-export type Decoded = { ok: true; message: Message } | { ok: false; reason: string; header: Header | undefined }
+type Decoded = { ok: true; message: Message } | { ok: false; reason: string; header: Header | undefined }
 
 const SECTIONS = [
   ['answer', 6],
@@ -129,4 +128,34 @@ function readQuestion(packet: Packet, header: Header, question: Question, types:
 // RFC 2181 section 8: with the first bit set, a TTL counts as zero.
 function readableTtl(ttl: number): number {
   return ttl > 0x7fffffff ? 0 : ttl
+}
+
+/** `rcodeHigh`: the upper eight bits of the extended response code. RFC 6891 section 6.1.3. */
+type Edns = { rcodeHigh: number; ede: ExtendedError[] }
+
+const EDE_OPTION = 15 // RFC 8914 section 2
+const MAX_ERRORS = 8
+const MAX_TEXT = 500
+
+/** Reads an OPT record; its TTL field carries the extended code and the version. Throws `MalformedPacket`. */
+function readEdns(packet: Packet, ttl: number, at: number, end: number): Edns {
+  const ede: ExtendedError[] = []
+  for (let cursor = at; cursor < end; ) {
+    const option = readUint16(packet, cursor, end)
+    const from = cursor + 4
+    cursor = from + readUint16(packet, cursor + 2, end)
+    if (cursor > end) throw new MalformedPacket('an EDNS option extends beyond its record')
+    if (option !== EDE_OPTION || ede.length === MAX_ERRORS) continue
+    ede.push({ code: readUint16(packet, from, cursor), text: readableText(packet.octets.subarray(from + 2, cursor)) })
+  }
+  return { rcodeHigh: ttl >>> 24, ede }
+}
+
+// It goes into logs and pages, and some servers end it with a NUL.
+function readableText(octets: Buffer): string {
+  return octets
+    .toString('utf8')
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, MAX_TEXT)
+    .toWellFormed()
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
-import { OverloadError } from './overload-error.ts'
 import { createRateLimiter } from './rate-limiter.ts'
+import { OverloadError } from './semaphore.ts'
 
 const HOUR_MS = 3_600_000
 

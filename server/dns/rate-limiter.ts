@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { OverloadError } from './overload-error.ts'
+import { OverloadError } from './semaphore.ts'
 
 /** Questions to one server spread over time, so that a flood of ours is none of theirs. */
 export type RateLimiter = {

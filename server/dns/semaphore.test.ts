@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { OverloadError } from './overload-error.ts'
-import { createSemaphore } from './semaphore.ts'
+import { createSemaphore, OverloadError } from './semaphore.ts'
 
 test('no more than the limit are in progress, and the others come in their order', async () => {
   const semaphore = createSemaphore(2, 10)

@@ -1,5 +1,3 @@
-import { OverloadError } from './overload-error.ts'
-
 /** A bounded number of things in progress, and a bounded first-come queue of those that wait for a place. */
 export type Semaphore = {
   /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `OverloadError`. */
@@ -100,5 +98,16 @@ export function createSemaphore(limit: number, waitingLimit: number, asideLimit 
     },
     isIdle: () => taken === 0 && aside === 0 && waiting === 0,
     counts: () => ({ held: taken + aside, waiting }),
+  }
+}
+
+/** So much is to be asked of a server that the turn of one more question would come too late. Says nothing about the server. */
+export class OverloadError extends Error {
+  /** When there is likely to be a turn. */
+  readonly retryInMs: number
+
+  constructor(retryInMs: number) {
+    super(`Too many queries to one name server are pending. Retry in ${Math.ceil(retryInMs / 1000)} s.`)
+    this.retryInMs = retryInMs
   }
 }

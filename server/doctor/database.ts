@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { durationText, plural } from '#contract/wording.ts'
+import { shownOctets } from '../backup/archive.ts'
 import { findLastBackup } from '../backup/last-backup.ts'
-import { shownOctets } from '../backup/octets.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'

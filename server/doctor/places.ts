@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { shownOctets } from '../backup/archive.ts'
 import { freeOctetsOf } from '../backup/back-up.ts'
-import { shownOctets } from '../backup/octets.ts'
 import type { Config } from '../config/config.ts'
 import { pathOf } from '../database/url.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'

@@ -6,7 +6,7 @@ import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../databa
 import type { Database } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
-import { retentionDaysOf } from '../organization/usage.ts'
+import { retentionDaysOf } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 
 export type EventRetentionDeps = { db: Database; clock: Clock; log: Logger; config: { plans: Plans } }

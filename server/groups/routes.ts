@@ -4,7 +4,7 @@ import { GroupAnswer, GroupChange, GroupInclude, GroupQuery, NewGroup } from '#c
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
-import { schemaErrors } from '../http/schema-errors.ts'
+import { schemaErrors } from '../http/validation.ts'
 import { refuse } from '../problem.ts'
 import { refuseMetadataKeys } from './labels.ts'
 import {

@@ -3,9 +3,8 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { Limiter } from './limiter.ts'
+import { Limiter, pruneRateLog } from './limiter.ts'
 import { limitHeaders, secondsToWait } from './limits.ts'
-import { pruneRateLog } from './rate-log.ts'
 
 const START = Date.UTC(2026, 0, 1) + 250
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { pruneIdempotentRequests } from './idempotency-store.ts'
-import { pruneRateLog } from './rate-log.ts'
+import { pruneRateLog } from './limiter.ts'
 
 const EVERY_MS = 60_000
 /** Between two batches, so that pruning never holds up a request for long. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
-import { lockOrganization } from '../database/organization-lock.ts'
+import { lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { restoreMonitors } from '../monitors/remove-many.ts'
 import { updateMonitor } from '../monitors/update.ts'

@@ -1,7 +1,6 @@
 import type { AgentRole } from '#contract/agents.ts'
 import type { Seal } from '../seal.ts'
-import { accountToken, alertToken } from './account-link.ts'
-import { invitationLink, invitationToken } from './invitation-link.ts'
+import { accountToken, alertToken, invitationLink, invitationToken } from './links.ts'
 import { type Block, type Message, newMessage, oneLine } from './message.ts'
 
 /** What a mail says. `keyId`: of the key that its link is signed with. Kept as it is in the outbox, therefore without secrets; the text is made when it is sent. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../seal.ts'
 import { messageOf } from './content.ts'
-import { hashOfToken, invitationToken } from './invitation-link.ts'
+import { hashOfToken, invitationToken } from './links.ts'
 import { newMessage } from './message.ts'
 
 const seal = createSeal('x'.repeat(32))

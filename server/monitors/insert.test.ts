@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
-import { lockOrganization } from '../database/organization-lock.ts'
+import { lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { fieldError } from '#contract/field-errors.ts'
 import { INCLUDES, type MonitorAnswer, type MonitorState, type Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Wait } from '#contract/setup-pages.ts'
@@ -6,6 +7,7 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
 import { auditOfLabels } from '../groups/labels.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
+import { invalid } from '../problem.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 
 /** Without what triggers write, where it was just made. */
@@ -94,4 +96,19 @@ export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer
   if (row.wait === undefined) return withVersion(monitor, row.version)
   const asRead = included.wait ? undefined : monitor
   return withVersion({ ...monitor, wait: row.wait }, row.version, asRead)
+}
+
+/** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
+export function parseInclude(text: string | undefined): Inclusion {
+  if (text === undefined || text === '') return NOTHING
+  // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
+  if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
+  const names = text
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '')
+  if (names.some((name) => !INCLUDES.some((known) => known === name))) {
+    throw invalid({ include: fieldError('invalid_list', { allowed: INCLUDES.join(', ') }) })
+  }
+  return inclusionOf(names)
 }

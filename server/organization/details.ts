@@ -11,7 +11,7 @@ import { isoOf } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
 import { findTimeZone } from './iso-codes.ts'
-import { planOf } from './usage.ts'
+import { planOf } from './quota.ts'
 
 /** Throws `not_found`. */
 export async function getOrganizationDetails(db: Database, { organizationId }: Tenant): Promise<Organization> {

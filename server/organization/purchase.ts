@@ -10,6 +10,7 @@ import { freePlan } from '../plan.ts'
 import { conflict, invalid } from '../problem.ts'
 import { getBilling } from './billing.ts'
 import type { Payments } from './payments.ts'
+import { planOf } from './quota.ts'
 import { changeTo, type PaidSubscription, priceOf } from './subscription.ts'
 import {
   findSubscriptionRow,
@@ -18,7 +19,6 @@ import {
   noteCustomer,
   type SubscriptionRow,
 } from './subscription-store.ts'
-import { planOf } from './usage.ts'
 
 export type PurchaseDeps = { db: Database; clock: Clock; config: Pick<Deps['config'], 'plans' | 'baseUrl'> }
 

@@ -3,9 +3,9 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import type { Database } from '../database/database.ts'
 import { parsePlans } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { planOf } from './quota.ts'
 import type { PaidSubscription } from './subscription.ts'
 import { findSubscriptionRow, followSubscription, givePlan, noteCustomer } from './subscription-store.ts'
-import { planOf } from './usage.ts'
 
 const read = parsePlans(
   JSON.stringify([

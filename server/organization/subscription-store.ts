@@ -3,12 +3,12 @@ import type { PlanLimits, Subscription } from '#contract/subscription.ts'
 import { recordAudit } from '../audit-log.ts'
 import { operatorContext, type RequestContext, systemContext, type Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { lockOrganization } from '../database/organization-lock.ts'
 import type { SubscriptionsTable } from '../database/schema-people.ts'
+import { lockOrganization } from '../database/tenant-row.ts'
 import { isoOrNull } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
+import { countUse, planOf, retentionDaysOf, shortestFrequency } from './quota.ts'
 import { type PaidSubscription, standingOf } from './subscription.ts'
-import { countUse, planOf, retentionDaysOf, shortestFrequency } from './usage.ts'
 
 export type SubscriptionRow = Selectable<SubscriptionsTable>
 

@@ -3,7 +3,7 @@ import { NewPlannedChange, PlannedChange, PlannedChangeChange, PlannedChangeQuer
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { schemaErrors } from '../http/schema-errors.ts'
+import { schemaErrors } from '../http/validation.ts'
 import { deleteChange, getChange, insertChange, listChanges, updateChange } from './store.ts'
 
 const tags = ['Monitors']

@@ -4,7 +4,7 @@ import { MOST_VIEWS, NewView, View, ViewChange, ViewQuery } from '#contract/view
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { schemaErrors } from '../http/schema-errors.ts'
+import { schemaErrors } from '../http/validation.ts'
 import { filterErrors } from '../monitors/filter.ts'
 import { refuse } from '../problem.ts'
 import { deleteView, getView, insertView, listViews, updateView } from './store.ts'

@@ -4,7 +4,7 @@ import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
-import { schemaErrors } from '../http/schema-errors.ts'
+import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, refuse } from '../problem.ts'
 import { refusalOfSecret } from './signature.ts'

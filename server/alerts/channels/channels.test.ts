@@ -223,7 +223,7 @@ test('an address of a stranger is sent nothing before its owner confirmed it, an
   const asked = await db.selectFrom('mails').selectAll().where('recipient', '=', 'stranger@example.org').execute()
   expect(asked).toHaveLength(1)
 
-  const { alertToken } = await import('../../mail/account-link.ts')
+  const { alertToken } = await import('../../mail/links.ts')
   const { id: organizationId } = await world.organization()
   const confirm = `/alert-addresses/confirm/${alertToken(seal, 'confirm', organizationId, asked[0]!.about)}`
   const open = (path: string, method: string, headers = {}) =>

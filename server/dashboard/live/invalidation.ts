@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { LiveChange } from '#contract/dashboard.ts'
-import { countChange } from './store.ts'
+import { countChange } from './snapshot.ts'
 import type { LiveDeps, LiveStreams } from './streams.ts'
 
 type List = LiveChange['lists'][number]

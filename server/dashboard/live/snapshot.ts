@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { LiveChange } from '#contract/dashboard.ts'
+import { type Database, engineOf } from '../../database/database.ts'
 
 type List = LiveChange['lists'][number]
 
@@ -42,4 +44,53 @@ const changed = (before: ReadonlyMap<string, number>, now: ReadonlyMap<string, n
 function newerThan(before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>): string[] {
   const from = before.size < NEWEST ? Number.NEGATIVE_INFINITY : Math.min(...before.values())
   return [...now].flatMap(([id, at]) => (before.has(id) || at < from ? [] : [id]))
+}
+
+const WEBHOOKS = 20
+
+type Row = { what: string; id: string; at: number }
+
+/** One statement, each part of it the end of an index. */
+export async function readSnapshot(db: Database, organizationId: string): Promise<Snapshot> {
+  const byIndex = (table: string, index: string) =>
+    engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
+  const { rows } = await sql<Row>`
+    select 'events' as what, id, occurred_at as at from (
+      select id, occurred_at from ${byIndex('events', 'events_by_organization')}
+        where organization_id = ${organizationId} order by occurred_at desc, id desc limit ${NEWEST}) as newest
+    union all select 'sent', id, last_executed_at from (
+      select id, last_executed_at from ${byIndex('webhooks', 'webhooks_by_last_executed')}
+        where organization_id = ${organizationId} and last_executed_at is not null
+        order by last_executed_at desc, id desc limit ${WEBHOOKS}) as latest
+    union all select 'checked', monitor_id, last_checked_at from (
+      select monitor_id, last_checked_at from ${byIndex('due_checks', 'due_checks_by_last_checked')}
+        where organization_id = ${organizationId} and last_checked_at is not null
+        order by last_checked_at desc, monitor_id desc limit ${NEWEST}) as latest
+    union all select 'people', list, number from organization_changes
+      where organization_id = ${organizationId}`.execute(db)
+  const of = (kind: string) => new Map(rows.flatMap(({ what, id, at }) => (what === kind ? [[id, at] as const] : [])))
+  return { events: of('events'), sent: of('sent'), checked: of('checked'), people: of('people') }
+}
+
+/** Each monitor once. */
+export async function monitorsOfEvents(
+  db: Database,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom('events')
+    .select('monitor_id')
+    .distinct()
+    .where('organization_id', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(({ monitor_id }) => monitor_id)
+}
+
+/** Tells every process that people changed a list. */
+export async function countChange(db: Database, organizationId: string, list: string): Promise<void> {
+  await sql`insert into organization_changes (organization_id, list, number) values (${organizationId}, ${list}, 1)
+    on conflict (organization_id, list) do update set number = organization_changes.number + 1`.execute(db)
 }

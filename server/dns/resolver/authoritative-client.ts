@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { DnsClient } from '../client.ts'
 import type { Question, Reply, ServerAddress } from '../outcome.ts'
-import { OverloadError } from '../overload-error.ts'
+import { OverloadError } from '../semaphore.ts'
 import { createSingleFlight } from '../single-flight.ts'
 import { isSpecialAddress } from '../special-addresses.ts'
 import { rootDelegation } from './delegation.ts'

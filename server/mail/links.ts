@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { notFound } from '../problem.ts'
 import { type Seal, SIGNATURE_OCTETS } from '../seal.ts'
 
@@ -7,7 +8,7 @@ export function accountToken(seal: Seal, linkId: string, keyId?: string): string
 }
 
 /** `acknowledge`: the id is that of the alert, and the address where it was sent by mail: `<alert>~<address>`. The others name an address. */
-export type AlertLinkPurpose = 'confirm' | 'unsubscribe' | 'acknowledge'
+type AlertLinkPurpose = 'confirm' | 'unsubscribe' | 'acknowledge'
 
 /** The token of a link in an alert: only this server can compute it. */
 export function alertToken(
@@ -29,3 +30,16 @@ export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: str
     throw notFound()
   return { organizationId, id }
 }
+
+/**
+ * The token of one issue of an invitation: 128 bits that only this server can compute, so that it needs to be kept nowhere.
+ * The database holds its hash alone; the text is made again when the mail is sent.
+ */
+export function invitationToken(seal: Seal, invitationId: string, issue: number, keyId?: string): string {
+  return seal.sign(`invitation ${invitationId} ${issue}`, keyId).toString('base64url')
+}
+
+/** SHA-256, hex. */
+export const hashOfToken = (token: string): string => hash('sha256', token, 'hex')
+
+export const invitationLink = (baseUrl: string, token: string): string => `${baseUrl}/dashboard/invitations/${token}`
