@@ -10,6 +10,7 @@ import { groupsQuery } from '../webhooks/queries.ts'
 import { instantOf, localOf, nextHours, viewerZone } from './local-time.ts'
 import { MonitorPicker } from './monitor-picker.tsx'
 import { MultipleChoice } from './multiple-choice.tsx'
+import { NamePattern } from './name-pattern.tsx'
 
 type Repeats = 'once' | 'FREQ=DAILY' | 'FREQ=WEEKLY' | 'FREQ=MONTHLY' | 'custom'
 const REPEATS: { value: Repeats; label: string }[] = [
@@ -113,20 +114,11 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
         onChange={(chosen) => set({ groups: chosen })}
         error={fieldError(problem, 'groups')}
       />
-      <Field
-        label="Name pattern"
-        isOptional
-        hint="* stands for any characters."
+      <NamePattern
+        value={form.name_pattern}
+        onChange={(name_pattern) => set({ name_pattern })}
         error={fieldError(problem, 'name_pattern')}
-      >
-        <Input
-          isCode
-          maxLength={253}
-          placeholder="*.example.com"
-          value={form.name_pattern}
-          onChange={(event) => set({ name_pattern: event.target.value })}
-        />
-      </Field>
+      />
       <div className="sm:col-span-2">
         <MonitorPicker
           chosen={form.monitors}

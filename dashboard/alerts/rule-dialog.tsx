@@ -15,6 +15,7 @@ import { STATE_LOOKS } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { MultipleChoice } from './multiple-choice.tsx'
+import { NamePattern } from './name-pattern.tsx'
 import { channelsQuery } from './queries.ts'
 
 type Form = {
@@ -128,20 +129,11 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
         onChange={(chosen) => set({ record_types: chosen })}
         error={fieldError(problem, 'record_types')}
       />
-      <Field
-        label="Name pattern"
-        isOptional
-        hint="* stands for any characters."
+      <NamePattern
+        value={form.name_pattern}
+        onChange={(name_pattern) => set({ name_pattern })}
         error={fieldError(problem, 'name_pattern')}
-      >
-        <Input
-          isCode
-          maxLength={253}
-          placeholder="*.example.com"
-          value={form.name_pattern}
-          onChange={(event) => set({ name_pattern: event.target.value })}
-        />
-      </Field>
+      />
       <Field
         label="Tags"
         isOptional
@@ -170,7 +162,12 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
       />
       <div aria-live="polite" className="sm:col-span-2">
         {problem && <ProblemNote problem={problem} fields={FIELDS} />}
-        {preview.data && !problem && <Preview preview={preview.data} />}
+        {preview.data && !problem && (
+          // Below the fold, where nobody would see that the button did something.
+          <div key={preview.submittedAt} ref={(shown) => shown?.scrollIntoView({ block: 'nearest' })}>
+            <Preview preview={preview.data} />
+          </div>
+        )}
       </div>
     </FormDialog>
   )

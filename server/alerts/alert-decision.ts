@@ -1,12 +1,11 @@
 import { type Selectable, sql } from 'kysely'
-import type { ChannelType } from '#contract/alerts.ts'
 import { textOf } from '#contract/reasons.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import type { AlertRow } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
-import { MEDIA } from './channels/channels.ts'
+import { HTTP_MEDIA } from './channels/channels.ts'
 import { countLeft } from './incident-monitors.ts'
 import { inAnyWindow, includesMonitor } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
@@ -176,6 +175,8 @@ async function judgeRecovery(
     first?.title != null && first.sent_at !== null ? { title: first.title, at: first.sent_at } : undefined
   const left = await countLeft(db, alert.organization_id, incident.id)
   const notice = noticeOfIncident('recovered', incident, monitors, { ...common, resolves, left })
+  const closableAt = (first?.sent_at ?? 0) + (closesAfterMs(channel) ?? 0)
+  if (closableAt > common.now) return { kind: 'wait', until: closableAt }
   if (alert.asked_at !== null || closes(channel)) return { kind: 'send', notice }
   return whenAllowed(notice, rule, common.now)
 }
@@ -190,7 +191,9 @@ function judgeInformation(alert: AlertRow, rule: RuleRow | undefined, channel: C
 }
 
 /** Whether a recovery closes in the channel what the failure opened. */
-export const closes = ({ type }: ChannelRow): boolean => 'resolves' in MEDIA[type as ChannelType]
+export const closes = (channel: ChannelRow): boolean => closesAfterMs(channel) !== undefined
+const closesAfterMs = ({ type }: ChannelRow): number | undefined =>
+  type === 'email' ? undefined : HTTP_MEDIA[type as keyof typeof HTTP_MEDIA].closesAfterMs
 
 async function judgeSummary(db: Database, alert: AlertRow, common: Common): Promise<Judged> {
   if (alert.status === 'PENDING' && alert.next_attempt_at !== null && alert.next_attempt_at > common.now)

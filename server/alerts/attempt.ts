@@ -62,8 +62,10 @@ async function httpAttempt(
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const sent = await sendOnce(deps, channel, notice, signal)
-  const isOpen = HTTP_MEDIA[channel.type as HttpType].resolves && (notice.kind === 'test' || notice.kind === 'summary')
-  if (sent.kind !== 'sent' || !isOpen) return sent
+  const { closesAfterMs } = HTTP_MEDIA[channel.type as HttpType]
+  const isLast = notice.kind === 'test' || notice.kind === 'summary'
+  if (sent.kind !== 'sent' || closesAfterMs === undefined || !isLast) return sent
+  await deps.clock.sleep(closesAfterMs, signal)
   const closed = await sendOnce(deps, channel, { ...notice, kind: 'recovered' }, signal)
   const both = (one: string | null, other: string | null) => `${one ?? ''}\n\n${other ?? ''}`.trim()
   return {

@@ -97,6 +97,22 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(other.received).toHaveLength(0)
   })
 
+  test('Opsgenie is asked to close an alert only when it has it', async () => {
+    const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0 })
+    const settings = { api_key: 'a key of the integration', api_url: receiver.url }
+    const { id } = (
+      await world.call('/channels', { method: 'POST', body: { name: 'On call', type: 'opsgenie', settings } })
+    ).body
+    await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { channels: [id] } })
+    const monitor = await fail('shop.example.com')
+    await change({ monitor, from: 'MISMATCH', to: 'VALID' })
+    await passing(0)
+    const paths = () => receiver.received.map(({ path }) => path.replace(/inc_\w+/, 'inc'))
+    expect(paths()).toEqual(['/v2/alerts'])
+    await passing(5000)
+    expect(paths()).toEqual(['/v2/alerts', '/v2/alerts/inc/close?identifierType=alias'])
+  })
+
   test('a replay sends the alerts of a period again, recoveries after failures', async () => {
     const { world, receiver, fail, change, passing, channel } = await givenReceiver(engine, { delay: 0 })
     const replay = (body: object) => world.call(`/channels/${channel}/replay`, { method: 'POST', body })

@@ -19,8 +19,11 @@ export type HttpMedium<S extends TObject = TObject> = {
   request(notice: Notice, settings: Static<S>): Outgoing
   /** Statuses after which no retry can succeed: a wrong token, a channel that was deleted. Others are retried. */
   permanent: readonly number[]
-  /** Whether a recovery closes what the failure opened there. What no recovery follows is closed at once, as a recovery would. */
-  resolves?: true
+  /**
+   * Where a recovery closes what the failure opened: how long that takes to exist, as a close that comes earlier would be lost. What
+   * no recovery follows is closed after this time.
+   */
+  closesAfterMs?: number
   /** The error in the body of a 2xx response. `status`: that of the provider's own service, where the body says it. */
   errorIn?(response: Response): { error: string; status?: number } | undefined
   /** How long the response asks to wait, where it does not say it in `Retry-After`. */
@@ -63,6 +66,9 @@ export const Settings = <T extends Record<string, TSchema>>(properties: T) =>
 /** The buttons of a message: acknowledge first, where there is something to acknowledge. */
 export const buttonsOf = ({ link, acknowledge }: Pick<Notice, 'link' | 'acknowledge'>): Notice['link'][] =>
   acknowledge === null ? [link] : [{ label: 'Acknowledge', href: acknowledge }, link]
+
+/** The same as lines of text, for media without buttons. */
+export const linksOf = (notice: Notice): string[] => buttonsOf(notice).map(({ label, href }) => `${label}: ${href}`)
 
 /** Cut to what a medium accepts, without splitting a character. */
 export function cut(text: string, most: number): string {

@@ -119,8 +119,10 @@ test.each([
 test.each([
   ['pagerduty', ['trigger', 'resolve']],
   ['opsgenie', ['/v2/alerts', '/v2/alerts/alr_1/close?identifierType=alias']],
-] as const)('what no recovery follows is closed at once by %s', async (type, requests) => {
-  const { deps, call } = await givenApp('sqlite')
+] as const)('what no recovery follows is closed once %s has it', async (type, requests) => {
+  const { deps: real, call } = await givenApp('sqlite')
+  const slept: number[] = []
+  const deps = { ...real, clock: { ...real.clock, sleep: async (ms: number) => void slept.push(ms) } }
   const receiver = await startReceiver()
   const settings = CONTRACTS[type].settings(receiver.url)
   const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
@@ -135,6 +137,7 @@ test.each([
     expect((await sent(notice)).kind).toBe('sent')
     expect(received()).toEqual(requests)
   }
+  expect(slept).toEqual(Array(3).fill(type === 'opsgenie' ? 5000 : 0))
   receiver.reset()
   receiver.answers(CONTRACTS[type].accepts)
   expect((await sent('failing')).kind).toBe('sent')

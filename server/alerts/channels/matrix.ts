@@ -1,5 +1,5 @@
 import { type Notice, textWithoutLink } from '../notice.ts'
-import { at, buttonsOf, cut, httpMedium, jsonOf, Secret, Settings, Text, Url } from './channel.ts'
+import { at, buttonsOf, cut, httpMedium, jsonOf, linksOf, Secret, Settings, Text, Url } from './channel.ts'
 
 /** An event has at most 65,536 octets. */
 const TEXT = 4000
@@ -38,8 +38,6 @@ export const matrix = httpMedium({
     return typeof ms === 'number' ? ms : undefined
   },
 })
-
-const linksOf = (notice: Notice): string[] => buttonsOf(notice).map(({ label, href }) => `${label}: ${href}`)
 
 function html(notice: Notice): string {
   const { kind, title, text, facts, remedy } = notice

@@ -1,4 +1,4 @@
-import { ApiUrl, at, cut, httpMedium, Secret, Settings } from './channel.ts'
+import { ApiUrl, at, buttonsOf, cut, httpMedium, Secret, Settings } from './channel.ts'
 
 /** `summary` has at most 1,024 characters, `dedup_key` 255. */
 const SUMMARY = 1024
@@ -13,12 +13,10 @@ export const pagerduty = httpMedium({
     routing_key: Secret('Integration key', { pattern: '^[A-Za-z0-9]{32}$', description: '32 letters and digits.' }),
     api_url: ApiUrl(API),
   }),
-  resolves: true,
+  closesAfterMs: 0,
   permanent: [400, 401, 403, 404],
-  request: (
-    { kind, key, title, text, facts, remedy, link, at: time, organization },
-    { routing_key, api_url = API },
-  ) => {
+  request: (notice, { routing_key, api_url = API }) => {
+    const { kind, key, title, text, facts, remedy, link, at: time, organization } = notice
     const common = { routing_key, dedup_key: key, event_action: kind === 'recovered' ? 'resolve' : 'trigger' }
     const payload = {
       summary: cut(title, SUMMARY),
@@ -31,7 +29,7 @@ export const pagerduty = httpMedium({
         ...(remedy === null ? {} : { 'what to do': remedy }),
       },
     }
-    const links = [{ href: link.href, text: link.label }]
+    const links = buttonsOf(notice).map(({ label, href }) => ({ href, text: label }))
     const trigger = { ...common, client: 'Zonewatch', client_url: link.href, links, payload }
     return { url: at(api_url, '/v2/enqueue'), body: JSON.stringify(kind === 'recovered' ? common : trigger) }
   },

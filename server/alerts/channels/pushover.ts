@@ -1,4 +1,4 @@
-import { plainText } from '../notice.ts'
+import { type Notice, textWithoutLink } from '../notice.ts'
 import { ApiUrl, at, cut, errorOf, httpMedium, jsonOf, Secret, Settings } from './channel.ts'
 
 /** A message has at most 1,024 characters, a title 250, a URL 512. */
@@ -19,7 +19,7 @@ export const pushover = httpMedium({
       token,
       user,
       title: cut(notice.title, TITLE),
-      message: cut(plainText(notice), MESSAGE),
+      message: textOf(notice),
       priority: notice.kind === 'failing' ? 1 : 0,
       url: notice.link.href,
       url_title: notice.link.label,
@@ -28,3 +28,9 @@ export const pushover = httpMedium({
   }),
   errorIn: ({ body }) => (jsonOf(body)?.status === 0 ? errorOf('Pushover', body, 'message') : undefined),
 })
+
+/** The other link has a field of its own. */
+function textOf(notice: Notice): string {
+  const acknowledge = notice.acknowledge === null ? '' : `\nAcknowledge: ${notice.acknowledge}`
+  return `${cut(textWithoutLink(notice), MESSAGE - acknowledge.length)}${acknowledge}`
+}
