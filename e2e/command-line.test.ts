@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { systemClock } from '#server/clock.ts'
 import { codeNow } from '#server/testing/accounts.ts'
 import { createApi } from '#server/testing/api.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
 test.each(['sqlite', 'postgres'] as const)(
   'keys are made, listed and revoked while the server runs (%s)',
@@ -158,4 +159,42 @@ test('disable-two-factor turns it off for a person, once, and the audit log says
     code: 1,
     stderr: 'No account has the address "nobody@example.com".\n',
   })
+})
+
+test('planned-changes plans a change, shows which servers have it, and deletes it', async () => {
+  const { dns, settings } = await givenWorld('sqlite', { isMigrated: false })
+  const server = await givenServer({ ...settings, ...ADMIN })
+  const api = createApi(server.url, ADMIN_KEY)
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+  await api.post('/monitors', monitor)
+  const run = (...args: string[]) => runCommand(['planned-changes', ...args], settings)
+  const to = new Date(systemClock.now() + 3_600_000).toISOString()
+
+  const made = await run('create', 'WWW.example.com', 'a', '192.0.2.2', '--to', to, '--json')
+  const { id } = JSON.parse(made.stdout)
+  const progress = async () =>
+    (await api.get<{ progress: { servers: object[] } | null }>(`/planned-changes/${id}`)).body.progress
+  await eventually(progress, (seen) => seen !== null)
+  expect((await run('list')).stdout).toMatch(
+    new RegExp(`^${id} +www.example.com A +IN_PROGRESS .* 0 of \\d servers$`, 'm'),
+  )
+  const shown = await run('show', id)
+  expect(shown).toMatchObject({ code: 0, stderr: '' })
+  expect(shown.stdout).toMatch(/^IN_PROGRESS {2}www\.example\.com A\n/)
+  expect(shown.stdout).toMatch(/^resolver +127\.0\.0\.1:\d+ +old +\d+ s +192\.0\.2\.1$/m)
+
+  expect(await run('create', 'www.example.com', 'A', '192.0.2.3', '--to', to)).toMatchObject({
+    code: 1,
+    stderr: 'The monitor already has a planned change. Change or delete that one.\n',
+  })
+  expect((await run('create', 'www.example.com', 'A', '192.0.2.300', '--to', 'noon')).stderr).toMatch(
+    /^to .*\nnew_value.*\n$/,
+  )
+  expect((await run('create', 'shop.example.com', 'A', '192.0.2.3', '--to', to)).stderr).toBe(
+    'No monitor checks shop.example.com A.\n',
+  )
+  expect((await run('delete', id)).stdout).toBe(`${id} is deleted. The monitor expects 192.0.2.1 again.\n`)
+  expect((await run('show', id)).stderr).toContain(`No planned change has the id ${id}.`)
+  expect(JSON.parse((await run('list', '--json')).stdout)).toEqual([])
 })

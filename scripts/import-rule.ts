@@ -29,6 +29,7 @@ const PARTS: Record<string, readonly string[]> = {
     'checks',
     'alerts',
     'jobs',
+    'planned-changes',
     'events',
     'webhooks',
     'monitors',

@@ -63,6 +63,39 @@ keys
   .option('--check <n>', `checks on demand: ${limitText}`)
   .action(async (id, options) => (await import('./cli/keys.ts')).setLimits(id, options))
 
+const changes = program.command('planned-changes').description('plan changes of records, and watch them spread')
+const ofOrganization = [
+  '--organization <slug>',
+  'organization of the monitor; optional while there is only one',
+] as const
+changes
+  .command('create <name> <type> <value...>')
+  .description('plan that the record of a monitor moves to these values')
+  .requiredOption('--to <time>', 'end of the period, such as 2026-11-26T18:00:00+01:00')
+  .option('--from <time>', 'beginning of the period; default: now')
+  .option(...ofOrganization)
+  .option('--json', 'print JSON')
+  .action(async (name, type, values, options) =>
+    (await import('./cli/planned-changes.ts')).planChange(name, type, values, options),
+  )
+changes
+  .command('list')
+  .description('list open planned changes')
+  .option(...ofOrganization)
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./cli/planned-changes.ts')).printChanges(options))
+changes
+  .command('show <change-id>')
+  .description('show which servers have the new values, and when the old ones expire in the last cache')
+  .option(...ofOrganization)
+  .option('--json', 'print JSON')
+  .action(async (id, options) => (await import('./cli/planned-changes.ts')).printChange(id, options))
+changes
+  .command('delete <change-id>')
+  .description('delete a planned change; the monitor expects the old values again if it is open')
+  .option(...ofOrganization)
+  .action(async (id, options) => (await import('./cli/planned-changes.ts')).cancelChange(id, options))
+
 program
   .command('plan <organization> <plan>')
   .description('assign a plan of PLANS to an organization (slug) without payment')

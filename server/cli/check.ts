@@ -1,5 +1,4 @@
 import { shown, textOf } from '#contract/reasons.ts'
-import { RECORD_TYPES } from '#contract/record-types.ts'
 import { checkOnce } from '../checks/driver.ts'
 import { type DatedEvidence, evidenceOf, newDiagnosis } from '../checks/evidence.ts'
 import type { Watched } from '../checks/lookup.ts'
@@ -13,12 +12,12 @@ import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/servers.ts'
 import { createLog } from '../log.ts'
 import { toDiagnosis } from '../monitors/diagnosis.ts'
-import { parseMonitorName } from '../monitors/names.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import { parseExpectedValues, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { fieldTexts } from '../problem.ts'
 import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './load-config.ts'
+import { recordNamed } from './named.ts'
 
 /** `server`: ask this one and nothing else. */
 export type CheckOptions = { flexible?: boolean; server?: string; json?: boolean }
@@ -37,11 +36,8 @@ export async function check(name: string, type: string, expected: string[], opti
 }
 
 function watchedOf(name: string, type: string, isExactMatch: boolean): Watched {
-  const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
-  if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
-  const parsed = parseMonitorName({ full_domain: name }, recordType)
-  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
-  return { owner: parsed.name.owner, recordType: recordTypeOf(recordType), isExactMatch }
+  const { owner, recordType } = recordNamed(name, type)
+  return { owner, recordType: recordTypeOf(recordType), isExactMatch }
 }
 
 function onlyFrom(server: string, config: Config): Config {

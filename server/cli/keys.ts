@@ -1,14 +1,13 @@
 import type { KeyLimit } from '#contract/api-keys.ts'
 import { setLimitsOf } from '../accounts/api-key-changes.ts'
 import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-keys.ts'
-import { getOrganization } from '../accounts/organizations.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { parseLimit, Refusal } from '../config/parse.ts'
 import { operatorContext } from '../context.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { withinQuota } from '../organization/quota.ts'
-import { Problem } from '../problem.ts'
+import { organizationNamed, print, refused, unknown } from './named.ts'
 import { withDatabase } from './open.ts'
 import { table } from './table.ts'
 
@@ -21,9 +20,7 @@ export async function createKey({
   json,
 }: Choice & { name: string; role: KeyRole }): Promise<void> {
   await withDatabase(async (db, config) => {
-    const { id: organizationId, slug } = await getOrganization(db, organization).catch(
-      unknown(organizationSentence(organization)),
-    )
+    const { id: organizationId, slug } = await organizationNamed(db, organization)
     const quotaDeps = { db, config, clock: systemClock }
     const made = withinQuota(quotaDeps, { organizationId }, 'api_keys', (transaction) =>
       insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
@@ -38,10 +35,7 @@ export async function createKey({
 
 export async function printKeys({ organization, json }: Choice): Promise<void> {
   await withDatabase(async (db) => {
-    const id =
-      organization === undefined
-        ? undefined
-        : (await getOrganization(db, organization).catch(unknown(organizationSentence(organization)))).id
+    const id = organization === undefined ? undefined : (await organizationNamed(db, organization)).id
     const keys = await listKeys(db, id)
     if (json) {
       const shown = keys.map(
@@ -110,23 +104,4 @@ function limitOf(kind: string, text: string): number {
 function stateOf({ revoked_at, expires_at }: { revoked_at: number | null; expires_at: number | null }): string {
   if (revoked_at !== null) return 'revoked'
   return expires_at !== null && expires_at <= systemClock.now() ? 'expired' : 'live'
-}
-
-function organizationSentence(named: string | undefined): string {
-  if (named !== undefined) return `No organization has the slug "${named}".`
-  return 'Choose an organization with --organization SLUG. The server has none yet, or more than one.'
-}
-
-const unknown =
-  (sentence: string) =>
-  (error: unknown): never => {
-    throw error instanceof Problem ? new CliError(sentence) : error
-  }
-
-const refused = (error: unknown): never => {
-  throw error instanceof Problem ? new CliError(error.message) : error
-}
-
-const print = (text: string) => {
-  process.stdout.write(`${text}\n`)
 }

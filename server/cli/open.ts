@@ -125,14 +125,15 @@ function otherSecret(where: string, { from, path }: Secret): string {
 }
 
 /** For commands that work on the database and end. */
-export async function withDatabase<T>(work: (db: Database, config: Config) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(work: (db: Database, config: Config, seal: Seal) => Promise<T>): Promise<T> {
   const config = loadConfig()
   prepareDataFolder(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
   const secret = loadSecret(config)
-  await prepareDatabase(db, config, secret, createSeal(secret.text, ...secret.previous))
+  const seal = createSeal(secret.text, ...secret.previous)
+  await prepareDatabase(db, config, secret, seal)
   try {
-    return await work(db, config)
+    return await work(db, config, seal)
   } finally {
     await db.destroy()
   }
