@@ -94,8 +94,16 @@ test.each(['deploy/compose.yaml', 'deploy/compose.postgres.yaml'])(
       // The root file system is read-only. What is written is the volume of the image, or the named one of a node on SQLite.
       const mounts = service.volumes ?? []
       expect(mounts.map((mount) => mount.split(':')[1])).toEqual(service.environment.DATABASE_URL ? [] : [volume])
-      for (const port of service.ports ?? []) expect(port.split(':').at(-1)).toBe(exposed)
+      // Metrics need no key: this machine alone reaches them.
+      const { METRICS_PORT } = service.environment
+      const published = (service.ports ?? []).map((port) => port.split(':').at(-1))
+      expect(published.filter((port) => port !== exposed)).toEqual([METRICS_PORT])
+      expect(service.ports!.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
     }
+    const onThisMachine = Object.values(file.services)
+      .flatMap(({ ports = [] }) => ports)
+      .map((port) => port.replace(/^127\.0\.0\.1:|:\d+(?=$|\/)/g, ''))
+    expect(onThisMachine).toEqual([...new Set(onThisMachine)])
     // What must be given has a message, which podman-compose needs too, and is named in the comment at the top.
     const [comment] = textOf(path).split('\nname:')
     for (const [, name] of textOf(path).matchAll(/\$\{(\w+):\?[\w ]+\}/g)) expect(comment).toContain(`${name}=`)

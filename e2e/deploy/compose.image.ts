@@ -30,6 +30,8 @@ test('compose.yaml by the guides: installed, backed up, and restored in its volu
     expect([name, statusOf(name)]).toEqual([name, 'ok'])
   }
 
+  expect(await ok(podman.curl('-f', 'http://127.0.0.1:9464/metrics'))).toContain('zonewatch_process_up{process="api"')
+
   const request = await givenOrganization('deploy/compose.yaml', 'zonewatch', 'http://127.0.0.1:8080')
   const { id } = JSON.parse(await request('POST', '/monitors', MONITOR))
   await ok(podman.sh(block('back-up-and-restore', 'docker compose -f deploy/compose.yaml exec')))
@@ -55,6 +57,11 @@ test('compose.postgres.yaml: two nodes behind TLS, each part of which may end', 
     ({ code }) => code === 0,
   )
   for (const node of ['node1', 'node2']) await isHealthy(node)
+  for (const port of [9464, 9465]) {
+    const metrics = await ok(podman.curl('-f', `http://127.0.0.1:${port}/metrics`))
+    expect(metrics).toContain('zonewatch_process_up{process="api"')
+    expect(metrics).toContain('zonewatch_instances{role="checker"}')
+  }
   const request = await givenOrganization('deploy/compose.postgres.yaml', 'node1', url)
   const { id } = JSON.parse(await request('POST', '/monitors', MONITOR))
   // The nodes see the client behind the proxy, and not the proxy.

@@ -3,12 +3,12 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
 import { type Database, inTransaction, runForEach } from './database.ts'
-import { openDatabase } from './open.ts'
+import { openDatabase, type StatementObserver } from './open.ts'
 
 /** Two databases on one file, as two processes have them. */
-async function givenDatabases(): Promise<[Database, Database]> {
+async function givenDatabases(observer?: StatementObserver): Promise<[Database, Database]> {
   const { url, drop } = await newDatabaseUrl('sqlite')
-  const [one, other] = [openDatabase(url), openDatabase(url)]
+  const [one, other] = [openDatabase(url, observer ? { observer } : {}), openDatabase(url)]
   onTestFinished(async () => {
     await one.destroy()
     await other.destroy()
@@ -63,7 +63,8 @@ test('transactions run one after the other, and one that fails writes nothing', 
 })
 
 test('a write and a transaction wait for the writer of another process without blocking the event loop', async () => {
-  const [one, other] = await givenDatabases()
+  let busy = 0
+  const [one, other] = await givenDatabases({ statement: () => {}, busyRetry: () => busy++ })
   let written: Promise<unknown> | undefined
   let turns = 0
   await inTransaction(other, async (transaction) => {
@@ -77,6 +78,7 @@ test('a write and a transaction wait for the writer of another process without b
   })
   await written
   expect(await names(one)).toEqual(['one', 'two', 'three', 'four'])
+  expect(busy).toBeGreaterThan(0)
 })
 
 test('a process that writes without a pause lets others write in between', async () => {

@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { repairAfterClockStep } from '../database/lease-queue.ts'
 import { LoopHealth } from '../loop-health.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
@@ -40,7 +41,7 @@ onBothEngines('mail', (fresh) => {
 
   test('a mail that is put off with 450 comes a minute later', async () => {
     const server = await startMailServer()
-    const { queue, pass, rows } = await givenOutbox(await fresh(), server)
+    const { queue, pass, rows, counted } = await givenOutbox(await fresh(), server)
     await queue()
     server.rejects({ code: 450, message: 'Try later' })
 
@@ -51,6 +52,7 @@ onBothEngines('mail', (fresh) => {
 
     expect(server.received).toHaveLength(1)
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2, error: null }])
+    expect(counted()).toEqual({ waiting: 1, sent: 1 })
   })
 
   test('after the clock was set back by a day a postponed mail is still sent a minute later', async () => {
@@ -235,6 +237,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
     seal: createSeal('x'.repeat(32)),
     loopHealth: new LoopHealth(),
+    metrics: new Metrics(),
     wakeUps: createWakeUps(),
   }
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
@@ -245,6 +248,11 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     db,
     now,
     organizationId,
+    /** Attempts by their result. */
+    counted: () => {
+      const { values } = deps.metrics.collect().find(({ name }) => name === 'zonewatch_mails_total')!
+      return Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]))
+    },
     queue: (...recipients: string[]) =>
       queueMail(
         db,

@@ -54,6 +54,47 @@ test('alerts are counted by the type of their channel and the result', async () 
   ])
 })
 
+test('deliveries, emails, requests and statements are counted, and their durations', async () => {
+  const metrics = new Metrics()
+  metrics.delivery('delivered', 30)
+  metrics.delivery('withdrawn')
+  metrics.mail('failed')
+  metrics.request('POST', '/monitors', 201, 40)
+  metrics.statement(2, false)
+  metrics.statement(3_000, true)
+  metrics.busyRetry()
+  const counts = async (name: string) => (await seriesOf(metrics, name)).filter((line) => !line.endsWith(' 0'))
+
+  expect(await counts('zonewatch_deliveries_total')).toEqual([
+    'zonewatch_deliveries_total{result="delivered"} 1',
+    'zonewatch_deliveries_total{result="withdrawn"} 1',
+  ])
+  expect(await counts('zonewatch_delivery_duration_seconds_sum')).toEqual([
+    'zonewatch_delivery_duration_seconds_sum 0.03',
+  ])
+  expect(await counts('zonewatch_mails_total')).toEqual(['zonewatch_mails_total{result="failed"} 1'])
+  expect(await counts('zonewatch_http_request_duration_seconds_sum')).toEqual([
+    'zonewatch_http_request_duration_seconds_sum{method="POST",route="/monitors"} 0.04',
+  ])
+  expect(await counts('zonewatch_database_statement_duration_seconds_sum')).toEqual([
+    'zonewatch_database_statement_duration_seconds_sum{result="ok"} 0.002',
+    'zonewatch_database_statement_duration_seconds_sum{result="error"} 3',
+  ])
+  expect(await counts('zonewatch_database_busy_retries_total')).toEqual(['zonewatch_database_busy_retries_total 1'])
+})
+
+test('a process says since when it runs, its memory, its CPU time and how busy its event loop was', async () => {
+  const metrics = new Metrics()
+  const numberOf = async (name: string) => Number((await seriesOf(metrics, name))[0]!.split(' ')[1])
+  const started = await numberOf('process_start_time_seconds')
+  expect(started).toBeGreaterThan(1_700_000_000)
+  expect(started * 1_000).toBeLessThan(Date.now())
+  expect(await numberOf('process_resident_memory_bytes')).toBeGreaterThan(await numberOf('nodejs_heap_used_bytes'))
+  expect(await numberOf('nodejs_heap_used_bytes')).toBeGreaterThan(1_000_000)
+  expect(await numberOf('process_cpu_seconds_total')).toBeGreaterThan(0)
+  expect(await numberOf('nodejs_eventloop_active_seconds_total')).toBeGreaterThan(0)
+})
+
 test('resolvers and canaries are read at the moment of the scrape', async () => {
   const metrics = new Metrics([RESOLVER])
   const status: DnsStatus = {
@@ -69,6 +110,12 @@ test('resolvers and canaries are read at the moment of the scrape', async () => 
   ])
   expect(await seriesOf(metrics, 'zonewatch_dns_queries_in_flight')).toEqual([
     `zonewatch_dns_queries_in_flight{upstream="${RESOLVER}"} 3`,
+  ])
+  expect(await seriesOf(metrics, 'zonewatch_dns_queries_queued')).toEqual([
+    `zonewatch_dns_queries_queued{upstream="${RESOLVER}"} 2`,
+  ])
+  expect(await seriesOf(metrics, 'zonewatch_dns_upstream_set_aside')).toEqual([
+    `zonewatch_dns_upstream_set_aside{upstream="${RESOLVER}"} 1`,
   ])
   status.canaries = 'well'
   expect((await seriesOf(metrics, 'zonewatch_canary_state'))[0]).toBe('zonewatch_canary_state{state="well"} 1')

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { NewMonitor } from '#contract/monitors.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
+import { observeChecks } from '../checks/check-metrics.ts'
 import { runCheck } from '../checks/driver.ts'
 import { recordChecks, recordedLoader } from '../checks/store.ts'
 import type { Clock } from '../clock.ts'
@@ -10,6 +11,7 @@ import { claimDue } from '../database/lease-queue.ts'
 import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { listEvents } from '../events/list.ts'
+import { Metrics } from '../metrics/metrics.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { EVERYTHING, toMonitor } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
@@ -55,10 +57,12 @@ export async function givenChecks(
   const notes = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
   const canaries = canary === undefined ? undefined : createCanaries({ dns, clock, names: [canary], ...notes })
   const seal = createSeal('x'.repeat(32))
+  const metrics = new Metrics()
 
   return {
     organizationId: organization.id,
     servers,
+    metrics,
     /** What the operator was notified of about our own network. */
     notices,
     /** Every resolver answers this. */
@@ -79,7 +83,9 @@ export async function givenChecks(
       const { signal } = new AbortController()
       const load = recordedLoader(db, clock)
       const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, load, signal)))
-      return await recordChecks(db, results, now)
+      const events = await recordChecks(db, results, now)
+      observeChecks(metrics, results, events)
+      return events
     },
     read: async (id: string) => toMonitor(await getMonitor(db, { organizationId: organization.id }, id), EVERYTHING),
     events: async (id: string) =>
