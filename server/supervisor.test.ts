@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from './clock.ts'
-import { expose } from './metrics/exposition.ts'
+import { expose } from './metrics/families.ts'
 import { type Order, planProcesses, type Report, Supervisor } from './supervisor.ts'
 
 const all = new Set(['api', 'checker', 'delivery'] as const)

@@ -4,7 +4,7 @@ import type { Origin, RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { conflict, forbidden, notFound } from '../problem.ts'
-import { stateOf } from './invitation.ts'
+import { stateOf } from './invitation-store.ts'
 import { emailOf, insertAgent, type Person } from './people.ts'
 
 type Offered = { organization: string; email: string; role: AgentRole; state: InvitationState }

@@ -1,17 +1,18 @@
-import { sql } from 'kysely'
-import type { AgentRole, Invitation, NewInvitation } from '#contract/agents.ts'
+import { type Selectable, sql } from 'kysely'
+import type { AgentRole, Invitation, InvitationState, NewInvitation } from '#contract/agents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import type { InvitationsTable } from '../database/schema-people.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { refuseToGive } from '../http/permit.ts'
+import { isoOf } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import { hashOfToken, invitationToken } from '../mail/links.ts'
 import { dropWaitingMail, queueMail } from '../mail/outbox.ts'
 import { conflict, notFound, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { type InvitationRow, stateOf, toInvitation, VALID_FOR_MS } from './invitation.ts'
 import { roleOfActor } from './memberships.ts'
 import { emailOf } from './people.ts'
 
@@ -249,4 +250,26 @@ async function refuseSecond(db: Database, organizationId: string, email: string,
 function refuseEnded(row: InvitationRow, now: number): void {
   const state = stateOf(row, now)
   if (state === 'accepted' || state === 'revoked') throw conflict(`This invitation is ${state}. Create a new one.`)
+}
+
+type InvitationRow = Selectable<InvitationsTable>
+
+export const VALID_FOR_MS = 7 * 24 * 60 * 60_000
+
+export function stateOf(row: InvitationRow, now: number): InvitationState {
+  if (row.accepted_at !== null) return 'accepted'
+  if (row.revoked_at !== null) return 'revoked'
+  return row.expires_at <= now ? 'expired' : 'pending'
+}
+
+function toInvitation(row: InvitationRow, now: number): Invitation {
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    state: stateOf(row, now),
+    created: isoOf(row.created_at),
+    expires: isoOf(row.expires_at),
+    invited_by: row.invited_by,
+  }
 }

@@ -7,13 +7,22 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import { conflict, invalid } from '../problem.ts'
-import { AUTH_PATH, DONE, needSession, signedIn } from './account-gate.ts'
 import { byPerson, count, fromAddress, guarded, subjectOf } from './guess-limit.ts'
 import { changeEmail, replacePassword, sendEmailLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { type Account, emailOf, findAccountById, lockAccount, renamePerson } from './people.ts'
 import { disableSecondFactor, insertSecondFactor, noSecondFactor, replaceBackupCodes } from './second-factor.ts'
-import { deleteSession, deleteSessions, insertSession, listSessions, setSessionCookie } from './sessions.ts'
+import {
+  AUTH_PATH,
+  DONE,
+  deleteSession,
+  deleteSessions,
+  insertSession,
+  listSessions,
+  needSession,
+  setSessionCookie,
+  signedIn,
+} from './sessions.ts'
 
 /** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
 export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {

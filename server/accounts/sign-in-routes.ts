@@ -8,7 +8,6 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Answers, type Routes } from '../http/routes.ts'
 import { invalid, Problem } from '../problem.ts'
-import { AUTH_PATH, DONE, signedIn } from './account-gate.ts'
 import { findTokenOwner, insertToken, newToken, takeToken, takeTokenOfPerson } from './account-tokens.ts'
 import {
   byPerson,
@@ -25,6 +24,8 @@ import type { Passwords } from './passwords.ts'
 import { type Account, findAccount, lockAccount } from './people.ts'
 import { confirmSecondFactor, noSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'
 import {
+  AUTH_PATH,
+  DONE,
   deleteSession,
   insertSession,
   PERSISTENT_MS,
@@ -32,6 +33,7 @@ import {
   type StartedSession,
   setCookie,
   setSessionCookie,
+  signedIn,
 } from './sessions.ts'
 
 const CODE_MS = 10 * 60_000

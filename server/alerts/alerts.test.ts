@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
-import { expose } from '../metrics/exposition.ts'
+import { expose } from '../metrics/families.ts'
 import { givenAlerting } from '../testing/alerts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'

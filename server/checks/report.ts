@@ -1,8 +1,7 @@
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import { evaluateSoon } from '../alerts/evaluate.ts'
 import type { Database } from '../database/database.ts'
-import { isNotified } from '../events/notify.ts'
-import { type EventRow, insertEvents, newEventIds, toEvent } from '../events/store.ts'
+import { type EventRow, insertEvents, isNotified, newEventIds, toEvent } from '../events/store.ts'
 import { describeMonitors } from '../monitors/payload-monitor.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 

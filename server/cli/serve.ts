@@ -1,12 +1,12 @@
-import { fork } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
+import { isStartedBySystemd } from '../config/config.ts'
+import { pathOf } from '../database/database.ts'
 import { startCheckpoints } from '../database/sqlite-checkpoints.ts'
-import { pathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
-import { notifyServiceManager } from './service-manager.ts'
 
 /** With V8's default of 16 MB a check took a fifth more CPU time under load. */
 const EXEC_ARGV = ['--max-semi-space-size=64']
@@ -63,4 +63,13 @@ async function runBackups(folder: string, everyMs: number, log: Logger, stop: Ab
     })
   const { runSchedule } = await import('../backup/schedule.ts')
   await runSchedule({ folder, everyMs, clock: systemClock, run }, stop)
+}
+
+/** Reports to systemd, where it has started the server as a service of `Type=notify`. Elsewhere it does nothing. */
+function notifyServiceManager(state: 'READY=1' | 'STOPPING=1', log: Logger): void {
+  if (!isStartedBySystemd()) return
+  // Node has no datagram sockets of the local kind; systemd's own program sends for it.
+  execFile('systemd-notify', [state], (err) => {
+    if (err) log.warn({ err }, `systemd-notify could not report ${state}.`)
+  })
 }

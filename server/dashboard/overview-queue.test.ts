@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
-import { oneAtATime } from './overview-queue.ts'
+import { oneAtATime } from './overview.ts'
 
 /** Work that takes 100 ms of a clock which only sleeping moves. */
 function givenWork() {

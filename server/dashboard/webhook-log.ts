@@ -9,9 +9,9 @@ import { Answers, Params, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { countByStatus, newReplay, type Period, replaySome } from '../webhooks/replay.ts'
-import { countKept } from '../webhooks/request-counts.ts'
 import { listRequests } from '../webhooks/request-list.ts'
 import { countAttempts, getRequestBody } from '../webhooks/request-store.ts'
+import { countKept } from '../webhooks/store.ts'
 
 const params = Params('webhook')
 const { since, until } = ReplaySelection.properties

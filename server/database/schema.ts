@@ -2,8 +2,8 @@ import type { ColumnType, Generated } from 'kysely'
 import type * as alerts from './schema-alerts.ts'
 import type * as jobs from './schema-jobs.ts'
 import type * as people from './schema-people.ts'
-import type * as requests from './schema-requests.ts'
 import type * as setup from './schema-setup.ts'
+import type * as requests from './schema-webhooks.ts'
 import type * as webhooks from './schema-webhooks.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type Exchange, exchange } from './exchange.ts'
+import type { QueryOptions } from './messages.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
-import type { QueryOptions } from './query.ts'
 import { noteExchange, type Upstream } from './upstreams.ts'
 
 /** What one call of `ask` may use and has used: `leftMs` of exchanges, and the record of them. */

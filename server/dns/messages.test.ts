@@ -2,8 +2,7 @@ import { type Answer, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
-import { decodeResponse } from './messages.ts'
-import { encodeQuery } from './query.ts'
+import { decodeResponse, encodeQuery } from './messages.ts'
 import { createRdataTypes } from './rdata.ts'
 
 const TYPES = createRdataTypes(RDATA_FORMATS)

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import type { Clock } from '../clock.ts'
-import { CLASS_IN, rcodeName, TYPE_OPT } from '../dns/codes.ts'
+import { CLASS_IN, rcodeName, TYPE_OPT } from '../dns/messages.ts'
 import { wireLength, writeName } from '../dns/names.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/servers.ts'

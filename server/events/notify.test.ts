@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { STATES } from '#contract/monitors.ts'
-import { isNotified } from './notify.ts'
+import { isNotified } from './store.ts'
 
 const pairs = STATES.flatMap((before) => STATES.map((after) => [before, after] as const))
 

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Event, EventAnswer } from '#contract/events.ts'
-import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
@@ -110,5 +110,17 @@ export function toEvent(row: ShownEvent): Event {
       expected_value: JSON.parse(row.expected_values),
       is_exact_match: row.is_exact_match === 1,
     },
+  }
+}
+
+/** Whether an event is delivered, by the monitor's `notify`. */
+export function isNotified(notify: Notify, oldState: MonitorState, newState: MonitorState): boolean {
+  switch (notify) {
+    case 'immediately':
+      return true
+    case 'on_success':
+      return newState === 'VALID' && oldState !== 'VALID'
+    case 'after_success':
+      return oldState === 'VALID' && newState !== 'VALID'
   }
 }

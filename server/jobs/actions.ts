@@ -19,7 +19,7 @@ import {
   type MonitorSnapshot,
   restoreMonitors,
   snapshotOf,
-} from '../monitors/remove-many.ts'
+} from '../monitors/remove.ts'
 import { type FieldErrors, fieldTexts, Problem } from '../problem.ts'
 import type { JobRow, Replacement, WantedChange } from './job.ts'
 import { retryRequests } from './retry-requests.ts'

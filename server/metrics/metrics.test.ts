@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expose } from './exposition.ts'
+import { expose } from './families.ts'
 import { type DnsStatus, Metrics } from './metrics.ts'
 
 const RESOLVER = '192.0.2.53:53'

@@ -1,11 +1,14 @@
 import { Readable } from 'node:stream'
 import type { ExportFormat, ExportQuery } from '#contract/export.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
+import { csvText } from '../http/csv.ts'
 import type { Page } from '../http/pagination.ts'
-import { csvWriter, jsonWriter, type Writer, zoneWriter } from './export-text.ts'
 import { listMonitors } from './list.ts'
 import { inclusionOf, type ShownMonitor, toMonitor } from './monitor.ts'
+import { absoluteHost, quotedStringsOf, readPasted } from './record-types/presentation.ts'
+import { findZonedType } from './record-types/record-types.ts'
 
 /** Monitors that are read at a time. */
 const AT_ONCE = 500
@@ -45,4 +48,100 @@ async function* written(
     if (page.after === null) break
   }
   if (end !== '') yield end
+}
+
+/** How an export is written: before its monitors, a part of them, and after them. Each writer is for one export. */
+type Writer = {
+  /** Of the download. */
+  type: string
+  begin: string
+  some(monitors: readonly MonitorAnswer[]): string
+  end: string
+}
+
+function jsonWriter(): Writer {
+  let isFirst = true
+  const one = (monitor: MonitorAnswer) => {
+    const text = `${isFirst ? '\n' : ',\n'}${JSON.stringify(monitor)}`
+    isFirst = false
+    return text
+  }
+  const some = (monitors: readonly MonitorAnswer[]) => monitors.map(one).join('')
+  return { type: 'application/json; charset=utf-8', begin: '[', some, end: '\n]\n' }
+}
+
+/** What an import reads comes first. */
+const COLUMNS: Record<string, (monitor: MonitorAnswer) => unknown> = {
+  name: ownerOf,
+  type: ({ record_type }) => record_type,
+  value: ({ expected_value }) => expected_value.map(inOneLine).join('\n'),
+  exact: ({ is_exact_match }) => yesOrNo(is_exact_match),
+  group: ({ group }) => group,
+  notify: ({ notify }) => notify,
+  frequency: ({ frequency }) => frequency,
+  active: ({ is_active }) => yesOrNo(is_active),
+  external_id: ({ external_id }) => external_id,
+  tags: ({ tags = [] }) => tags.join(','),
+  metadata: ({ metadata = {} }) =>
+    Object.entries(metadata)
+      .map(([key, value]) => `${key}=${value}`)
+      .join('\n'),
+  state: ({ state }) => state,
+  current_value: ({ current_value }) => current_value?.map(inOneLine).join('\n'),
+  last_checked: ({ last_checked }) => last_checked,
+  incidence_count: ({ incidence_count }) => incidence_count,
+  created: ({ created }) => created,
+  id: ({ id }) => id,
+}
+
+function csvWriter(): Writer {
+  const cells = Object.values(COLUMNS)
+  return {
+    type: 'text/csv; charset=utf-8',
+    begin: csvText([Object.keys(COLUMNS)]),
+    some: (monitors) => csvText(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
+    end: '',
+  }
+}
+
+const yesOrNo = (is: boolean) => (is ? 'yes' : 'no')
+
+/** A cell has one value a line, and spaces around it do not count: others are quoted as in a zone file. */
+const inOneLine = (value: string) =>
+  /[\r\n\u2028\u2029]/.test(value) || value.trim() !== value ? quotedStringsOf(readPasted(value)) : value
+
+function ownerOf({ subdomain, domain }: MonitorAnswer): string {
+  return [subdomain, domain].filter((part) => part !== '').join('.')
+}
+
+/** Expected values as records of RFC 1035. What leaves a part of its record open is a comment. */
+function zoneWriter(): Writer {
+  let zone: string | undefined
+  const one = (monitor: MonitorAnswer) => {
+    const isNext = monitor.domain !== zone
+    zone = monitor.domain
+    return `${isNext ? `\n$ORIGIN ${absoluteHost(monitor.domain)}\n` : ''}${recordsOf(monitor)}`
+  }
+  return {
+    type: 'text/dns; charset=utf-8',
+    begin: '; Expected values of monitors. Monitors have no TTL: 3600 stands for any.\n$TTL 3600\n',
+    some: (monitors) => monitors.map(one).join(''),
+    end: '',
+  }
+}
+
+function recordsOf(monitor: MonitorAnswer): string {
+  const { record_type, expected_value } = monitor
+  const isSpf = record_type === 'SPF'
+  const type = isSpf ? 'TXT' : record_type
+  const toZoneFile = findZonedType(type)!.recordType.toZoneFile
+  const owner = absoluteHost(ownerOf(monitor))
+  return expected_value
+    .map((value) => {
+      const data = isSpf ? quotedStringsOf(value) : toZoneFile(value)
+      if (data !== undefined) return `${owner} IN ${type} ${data}\n`
+      // Of these only visible ASCII is left, so that no line begins in a comment.
+      return `; ${owner} ${type} ${value.replace(/[^\x20-\x7e]/g, '?')} is not a complete record.\n`
+    })
+    .join('')
 }

@@ -7,7 +7,7 @@ import { lockLinks } from '../groups/links.ts'
 import { beingFilled, deleteEmptyGroup, deleteGroup, getDeletableGroup } from '../groups/remove.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { conflict } from '../problem.ts'
-import { countDeletable, deleteMonitors } from './remove-many.ts'
+import { countDeletable, deleteMonitors } from './remove.ts'
 
 export function groupDeletionRoute({ db }: Deps): Routes {
   return async (app) => {

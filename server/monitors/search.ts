@@ -6,7 +6,7 @@ import { FEW } from '../database/index-hints.ts'
 import { normalizeName } from '../dns/names.ts'
 import { contains as hasCharacters, lowerCased } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
-import { pastedName } from './pasted-name.ts'
+import { pastedName } from './names.ts'
 
 /** Names from the first on, up to the second. */
 type NameRange = readonly [from: string, to: string]

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Deps } from '../deps.ts'
 import { networkOf } from '../http/auth-and-rate-limit.ts'
 import { secondsToWait, tryAgainIn } from '../http/limits.ts'
-import { type Exposition, expose } from '../metrics/exposition.ts'
+import { type Exposition, expose } from '../metrics/families.ts'
 import { Problem } from '../problem.ts'
 
 /** `GET /metrics` for anyone who sends METRICS_TOKEN. Without that setting there is no such route. */

@@ -1,19 +1,19 @@
-import type { ServerStatus } from '#contract/server.ts'
+import { Type } from 'typebox'
+import { ServerStatus } from '#contract/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { isOperator } from '../accounts/operators.ts'
 import { findLastBackup } from '../backup/last-backup.ts'
 import { engineOf } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
+import { Answers, type Routes } from '../http/routes.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
+import { forbidden } from '../problem.ts'
 import { readBacklog } from './backlog.ts'
 import { databaseSize, readSizes } from './database-size.ts'
 import { ALIVE_MS, type Instance, readInstances } from './instances.ts'
 
 /** The whole installation as every node sees it, and the settings of this one. Costs the same however many monitors there are. */
-export async function readServerStatus({
-  db,
-  clock,
-  config,
-}: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<ServerStatus> {
+async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<ServerStatus> {
   const now = clock.now()
   const instances = await readInstances(db)
   const backlog = await readBacklog(db, now)
@@ -90,3 +90,24 @@ async function shownBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
   const { triedAt, error, made } = last
   return { tried_at: isoOf(triedAt), error, made_at: isoOrNull(made?.at ?? null), octets: made?.octets ?? null }
 }
+
+/** What operators see. It spans all organizations, so that no role within one of them and no API key is enough. */
+export function operationsRoutes(deps: Deps): Routes {
+  return async (app) => {
+    app.get(
+      '/dashboard/api/server',
+      { schema: { hide: true, querystring: OfOrganization, response: Answers(200, ServerStatus) } },
+      async ({ context: { personId } }) => {
+        if (personId === undefined || !(await isOperator(deps, personId))) {
+          throw forbidden('Only operators of the server can see this. OPERATORS lists them.')
+        }
+        return await readServerStatus(deps)
+      },
+    )
+  }
+}
+
+const OfOrganization = Type.Object(
+  { organization: Type.Optional(Type.String({ maxLength: 40 })) },
+  { additionalProperties: false },
+)

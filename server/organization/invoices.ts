@@ -6,7 +6,7 @@ import type { InvoicesTable } from '../database/schema-people.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
-import type { PaidInvoice } from './stripe-objects.ts'
+import type { PaidInvoice } from './stripe.ts'
 
 type InvoiceRow = Selectable<InvoicesTable>
 

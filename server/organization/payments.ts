@@ -3,7 +3,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { Billing } from '#contract/organization.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
-import { type PaidInvoice, toCustomer, toInvoice, toSubscription } from './stripe-objects.ts'
+import { type PaidInvoice, toCustomer, toInvoice, toSubscription } from './stripe.ts'
 import type { PaidSubscription } from './subscription.ts'
 
 /** What a signed report is about. The report only says that something changed; the new state is then requested. */

@@ -1,3 +1,4 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
 import type { Deps } from '../deps.ts'
@@ -7,7 +8,7 @@ import type { Plan as OwnPlan } from '../plan.ts'
 import { listInvoices } from './invoices.ts'
 import type { Payments } from './payments.ts'
 import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
-import { retryLater } from './retry-later.ts'
+import { dealWithReport } from './stripe.ts'
 import { getSubscription } from './subscription-store.ts'
 
 const tags = ['Organization']
@@ -117,4 +118,27 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
 
 function toPlan({ id, name, prices, limits }: OwnPlan): Plan {
   return { id, name, prices: prices.map(({ currency, amount, interval }) => ({ currency, amount, interval })), limits }
+}
+
+/** Where Stripe reports to. Its signature stands for the API key, and covers the octets of the body as they came. */
+export function stripeRoutes(deps: Deps, payments: Payments): FastifyPluginAsync {
+  return async (app) => {
+    retryLater(app)
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+    app.post<{ Body: Buffer | undefined }>('/stripe/webhook', async ({ body, headers }) => {
+      const signature = headers['stripe-signature']
+      const report = payments.readReport(body ?? Buffer.alloc(0), String(signature ?? ''), deps.clock.now())
+      await dealWithReport(deps, payments, report)
+      return { received: true }
+    })
+  }
+}
+
+/** In this scope a 503 says when to come again. Seconds. */
+function retryLater(scope: Pick<FastifyInstance, 'addHook'>, seconds = 60): void {
+  scope.addHook('onSend', async (_request, reply) => {
+    if (reply.statusCode === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', String(seconds))
+  })
 }

@@ -8,7 +8,7 @@ import {
   RECURSION_AVAILABLE,
   TRUNCATED_RESPONSE,
 } from 'dns-packet'
-import { rcodeName } from '../dns/codes.ts'
+import { rcodeName } from '../dns/messages.ts'
 import type { ExtendedError } from '../dns/outcome.ts'
 import { findZonedType } from '../monitors/record-types/record-types.ts'
 import type { Found } from './dns-server-zone.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
+import type { KeptRequests, NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -128,4 +128,14 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
     const before = { url: row.url, groups, is_active: row.is_active === 1 }
     await recordAudit(transaction, context, { action: 'webhook.deleted', object: { id, label: row.url }, before })
   })
+}
+
+const MOST_WAITING = 1_000
+
+/** Throws `not_found`. */
+export async function countKept(db: Database, tenant: Tenant, webhookId: string): Promise<KeptRequests> {
+  const { dropped } = await getTenantRow(db, 'webhooks', tenant, webhookId)
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (
+    select 1 as one from due_requests where webhook_id = ${webhookId} limit ${MOST_WAITING}) as waiting`.execute(db)
+  return { waiting: Number(rows[0]!.count), dropped }
 }

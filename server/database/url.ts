@@ -1,4 +1,0 @@
-/** The file of an SQLite database, undefined with PostgreSQL. `url`: `sqlite:<path>` or `postgres://…`. */
-export function pathOf(url: string): string | undefined {
-  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-}
